@@ -160,7 +160,9 @@ OPENED = {
     "settle.solver": "a device",
     "supervisor": "a channel to another process",
     "write.atomic": "folders of outputs",
+    "write.former_run": "manifests",
     "write.manifest": "manifests",
+    "write.register_file": "the register of releases",
 }
 """Who opens files beside the sources, and which."""
 

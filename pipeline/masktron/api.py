@@ -9,13 +9,13 @@ from dataclasses import replace
 from os import PathLike
 from pathlib import Path
 from types import EllipsisType
-from typing import Unpack
+from typing import Any, Unpack
 
 import numpy as np
 import pandas as pd
 
 from masktron.addresses import AddressPath, is_address, path_of
-from masktron.config import Config, Role, config_from, limits_from
+from masktron.config import Config, Role, config_from, did_you_mean, limits_from
 from masktron.errors import UsageError
 from masktron.jobs.assess import run_assess
 from masktron.jobs.check import require_inputs, run_check
@@ -24,6 +24,8 @@ from masktron.jobs.convert import run_convert
 from masktron.jobs.explain import run_explain
 from masktron.jobs.mask import run_mask
 from masktron.jobs.pairing import Stated
+from masktron.jobs.rerun import Repeating, run_rerun
+from masktron.jobs.twice import Against
 from masktron.jobs.validate import run_validate
 from masktron.keyword_arguments import told_in_python
 from masktron.processes import RULE_SECONDS, rules_within
@@ -34,6 +36,7 @@ from masktron.results import (
     ConvertResult,
     ExplainResult,
     MaskResult,
+    RerunResult,
     ValidateResult,
 )
 from masktron.scratch import private_folder
@@ -46,6 +49,11 @@ from masktron.thresholds import thresholds
 type Microdata = str | PathLike[str] | pd.DataFrame | ArrowFrame
 """A microdata file, or a frame with one row per record: of pandas, polars, pyarrow, DuckDB, or another library that
 has the Arrow C stream."""
+
+REPEATABLE = frozenset(
+    {"roles", "missing", "nominal", "ordinal", "numeric", "documents", "metadata", "register", "workers"}
+)
+"""Settings that may be otherwise in a repeated run; the others are those of its manifest."""
 
 INDEX = (
     "the index of the data frame is that of the original and leads every record back to it: drop it before a "
@@ -207,6 +215,7 @@ def mask(
     config: Config | None = None,
     manifest: str | PathLike[str] | None = None,
     replace: bool = False,
+    again: str | None = None,
     **settings: Unpack[Settings],
 ) -> MaskResult:
     """Mask records so that every rule still holds, and verify the written file.
@@ -234,6 +243,8 @@ def mask(
         ``released.manifest.json`` beside ``released.xml`` when not given.
     replace : bool
         Let `out` take the place of a table of its name in a database; a file is always replaced.
+    again : str, optional
+        Why records are released again that the register of releases (``register``) has already.
 
     Returns
     -------
@@ -244,6 +255,7 @@ def mask(
     ------
     UsageError, RulebookError, DocumentError, InfeasibleError, ViolationError, ResourceError
     """
+    _texts(again=again)
     settled = _config(config, settings)
     if _is_frame(data):
         _no_format(settled.format, data)
@@ -255,6 +267,7 @@ def mask(
                 settled,
                 manifest,
                 replaces=_switch(replace, "replace"),
+                again=again,
             )
     if out is None:
         raise UsageError("mask needs the name of a file to write", hint='mask("in.xml", "rules.sch", "out.xml")')
@@ -266,6 +279,7 @@ def mask(
             config=settled,
             manifest=None if manifest is None else _path(manifest, "manifest"),
             replaces=_switch(replace, "replace"),
+            again=again,
         )
 
 
@@ -277,6 +291,7 @@ def _mask_frame(
     manifest: str | PathLike[str] | None,
     *,
     replaces: bool,
+    again: str | None,
 ) -> MaskResult:
     """Mask a data frame; without a name for a file, nothing is kept on disk."""
     of_pandas = isinstance(frame.frame, pd.DataFrame)
@@ -291,6 +306,7 @@ def _mask_frame(
             config=config,
             manifest=None if manifest is None else _path(manifest, "manifest"),
             replaces=replaces,
+            again=again,
         )
     return replace(
         result,
@@ -298,6 +314,80 @@ def _mask_frame(
         manifest="" if out is None and manifest is None else result.manifest,
         notes=(*result.notes, *_renamed(frame), *([INDEX] if of_pandas else [])),
     )
+
+
+def rerun(
+    manifest: str | PathLike[str],
+    data: str | PathLike[str],
+    out: str | PathLike[str],
+    *,
+    rules: str | PathLike[str] | None = None,
+    new_manifest: str | PathLike[str] | None = None,
+    accept: Sequence[str] = (),
+    dry_run: bool = False,
+    again: str | None = None,
+    replace: bool = False,
+    **settings: Any,
+) -> RerunResult:
+    """Do on another file what a run of `mask` has done, and compare both.
+
+    Settings, rules and method are those of the manifest. The same file gives the same bytes, where no version and no
+    setting has changed; another file has a key of its own.
+
+    Parameters
+    ----------
+    manifest : path
+        Of the former run.
+    data : path
+    out : path
+        The masked file.
+    rules : path, optional
+        The rulebook, where it has moved or is another one.
+    new_manifest : path, optional
+        The manifest of this run; ``released.manifest.json`` beside ``released.xml`` when not given.
+    accept : sequence of str
+        Kinds of changes that do not stand in the way, such as ``"new-field"``: `masktron.jobs.changes.KINDS`.
+    dry_run : bool
+        Say what has changed and what would happen, and write nothing.
+    again : str, optional
+        As for `mask`.
+    replace : bool
+        As for `mask`.
+    **settings
+        What is said otherwise: ``roles``, ``missing``, ``nominal``, ``ordinal``, ``numeric``, ``documents``,
+        ``metadata``, ``register`` and ``workers``, as for `mask`. Tables are joined with those of the former run.
+
+    Returns
+    -------
+    RerunResult
+        ``changes``, ``figures``, ``blocks`` and ``failures`` of both runs; ``run`` is the result of `mask`.
+
+    Raises
+    ------
+    ChangedInputError
+        The file or the rules do not fit any more; ``result`` has all changes.
+    UsageError, RulebookError, DocumentError, InfeasibleError, ViolationError, ResourceError
+        As for `mask`.
+    """
+    _texts(again=again)
+    if not isinstance(accept, Sequence) or isinstance(accept, str):
+        raise UsageError(f"accept must be a list of kinds of changes, not {accept!r}", hint='accept=["new-field"]')
+    if unknown := sorted({*settings} - REPEATABLE):
+        raise UsageError(
+            f"rerun takes no setting {unknown[0]!r}: all others are those of the manifest",
+            hint=did_you_mean(unknown[0], sorted(REPEATABLE)),
+        )
+    stated = config_from(settings)
+    how = Repeating(
+        rules=None if rules is None else _path(rules, "rules"),
+        manifest=None if new_manifest is None else _path(new_manifest, "new_manifest"),
+        accept=tuple(accept),
+        settings={name: getattr(stated, name) for name in settings},
+        again=again,
+        replaces=_switch(replace, "replace"),
+        dry_run=_switch(dry_run, "dry_run"),
+    )
+    return run_rerun(_path(manifest, "manifest"), _place(data, "data"), _place(out, "out"), how)
 
 
 def _renamed(path: Path | None) -> Iterator[str]:
@@ -395,6 +485,9 @@ def assess(
     measures: Sequence[str] | None = None,
     class_field: str | None = None,
     same_order: bool = False,
+    against: str | PathLike[str] | None = None,
+    against_original: str | PathLike[str] | None = None,
+    against_manifest: str | PathLike[str] | None = None,
     config: Config | None = None,
     **settings: Unpack[FieldSettings],
 ) -> AssessResult:
@@ -416,6 +509,13 @@ def assess(
         A field that sorts records into classes, for the figures of classes.
     same_order : bool
         The masked records are in the order of the original.
+    against : path, optional
+        An earlier release of the same respondents, for the figure ``differencing``: how many values both give away
+        together. It needs `manifest`.
+    against_original : path, optional
+        What the earlier release was made of; `original` when not given.
+    against_manifest : path, optional
+        Its manifest; the one beside it when not given.
     config : Config, optional
         Roles, kinds and missing codes where there is no manifest; ``record`` and ``workers``. Those given by name
         override them, such as ``roles={"Id": "key"}``.
@@ -444,6 +544,21 @@ def assess(
         measures=measures,
         class_field=class_field,
         stated=_stated(masked, original, same_order),
+        against=_against(against, against_original, against_manifest),
+    )
+
+
+def _against(released: object, original: object, manifest: object) -> Against | None:
+    if released is None:
+        if original is not None or manifest is not None:
+            raise UsageError(
+                "an original or a manifest of an earlier release was given, and no release", hint="against="
+            )
+        return None
+    return Against(
+        _place(released, "against"),
+        None if original is None else _place(original, "against_original"),
+        None if manifest is None else _path(manifest, "against_manifest"),
     )
 
 

@@ -97,6 +97,27 @@ AS_IT_SAYS = ReadOptions()
 
 
 @dataclass(frozen=True, slots=True)
+class Register:
+    """The register of releases: which originals have been released.
+
+    Attributes
+    ----------
+    path : Path
+        A file to which every release adds a line; it is made where it is not there.
+    salt : Path
+        The secret without which the register tells nothing of a record: ``PATH.salt`` unless somebody says otherwise.
+    """
+
+    path: Path
+    salt: Path
+
+    @property
+    def files(self) -> dict[str, Path]:
+        """Both by the names that messages have for them: no output may overwrite them."""
+        return {"the register of releases": self.path, "the salt of the register": self.salt}
+
+
+@dataclass(frozen=True, slots=True)
 class Config:
     """Everything that decides a run besides the data and the rules.
 
@@ -181,6 +202,9 @@ class Config:
         many as there are cores when None. The written file is the same for any number.
     pyschematron_all : bool
         Whether pyschematron judges every written record, as libxml2 and Saxon do; else some hundreds to 2,000.
+    register : Register or None
+        The register of releases, in which `mask` looks up whether the original has been released before, and which it
+        adds to; a path, or a table of ``path`` and ``salt``. No register when None.
     """
 
     k: int = 5
@@ -214,6 +238,7 @@ class Config:
     key: bytes | None = field(default=None, repr=False)
     pyschematron_all: bool = False
     documents: Mapping[str, Path] = field(default_factory=dict)
+    register: Register | None = None
     spare_documents: frozenset[str] = field(default=frozenset(), repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -254,6 +279,7 @@ class Config:
         )
         if self.metadata is not None:
             object.__setattr__(self, "metadata", Path(self.metadata))
+        object.__setattr__(self, "register", _register(self.register, ""))
         _one_of("grouping", self.grouping, ("rules", "all"))
         _one_of("invalid", self.invalid, ("stop", "exclude"))
         _one_of("order", self.order, ("auto", "random", "keep"))
@@ -710,6 +736,27 @@ def _documents(value: Any, where: str) -> dict[str, Path]:
     return {name: Path(where).parent / path for name, path in value.items()}
 
 
+def _register(value: Any, where: str) -> Register | None:
+    if value is None or isinstance(value, Register):
+        return value
+    table = {"path": value} if isinstance(value, str | PathLike) else value
+    _require(
+        isinstance(table, Mapping) and "path" in table and {*table} <= {"path", "salt"},
+        "register must be a table with the path of a file, and where its salt lies elsewhere, with salt",
+        '[register] path = "releases.jsonl"',
+        where,
+    )
+    for name, path in table.items():
+        known = isinstance(path, str | PathLike) and str(path) != ""
+        _require(
+            known or (name == "salt" and path is None), f"register.{name} must be a path, not {path!r}", "", where
+        )
+    # a path in a file of settings starts at its folder
+    path = Path(where).parent / table["path"]
+    salt = table.get("salt")
+    return Register(path, path.with_name(f"{path.name}.salt") if salt is None else Path(where).parent / salt)
+
+
 def _format_options(value: Any, where: str) -> dict[str, str]:
     _require(isinstance(value, Mapping), f"format_options must be a table NAME = value, not {value!r}", where=where)
     found = {}
@@ -731,6 +778,7 @@ _CONVERTERS: Mapping[str, Callable[[Any, str], Any]] = {
     "params": _params,
     "documents": _documents,
     "format_options": _format_options,
+    "register": _register,
     # a path in a file of settings starts at its folder
     "metadata": lambda value, where: Path(where).parent / value if isinstance(value, str | PathLike) else value,
     "key": lambda value, where: None if value is None else key_from(value, where),

@@ -20,7 +20,7 @@ class Exit(IntEnum):
     DOCUMENT = 4
     """The microdata file is missing, malformed or not of a shape that the command can handle."""
     INFEASIBLE = 5
-    """The rules and the protection contract cannot both be kept."""
+    """The rules and the protection contract cannot both be kept, or the records have been released before."""
     RESOURCES = 6
     """An engine, or the run, had not the time or the memory that it takes: nothing is said of rules and data."""
 
@@ -85,6 +85,10 @@ class InfeasibleError(MasktronError, ValueError):
     """The rules and the protection contract cannot both be kept."""
 
     exit_code = Exit.INFEASIBLE
+
+
+class ReleasedBeforeError(InfeasibleError):
+    """The register of releases has the original, or one that shares most of its records."""
 
 
 class ResourceError(MasktronError, RuntimeError):

@@ -12,7 +12,7 @@ from typing import Literal
 
 type Group = Literal["contract", "risk", "utility"]
 type Better = Literal["lower", "higher"]
-type Need = Literal["manifest", "class"]
+type Need = Literal["manifest", "class", "earlier"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,8 +31,8 @@ class Figure:
         What it says and what is usual, without a formula. It is shown to people who decide on a release.
     unit : str
         ``%``, ``records``, or empty for a bare number.
-    needs : tuple of {"manifest", "class"}
-        What has to be known besides the two files: the manifest, and which field is the class.
+    needs : tuple of {"manifest", "class", "earlier"}
+        What has to be known besides the two files: the manifest, which field is the class, and an earlier release.
     unasked : float
         Records up to which `mask` computes it unasked; for more it would take longer than a second or two.
     paired : bool
@@ -180,6 +180,15 @@ FIGURES: tuple[Figure, ...] = (
         "of the record's own. 5 to 30 is usual; counts and other fields with few different values nearly always hit "
         "somebody.",
         paired=False,
+    ),
+    Figure(
+        "differencing",
+        "risk",
+        "lower",
+        "Somebody compares this file with an earlier release of the same respondents and takes totals of groups from "
+        "each other. Of 100 original numbers, this many come out, exactly or to a tenth of the spread of the field. "
+        "None is usual for the same release twice; some where a respondent came, went or changed his group.",
+        needs=("manifest", "earlier"),
     ),
     Figure(
         "homogeneous_groups",

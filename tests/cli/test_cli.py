@@ -29,6 +29,7 @@ COMMANDS = [
     "validate",
     "explain",
     "mask",
+    "rerun",
     "check",
     "assess",
     "combine",

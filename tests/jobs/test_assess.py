@@ -27,6 +27,7 @@ from masktron.kernels.distinct import codes_of
 from masktron.measures.assessed import Assessed
 from masktron.measures.classes import biases, class_chi_square
 from masktron.measures.correlation_change import correlation_change
+from masktron.measures.differencing import Differencing
 from masktron.measures.dominance import p_percent
 from masktron.measures.figures import COMPUTED, Measured, measure
 from masktron.measures.homogeneity import homogeneity
@@ -44,6 +45,7 @@ from paths import SCHEMAS
 
 SCHEMA = SCHEMAS / "assess.schema.json"
 WITHOUT_CLASS = "needs a field that is the class (class_field=): homogeneous_groups, class_imbalance"
+WITHOUT_EARLIER = "needs an earlier release (against=): differencing"
 WITHOUT_MANIFEST = [figure.name for figure in FIGURES if not figure.needs]
 
 
@@ -203,11 +205,13 @@ def test_figures_of_measures_by_name() -> None:
     after = before.reshape(20, 3, 3).mean(axis=1).repeat(3, axis=0)
     names = ["A", "B", "D"]
     classes = np.arange(60, dtype=np.int32) % 2
+    twice = {"A": Differencing(40, 9, 1, 3), "D": Differencing(20, 9, 1, 6), "B": Differencing(0, 0, 0, 0)}
     assessed = files(
         {name: values.tolist() for name, values in zip(names, before.T, strict=True)},
         {name: values.tolist() for name, values in zip(names, after.T, strict=True)},
         blocks=(("A", "B"), ("D",)),
         classes=classes,
+        differenced=twice,
     )
     groups = np.arange(60) // 3
     loss, bias, parts = pil(before, after), biases(before, after), subdomains(before, after)
@@ -221,6 +225,7 @@ def test_figures_of_measures_by_name() -> None:
         "disclosure_risk": (linkage(before, after) + by_ranks(before, after)) / 2,
         "true_cells": true_cells(before, after).file,
         "dominance": (2 * totals[0].sensitive + totals[1].sensitive) / 3,
+        "differencing": 15.0,
         "homogeneous_groups": homogeneity(groups, classes),
         "class_imbalance": class_chi_square(groups, classes),
         "il1s": il1s(before, after),
@@ -341,8 +346,10 @@ def test_blocks_as_columns_and_as_groups() -> None:
 
 def test_all_figures_with_a_manifest(survey: Survey) -> None:
     result = survey.assess()
-    assert [figure.name for figure in result.figures] == [one.name for one in FIGURES if "class" not in one.needs]
-    assert result.notes == (WITHOUT_CLASS,)
+    assert [figure.name for figure in result.figures] == [
+        one.name for one in FIGURES if not {"class", "earlier"} & {*one.needs}
+    ]
+    assert result.notes == (WITHOUT_EARLIER, WITHOUT_CLASS)
     assert (set(result.numeric), result.categorical) == ({"A", "B", "T", "S"}, ("C",))
     assert result.records == 60
     assert result["block_k"] >= 4
@@ -497,7 +504,7 @@ def test_the_table_has_every_sentence_and_no_value_of_a_record(tmp_path: Path, r
     text = " ".join(outcome.out.split())
     for figure in FIGURES:
         assert figure.name in text  # those of classes stand in a note
-        assert (figure.meaning in text) is ("class" not in figure.needs)
+        assert (figure.meaning in text) is not bool({"class", "earlier"} & {*figure.needs})
     everything = outcome.out + (tmp_path / "a.json").read_text()
     assert "Here most in A." in text
     assert not re.search(r"name\d|word\d|70\d\d\d\d\d", everything)
@@ -595,7 +602,7 @@ def test_a_manifest_that_makes_no_sense_is_refused(survey: Survey, spoil: Callab
 # limits
 
 
-WITHOUT_A_CLASS = [figure for figure in FIGURES if "class" not in figure.needs]
+WITHOUT_A_CLASS = [figure for figure in FIGURES if not {"class", "earlier"} & {*figure.needs}]
 
 
 class Limited:

@@ -27,6 +27,7 @@ from masktron.cli.mask import mask
 from masktron.cli.metadata import metadata
 from masktron.cli.methods import methods
 from masktron.cli.options import without_passwords
+from masktron.cli.rerun import rerun
 from masktron.cli.validate import validate
 from masktron.errors import Exit, MasktronError
 from masktron.stopping import stoppable
@@ -42,7 +43,8 @@ _SIGPIPE = 13
 
 EPILOG = (
     "Exit codes: 0 complies; 1 an edit, contract or limit fails, or a hard rule fires on nothing; 2 usage; "
-    "3 rulebook; 4 document; 5 the rules and k cannot both be kept; 6 an engine lacks time or memory; 128+n ended by "
+    "3 rulebook; 4 document; 5 the rules and k cannot both be kept, or the "
+    "records were released before; 6 an engine lacks time or memory; 128+n ended by "
     "signal n. Every command also writes its result as JSON: --json FILE, or - for standard output."
 )
 
@@ -78,6 +80,7 @@ COMMANDS = (
     (validate, "masktron validate survey.xml --rules edits.sch --svrl report.xml"),
     (explain, "masktron explain edits.sch --data survey.xml"),
     (mask, "masktron mask survey.xml --rules edits.sch --out masked.xml -k 5 --role NAME=identifier"),
+    (rerun, "masktron rerun january.manifest.json february.csv --out february-masked.csv"),
     (check, "masktron check masked.xml -r edits.sch --original survey.xml --manifest masked.manifest.json"),
     (assess, "masktron assess masked.xml --original survey.xml --manifest masked.manifest.json"),
     (convert, "masktron convert survey.sav survey.csv"),

@@ -9,6 +9,7 @@ import typer
 
 from masktron.cli import options, running
 from masktron.cli.given import settings_file, settings_from
+from masktron.errors import UsageError
 
 
 def assess(
@@ -29,6 +30,27 @@ def assess(
         typer.Option("--class", metavar="FIELD", help="Field that sorts records into classes, for their figures."),
     ] = None,
     same_order: options.SameOrder = False,
+    against: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="EARLIER.xml",
+            parser=options.place,
+            help="An earlier release of the same respondents: how many values both give away together.",
+        ),
+    ] = None,
+    against_original: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DATA.xml",
+            parser=options.place,
+            help="What the earlier release was made of.",
+            show_default="the same original",
+        ),
+    ] = None,
+    against_manifest: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="The manifest of the earlier release.", show_default="the one beside it"),
+    ] = None,
     config: options.Settings = None,
     role: options.RoleOptions = None,
     missing: options.MissingOptions = None,
@@ -58,8 +80,16 @@ def assess(
             "the original": original,
             "the manifest": manifest,
             "the settings": settings_file(config),
+            "the earlier release": against,
+            "the original of the earlier release": against_original,
+            "the manifest of the earlier release": against_manifest,
         },
     )
+    if against is None and (against_original is not None or against_manifest is not None):
+        raise UsageError(
+            "an original or a manifest of an earlier release was given, and no release",
+            hint="give it with --against FILE",
+        )
     settings = settings_from(
         config,
         role,
@@ -76,6 +106,7 @@ def assess(
     with running.progress_shown() as progress:
         from masktron.jobs.assess import run_assess
         from masktron.jobs.pairing import Stated
+        from masktron.jobs.twice import Against
 
         result = run_assess(
             masked,
@@ -85,6 +116,7 @@ def assess(
             measures=None if measures is None else [name.strip() for name in measures.split(",")],
             class_field=class_field,
             stated=Stated(same_order),
+            against=None if against is None else Against(against, against_original, against_manifest),
             progress=progress,
         )
     running.report(result, json)

@@ -70,6 +70,11 @@ def documents_of(settings: Config) -> dict[str, Path]:
     return {f"the document {name!r}": path for name, path in settings.documents.items()}
 
 
+def register_of(settings: Config) -> dict[str, Path]:
+    """Return the files of the register of releases, if there is one, by the names that messages have for them."""
+    return {} if settings.register is None else settings.register.files
+
+
 def settings_file(named: Path | None) -> Path | None:
     """Return the file of settings: the one that was named, else the one in this folder."""
     default = Path("masktron.toml")

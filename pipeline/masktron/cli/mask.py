@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from masktron.cli import options, running
-from masktron.cli.given import documents_of, settings_file, settings_from
+from masktron.cli.given import documents_of, register_of, settings_file, settings_from
 from masktron.errors import Exit
 from masktron.processes import rules_within
 
@@ -121,6 +121,8 @@ def mask(
         typer.Option(metavar="FILE", help="Confidential manifest; by default x.manifest.json beside x.xml."),
     ] = None,
     replace: options.Replace = False,
+    register: options.RegisterFile = None,
+    again: options.Again = None,
     json: options.Json = None,
 ) -> None:
     """Mask a file so that every edit still holds, and verify the written file."""
@@ -165,8 +167,11 @@ def mask(
         metadata=metadata,
         phase=phase,
         rule_timeout=rule_timeout,
+        register=register,
     ).choosing(method, parse_params(param or []))
-    running.check_outputs({"--out": out, "--manifest": manifest, "--json": json}, documents_of(settings))
+    running.check_outputs(
+        {"--out": out, "--manifest": manifest, "--json": json}, {**documents_of(settings), **register_of(settings)}
+    )
     refused: InvalidOriginalError | None = None
     with running.progress_shown() as progress, rules_within(settings.rule_timeout):
         from masktron.jobs.mask import run_mask
@@ -174,7 +179,14 @@ def mask(
 
         try:
             result = run_mask(
-                data, rules, out, config=settings, manifest=manifest, replaces=replace, progress=progress
+                data,
+                rules,
+                out,
+                config=settings,
+                manifest=manifest,
+                replaces=replace,
+                again=again,
+                progress=progress,
             )
         except InvalidOriginalError as error:
             refused = error

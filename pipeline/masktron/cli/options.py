@@ -81,6 +81,20 @@ Replace = Annotated[
     bool,
     typer.Option("--replace", help="Let the output replace a table of its name in a database; a file is always."),
 ]
+RegisterFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--register",
+        metavar="FILE",
+        help="The register of releases, in which the original is looked up and this release entered.",
+    ),
+]
+Again = Annotated[
+    str | None,
+    typer.Option(
+        metavar="REASON", help="Release records that the register has; the reason goes into register and manifest."
+    ),
+]
 Document = Annotated[
     list[str] | None,
     typer.Option(

@@ -12,13 +12,18 @@ from masktron.figures import FIGURES, NAMES, Figure, figure_of
 from masktron.jobs.common import file_notes
 from masktron.jobs.compared import compare, require_described
 from masktron.jobs.pairing import NOTHING_STATED, TO_PAIR, UNPAIRED, Stated
+from masktron.jobs.twice import Against, with_earlier
 from masktron.measures.figures import SAMPLED, measure, unpaired
 from masktron.progress import Progress, no_progress, told_as
 from masktron.results import AssessResult, FigureResult, shown
 from masktron.sources.opening import open_source
 from masktron.write.manifest import DescribedRelease, read_manifest
 
-_WANTED = {"manifest": "the manifest (--manifest)", "class": "a field that is the class (--class)"}
+_WANTED = {
+    "manifest": "the manifest (--manifest)",
+    "class": "a field that is the class (--class)",
+    "earlier": "an earlier release (--against)",
+}
 
 
 def run_assess(
@@ -30,6 +35,7 @@ def run_assess(
     measures: Sequence[str] | None = None,
     class_field: str | None = None,
     stated: Stated = NOTHING_STATED,
+    against: Against | None = None,
     progress: Progress = no_progress,
 ) -> AssessResult:
     """Compare a masked file with its original.
@@ -47,6 +53,8 @@ def run_assess(
         For figures of classes.
     stated : Stated
         What is said of the order of records, where there is no manifest.
+    against : Against, optional
+        An earlier release of the same respondents, for `differencing`.
 
     Raises
     ------
@@ -59,7 +67,13 @@ def run_assess(
     config = config or Config()
     described = None if manifest is None else read_manifest(manifest)
     reading = config.reading if described is None else config.reading.or_as(described.reading)
-    names, lacking = _chosen(measures, described, class_field)
+    if against is not None and described is None:
+        raise UsageError(
+            "what two releases tell together needs the manifests of both",
+            where=str(masked),
+            hint="give that of this file with --manifest FILE",
+        )
+    names, lacking = _chosen(measures, described, class_field, against)
     released = open_source(masked, reading=reading, progress=progress, whole=True)
     if described is not None:
         require_described(released, open_source(original, reading=reading), described)
@@ -79,6 +93,9 @@ def run_assess(
     if wanting := unpaired(names, files):
         which = f"{', '.join(wanting)} needs it: " if measures is not None else ""
         raise UsageError(f"{which}{UNPAIRED}", where=str(masked), hint=TO_PAIR)
+    told: tuple[str, ...] = ()
+    if against is not None and described is not None:
+        files, told = with_earlier(files, described, beside, against, config, progress)
     figures = measure(names, files, told_as(progress, "measuring risk and utility", "figures"))
     return AssessResult(
         masked=shown(masked),
@@ -87,7 +104,15 @@ def run_assess(
         numeric=files.numeric,
         categorical=files.categorical,
         figures=tuple(map(FigureResult.of, figures)),
-        notes=(*file_notes(released, beside), *notes, *_sampled(names, len(files)), *lacking, *_promised(described)),
+        against=None if against is None else shown(against.masked),
+        notes=(
+            *file_notes(released, beside),
+            *notes,
+            *told,
+            *_sampled(names, len(files)),
+            *lacking,
+            *_promised(described),
+        ),
     )
 
 
@@ -112,10 +137,13 @@ def _sampled(names: Sequence[str], records: int) -> list[str]:
 
 
 def _chosen(
-    measures: Sequence[str] | None, described: DescribedRelease | None, class_field: str | None
+    measures: Sequence[str] | None,
+    described: DescribedRelease | None,
+    class_field: str | None,
+    against: Against | None,
 ) -> tuple[list[str], list[str]]:
     """Return the figures to compute, and which ones cannot be had for want of what."""
-    here = {"manifest": described is not None, "class": class_field is not None}
+    here = {"manifest": described is not None, "class": class_field is not None, "earlier": against is not None}
     if measures is None:
         lacking = {figure.name: wants for figure in FIGURES if (wants := _wants(figure, here))}
         notes = [

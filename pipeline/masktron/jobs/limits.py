@@ -23,7 +23,7 @@ def over_limits(measured: Iterable[Measured], limits: Mapping[str, float]) -> It
 
 
 def refuse_class_limits(limits: Iterable[str]) -> None:
-    """Refuse limits on figures of a class, which only `assess` is told.
+    """Refuse limits on figures of a class or of an earlier release, which only `assess` is told.
 
     Raises
     ------
@@ -35,4 +35,9 @@ def refuse_class_limits(limits: Iterable[str]) -> None:
             raise UsageError(
                 f"the limit {name} needs a field that is the class, and only assess is told which one",
                 hint="assess shows the figure: --class FIELD",
+            )
+        if "earlier" in figure_of(name).needs:
+            raise UsageError(
+                f"the limit {name} needs an earlier release, and only assess is told of one",
+                hint="masktron assess --against EARLIER shows the figure",
             )

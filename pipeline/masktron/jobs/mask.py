@@ -10,6 +10,7 @@ from masktron.files import refuse_outputs
 from masktron.jobs.limits import refuse_class_limits
 from masktron.jobs.mask_result import mask_result
 from masktron.jobs.prepared import Prepared, prepare
+from masktron.jobs.registered import registration
 from masktron.jobs.released import (
     declared_of,
     manifest_of,
@@ -41,6 +42,7 @@ def run_mask(
     config: Config | None = None,
     manifest: Path | None = None,
     replaces: bool = False,
+    again: str | None = None,
     progress: Progress = no_progress,
 ) -> MaskResult:
     """Mask, settle, write, re-validate and report.
@@ -56,6 +58,8 @@ def run_mask(
         ``released.manifest.json`` beside ``released.xml`` when not given.
     replaces : bool
         The output may take the place of a table of a database; a file is always replaced.
+    again : str, optional
+        Why records are released again that the register of releases has already.
 
     Raises
     ------
@@ -65,6 +69,8 @@ def run_mask(
         The original breaks a rule.
     InfeasibleError
         The rules and k cannot both be kept, or the written file would break a rule.
+    ReleasedBeforeError
+        The register has these records, the release is another one, and nobody said why.
     ViolationError
         Engines disagree about it, a group is too small, or a limit or the contract of the method is not kept.
         In either case nothing is published.
@@ -76,23 +82,34 @@ def run_mask(
     manifest = manifest or manifest_beside(out)
     documents = {f"the document {name!r}": path for name, path in config.documents.items()}
     inputs = {"the original": data, "the rulebook": rules, **documents}
+    if config.register is not None:
+        inputs |= config.register.files
     refuse_outputs({"the output": out, "the manifest": manifest}, inputs)
     refuse_foreign_manifest(manifest, out)
     require_new(out, [data], replaces=replaces)
-    run = prepare(data, rules, config, method, progress)
-    made = _masked(run, progress)
-    with publication(out, released=True, replaces=replaces) as place, atomic_path(manifest) as confidential:
-        written = write(run, made, place, out, progress)
-        progress("comparing it with the original", 0)
-        result, measured = mask_result(run, made, written, out, manifest, progress)
-        progress("testing the contract, writing the manifest", 0)
-        require_releasable(run, result, measured)
-        declared = declared_of(run, made)
-        require_contract(run, declared, written)
-        in_memory = run.source.handed_back(written.records)
-        write_plain(confidential, manifest_of(run, made, result, written, declared))
-        settle_publication(place)
-    return replace(result, data=in_memory)
+    with registration(config, again, out) as registered:
+        run = prepare(data, rules, config, method, progress)
+        if registered is not None:
+            progress("looking up the records in the register of releases", 0)
+            registered.look_up(run)
+        made = _masked(run, progress)
+        with publication(out, released=True, replaces=replaces) as place, atomic_path(manifest) as confidential:
+            written = write(run, made, place, out, progress)
+            progress("comparing it with the original", 0)
+            result, measured = mask_result(run, made, written, out, manifest, progress)
+            progress("testing the contract, writing the manifest", 0)
+            require_releasable(run, result, measured)
+            declared = declared_of(run, made)
+            require_contract(run, declared, written)
+            in_memory = run.source.handed_back(written.records)
+            entry = None
+            if registered is not None:
+                entry, told = registered.enter(run, written)
+                result = replace(result, notes=(*result.notes, *told))
+            write_plain(confidential, manifest_of(run, made, result, written, declared, entry))
+            settle_publication(place)
+    confirmed = () if registered is None else registered.confirm()
+    return replace(result, data=in_memory, notes=(*result.notes, *confirmed))
 
 
 def _masked(run: Prepared, progress: Progress) -> Masked:

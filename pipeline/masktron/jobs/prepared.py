@@ -55,6 +55,8 @@ class Prepared:
         What the file says of its fields, and what was found out of their kinds.
     sized : tuple of str
         Warnings of rules that take long.
+    given : Config
+        The settings as they were given.
     """
 
     job: Job
@@ -69,6 +71,7 @@ class Prepared:
     classes: NDArray[np.intp] | None
     notes: tuple[str, ...]
     sized: tuple[str, ...]
+    given: Config
 
     @property
     def source(self) -> Source:
@@ -95,7 +98,7 @@ def prepare(data: Path, rules: Path, config: Config, method: Chosen, progress: P
     UsageError, RulebookError, DocumentError, InvalidOriginalError, InfeasibleError
         What is given cannot be masked.
     """
-    given = Given(config.documents, data, spare=config.spare_documents)
+    stated, given = config, Given(config.documents, data, spare=config.spare_documents)
     job = open_job(
         data, rules, reading=config.reading, phase=config.phase, progress=progress, given=given, whole=True
     )
@@ -127,6 +130,7 @@ def prepare(data: Path, rules: Path, config: Config, method: Chosen, progress: P
         classes=classes,
         notes=(*told, *likely.notes()),
         sized=sized,
+        given=stated,
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -19,6 +19,7 @@ from masktron.jobs.limits import over_limits
 from masktron.jobs.mask_result import in_groups, smallest_group
 from masktron.jobs.prepared import Prepared
 from masktron.jobs.protection import check_groups, check_pair, pair_of
+from masktron.jobs.repeatable import traits_of
 from masktron.jobs.written import WrittenFile
 from masktron.masking import Masked
 from masktron.measures.figures import Measured
@@ -31,6 +32,8 @@ from masktron.write.manifest import MANIFEST_VERSION, NOTICE, described_output, 
 
 _ELSEWHERE = frozenset({"workers", "rule_timeout", "key", "documents"})
 """Settings that the manifest has in other places, or leaves out: they change nothing in the file."""
+_OF_THE_RUN = frozenset({"workers", "key", "seed", "spare_documents"})
+"""Settings that a later run does not take over: its random numbers are its own."""
 
 
 def require_releasable(run: Prepared, result: MaskResult, measured: Sequence[Measured]) -> None:
@@ -124,9 +127,14 @@ def declared_of(run: Prepared, made: Masked) -> Declared:
 
 
 def manifest_of(
-    run: Prepared, made: Masked, result: MaskResult, written: WrittenFile, declared: Declared
+    run: Prepared,
+    made: Masked,
+    result: MaskResult,
+    written: WrittenFile,
+    declared: Declared,
+    entry: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """Return the manifest: what leads back to the original and what tests the contract."""
+    """Return the manifest: what leads back to the original and what tests the contract; its entry in a register."""
     plan = run.plan.choosing(masked.block for masked in made.blocks)
     return {
         "manifest_version": MANIFEST_VERSION,
@@ -142,6 +150,11 @@ def manifest_of(
         "result": result.as_dict(),
         "order": None if written.order is None else written.order.tolist(),
         "declared": declared.as_dict(),
+        "repeat": {
+            "settings": _plain({name: value for name, value in asdict(run.given).items() if name not in _OF_THE_RUN}),
+            **traits_of(run.job, run.records, run.given, run.config),
+        },
+        **({} if entry is None else {"register": dict(entry)}),
     }
 
 

@@ -14,6 +14,7 @@ from masktron.measures.category_shares import category_shares
 from masktron.measures.classes import biases, class_chi_square
 from masktron.measures.combining import combine
 from masktron.measures.correlation_change import correlation_change
+from masktron.measures.differencing import differencing
 from masktron.measures.dominance import largest_n, p_percent
 from masktron.measures.homogeneity import homogeneity
 from masktron.measures.il1s import il1s
@@ -63,6 +64,7 @@ ALL: tuple[Callable[..., Any], ...] = (
     pmse,
     pmse_cart,
     combine,
+    differencing,
 )
 """Every measure."""
 
@@ -74,6 +76,7 @@ __all__ = [
     "class_chi_square",
     "combine",
     "correlation_change",
+    "differencing",
     "disclosure_risk",
     "group_linkage",
     "homogeneity",

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from masktron.kernels.distinct import alike
 from masktron.measures.category_shares import CategoryShares, category_shares
+from masktron.measures.differencing import Differencing
 from masktron.measures.weighted_totals import WeightedTotal, weighted_totals
 from masktron.sources.records import Column
 
@@ -44,6 +45,8 @@ class Assessed:
         Threads that a measure may use; no figure depends on them.
     paired : bool
         Whether row i of both files is known to be of the same respondent.
+    differenced : mapping of str to Differencing
+        By field: what an earlier release tells together with this one; empty where there is none.
     """
 
     original: Mapping[str, Column]
@@ -57,6 +60,7 @@ class Assessed:
     known: Mapping[str, float] = MappingProxyType({})
     workers: int = 1
     paired: bool = True
+    differenced: Mapping[str, Differencing] = MappingProxyType({})
     _found: dict[object, Any] = field(default_factory=dict, repr=False)
 
     def __len__(self) -> int:

@@ -15,6 +15,7 @@ from masktron.measures.achieved_k import achieved_k
 from masktron.measures.assessed import Assessed
 from masktron.measures.classes import biases, class_chi_square
 from masktron.measures.correlation_change import correlation_change
+from masktron.measures.differencing import Differencing
 from masktron.measures.dominance import p_percent
 from masktron.measures.homogeneity import homogeneity
 from masktron.measures.il1s import il1s
@@ -221,6 +222,15 @@ def _revealed(files: Assessed) -> float:
     return Revealed(sum(one.cells for one in found), sum(one.revealed for one in found)).share
 
 
+def _differencing(files: Assessed) -> float | Worst:
+    """Join the values of all fields, and name the one of which most is given away."""
+    found = {name: one for name, one in files.differenced.items() if one.values}
+    if not found:
+        return math.nan
+    most = max(found, key=lambda name: found[name].share)
+    return Worst(Differencing.of_all(found.values()).share, most if found[most].given_away else "")
+
+
 def _total_change(files: Assessed) -> float | Worst:
     return _worst({name: abs(total.change) for name, total in zip(files.numeric, files.totals, strict=True)})
 
@@ -258,6 +268,7 @@ COMPUTED: Mapping[str, Callable[[Assessed], float | Worst]] = MappingProxyType(
         "unchanged": _unchanged,
         "revealed": _revealed,
         "true_cells": _of_numbers(lambda files: files.once(true_cells).file),
+        "differencing": _differencing,
         "homogeneous_groups": _by_class(homogeneity),
         "class_imbalance": _by_class(class_chi_square),
         "information_loss": _of_cells(lambda files: files.once(information_loss)),

@@ -20,6 +20,7 @@ from masktron.results import (
     JobResult,
     MaskResult,
     MetadataResult,
+    RerunResult,
     ValidateResult,
 )
 
@@ -36,6 +37,7 @@ TABLES = MappingProxyType(
         DoctorResult: "doctor",
         DemoResult: "demo",
         MetadataResult: "metadata",
+        RerunResult: "rerun",
     }
 )
 """The module of `masktron.report.tables` whose function ``tables`` draws a result; it is loaded when there is one."""

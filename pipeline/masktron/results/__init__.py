@@ -18,6 +18,7 @@ from masktron.results.figure import CategoryResult, FigureResult, TotalResult
 from masktron.results.mask import EngineResult, MaskResult, RepairResult
 from masktron.results.metadata import MetadataResult
 from masktron.results.record_findings import Diagnostic, RecordFinding, by_field, diagnostics_of, severity
+from masktron.results.rerun import BlockChange, ChangeResult, FailureChange, FigureChange, RerunResult
 from masktron.results.result import CONFIDENTIAL, SCHEMA_VERSION, JobResult, shown
 from masktron.results.rules import RuleResult, Tested, Untested
 from masktron.results.validate import FieldMeaning, ValidateResult
@@ -26,9 +27,11 @@ __all__ = [
     "CONFIDENTIAL",
     "SCHEMA_VERSION",
     "AssessResult",
+    "BlockChange",
     "BlockResult",
     "CandidateResult",
     "CategoryResult",
+    "ChangeResult",
     "CheckResult",
     "CombineResult",
     "ConvertResult",
@@ -41,8 +44,10 @@ __all__ = [
     "EngineProbe",
     "EngineResult",
     "ExplainResult",
+    "FailureChange",
     "FieldExplanation",
     "FieldMeaning",
+    "FigureChange",
     "FigureResult",
     "JobResult",
     "MaskResult",
@@ -50,6 +55,7 @@ __all__ = [
     "MomentResult",
     "RecordFinding",
     "RepairResult",
+    "RerunResult",
     "RuleExplanation",
     "RuleResult",
     "SampleResult",

@@ -28,6 +28,8 @@ class AssessResult(JobResult):
         In the order contract, risk, utility.
     notes : tuple of str
         What was taken for granted, and what could not be told.
+    against : str or None
+        An earlier release, for what both tell together.
     """
 
     JOB: ClassVar = "assess"
@@ -39,6 +41,7 @@ class AssessResult(JobResult):
     categorical: tuple[str, ...]
     figures: tuple[FigureResult, ...]
     notes: tuple[str, ...] = ()
+    against: str | None = None
 
     def __getitem__(self, name: str) -> float:
         """Return the value of a figure: ``result["linkage"]``."""

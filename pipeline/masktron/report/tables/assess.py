@@ -28,5 +28,6 @@ def tables(result: AssessResult) -> list[RenderableType]:
         *noted("nothing to tell", [f"{nothing}: the files have too little of what it is about"] if nothing else []),
         *noted("no figure", [f"{one.name}: {one.field} had nothing before, or has nothing after" for one in unlike]),
         *noted("note", result.notes),
-        f"{plain(result.masked)} against {plain(result.original)}: {count(result.records, 'record')}, {compared}",
+        f"{plain(result.masked)} against {plain(result.original)}: {count(result.records, 'record')}, {compared}"
+        + ("" if result.against is None else f"; the earlier release is {plain(result.against)}"),
     ]

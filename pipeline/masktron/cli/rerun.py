@@ -1,0 +1,128 @@
+"""``masktron rerun``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from masktron.cli import options, running
+
+if TYPE_CHECKING:
+    from masktron.jobs.originals import InvalidOriginalError
+    from masktron.jobs.rerun import ChangedInputError
+
+
+def rerun(
+    manifest: Annotated[
+        Path, typer.Argument(metavar="MANIFEST", help="The manifest of the run that is to be repeated.")
+    ],
+    data: options.Data,
+    out: Annotated[
+        Path, typer.Option("--out", "-o", metavar="OUT.xml", parser=options.place, help="The masked file, or table.")
+    ],
+    rules: Annotated[
+        Path | None,
+        typer.Option(
+            "--rules",
+            "-r",
+            metavar="RULES.sch",
+            help="The rulebook, where it has moved or is another one.",
+            show_default="that of the last run",
+        ),
+    ] = None,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Say what has changed and what would happen; write nothing.")
+    ] = False,
+    accept: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="KIND",
+            help="Go on in spite of changes of this kind, such as new-field or other-rule; repeatable.",
+        ),
+    ] = None,
+    role: options.RoleOptions = None,
+    missing: options.MissingOptions = None,
+    nominal: options.NominalOptions = None,
+    ordinal: options.OrdinalOptions = None,
+    numeric: options.NumericOptions = None,
+    document: options.Document = None,
+    metadata: options.Metadata = None,
+    register: options.RegisterFile = None,
+    again: options.Again = None,
+    new_manifest: Annotated[
+        Path | None,
+        typer.Option(
+            "--manifest", metavar="FILE", help="Manifest of this run; by default x.manifest.json beside x.xml."
+        ),
+    ] = None,
+    replace: options.Replace = False,
+    workers: Annotated[
+        int | None,
+        typer.Option(
+            parser=options.integer, metavar="N", help="As for mask; the result is the same.", show_default="cores"
+        ),
+    ] = None,
+    json: options.Json = None,
+) -> None:
+    """Do on another file what a run of mask has done, and show both side by side.
+
+    Settings, rules and method are those of the manifest. A file or rules that do not fit any more are refused, with
+    all that has changed. The same file gives the same bytes.
+    """
+    from masktron.sources.output_names import manifest_beside
+
+    running.check_outputs(
+        {"--out": out, "--manifest": new_manifest or manifest_beside(out), "--json": json},
+        {"the original": data, "the rulebook": rules, "the manifest of the last run": manifest},
+    )
+    settings = _settings(role, missing, nominal, ordinal, numeric, document)
+    settings |= {name: own for name, own in (("metadata", metadata), ("workers", workers)) if own is not None}
+    if register is not None:
+        settings["register"] = register
+    refused: ChangedInputError | InvalidOriginalError | None = None
+    with running.progress_shown() as progress:
+        from masktron.jobs.originals import InvalidOriginalError
+        from masktron.jobs.rerun import ChangedInputError, Repeating, run_rerun
+
+        how = Repeating(
+            rules=rules,
+            manifest=new_manifest,
+            accept=tuple(accept or ()),
+            settings=settings,
+            again=again,
+            replaces=replace,
+            dry_run=dry_run,
+            report=None if running.is_stdout(json) else json,
+        )
+        try:
+            result = run_rerun(manifest, data, out, how, progress=progress)
+        except (ChangedInputError, InvalidOriginalError) as error:
+            refused = error
+    if refused is not None:
+        running.report(refused.result, json)
+        raise refused
+    running.report(result, json)
+
+
+def _settings(
+    role: list[str] | None,
+    missing: list[str] | None,
+    nominal: list[str] | None,
+    ordinal: list[str] | None,
+    numeric: list[str] | None,
+    document: list[str] | None,
+) -> dict[str, Any]:
+    """Settings that are given as options."""
+    from masktron.config import parse_documents, parse_missing, parse_orders, parse_roles
+
+    found: dict[str, Any] = {
+        "roles": parse_roles(role or []),
+        "missing": parse_missing(missing or []),
+        "nominal": tuple(nominal or ()),
+        "ordinal": parse_orders(ordinal or []),
+        "numeric": tuple(numeric or ()),
+        "documents": parse_documents(document or []),
+    }
+    return {name: value for name, value in found.items() if value}

@@ -1,0 +1,371 @@
+"""A release and the register of releases: what has been released before, and the entry of what is being released."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import secrets
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from masktron.addresses import AddressPath
+from masktron.config import Config, Register
+from masktron.errors import MasktronError, ReleasedBeforeError, UsageError
+from masktron.jobs.prepared import Prepared
+from masktron.jobs.written import WrittenFile
+from masktron.sources.record_hashes import RecordHashes, Sample
+from masktron.write.manifest import versions
+from masktron.write.register_file import opened_register
+
+MOST = 0.5
+"""Share of the records of the smaller of two originals from which on they are taken for the same ones."""
+WHOLE = 8192
+"""Hashes of whole records that an entry has at most."""
+WITHOUT = 512
+"""Hashes of records without one field that an entry has at most, for each field."""
+AT_ONCE = 16_384
+"""Records that are hashed for a comparison, unless the entry has too few."""
+ENOUGH = 32
+"""Records of an entry that a comparison is made with, where it has so many."""
+
+
+@dataclass(frozen=True, slots=True)
+class Alike:
+    """A release of the same records.
+
+    Attributes
+    ----------
+    entry : mapping
+        As the register has it.
+    share : float
+        Of the records of the smaller original, those that the other one has as well.
+    same_file : bool
+        The original is that very file.
+    field : str
+        The field without which they are alike; empty where they are alike in all fields.
+    published : bool
+        Its file was seen to appear.
+    """
+
+    entry: Mapping[str, Any]
+    share: float
+    same_file: bool
+    field: str
+    published: bool
+
+    def __str__(self) -> str:
+        one = self.entry
+        share = 100 if self.share == 1 else min(99, round(100 * self.share))
+        apart = f" (apart from the field {self.field})" if self.field else ""
+        which = (
+            "this original"
+            if self.same_file
+            else f"an original that shares {share} % of its records{apart} with this"
+        )
+        ended = "" if self.published else "; that run was ended before it saw the file appear"
+        made = f"{one['output']['name']}, {one['method']}, k = {one['k']}"
+        return f"{which} was released on {one['at'][:10]} ({made}{ended})"
+
+
+class Registration:
+    """What a run has to do with the register.
+
+    Parameters
+    ----------
+    register : Register
+    again : str or None
+        Why records that have been released before are released again.
+    out : Path
+    """
+
+    def __init__(self, register: Register, again: str | None, out: Path) -> None:
+        self._register, self._again, self._out = register, again, out
+        self._records: _Records | None = None
+        self._found: dict[str, Alike | None] = {}
+        self._id: str | None = None
+
+    @property
+    def _known(self) -> _Records:
+        if self._records is None:
+            raise RuntimeError("records are looked up before they are entered")
+        return self._records
+
+    def look_up(self, run: Prepared) -> None:
+        """Refuse records that have been released, before anything is computed.
+
+        A run that may repeat a release to the byte is let go on: with a key, or where nothing is random.
+
+        Raises
+        ------
+        ReleasedBeforeError
+        DocumentError, UsageError
+            The register cannot be used.
+        """
+        with opened_register(self._register) as book:
+            secret, entries = book.secret, list(book.entries)
+        self._records = _Records.of(run, secret)
+        alike = self._alike(entries)
+        repeats = run.randomness.key is None or run.config.key is not None or run.config.seed is not None
+        if alike and self._again is None and not repeats:
+            raise self._refusal(alike, run)
+
+    def enter(self, run: Prepared, written: WrittenFile) -> tuple[dict[str, Any], tuple[str, ...]]:
+        """Add the entry of a release that is about to appear, unless its records have been released before.
+
+        Returns
+        -------
+        dict
+            What the manifest says of it.
+        notes : tuple of str
+
+        Raises
+        ------
+        ReleasedBeforeError
+            Also where another run has released them meanwhile.
+        DocumentError, UsageError
+            The register cannot be used.
+        """
+        digest = written.source.digest
+        name = self._out.name
+        entry = {
+            "kind": "release",
+            "id": secrets.token_hex(8),
+            "at": datetime.now(UTC).isoformat(timespec="seconds"),
+            "version": versions()["masktron"],
+            "output": {"name": name, "sha256": digest},
+            "method": run.method.name,
+            "k": run.config.k,
+            **self._known.sketches,
+        }
+        with opened_register(self._register) as book:
+            alike = self._alike(book.entries)
+            others = [one for one in alike if one.entry["output"]["sha256"] != digest]
+            if others and self._again is None:
+                raise self._refusal(others, run)
+            book.add({**entry, "again": self._again, "alike": [one.entry["id"] for one in alike]})
+        self._id = entry["id"]
+        described = {
+            "path": self._register.path.as_posix(),
+            "id": self._id,
+            "again": self._again,
+            "alike": [one.entry["id"] for one in alike],
+        }
+        return described, tuple(self._notes(alike, others))
+
+    def confirm(self) -> tuple[str, ...]:
+        """Add that the file was seen to appear; where that cannot be done, return a note that says so."""
+        try:
+            self._add("published")
+        except MasktronError as error:
+            return (f"the register could not be told that the file appeared; it counts it anyway: {error.what}",)
+        return ()
+
+    def withdraw(self) -> None:
+        """Add that the file did not appear: its records count as not released by this run."""
+        self._add("withdrawn")
+
+    def _add(self, kind: str) -> None:
+        if self._id is not None:
+            with opened_register(self._register) as book:
+                book.add({"kind": kind, "id": self._id})
+
+    def _alike(self, entries: Sequence[Mapping[str, Any]]) -> list[Alike]:
+        ended = {kind: {one["id"] for one in entries if one["kind"] == kind} for kind in ("published", "withdrawn")}
+        found = []
+        for entry in entries:
+            if entry["kind"] != "release" or entry["id"] in ended["withdrawn"]:
+                continue
+            if entry["id"] not in self._found:
+                self._found[entry["id"]] = self._known.alike(entry, entry["id"] in ended["published"])
+            if (one := self._found[entry["id"]]) is not None:
+                found.append(one)
+        return found
+
+    def _refusal(self, alike: Sequence[Alike], run: Prepared) -> ReleasedBeforeError:
+        return ReleasedBeforeError(
+            f"{alike[-1]}{_more(alike)}: who has both releases may compute values of single respondents, as means "
+            "of groups that differ by one record; nothing is published",
+            where=str(run.source.path),
+            hint='--key MANIFEST repeats that release to the byte, which tells nothing new; else --again "REASON", '
+            "which goes into register and manifest, and afterwards masktron assess --against "
+            "EARLIER, which says what both releases tell",
+        )
+
+    def _notes(self, alike: Sequence[Alike], others: Sequence[Alike]) -> Iterator[str]:
+        yield f"this release is entry {self._id} of the register {self._register.path.as_posix()}"
+        if others:
+            yield (
+                f"released again: {others[-1]}{_more(others)}; masktron assess --against EARLIER says how many "
+                "values both releases give away"
+            )
+        elif alike:
+            yield "this repeats an earlier release to the byte, which tells nothing new"
+        elif self._again is not None:
+            yield "a reason to release the records again was given, and the register has no release of them"
+
+
+@contextmanager
+def registration(config: Config, again: str | None, out: Path) -> Iterator[Registration | None]:
+    """Stand around the publication of a release: its entry is there before the file.
+
+    A run that is killed in between leaves an entry, and so its records count as released, whether or not they were.
+    They count as not released only where an error of this run shows that no file appeared; of a table in a database,
+    whose transaction may have been taken all the same, that is never assumed.
+
+    Raises
+    ------
+    UsageError
+        A reason is empty, or was given without a register.
+    DocumentError
+        The register cannot be used.
+    """
+    if again is not None and not again.strip():
+        raise UsageError("the reason to release records again is empty", hint='--again "REASON"')
+    if config.register is None:
+        if again is not None:
+            raise UsageError(
+                "a reason to release records again was given without a register of releases",
+                hint='name the register in the settings: [register] path = "releases.jsonl"; or leave --again out',
+            )
+        yield None
+        return
+    registered = Registration(config.register, None if again is None else again.strip(), out)
+    try:
+        yield registered
+    except (MasktronError, OSError):
+        if not isinstance(out, AddressPath):
+            with suppress(MasktronError):  # what cannot be withdrawn counts as released; the error is the first one
+                registered.withdraw()
+        raise
+
+
+@dataclass(slots=True, eq=False)
+class _Records:
+    """The records of an original as a register knows them."""
+
+    digest: str
+    count: int
+    hashes: RecordHashes
+    samples: dict[tuple[str | None, int], Sample] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, run: Prepared, secret: bytes) -> _Records:
+        hashes = RecordHashes.of(run.records.columns, secret, len(run.records))
+        return cls(_hidden(secret, "file", run.source.digest), len(run.records), hashes)
+
+    @property
+    def sketches(self) -> dict[str, Any]:
+        """What an entry says of them: a sample of all records, and one for each field of those without it."""
+        level = self.hashes.level(self.hashes.whole, WHOLE)
+        without = {}
+        for name in self.hashes.fields:
+            found = self.sample(name, self.hashes.level(self.hashes.without(name), WITHOUT))
+            if len(found.hashes):
+                without[self._field(name)] = _Told.of(found).as_entry()
+        return {
+            "original": self.digest,
+            "records": self.count,
+            "whole": _Told.of(self.sample(None, level)).as_entry(),
+            "without": without,
+        }
+
+    def sample(self, name: str | None, level: int) -> Sample:
+        """Hash a sample of records: of whole ones, or of those that are like no other without a field.
+
+        Without a field that names respondents, like records may be of others: nothing is told where most records are
+        like another one.
+        """
+        if (name, level) not in self.samples:
+            records = self.hashes.whole if name is None else self.hashes.without(name)
+            found = self.hashes.sample(records, level)
+            if name is not None:
+                single = found.single
+                few = 2 * len(single.hashes) < len(found.hashes)
+                found = Sample(level, found.hashes[:0], found.drawn[:0]) if few else single
+            self.samples[name, level] = found
+        return self.samples[name, level]
+
+    def alike(self, entry: Mapping[str, Any], published: bool) -> Alike | None:
+        """Compare an earlier release; None where it is of other records."""
+        if entry["original"] == self.digest:
+            return Alike(entry, 1.0, True, "", published)
+        share, name = max(self._shares(entry), key=lambda one: (one[0], not one[1]))
+        return Alike(entry, share, False, name, published) if share >= MOST else None
+
+    def _shares(self, entry: Mapping[str, Any]) -> Iterator[tuple[float, str]]:
+        """Shares of like records: in all fields, without one of either file, and without one of both."""
+        whole = _Told.read(entry["whole"])
+        without = {name: _Told.read(own) for name, own in entry["without"].items()}
+        yield self._share(None, whole), ""
+        for own in without.values():
+            yield self._share(None, own), "that this file does not have"
+        for name in self.hashes.fields:
+            yield self._share(name, whole), name
+            if (told := without.get(self._field(name))) is not None:
+                yield self._share(name, told), name
+
+    def _share(self, name: str | None, told: _Told) -> float:
+        """Share of like records in the smaller one of two samples of the same level.
+
+        The level is that of the entry; a higher one where these records are so many more that to hash them would
+        take long, and enough of the entry are left.
+        """
+        level = told.level
+        while self.count >> level > AT_ONCE and told.at(level + 1) >= ENOUGH:
+            level += 1
+        own, others = self.sample(name, level).hashes, told.hashes[: told.at(level)]
+        smaller = min(len(own), len(others))
+        return len(np.intersect1d(own, others)) / smaller if smaller else 0.0
+
+    def _field(self, name: str) -> str:
+        return _hidden(self.hashes.secret, "field", name)[:16]
+
+
+def _more(alike: Sequence[Alike]) -> str:
+    return f", and in {len(alike) - 1} other entries" if len(alike) > 1 else ""
+
+
+def _hidden(secret: bytes, *parts: str) -> str:
+    text = "\0".join(parts).encode("utf-8", "surrogatepass")
+    return hashlib.blake2b(text, key=secret, digest_size=32, person=b"masktron entry").hexdigest()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Told:
+    """A sample as an entry has it.
+
+    Attributes
+    ----------
+    level : int
+    sizes : list of int
+        As `Sample` has them.
+    hashes : ndarray of uint64, shape (m,)
+    """
+
+    level: int
+    sizes: list[int]
+    hashes: NDArray[np.uint64]
+
+    @classmethod
+    def of(cls, sample: Sample) -> _Told:
+        return cls(sample.level, sample.sizes, sample.hashes)
+
+    @classmethod
+    def read(cls, entry: Mapping[str, Any]) -> _Told:
+        hashes = np.frombuffer(base64.b64decode(entry["hashes"]), dtype="<u8").astype(np.uint64)
+        return cls(entry["level"], entry["sizes"], hashes)
+
+    def as_entry(self) -> dict[str, Any]:
+        packed = base64.b64encode(self.hashes.astype("<u8").tobytes()).decode("ascii")
+        return {"level": self.level, "sizes": self.sizes, "hashes": packed}
+
+    def at(self, level: int) -> int:
+        """Records in the sample of this level or a higher one."""
+        return self.sizes[min(level - self.level, len(self.sizes) - 1)]

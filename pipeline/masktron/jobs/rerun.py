@@ -1,0 +1,352 @@
+"""Do the same work again, on another file or on the same one, and show it beside the last time."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from masktron.config import Config, Kind, Role, did_you_mean
+from masktron.errors import DocumentError, UsageError, ViolationError
+from masktron.figures import NAMES, figure_of
+from masktron.files import refuse_outputs
+from masktron.jobs.changes import KINDS, changes_of
+from masktron.jobs.common import require_flat, require_records
+from masktron.jobs.described import completed
+from masktron.jobs.documents import Given
+from masktron.jobs.job import Job, open_job
+from masktron.jobs.mask import run_mask
+from masktron.jobs.prepared import prepare
+from masktron.jobs.registered import Registration
+from masktron.methods.chosen import chosen
+from masktron.processes import rules_within
+from masktron.progress import Progress, no_progress
+from masktron.results import (
+    BlockChange,
+    ChangeResult,
+    FailureChange,
+    FigureChange,
+    MaskResult,
+    RerunResult,
+    shown,
+)
+from masktron.sources.output_names import manifest_beside
+from masktron.write.former_run import FormerRun, read_former_run
+from masktron.write.manifest import read_manifest
+
+
+class ChangedInputError(DocumentError):
+    """The file or the rules do not fit the former run any more.
+
+    Attributes
+    ----------
+    result : RerunResult
+        With all changes.
+    """
+
+    def __init__(self, result: RerunResult, *, where: str) -> None:
+        refused = result.refused
+        listed = "".join(f"\n  {_named(change)}" for change in refused)
+        kinds = " ".join(f"--accept {kind}" for kind in dict.fromkeys(change.kind for change in refused))
+        number = "one change stands" if len(refused) == 1 else f"{len(refused)} changes stand"
+        super().__init__(
+            f"{number} in the way of repeating the run; nothing is published:{listed}",
+            where=where,
+            hint=f"correct the file or the rules; say with --role, --missing, --nominal, --ordinal or --numeric what "
+            f"fields are; or where a change is right: {kinds}",
+        )
+        self.result = result
+
+
+@dataclass(frozen=True, slots=True)
+class Repeating:
+    """How a run is to be repeated.
+
+    Attributes
+    ----------
+    rules : Path or None
+        The rulebook of the former run when None.
+    manifest : Path or None
+        Of this run.
+    accept : collection of str
+        Kinds of changes that do not stand in the way.
+    settings : mapping of str to value
+        What is said otherwise: fields of `Config`; tables such as ``roles`` are joined with those of the former run.
+    again : str or None
+        Why records are released again.
+    replaces : bool
+    dry_run : bool
+    report : Path or None
+        What else is going to be written.
+    """
+
+    rules: Path | None = None
+    manifest: Path | None = None
+    accept: Collection[str] = ()
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    again: str | None = None
+    replaces: bool = False
+    dry_run: bool = False
+    report: Path | None = None
+
+
+def run_rerun(
+    former: Path, data: Path, out: Path, how: Repeating | None = None, *, progress: Progress = no_progress
+) -> RerunResult:
+    """Repeat the run of a manifest on a file, and compare both.
+
+    Parameters
+    ----------
+    former : Path
+        The manifest.
+    data, out : Path
+    how : Repeating, optional
+
+    Raises
+    ------
+    UsageError, RulebookError
+        Something cannot be used.
+    ChangedInputError
+        The file or the rules do not fit any more.
+    DocumentError, InfeasibleError, ViolationError
+        As for `mask`: among others, a limit that held does not hold now.
+    """
+    how = how or Repeating()
+    _require_kinds(how.accept)
+    run = read_former_run(former)
+    rules = how.rules or run.rules
+    _require_there(rules, former)
+    config = _settings(run, how, data)
+    manifest = how.manifest or manifest_beside(out)
+    report = {} if how.report is None else {"the report": how.report}
+    registered = {} if config.register is None else config.register.files
+    refuse_outputs(
+        {"the output": out, "the manifest": manifest, **report},
+        {"the original": data, "the rulebook": rules, "the manifest of the last run": former, **registered},
+    )
+    with rules_within(config.rule_timeout):
+        return _repeated_run(run, _Paths(former, data, rules, out, manifest), config, how, progress)
+
+
+@dataclass(frozen=True, slots=True)
+class _Paths:
+    """The files of a run."""
+
+    former: Path
+    data: Path
+    rules: Path
+    out: Path
+    manifest: Path
+
+
+def _repeated_run(run: FormerRun, paths: _Paths, config: Config, how: Repeating, progress: Progress) -> RerunResult:
+    job, changes, config = _changes(run, paths, config, how, progress)
+    same = job.source.digest == run.described.original
+    result = RerunResult(
+        former=shown(paths.former),
+        data=shown(paths.data),
+        output=shown(paths.out),
+        manifest=shown(paths.manifest),
+        dry_run=how.dry_run,
+        same_original=same,
+        same_bytes=None,
+        changes=changes,
+        records_before=run.records,
+        records_after=0,
+        excluded_before=run.excluded,
+        excluded_after=0,
+    )
+    if result.refused:
+        raise ChangedInputError(result, where=str(paths.data))
+    if same and run.key is not None:
+        config = replace(config, key=run.key)
+    if how.dry_run:
+        return _dry(result, paths, config, how, progress)
+    try:
+        masked = run_mask(
+            paths.data,
+            paths.rules,
+            paths.out,
+            config=config,
+            manifest=paths.manifest,
+            replaces=how.replaces,
+            again=how.again,
+            progress=progress,
+        )
+    except ViolationError as error:
+        held = [f"{name} {run.figures[name]:g}" for name in config.limits if name in run.figures]
+        error.hint += f"; in the last run: {', '.join(held)}" if held else ""
+        raise
+    same_bytes = (read_manifest(paths.manifest).output == run.described.output) if same else None
+    return _beside(result, run, masked, same_bytes)
+
+
+def _require_kinds(accept: Collection[str]) -> None:
+    for kind in accept:
+        if not KINDS.get(kind, False):
+            known = [one for one, stands in KINDS.items() if stands]
+            what = "stands in the way of no run" if kind in KINDS else "is no kind of change"
+            raise UsageError(f"{kind!r} {what}", hint=did_you_mean(kind, known))
+
+
+def _require_there(rules: Path, former: Path) -> None:
+    if not rules.exists():
+        raise UsageError(
+            "the rulebook of the last run is not here",
+            where=str(rules),
+            hint=f"give it with --rules FILE, or run masktron where {former.name} was made",
+        )
+
+
+def _settings(run: FormerRun, how: Repeating, data: Path) -> Config:
+    """Return the settings of the former run, with what is said otherwise now.
+
+    A document of the rules that was the original is the original of this run.
+    """
+    base, given = run.config, dict(how.settings)
+    register = given.get("register", base.register)
+    config = base
+    if "roles" in given:
+        given["roles"] = {**base.roles, **given["roles"]}
+    if "missing" in given:
+        joined = dict(base.missing)
+        for name, codes in given["missing"].items():
+            joined[name] = joined.get(name, run.fields[name].codes if name in run.fields else frozenset()) | codes
+        given["missing"] = joined
+    originals = dict.fromkeys(run.described.as_original, data)
+    given["documents"] = {**base.documents, **originals, **given.get("documents", {})}
+    kinds = {
+        **dict.fromkeys(given.get("nominal", ()), Kind.NOMINAL),
+        **dict.fromkeys(given.get("ordinal", ()), Kind.ORDINAL),
+        **dict.fromkeys(given.get("numeric", ()), Kind.NUMBER),
+    }
+    if kinds:
+        orders = given.get("ordinal", {})
+        given["nominal"] = (
+            *(name for name in base.nominal if name not in kinds),
+            *given.get("nominal", ()),
+        )
+        given["numeric"] = (*(name for name in base.numeric if name not in kinds), *given.get("numeric", ()))
+        given["ordinal"] = {**{name: own for name, own in base.ordinal.items() if name not in kinds}, **orders}
+    config = replace(config, **given)
+    if base.register is not None and register == base.register and not base.register.path.exists():
+        raise UsageError(
+            "the register of releases of the last run is not here",
+            where=str(base.register.path),
+            hint="run masktron where that run was made, or say with --register FILE where it is",
+        )
+    return config
+
+
+def _changes(
+    run: FormerRun, paths: _Paths, config: Config, how: Repeating, progress: Progress
+) -> tuple[Job, tuple[ChangeResult, ...], Config]:
+    """Read the file and the rules, and say what has changed; with settings for the fields that there are."""
+    documents = Given(config.documents, paths.data, spare=frozenset(config.documents))
+    job = open_job(
+        paths.data, paths.rules, reading=config.reading, phase=config.phase, progress=progress, given=documents
+    )
+    require_flat(job)
+    there = {one.name for one in job.source.layout.fields}
+    gone = {name for name in run.fields if name not in there}
+    if gone:
+        config = replace(
+            config,
+            roles={name: role for name, role in config.roles.items() if name not in gone},
+            missing={name: codes for name, codes in config.missing.items() if name not in gone},
+            nominal=tuple(name for name in config.nominal if name not in gone),
+            numeric=tuple(name for name in config.numeric if name not in gone),
+            ordinal={name: order for name, order in config.ordinal.items() if name not in gone},
+        )
+    full, _ = completed(config, job.source)
+    records = job.source.records(missing=full.missing)
+    require_records(job, len(records), "a file without records has nobody to protect and is published as it is")
+    return (
+        job,
+        changes_of(run, job, records, full, said=_said(how.settings), accepted=how.accept),
+        replace(config, spare_documents=frozenset(config.documents)),
+    )
+
+
+def _said(settings: Mapping[str, Any]) -> set[str]:
+    """Fields of which somebody says for this run what they are."""
+    return {name for what in ("roles", "missing", "nominal", "ordinal", "numeric") for name in settings.get(what, ())}
+
+
+def _dry(result: RerunResult, paths: _Paths, config: Config, how: Repeating, progress: Progress) -> RerunResult:
+    """Say what would happen, up to where records are masked."""
+    run = prepare(paths.data, paths.rules, config, chosen(config.method, config.params, config.k), progress)
+    if config.register is not None and config.register.path.exists():
+        Registration(config.register, how.again, paths.out).look_up(run)
+    plan = run.plan
+    masked, gone = plan.by_role(Role.CONFIDENTIAL), plan.by_role(Role.IDENTIFIER)
+    out = int((~run.originals.keep).sum())
+    blocks = "; ".join(f"{', '.join(block.variables)} ({block.aggregator})" for block in plan.blocks)
+    notes = [
+        f"{run.method.name} with k = {config.k} would mask {', '.join(masked)} in {len(run.kept):,} records",
+        f"blocks, and the aggregator that would be tried first: {blocks}",
+        *([f"left out: {', '.join(gone)}"] if gone else []),
+        *([f"{out:,} records that break a rule would be left out"] if out else []),
+        "the same file and key would give the same bytes where no version has changed"
+        if result.same_original
+        else "another file: a new key would be made",
+    ]
+    return replace(result, notes=tuple(notes), excluded_after=out)
+
+
+def _beside(result: RerunResult, run: FormerRun, masked: MaskResult, same_bytes: bool | None) -> RerunResult:
+    """Put both runs side by side."""
+    now = {figure.name: figure.value for figure in masked.figures}
+    before = {one.variables: one for one in run.blocks}
+    after = {one.variables: one for one in masked.blocks}
+    failed = {rule.id: rule.failed for rule in masked.rules}
+    return replace(
+        result,
+        same_bytes=same_bytes,
+        records_after=masked.records_out,
+        excluded_after=len(masked.excluded),
+        figures=tuple(
+            FigureChange(name, figure_of(name).unit, run.figures.get(name, math.nan), now.get(name, math.nan))
+            for name in NAMES
+            if name in now or name in run.figures
+        ),
+        blocks=tuple(
+            BlockChange(
+                variables,
+                before[variables].aggregator if variables in before else "",
+                after[variables].aggregator if variables in after else "",
+                before[variables].groups if variables in before else 0,
+                after[variables].groups if variables in after else 0,
+                before[variables].information_loss if variables in before else math.nan,
+                after[variables].information_loss if variables in after else math.nan,
+            )
+            for variables in {**after, **before}
+        ),
+        failures=tuple(
+            FailureChange(rule, run.failures.get(rule, 0), failed.get(rule, 0))
+            for rule in {**run.failures, **failed}
+            if run.failures.get(rule, 0) != failed.get(rule, 0)
+        ),
+        notes=(*_repeated(result, same_bytes), *masked.notes),
+        run=masked,
+    )
+
+
+def _repeated(result: RerunResult, same_bytes: bool | None) -> tuple[str, ...]:
+    """Say of the same original whether the masked file is the same."""
+    if same_bytes is None:
+        return ("another file: the run has a key of its own",)
+    if same_bytes:
+        return ("the same file: the masked file is the same, byte for byte",)
+    others = [_named(change) for change in result.changes]
+    why = "; ".join(others) or "nothing that is known: please report it"
+    return (
+        "the same file, and other bytes: who has both masked files may compute values of single respondents; "
+        f"what has changed: {why}",
+    )
+
+
+def _named(change: ChangeResult) -> str:
+    return f"{change.kind} {change.place}: {change.what}" if change.place else f"{change.kind}: {change.what}"

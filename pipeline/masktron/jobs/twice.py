@@ -1,0 +1,268 @@
+"""A release beside an earlier one of the same respondents: which sums of which values both tell."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from masktron.config import Config
+from masktron.errors import UsageError
+from masktron.jobs.compared import compare, require_described
+from masktron.kernels.distinct import codes_of
+from masktron.measures.assessed import Assessed
+from masktron.measures.differencing import OUTSIDE, Differencing, Sums, TwiceReleased, differencing, published_sums
+from masktron.progress import Progress
+from masktron.sources.opening import open_source
+from masktron.sources.output_names import manifest_beside
+from masktron.sources.record_hashes import RecordHashes
+from masktron.sources.records import Records
+from masktron.sources.source import Source
+from masktron.write.manifest import DescribedRelease, read_manifest
+
+MODEL = (
+    "who has both releases is taken to know of every respondent in which groups he is, and no original value, sign "
+    "or range; sums of groups are published numbers times sizes, to the last digit that is published"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Against:
+    """An earlier release, as the user gives it.
+
+    Attributes
+    ----------
+    masked : Path
+    original : Path or None
+        That of the release at hand when None.
+    manifest : Path or None
+        The one beside the file when None.
+    """
+
+    masked: Path
+    original: Path | None = None
+    manifest: Path | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Side:
+    """One of the two releases.
+
+    Attributes
+    ----------
+    files : Assessed
+    described : DescribedRelease
+    records : Records
+        All of the original.
+    rows : ndarray of intp
+        Of those, the released ones.
+    """
+
+    files: Assessed
+    described: DescribedRelease
+    records: Records
+    rows: NDArray[np.intp]
+
+    @classmethod
+    def of(cls, files: Assessed, described: DescribedRelease, original: Source) -> _Side:
+        records = original.records(missing=described.missing)
+        excluded = np.array(described.excluded, dtype=np.intp)
+        return cls(files, described, records, np.setdiff1d(np.arange(len(records)), excluded).astype(np.intp))
+
+    def values(self, name: str) -> NDArray[np.float64]:
+        """Original values of a field in the released records."""
+        found: NDArray[np.float64] = self.records.columns[name].values[self.rows]
+        return found
+
+    def sums(self, name: str) -> Sums | None:
+        """What the release tells of a field; None where it tells no sums."""
+        if name in self.described.kept:
+            held = ~np.isnan(self.values(name))
+            nothing = np.zeros(len(self.rows))
+            return Sums(np.where(held, np.arange(len(self.rows)), OUTSIDE), nothing, nothing)
+        if name not in self.files.numeric or name in self.files.solved or name in self.described.declared.drawn:
+            return None
+        at = next(at for at, block in enumerate(self.files.blocks) if name in block)
+        masked = self.files.masked[name]
+        return published_sums(
+            self.values(name),
+            masked.values,
+            self.files.groups[at],
+            self.files.weights,
+            step=10.0**-masked.decimals,
+        )
+
+
+def with_earlier(
+    files: Assessed,
+    described: DescribedRelease,
+    original: Source,
+    against: Against,
+    config: Config,
+    progress: Progress,
+) -> tuple[Assessed, tuple[str, ...]]:
+    """Add to the files that are compared what an earlier release tells together with this one.
+
+    Parameters
+    ----------
+    files : Assessed
+        The release at hand beside its original.
+    described : DescribedRelease
+    original : Source
+    against : Against
+    config : Config
+
+    Returns
+    -------
+    Assessed
+    notes : tuple of str
+
+    Raises
+    ------
+    UsageError
+        The earlier release has no manifest, or files do not belong together.
+    DocumentError
+        A file cannot be read.
+    """
+    manifest = against.manifest or manifest_beside(against.masked)
+    if not manifest.exists():
+        raise UsageError(
+            "the earlier release has no manifest here, which says who was in which group",
+            where=str(manifest),
+            hint="give it with --against-manifest FILE",
+        )
+    earlier = read_manifest(manifest)
+    reading = config.reading.or_as(earlier.reading)
+    released = open_source(against.masked, reading=reading, progress=progress)
+    before = against.original or original.path
+    if against.original is None and earlier.original != described.original:
+        raise UsageError(
+            "the earlier release was made of another original",
+            where=str(against.masked),
+            hint="give it with --against-original FILE",
+        )
+    source = open_source(before, reading=reading, progress=progress)
+    require_described(released, source, earlier)
+    beside = open_source(before, reading=replace(reading, record=released.layout.record_tag), progress=progress)
+    progress("comparing with the earlier release", 0)
+    others, _ = compare(released, beside, described=earlier, config=config, known={}, progress=progress)
+    first, second = _Side.of(others, earlier, beside), _Side.of(files, described, original)
+    people = (first.rows, second.rows)
+    told = f"{len(np.intersect1d(*people)):,} respondents are in both releases"
+    if earlier.original != described.original:
+        people, how = _respondents(first, second)
+        told = f"{len(np.intersect1d(*people)):,} respondents are in both releases, put together by {how}"
+    names = [name for name in second.records.columns if name in {*earlier.masked, *described.masked}]
+    found, lacking = {}, []
+    for name in names:
+        field = _field(first, second, name, people)
+        if field is None:
+            lacking.append(name)
+        else:
+            found[name] = differencing(field)
+    return replace(files, differenced=found), tuple(_notes(found, lacking, told))
+
+
+def _notes(found: Mapping[str, Differencing], lacking: Sequence[str], told: str) -> Iterator[str]:
+    total = Differencing.of_all(found.values())
+    if found:
+        yield (
+            f"differencing: {told}; of {total.values:,} original values, exact sums of groups would determine "
+            f"{total.solvable:,}; despite rounding, {total.exact:,} are determined, and {total.given_away:,} are, "
+            f"or lie in an interval of a tenth of a standard deviation; {MODEL}"
+        )
+    if lacking:
+        yield (
+            f"differencing says nothing of {', '.join(lacking)}: categories, fields in one release alone, fields "
+            "that follow in each record from others, draws, and weights in one release alone are not covered"
+        )
+
+
+def _field(first: _Side, second: _Side, name: str, people: tuple[NDArray[np.intp], ...]) -> TwiceReleased | None:
+    """Put what both releases tell of a field side by side; None where one of them tells no sums."""
+    if any(name not in side.records.columns for side in (first, second)):
+        return None
+    sums = [side.sums(name) for side in (first, second)]
+    kept = [name in side.described.kept for side in (first, second)]
+    weighted = {side.files.weights is not None for side, own in zip((first, second), kept, strict=True) if not own}
+    one, other = sums
+    if one is None or other is None or len(weighted) != 1:
+        return None
+    size = 1 + max(int(own.max(initial=-1)) for own in people)
+    values, weights, groups = [], [], []
+    for side, own, told in zip((first, second), people, (one, other), strict=True):
+        values.append(_spread(side.values(name), own, size, np.nan))
+        weight = side.files.weights if weighted == {True} else None
+        weights.append(_spread(np.ones(len(own)) if weight is None else weight, own, size, np.nan))
+        groups.append(_spread(told.groups, own, size, OUTSIDE).astype(np.intp))
+    for at in np.flatnonzero(kept):
+        # a value that is told as it is has the weight that the other release gives it
+        weights[at] = np.where(np.isnan(weights[1 - at]), 1.0, weights[1 - at])
+    same = (values[0] == values[1]) & (weights[0] == weights[1])
+    outside = np.full(size, OUTSIDE, dtype=np.intp)
+    held = [same, ~same & ~np.isnan(values[0]), ~same & ~np.isnan(values[1])]
+    labels = ((groups[0], groups[1]), (groups[0], outside), (outside, groups[1]))
+    joined = [np.concatenate([pair[at][rows] for pair, rows in zip(labels, held, strict=True)]) for at in (0, 1)]
+    return TwiceReleased(
+        np.concatenate([values[at][rows] for at, rows in zip((0, 0, 1), held, strict=True)]),
+        (replace(one, groups=joined[0]), replace(other, groups=joined[1])),
+        np.concatenate([weights[at][rows] for at, rows in zip((0, 0, 1), held, strict=True)]),
+        10.0 ** -max(side.records.columns[name].decimals for side in (first, second)),
+    )
+
+
+def _spread[T: np.generic](values: NDArray[T], places: NDArray[np.intp], size: int, nothing: float) -> NDArray[T]:
+    found = np.full(size, nothing, dtype=values.dtype)
+    found[places] = values
+    return found
+
+
+def _respondents(first: _Side, second: _Side) -> tuple[tuple[NDArray[np.intp], NDArray[np.intp]], str]:
+    """Number the respondents of two originals: by what leaves most of their values as they were.
+
+    Respondents are put together by a field that differs in every record of both, or where they have the same values
+    in all fields.
+    """
+    names = [name for name in first.records.columns if name in second.records.columns]
+    sides = (first, second)
+    codes = [_codes(name, first, second) for name in names]
+    best, how, pairs = -1, "", np.empty((2, 0), dtype=np.intp)
+    for name, own in zip(names, codes, strict=True):
+        if all(len(np.unique(one)) == len(one) and one.min(initial=0) >= 0 for one in own):
+            found = _pairs(*own)
+            if (score := _agreement(codes, found)) > best:
+                best, how, pairs = score, name, found
+    secret = b"respondents of two releases"
+    hashes = [
+        RecordHashes.of({name: side.records.columns[name] for name in names}, secret, len(side.records)).whole[
+            side.rows
+        ]
+        for side in sides
+    ]
+    found = _pairs(*hashes)
+    if _agreement(codes, found) > best:
+        how, pairs = "all fields that both originals have", found
+    others = len(first.rows) + np.arange(len(second.rows))
+    others[pairs[1]] = pairs[0]
+    return (np.arange(len(first.rows)), others), how
+
+
+def _codes(name: str, first: _Side, second: _Side) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """Number the values of a field in both originals alike; -1 where there is none."""
+    both = [side.records.columns[name].held[side.rows] for side in (first, second)]
+    codes = codes_of(np.concatenate(both))
+    return codes[: len(both[0])], codes[len(both[0]) :]
+
+
+def _pairs(some: NDArray[np.generic], others: NDArray[np.generic]) -> NDArray[np.intp]:
+    """Places of the same value in two arrays that have each value once, shape (2, m)."""
+    _, one, other = np.intersect1d(some, others, assume_unique=True, return_indices=True)
+    return np.stack([one, other])
+
+
+def _agreement(codes: Sequence[tuple[NDArray[np.int32], NDArray[np.int32]]], pairs: NDArray[np.intp]) -> int:
+    """Count the values that pairs of records have in common."""
+    return sum(int((one[pairs[0]] == other[pairs[1]]).sum()) for one, other in codes)

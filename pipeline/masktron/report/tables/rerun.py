@@ -1,0 +1,62 @@
+"""A repeated run for the eye: what has changed, and both runs side by side."""
+
+from __future__ import annotations
+
+import math
+
+from rich.console import RenderableType
+
+from masktron.report.tables.cells import count, figure_text, headed, noted
+from masktron.report.text import number, plain
+from masktron.results import RerunResult
+
+
+def tables(result: RerunResult) -> list[RenderableType]:
+    """Changes, figures, blocks, rules that fail otherwise."""
+    parts: list[RenderableType] = []
+    if result.changes:
+        table = headed("change", "where", "what", "stands in the way")
+        for change in result.changes:
+            stands = "[red]yes[/]" if change.refuses else "no"
+            table.add_row(change.kind, plain(change.place) or "-", plain(change.what), stands)
+        parts.append(table)
+    if result.figures:
+        table = headed("figure", "last run", "this run")
+        for figure in result.figures:
+            table.add_row(figure.name, *(_valued(value, figure.unit) for value in (figure.before, figure.after)))
+        parts.append(table)
+    if result.blocks:
+        table = headed("masked together", "aggregator", "now", "groups", "now", "loss %", "now")
+        for block in result.blocks:
+            table.add_row(
+                plain(", ".join(block.variables)),
+                block.aggregator_before or "-",
+                block.aggregator_after or "-",
+                number(block.groups_before),
+                number(block.groups_after),
+                figure_text(block.loss_before),
+                figure_text(block.loss_after),
+            )
+        parts.append(table)
+    parts += noted("fails otherwise", [f"{one.rule}: {one.before} then, {one.after} now" for one in result.failures])
+    parts += noted("note", result.notes)
+    if not result.changes:
+        parts.append("nothing has changed since the last run" + ("" if result.same_original else " but the records"))
+    parts.append(_ending(result))
+    return parts
+
+
+def _valued(value: float, unit: str) -> str:
+    return "-" if math.isnan(value) else f"{figure_text(value)} {unit}".rstrip()
+
+
+def _ending(result: RerunResult) -> str:
+    if result.refused:
+        return f"{count(len(result.refused), 'change')} in the way: nothing is published"
+    if result.dry_run:
+        return f"a dry run: nothing was written; {plain(result.output)} and {plain(result.manifest)} would be"
+    return (
+        f"{number(result.records_before)} records then, {number(result.records_after)} now; left out "
+        f"{number(result.excluded_before)} then, {number(result.excluded_after)} now; masked file: "
+        f"{plain(result.output)}; manifest (confidential): {plain(result.manifest)}"
+    )

@@ -1,0 +1,187 @@
+"""A former run as its manifest has it: what is needed to repeat it on another file."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from masktron.config import Config, config_from
+from masktron.errors import UsageError
+from masktron.files import read_text
+from masktron.write.manifest import DescribedRelease, read_manifest
+
+_SECRETS = ("key", "seed")
+
+
+@dataclass(frozen=True, slots=True)
+class FormerField:
+    """A field as it was.
+
+    Attributes
+    ----------
+    type : str
+        ``numbers``, ``texts`` or ``nothing``.
+    gaps, negative : bool
+        Whether it lacked values, and had negative ones.
+    role, kind : str
+    codes : frozenset of str
+        What was declared to mean 'missing' in it.
+    categories : frozenset of str or None
+        What it held, where it was masked as categories.
+    """
+
+    type: str
+    gaps: bool
+    negative: bool
+    role: str
+    kind: str
+    codes: frozenset[str]
+    categories: frozenset[str] | None
+
+
+@dataclass(frozen=True, slots=True)
+class FormerBlock:
+    """A block as it was masked."""
+
+    variables: tuple[str, ...]
+    aggregator: str
+    groups: int
+    information_loss: float
+
+
+@dataclass(frozen=True, slots=True)
+class FormerRun:
+    """A run as its manifest has it.
+
+    Attributes
+    ----------
+    described : DescribedRelease
+    config : Config
+        The settings as they were given, without workers, key and seed.
+    key : bytes or None
+        None where nothing was random. SECRET.
+    rules : Path
+        The rulebook, as it was given.
+    digests : mapping of str to str
+        Of each rule, by its id.
+    format, record : str
+    fields : mapping of str to FormerField
+    versions : mapping of str to str
+        Of masktron, Python and packages.
+    records, excluded : int
+        Records that were released, and left out.
+    figures : mapping of str to float
+    blocks : tuple of FormerBlock
+    failures : mapping of str to int
+        By rule: failures in the masked file.
+    """
+
+    described: DescribedRelease
+    config: Config
+    key: bytes | None = field(repr=False)
+    rules: Path
+    digests: Mapping[str, str]
+    format: str
+    record: str
+    fields: Mapping[str, FormerField]
+    versions: Mapping[str, str]
+    records: int
+    excluded: int
+    figures: Mapping[str, float]
+    blocks: tuple[FormerBlock, ...]
+    failures: Mapping[str, int]
+
+
+def read_former_run(path: Path) -> FormerRun:
+    """Read what a manifest says of its run.
+
+    Raises
+    ------
+    UsageError
+        It is no manifest, one of an older version, or contradicts itself. No value of it is shown.
+    """
+    described = read_manifest(path)
+    content = json.loads(read_text(path, "manifest"))
+    if "repeat" not in content:
+        raise UsageError(
+            "the manifest does not say what its run was given: a former version of masktron wrote it",
+            where=str(path),
+            hint="mask the next file with masktron mask and the same settings; its manifest says all",
+        )
+    try:
+        return _read(content, described, path)
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        if isinstance(error, UsageError):
+            raise UsageError(
+                f"its settings cannot be used any more: {error.what}", where=str(path), hint=error.hint
+            ) from None
+        raise UsageError(
+            "the manifest is damaged: what it says of its run cannot be read",
+            where=str(path),
+            hint="give the .manifest.json that mask wrote",
+        ) from error
+
+
+def _read(content: Mapping[str, Any], described: DescribedRelease, path: Path) -> FormerRun:
+    repeat, result = content["repeat"], content["result"]
+    settings = {name: value for name, value in repeat["settings"].items() if name not in _SECRETS}
+    facts = {fact["name"]: fact for fact in content["plan"]["fields"]}
+    categories = {one["field"]: frozenset(_held(one["counts"])) for one in result["categories"]}
+    fields = {
+        one["name"]: FormerField(
+            one["type"],
+            one["gaps"],
+            one["negative"],
+            facts[one["name"]]["role"],
+            _kind(facts[one["name"]]),
+            frozenset(one["codes"]),
+            categories.get(one["name"]),
+        )
+        for one in repeat["fields"]
+    }
+    return FormerRun(
+        described=described,
+        config=config_from(settings),
+        key=None if content.get("key") is None else bytes.fromhex(content["key"]),
+        rules=_rulebook(content["rules"]["path"], path),
+        digests=dict(repeat["rules"]),
+        format=repeat["format"],
+        record=repeat["record"],
+        fields=fields,
+        versions=dict(content["versions"]),
+        records=int(result["records_out"]),
+        excluded=len(result["excluded"]),
+        figures={one["figure"]: _number(one["value"]) for one in result["figures"]},
+        blocks=tuple(
+            FormerBlock(
+                tuple(one["variables"]), one["aggregator"], int(one["groups"]), _number(one["information_loss"])
+            )
+            for one in result["blocks"]
+        ),
+        failures={one["id"]: int(one["failed"]) for one in result["rules"]},
+    )
+
+
+def _held(counts: list[dict[str, Any]]) -> Iterator[str]:
+    return (one["category"] for one in counts if one["before"])
+
+
+def _kind(fact: Mapping[str, Any]) -> str:
+    if fact["numeric"]:
+        return "number"
+    return "nominal" if fact["order"] is None else "ordinal"
+
+
+def _number(value: float | None) -> float:
+    return math.nan if value is None else float(value)
+
+
+def _rulebook(given: str, manifest: Path) -> Path:
+    """Return where the rulebook is: where it was, or beside the manifest."""
+    path = Path(given)
+    beside = manifest.parent / path.name
+    return beside if not path.exists() and beside.exists() else path

@@ -1,0 +1,245 @@
+"""The file of the register of releases: lines that are added and never changed, for several runs at a time.
+
+A line is JSON with a hash of itself and of all before it, keyed by the salt. Whoever reads or adds holds the lock of
+the file, which ends with its process. A line is on the disk before it counts. What a killed run has left of one has
+no line end; it never counted, and goes when the next line is added, which says so.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import json
+import os
+import re
+import secrets
+import sys
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+from masktron.config import Register
+from masktron.errors import DocumentError, MasktronError, UsageError
+from masktron.files import read_text, refuse_special
+from masktron.write.atomic import atomic_path
+
+if sys.platform != "win32":
+    import fcntl
+
+VERSION = 1
+NOTICE = (
+    "CONFIDENTIAL: with its salt, this register tells whether a record that somebody tries is among those released."
+)
+PATIENCE = 60.0
+"""Seconds to wait for another run that holds the lock; it needs milliseconds."""
+_SALT_BYTES = 32
+_SALT = re.compile(r"[0-9a-f]{64}\s*")
+
+
+class OpenRegister:
+    """A register whose lock this run holds.
+
+    Attributes
+    ----------
+    secret : bytes
+        Its salt.
+    entries : list of dict
+        All that was added, in order; of what each line holds.
+    """
+
+    def __init__(self, register: Register, descriptor: int) -> None:
+        self._register, self._descriptor = register, descriptor
+        content = _content(descriptor)
+        whole = content.rfind(b"\n") + 1
+        self._end, self._torn = whole, len(content) - whole
+        lines = content[:whole].splitlines()
+        self.secret = _new_salt(register) if not lines else _salt(register)
+        self._chain = ""
+        self.entries: list[dict[str, Any]] = []
+        for number, line in enumerate(lines, 1):
+            self.entries.append(self._checked(line, number))
+        if not lines:
+            self.add({"kind": "header", "version": VERSION, "notice": NOTICE})
+        elif self.entries[0].get("kind") != "header" or self.entries[0].get("version") != VERSION:
+            raise self._damaged(1, f"it is of no register of version {VERSION}")
+
+    def add(self, entry: Mapping[str, Any]) -> None:
+        """Add a line, and return when it is on the disk.
+
+        Raises
+        ------
+        DocumentError
+            The disk takes no more; the register is as it was.
+        """
+        torn, self._torn = self._torn, 0
+        try:
+            if torn:
+                os.ftruncate(self._descriptor, self._end)
+            if torn and self.entries:
+                self._append({"kind": "torn", "bytes": torn})
+            self._append(dict(entry))
+        except OSError as problem:
+            with suppress(OSError):
+                os.ftruncate(self._descriptor, self._end)
+            raise DocumentError(
+                f"the register of releases cannot be written: {problem.strerror}",
+                where=str(self._register.path),
+                hint="nothing was published; make room, or give a file that you may write to",
+            ) from None
+
+    def _append(self, entry: dict[str, Any]) -> None:
+        chain = self._hashed(entry, self._chain)
+        line = (json.dumps({"chain": chain, "entry": entry}, sort_keys=True) + "\n").encode()
+        os.lseek(self._descriptor, self._end, os.SEEK_SET)
+        left = memoryview(line)
+        while left:
+            left = left[os.write(self._descriptor, left) :]
+        os.fsync(self._descriptor)
+        self._end += len(line)
+        self._chain = chain
+        self.entries.append(entry)
+
+    def _checked(self, line: bytes, number: int) -> dict[str, Any]:
+        try:
+            read = json.loads(line)
+            chain, entry = read["chain"], read["entry"]
+        except (ValueError, KeyError, TypeError, RecursionError):
+            raise self._damaged(number, "it is no line of a register") from None
+        if not isinstance(entry, dict) or not isinstance(chain, str):
+            raise self._damaged(number, "it is no line of a register")
+        own = self._hashed(entry, self._chain)
+        if not hmac.compare_digest(own.encode(), chain.encode("utf-8", "replace")):
+            if number == 1:
+                raise DocumentError(
+                    "the salt is not that of the register, or the register is damaged in line 1",
+                    where=str(self._register.salt),
+                    hint="give back both files as they were; without them nobody knows what has been released",
+                )
+            raise self._damaged(number, "it was changed, or a line before it is gone")
+        self._chain = chain
+        return entry
+
+    def _hashed(self, entry: Mapping[str, Any], before: str) -> str:
+        text = json.dumps({"after": before, "entry": entry}, sort_keys=True).encode()
+        return hashlib.blake2b(text, key=self.secret, digest_size=16, person=b"masktron chain").hexdigest()
+
+    def _damaged(self, number: int, how: str) -> DocumentError:
+        return DocumentError(
+            f"the register of releases is damaged: {how}",
+            where=f"{self._register.path}:{number}",
+            hint="give back the register as it was; nothing is released while nobody knows what has been",
+        )
+
+
+@contextmanager
+def opened_register(register: Register) -> Iterator[OpenRegister]:
+    """Open a register and hold its lock; a new one is made where there is none, with a new salt.
+
+    Raises
+    ------
+    DocumentError
+        It cannot be opened, locked or read, is damaged, or its salt is gone or another one.
+    UsageError
+        The system has no locks.
+    """
+    # the register is made before its salt, so who finds the salt finds the register
+    if register.salt.exists() and not register.path.exists():
+        raise DocumentError(
+            "the register of releases is gone, and its salt is there",
+            where=str(register.path),
+            hint=f"give it back; to begin anew, knowing nothing of earlier releases, remove {register.salt}",
+        )
+    descriptor = _opened(register.path)
+    try:
+        _lock(descriptor, register.path)
+        yield OpenRegister(register, descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _opened(path: Path) -> int:
+    refuse_special(path, DocumentError)
+    try:
+        created = not path.exists()
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+    except (OSError, ValueError) as problem:
+        raise _unusable(path, getattr(problem, "strerror", None) or str(problem)) from None
+    if created:
+        with suppress(OSError):  # some file systems cannot sync a folder
+            folder = os.open(path.parent, os.O_RDONLY)
+            try:
+                os.fsync(folder)
+            finally:
+                os.close(folder)
+    return descriptor
+
+
+def _lock(descriptor: int, path: Path) -> None:
+    if sys.platform == "win32":
+        raise UsageError(
+            "a register of releases needs locks of files that this system does not have",
+            where=str(path),
+            hint="run masktron on Linux or macOS, or without a register",
+        )
+    until = time.monotonic() + PATIENCE
+    while True:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if time.monotonic() > until:
+                raise _unusable(path, f"another run has held it for {PATIENCE:g} seconds") from None
+            time.sleep(0.02)
+        except OSError as problem:
+            raise _unusable(path, f"its file system has no locks ({problem.strerror})") from None
+        else:
+            return
+
+
+def _content(descriptor: int) -> bytes:
+    os.lseek(descriptor, 0, os.SEEK_SET)
+    parts = []
+    while part := os.read(descriptor, 1 << 20):
+        parts.append(part)
+    return b"".join(parts)
+
+
+def _salt(register: Register) -> bytes:
+    try:
+        text = read_text(register.salt, "salt of the register")
+    except UsageError as error:
+        raise _without_salt(register, error) from None
+    if _SALT.fullmatch(text) is None:
+        raise DocumentError(
+            f"the salt of the register is not {2 * _SALT_BYTES} hexadecimal digits",
+            where=str(register.salt),
+            hint="give it back as it was",
+        )
+    return bytes.fromhex(text)
+
+
+def _new_salt(register: Register) -> bytes:
+    """Take the salt that is there, of a run that was killed before its first line, or make one."""
+    if register.salt.exists():
+        return _salt(register)
+    salt = secrets.token_bytes(_SALT_BYTES)
+    with atomic_path(register.salt) as temporary:
+        temporary.write_text(salt.hex() + "\n", encoding="ascii")
+    return salt
+
+
+def _without_salt(register: Register, error: MasktronError) -> DocumentError:
+    return DocumentError(
+        f"the register of releases cannot be read without its salt: {error.what}",
+        where=str(register.salt),
+        hint="give it back: [register] salt = PATH says where it is; without it nobody knows what has been released",
+    )
+
+
+def _unusable(path: Path, why: str) -> DocumentError:
+    return DocumentError(
+        f"the register of releases cannot be used: {why}",
+        where=str(path),
+        hint="[register] path names a file that you may write to, in a folder that is there",
+    )

@@ -1,0 +1,419 @@
+"""`rerun`: the same work on another file, what has changed named by its kind, both runs side by side."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pandas as pd
+import pyreadstat
+import pytest
+
+import masktron
+from attacks import KEY
+from cli_runner import SCHEMATRON, Runner, numbers, write_data
+from masktron.errors import ReleasedBeforeError, UsageError, ViolationError
+from masktron.jobs import changes
+from masktron.jobs.changes import EFFECTS, KINDS
+from masktron.jobs.originals import InvalidOriginalError
+from masktron.jobs.rerun import ChangedInputError
+from masktron.write.manifest import PACKAGES
+from paths import SCHEMAS
+
+type Row = dict[str, object]
+
+RULES = """<schema xmlns="{namespace}">
+  <pattern><let name="most" value="{most}"/>
+    <rule context="Record">
+      <assert id="sum" test="A + B = T">all of it</assert>
+      <assert id="most" test="A &lt;= $most">not more</assert>
+      {more}
+    </rule>
+  </pattern>
+  <pattern>
+    <rule context="Record"><assert id="codes" test="C = document('codes.xml')/codes/code">known</assert></rule>
+  </pattern>
+</schema>"""
+
+
+def rows_of(seed: int, n: int = 60) -> list[Row]:
+    return [
+        {"Id": 100 * seed + at, **row, "C": "ab"[at % 2], "G": ("low", "high")[at % 2], "S": 10 + at, "U": "text"}
+        for at, row in enumerate(numbers(n, seed))
+    ]
+
+
+def write_book(folder: Path, name: str = "rules.sch", *, most: str = "5000", more: str = "") -> Path:
+    path = folder / name
+    path.write_text(RULES.format(namespace=SCHEMATRON, most=most, more=more))
+    return path
+
+
+class Months:
+    """A run on January, and files of February."""
+
+    def __init__(self, folder: Path, **settings: Any) -> None:
+        self.folder = folder
+        self.rules = write_book(folder)
+        self.codes = folder / "codes.xml"
+        self.codes.write_text("<codes><code>a</code><code>b</code><code>c</code><code>1</code></codes>")
+        self.data = write_data(folder / "january.xml", rows_of(1))
+        given: dict[str, Any] = {
+            "k": 4,
+            "roles": {"Id": "key", "U": "untouched"},
+            "nominal": ["C"],
+            "ordinal": {"G": ["low", "high"]},
+            "missing": {"S": ["-9"]},
+            "documents": {"codes.xml": self.codes},
+            "order": "random",
+            **settings,
+        }
+        self.result = masktron.mask(self.data, self.rules, folder / "out.xml", **given)
+        self.manifest = folder / "out.manifest.json"
+
+    def rerun(self, rows: list[Row] | Path, out: Path, **given: Any) -> masktron.RerunResult:
+        data = rows if isinstance(rows, Path) else write_data(out.with_name("february.xml"), rows)
+        return masktron.rerun(self.manifest, data, out, **given)
+
+    def changes(self, rows: list[Row] | Path, out: Path, **given: Any) -> list[tuple[str, str, bool]]:
+        """Kinds and places of changes, and which of them stand in the way: in a dry run."""
+        try:
+            found = self.rerun(rows, out, dry_run=True, **given).changes
+        except ChangedInputError as error:
+            assert error.exit_code == 4
+            assert error.result.refused
+            found = error.result.changes
+        assert not out.exists()
+        return [(one.kind, one.place, one.refuses) for one in found]
+
+
+@pytest.fixture(scope="module")
+def months(tmp_path_factory: pytest.TempPathFactory) -> Months:
+    return Months(tmp_path_factory.mktemp("months"))
+
+
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture[str]) -> Runner:
+    return Runner(capsys)
+
+
+@pytest.fixture
+def out(tmp_path: Path) -> Path:
+    return tmp_path / "out2.xml"
+
+
+def changed(at: int | None = None, **values: object) -> Callable[[list[Row]], list[Row]]:
+    """Change one record, or all of them; None takes a field away."""
+    return lambda rows: [{**row, **values} if at in (None, place) else row for place, row in enumerate(rows)]
+
+
+CHANGES: dict[str, tuple[Callable[[list[Row]], list[Row]], list[tuple[str, str, bool]]]] = {
+    "nothing": (changed(0, A=1, B=1, T=2), []),
+    "field gone": (changed(S=None), [("field-gone", "S", True)]),
+    "an unmasked field gone": (changed(U=None), [("field-gone", "U", True)]),
+    "new field": (changed(N=3), [("new-field", "N", True)]),
+    "texts for numbers": (changed(S="much"), [("type", "S", True)]),
+    "numbers for texts in an unmasked field": (changed(U=3), [("type", "U", False)]),
+    "numbers for categories": (changed(C=1), [("type", "C", False), ("new-category", "C", False)]),
+    "a text among numbers": (changed(7, S="NA"), [("missing-code", "S", True)]),
+    "a new category": (changed(7, C="c"), [("new-category", "C", False)]),
+    "a value without a place in the order": (
+        changed(7, G="mid"),
+        [("order", "G", True), ("new-category", "G", False)],
+    ),
+    "a value missing for the first time": (changed(7, S=None), [("missing-values", "S", False)]),
+    "a declared code for missing values": (changed(7, S=-9), [("missing-values", "S", False)]),
+    "a negative number for the first time": (changed(7, S=-8), [("negative", "S", False)]),
+    "another order of fields": (lambda rows: [dict(reversed(row.items())) for row in rows], []),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_each_change_of_a_file_has_its_name(months: Months, out: Path, change: str) -> None:
+    made, expected = CHANGES[change]
+    assert months.changes(made(rows_of(2)), out) == expected
+
+
+def test_what_is_said_of_a_field_answers_a_change(months: Months, out: Path) -> None:
+    new, code = changed(N=3)(rows_of(2)), changed(7, S="NA")(rows_of(2))
+    assert months.changes(new, out, roles={"N": "untouched"}) == []
+    assert months.changes(new, out, numeric=["N"]) == []
+    assert months.changes(new, out, accept=["new-field"], nominal=["N"]) == []
+    assert months.changes(code, out, missing={"S": ["NA"]}) == [
+        ("missing-code", "S", False),
+        ("missing-values", "S", False),
+    ]
+    assert months.changes(changed(7, G="mid")(rows_of(2)), out, ordinal={"G": ["low", "mid", "high"]}) == [
+        ("new-category", "G", False)
+    ]
+    assert months.changes(rows_of(2), out, roles={"U": "identifier"}) == [("role", "U", False)]
+    assert months.changes(rows_of(2), out, nominal=["S"]) == [("kind", "S", False)]
+    gone = changed(S=None)(rows_of(2))
+    assert months.changes(gone, out, accept=["field-gone"]) == [("field-gone", "S", False)]
+
+
+@pytest.mark.full
+def test_another_record_and_another_format(months: Months, out: Path) -> None:
+    data = write_data(out.with_name("february.xml"), rows_of(2), record="Person")
+    assert ("record", "", True) in months.changes(data, out)
+    table = out.with_name("february.csv")
+    names = [*rows_of(2)[0]]
+    lines = [",".join(str(row[name]) for name in names) for row in rows_of(2)]
+    table.write_text("\n".join([",".join(names), *lines, ""]))
+    assert months.changes(table, out.with_suffix(".csv")) == [("format", "", False)]
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        ({"most": "6000"}, [("other-rule", name, True) for name in ("sum", "most")]),
+        ({"more": '<assert id="new" test="B >= 0">more</assert>'}, [("new-rule", "new", True)]),
+        ({"more": "<!-- a comment -->"}, []),
+    ],
+)
+def test_each_change_of_the_rules_has_its_name(
+    months: Months, out: Path, given: dict[str, str], expected: list[tuple[str, str, bool]]
+) -> None:
+    book = write_book(out.parent, **given)
+    assert months.changes(rows_of(2), out, rules=book) == expected
+    accepted = {kind for kind, _, _ in expected}
+    after = [(kind, place, False) for kind, place, _ in expected]
+    assert months.changes(rows_of(2), out, rules=book, accept=sorted(accepted)) == after
+
+
+def test_a_rule_that_is_gone_and_one_whose_context_is_another(months: Months, out: Path) -> None:
+    text = months.rules.read_text()
+    book = out.with_name("rules.sch")
+    book.write_text(text.replace('<assert id="most" test="A &lt;= $most">not more</assert>', ""))
+    assert months.changes(rows_of(2), out, rules=book) == [("rule-gone", "most", True)]
+    book.write_text(text.replace('context="Record"><assert id="codes"', 'context="Record[A]"><assert id="codes"'))
+    assert months.changes(rows_of(2), out, rules=book) == [("other-rule", "codes", True)]
+    book.write_text(text.replace(">all of it<", ">another message<"))
+    assert months.changes(rows_of(2), out, rules=book) == []
+
+
+def test_a_document_of_the_rules_that_is_another(months: Months, out: Path) -> None:
+    codes = out.with_name("codes.xml")
+    codes.write_text("<codes><code>a</code><code>b</code><code>d</code></codes>")
+    found = months.changes(rows_of(2), out, documents={"codes.xml": codes})
+    assert found == [("document", "codes.xml", True)]
+
+
+@pytest.mark.full
+def test_a_document_that_was_the_original_is_the_next_one(tmp_path: Path) -> None:
+    """Rules that read the file by its name mean the file that is masked."""
+    rules = tmp_path / "rules.sch"
+    test = "not(A &lt; 0) or A = document('january.xml')//A"
+    rules.write_text(
+        f'<schema xmlns="{SCHEMATRON}"><pattern><rule context="Record"><assert id="own" test="{test}"/></rule>'
+        "</pattern></schema>"
+    )
+    data = write_data(tmp_path / "january.xml", numbers(40))
+    masktron.mask(data, rules, tmp_path / "out.xml", k=3)
+    february = write_data(tmp_path / "february.xml", numbers(40, 2))
+    result = masktron.rerun(tmp_path / "out.manifest.json", february, tmp_path / "out2.xml")
+    assert result.changes == ()
+    march = write_data(tmp_path / "march.xml", numbers(40, 3))
+    after = masktron.rerun(tmp_path / "out2.manifest.json", march, tmp_path / "out3.xml", dry_run=True)
+    assert after.changes == ()
+
+
+def test_another_version_is_told_with_what_may_differ(
+    months: Months, out: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = changes.versions()
+    monkeypatch.setattr(changes, "versions", lambda: {**now, "numpy": "9.9"})
+    result = months.rerun(rows_of(2), out, dry_run=True)
+    [change] = result.changes
+    assert (change.kind, change.place, change.refuses) == ("version", "numpy", False)
+    assert change.what == f"{now['numpy']} then, 9.9 now; may differ: {EFFECTS['numpy']}"
+    assert {*EFFECTS} == {"masktron", "python", *PACKAGES}, "every version that a manifest has is explained"
+
+
+@pytest.mark.full
+def test_what_a_file_declares_of_its_fields(tmp_path: Path) -> None:
+    """Codes and kinds that a description beside the file has: those of the new file are compared."""
+
+    def described(name: str, **of_s: object) -> Path:
+        fields = [{"name": "S", "type": "integer", **of_s}, {"name": "A", "type": "integer"}]
+        path = tmp_path / name
+        path.write_text(json.dumps({"fields": fields}))
+        return path
+
+    rules = tmp_path / "rules.sch"
+    rules.write_text(f'<schema xmlns="{SCHEMATRON}"><pattern><rule context="Record"><assert id="a" test="A >= 0"/>'
+                     "</rule></pattern></schema>")  # fmt: skip
+    data = tmp_path / "january.csv"
+    data.write_text("S,A\n" + "".join(f"{at * 7 % 100},{at * 13 % 90}\n" for at in range(60)))
+    before = described("before.json", missingValues=["-9"])
+    masktron.mask(data, rules, tmp_path / "out.csv", k=3, metadata=before, numeric=["S", "A"])
+
+    def found(metadata: Path) -> list[tuple[str, str, bool]]:
+        try:
+            result = masktron.rerun(
+                tmp_path / "out.manifest.json", data, tmp_path / "new.csv", metadata=metadata, dry_run=True
+            )
+        except ChangedInputError as error:
+            result = error.result
+        return [(one.kind, one.place, one.refuses) for one in result.changes]
+
+    assert found(before) == []
+    assert found(described("more.json", missingValues=["-9", "-8"])) == [("missing-code", "S", True)]
+    assert found(described("less.json")) == [("missing-code", "S", True)]
+
+
+@pytest.mark.full
+def test_codes_that_records_alone_tell_are_no_change(tmp_path: Path) -> None:
+    """Of a range of missing codes, one file holds these, and the next one others."""
+    rules = tmp_path / "rules.sch"
+    rules.write_text(
+        f'<schema xmlns="{SCHEMATRON}"><pattern><rule context="Record"><assert id="a" test="A &gt;= 0"/></rule>'
+        "</pattern></schema>"
+    )
+
+    def month(name: str, code: int, low: int = 90) -> Path:
+        values = [code if at % 9 == 4 else at % 80 for at in range(60)]
+        frame = pd.DataFrame({"S": map(float, values), "A": [float(at * 13 % 90) for at in range(60)]})
+        pyreadstat.write_sav(frame, tmp_path / name, missing_ranges={"S": [{"lo": low, "hi": 99}]})
+        return tmp_path / name
+
+    masktron.mask(month("january.sav", 97), rules, tmp_path / "out.sav", k=3, numeric=["S", "A"])
+    manifest = tmp_path / "out.manifest.json"
+    result = masktron.rerun(manifest, month("february.sav", 98), tmp_path / "new.sav", dry_run=True)
+    assert result.changes == ()
+
+
+def test_all_kinds_are_tried_here() -> None:
+    """A kind of change that no test names would be one that nobody has seen."""
+    text = Path(__file__).read_text()
+    assert [kind for kind in KINDS if f'"{kind}"' not in text] == []
+
+
+def test_both_runs_side_by_side(months: Months, out: Path) -> None:
+    february = changed(7, C="c")(rows_of(2, 70))
+    result = months.rerun(february, out)
+    assert out.exists()
+    assert result.run is not None
+    assert (result.records_before, result.records_after) == (60, 70)
+    assert not result.same_original
+    before = {figure.name: figure.value for figure in months.result.figures}
+    after = {figure.name: figure.value for figure in result.run.figures}
+    assert [(one.name, one.before, one.after) for one in result.figures] == [
+        (name, pytest.approx(before[name], nan_ok=True), pytest.approx(after[name], nan_ok=True)) for name in before
+    ]
+    blocks = {block.variables: (block.aggregator, block.groups) for block in result.run.blocks}
+    assert {one.variables: (one.aggregator_after, one.groups_after) for one in result.blocks} == blocks
+    then = {block.variables: (block.aggregator, block.groups) for block in months.result.blocks}
+    assert {one.variables: (one.aggregator_before, one.groups_before) for one in result.blocks} == then
+    keys = [json.loads(path.read_text())["key"] for path in (months.manifest, out.with_name("out2.manifest.json"))]
+    assert keys[0] != keys[1], "another file has a key of its own"
+    jsonschema.validate(result.as_dict(), json.loads((SCHEMAS / "rerun.schema.json").read_text()))
+    manifest = json.loads(out.with_name("out2.manifest.json").read_text())
+    jsonschema.validate(manifest, json.loads((SCHEMAS / "manifest.schema.json").read_text()))
+    again = masktron.rerun(out.with_name("out2.manifest.json"), months.data, out.with_name("out3.xml"))
+    assert [one.kind for one in again.changes] == [], "a repeated run can be repeated"
+
+
+def test_the_same_file_gives_the_same_bytes_and_says_so(months: Months, out: Path) -> None:
+    result = months.rerun(months.data, out)
+    assert (result.same_original, result.same_bytes, result.changes) == (True, True, ())
+    assert out.read_bytes() == (months.folder / "out.xml").read_bytes()
+    assert "the same file: the masked file is the same, byte for byte" in result.notes
+    other = months.rerun(months.data, out.with_name("out3.xml"), roles={"U": "identifier"})
+    assert (other.same_bytes, other.changes[0].kind) == (False, "role")
+    assert any("the same file, and other bytes" in note and "role U" in note for note in other.notes)
+
+
+def test_a_limit_that_held_and_does_not_hold_now(tmp_path: Path, out: Path) -> None:
+    months = Months(tmp_path, limits={"information_loss": 30.0})
+    assert months.result.information_loss <= 30
+    scattered = [{**row, "S": (at * 7919) % 997} for at, row in enumerate(rows_of(2, 9))]
+    with pytest.raises(ViolationError, match="nothing is published: information_loss is") as caught:
+        months.rerun(scattered, out)
+    assert caught.value.exit_code == 1
+    assert f"in the last run: information_loss {months.result.information_loss:g}" in caught.value.hint
+    assert not out.exists()
+
+
+def test_a_rule_that_fails_now(months: Months, out: Path) -> None:
+    with pytest.raises(InvalidOriginalError, match="sum"):
+        months.rerun(changed(7, T=5)(rows_of(2)), out)
+    assert not out.exists()
+
+
+def test_what_cannot_be_repeated_is_named(months: Months, out: Path, tmp_path: Path) -> None:
+    content = json.loads(months.manifest.read_text())
+    assert [one["codes"] for one in content["repeat"]["fields"] if one["name"] in "ST"] == [[], ["-9"]]
+    wrong = tmp_path / "wrong.json"
+
+    def tried(**parts: Any) -> str:
+        wrong.write_text(json.dumps({name: own for name, own in {**content, **parts}.items() if own != "gone"}))
+        with pytest.raises(UsageError) as caught:
+            masktron.rerun(wrong, months.data, out)
+        assert not out.exists()
+        return caught.value.what
+
+    assert "a former version of masktron wrote it" in tried(repeat="gone")
+    assert "the manifest is damaged" in tried(repeat={})
+    assert "the manifest is damaged" in tried(repeat=3)
+    assert "the manifest is damaged" in tried(key="x")
+    settings = {**content["repeat"]["settings"], "k": 1}
+    assert "settings cannot be used any more: k must be at least 2" in tried(
+        repeat={**content["repeat"], "settings": settings}
+    )
+    assert "the rulebook of the last run is not here" in tried(rules={**content["rules"], "path": "none.sch"})
+    with pytest.raises(UsageError, match="'new' is no kind of change"):
+        months.rerun(months.data, out, accept=["new"])
+    with pytest.raises(UsageError, match="'version' stands in the way of no run"):
+        months.rerun(months.data, out, accept=["version"])
+    with pytest.raises(UsageError, match="rerun takes no setting 'k'"):
+        months.rerun(months.data, out, k=3)
+    with pytest.raises(UsageError, match="would overwrite the manifest of the last run"):
+        masktron.rerun(months.manifest, months.data, months.manifest)
+
+
+def test_no_value_of_a_record_is_told(months: Months, out: Path) -> None:
+    secret = [
+        {**row, "C": "hushhush", "S": "hush", "G": "hush-hush"} if at == 7 else row
+        for at, row in enumerate(rows_of(2))
+    ]
+    with pytest.raises(ChangedInputError) as caught:
+        months.rerun(secret, out)
+    assert "record 8" in str(caught.value)
+    assert "hush" not in str(caught.value) + json.dumps(caught.value.result.as_dict()) + repr(caught.value.result)
+
+
+@pytest.mark.full
+def test_the_register_of_the_last_run_is_that_of_the_next(tmp_path: Path, out: Path, run: Runner) -> None:
+    months = Months(tmp_path, register=tmp_path / "releases.jsonl", key=KEY)
+    result = months.rerun(months.data, out)
+    assert any("repeats an earlier release to the byte" in note for note in result.notes)
+    for dry_run in (True, False):
+        with pytest.raises(ReleasedBeforeError):
+            months.rerun(rows_of(1)[1:], out.with_name("out3.xml"), dry_run=dry_run)
+    months.rerun(rows_of(1)[1:], out.with_name("out3.xml"), again="one respondent withdrew")
+    argv = ["rerun", months.manifest, months.data, "--out", out.with_name("out4.xml")]
+    assert run(*argv, "--json", tmp_path / "releases.jsonl", "--again", "x").code == 2
+    assert not out.with_name("out4.xml").exists()
+    (tmp_path / "releases.jsonl").rename(tmp_path / "moved.jsonl")
+    with pytest.raises(UsageError, match="the register of releases of the last run is not here"):
+        months.rerun(rows_of(3), out)
+
+
+def test_on_the_command_line(months: Months, out: Path, run: Runner) -> None:
+    february = write_data(out.with_name("february.xml"), changed(N=3)(rows_of(2)))
+    report = out.with_name("report.json")
+    common = ["rerun", months.manifest, february, "--out", out, "--json", report]
+    refused = run(*common)
+    assert (refused.code, "new-field N" in refused.err, "yes" in refused.out) == (4, True, True)
+    jsonschema.validate(json.loads(report.read_text()), json.loads((SCHEMAS / "rerun.schema.json").read_text()))
+    dry = run(*common, "--role", "N=identifier", "--dry-run")
+    assert (dry.code, "a dry run: nothing was written" in dry.out) == (0, True)
+    assert not out.exists()
+    done = run(*common, "--role", "N=identifier")
+    assert (done.code, out.exists(), "last run" in done.out) == (0, True, True)
+    invalid = write_data(out.with_name("march.xml"), changed(7, T=5)(rows_of(2)))
+    assert run("rerun", months.manifest, invalid, "--out", out.with_name("out3.xml")).code == 1

@@ -1,0 +1,230 @@
+"""`assess --against`: what two releases tell together, against what somebody computes from the published files."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import numpy as np
+import pytest
+from lxml import etree
+from numpy.typing import NDArray
+
+import masktron
+from cli_runner import Runner, numbers, write_data, write_rules
+from masktron.errors import UsageError
+from paths import SCHEMAS
+
+type Row = dict[str, object]
+
+COUNTS = re.compile(
+    r"of ([\d,]+) original values, .*? determine ([\d,]+); .*?, ([\d,]+) are determined, and ([\d,]+) are"
+)
+
+
+def made_rows(n: int = 60) -> list[Row]:
+    return [{"Id": 100 + at, **row} for at, row in enumerate(numbers(n))]
+
+
+class Releases:
+    """A folder of originals and of what was made of them."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.rules = write_rules(folder / "rules.sch", "A + B = T")
+
+    def release(self, name: str, rows: list[Row], **settings: Any) -> None:
+        data = write_data(self.folder / f"{name}.data.xml", rows)
+        masktron.mask(data, self.rules, self.folder / f"{name}.xml", **{"roles": {"Id": "key"}, "k": 3, **settings})
+
+    def compare(self, name: str, earlier: str, **given: Any) -> masktron.AssessResult:
+        return masktron.assess(
+            self.folder / f"{name}.xml",
+            self.folder / f"{name}.data.xml",
+            manifest=self.folder / f"{name}.manifest.json",
+            against=self.folder / f"{earlier}.xml",
+            **{"measures": ["differencing"], "against_original": self.folder / f"{earlier}.data.xml", **given},
+        )
+
+    def read(self, file: str, name: str) -> dict[str, float]:
+        """A field of a file, by the key of its records."""
+        records = etree.parse(self.folder / file).getroot().findall("Record")
+        return {one.findtext("Id"): float(one.findtext(name)) for one in records}
+
+    def attacked(self, name: str, earlier: str, field: str) -> tuple[list[bool], NDArray[np.float64]]:
+        """Solve the sums of both releases for every respondent: who is determined, and how far the answer is off.
+
+        Groups are records with one published number, and their sums that number times their size; no number of this
+        field comes from two groups.
+        """
+        truth = {**self.read(f"{earlier}.data.xml", field), **self.read(f"{name}.data.xml", field)}
+        places = {key: at for at, key in enumerate(truth)}
+        rows, sums = [], []
+        for release in (earlier, name):
+            published = self.read(f"{release}.xml", field)
+            for value in {*published.values()}:
+                members = [key for key, own in published.items() if own == value]
+                rows.append(np.isin(np.arange(len(truth)), [places[key] for key in members]).astype(float))
+                sums.append(value * len(members))
+        matrix = np.array(rows)
+        answer, _, rank, _ = np.linalg.lstsq(matrix, np.array(sums), rcond=None)
+        _, _, right = np.linalg.svd(matrix)
+        free = np.abs(right[rank:]).max(axis=0, initial=0.0)
+        return (free < 1e-9).tolist(), np.abs(answer - np.array([*truth.values()]))
+
+
+@pytest.fixture(scope="module")
+def releases(tmp_path_factory: pytest.TempPathFactory) -> Releases:
+    found = Releases(tmp_path_factory.mktemp("releases"))
+    rows = made_rows()
+    found.release("first", rows)
+    found.release("second", rows, k=4)
+    found.release("less", rows[1:])
+    return found
+
+
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture[str]) -> Runner:
+    return Runner(capsys)
+
+
+def counts(result: masktron.AssessResult) -> tuple[int, ...]:
+    [note] = [note for note in result.notes if note.startswith("differencing: ")]
+    found = COUNTS.search(note)
+    assert found is not None, note
+    return tuple(int(one.replace(",", "")) for one in found.groups())
+
+
+def test_the_same_release_twice_tells_nothing_more(releases: Releases) -> None:
+    result = releases.compare("first", "first")
+    assert (result["differencing"], counts(result)) == (0.0, (180, 0, 0, 0))
+
+
+@pytest.mark.parametrize("other", ["second", "less"])
+def test_another_k_and_one_record_less_tell_what_an_attacker_computes(releases: Releases, other: str) -> None:
+    result = releases.compare(other, "first")
+    values, solvable, _, given_away = counts(result)
+    determined, near = 0, 0
+    for field in ("A", "B", "T"):
+        known, off = releases.attacked(other, "first", field)
+        deviation = np.std([*releases.read("first.data.xml", field).values()])
+        determined += sum(known)
+        near += sum(one and error <= 0.1 * deviation for one, error in zip(known, off, strict=True))
+    assert values == 180
+    assert solvable == determined > 0
+    assert 0 < given_away <= near, "an attacker's answer is nearer than the interval in which it must be"
+    assert result["differencing"] == pytest.approx(100 * given_away / values)
+    assert result.figures[0].field in ("A", "B", "T")
+
+
+@pytest.mark.full
+def test_respondents_are_put_together_by_their_key_or_by_all_they_said(tmp_path: Path, releases: Releases) -> None:
+    by_key = releases.compare("less", "first")
+    assert any("59 respondents are in both releases, put together by Id" in note for note in by_key.notes)
+    own = Releases(tmp_path)
+    rows = [{name: row[name] for name in ("A", "B", "T")} for row in made_rows()]
+    own.release("first", rows, roles={})
+    own.release("turned", rows[:0:-1], roles={})
+    result = own.compare("turned", "first")
+    assert any("59 respondents are in both releases" in note for note in result.notes)
+    assert counts(result) == counts(by_key)
+    own.release("numbered", [{**row, "Id": 160 - at} for at, row in enumerate(made_rows())])
+    own.release("other", made_rows())
+    turned = own.compare("numbered", "other")
+    assert not any("put together by Id" in note for note in turned.notes), "numbers that are given anew say nothing"
+    assert counts(turned) == (180, 0, 0, 0)
+
+
+@pytest.mark.full
+def test_an_answer_that_was_corrected_is_another_value(tmp_path: Path) -> None:
+    own = Releases(tmp_path)
+    rows = made_rows()
+    own.release("first", rows)
+    own.release("second", [{**rows[0], "B": 999, "T": int(str(rows[0]["A"])) + 999}, *rows[1:]])
+    assert counts(own.compare("second", "first"))[0] == 182
+
+
+@pytest.mark.full
+def test_a_field_that_one_release_shows_unmasked_is_given_away(tmp_path: Path) -> None:
+    own = Releases(tmp_path)
+    rows = [{**row, "X": 3 * at + 0.5} for at, row in enumerate(made_rows())]
+    own.release("first", rows, roles={"Id": "key", "X": "untouched"})
+    own.release("second", rows)
+    result = own.compare("second", "first")
+    assert counts(result) == (240, 60, 60, 60)
+    assert result.figures[0].field == "X"
+    assert own.compare("first", "second")["differencing"] == 25.0
+
+
+@pytest.mark.full
+def test_weighted_sums_are_those_of_weighted_values(tmp_path: Path) -> None:
+    own = Releases(tmp_path)
+    rows = [{**row, "W": 1 + at % 3} for at, row in enumerate(made_rows())]
+    roles = {"Id": "key", "W": "weight"}
+    own.release("first", rows, roles=roles)
+    own.release("second", rows[:-1], roles=roles)
+    weighted = counts(own.compare("second", "first"))
+    assert weighted[1] > 0
+    assert weighted[3] > 0
+    heavy = [{**row, "W": 1000} for row in made_rows()]
+    for name, own_roles in (("heavy", roles), ("light", {"Id": "key", "W": "untouched"})):
+        own.release(name, heavy, roles=own_roles)
+        own.release(f"{name}-less", heavy[1:], roles=own_roles)
+    counted = counts(own.compare("heavy-less", "heavy"))
+    assert counted == counts(own.compare("light-less", "light"))
+    assert counted[3] > 0
+    own.release("without", rows[1:], roles={"Id": "key", "W": "untouched"})
+    result = own.compare("without", "first")
+    assert np.isnan(result["differencing"])
+    assert any(note.startswith("differencing says nothing of A, B, T") for note in result.notes)
+
+
+@pytest.mark.full
+def test_what_is_drawn_is_not_covered_and_said_so(tmp_path: Path, releases: Releases) -> None:
+    own = Releases(tmp_path)
+    own.release("first", made_rows())
+    own.release("drawn", made_rows(), method="noise")
+    result = own.compare("drawn", "first")
+    assert np.isnan(result["differencing"])
+    assert any("differencing says nothing of A, B, T" in note and "draws" in note for note in result.notes)
+
+
+def test_what_is_lacking_is_named(releases: Releases, tmp_path: Path) -> None:
+    folder = releases.folder
+    with pytest.raises(UsageError, match="needs the manifests of both"):
+        masktron.assess(folder / "second.xml", folder / "second.data.xml", against=folder / "first.xml")
+    with pytest.raises(UsageError, match="was made of another original"):
+        releases.compare("less", "first", against_original=None)
+    with pytest.raises(UsageError, match="has no manifest here"):
+        releases.compare("second", "first", against_manifest=tmp_path / "none.json")
+    with pytest.raises(UsageError, match="not the masked file that the manifest describes"):
+        releases.compare("second", "first", against_manifest=folder / "second.manifest.json")
+    with pytest.raises(UsageError, match="an earlier release was given, and no release"):
+        masktron.assess(folder / "second.xml", folder / "second.data.xml", against_manifest=folder / "x.json")
+    with pytest.raises(UsageError, match="differencing needs an earlier release"):
+        masktron.assess(
+            folder / "second.xml",
+            folder / "second.data.xml",
+            manifest=folder / "second.manifest.json",
+            measures=["differencing"],
+        )
+    with pytest.raises(UsageError, match="needs an earlier release, and only assess is told of one"):
+        masktron.mask(folder / "first.data.xml", releases.rules, tmp_path / "m.xml", limits={"differencing": 1.0})
+
+
+@pytest.mark.full
+def test_on_the_command_line(releases: Releases, run: Runner, tmp_path: Path) -> None:
+    folder, report = releases.folder, tmp_path / "report.json"
+    common = ["assess", folder / "second.xml", "--original", folder / "second.data.xml"]
+    common += ["--manifest", folder / "second.manifest.json"]
+    outcome = run(*common, "--against", folder / "first.xml", "--measures", "block_k,differencing", "--json", report)
+    assert outcome.code == 0, outcome.err
+    content = json.loads(report.read_text())
+    jsonschema.validate(content, json.loads((SCHEMAS / "assess.schema.json").read_text()))
+    assert content["against"].endswith("first.xml")
+    assert [one["figure"] for one in content["figures"]] == ["block_k", "differencing"]
+    assert "differencing" in outcome.out
+    assert run(*common, "--against-manifest", folder / "first.manifest.json").code == 2
