@@ -20,7 +20,7 @@ from masktron.config import Config, Register
 from masktron.errors import MasktronError, ReleasedBeforeError, UsageError
 from masktron.jobs.prepared import Prepared
 from masktron.jobs.written import WrittenFile
-from masktron.sources.record_hashes import RecordHashes, Sample
+from masktron.sources.record_hashes import HashSample, RecordHashes
 from masktron.write.manifest import versions
 from masktron.write.register_file import opened_register
 
@@ -253,7 +253,7 @@ class _Records:
     digest: str
     count: int
     hashes: RecordHashes
-    samples: dict[tuple[str | None, int], Sample] = field(default_factory=dict)
+    samples: dict[tuple[str | None, int], HashSample] = field(default_factory=dict)
 
     @classmethod
     def of(cls, run: Prepared, secret: bytes) -> _Records:
@@ -276,7 +276,7 @@ class _Records:
             "without": without,
         }
 
-    def sample(self, name: str | None, level: int) -> Sample:
+    def sample(self, name: str | None, level: int) -> HashSample:
         """Hash a sample of records: of whole ones, or of those that are like no other without a field.
 
         Without a field that names respondents, like records may be of others: nothing is told where most records are
@@ -288,7 +288,7 @@ class _Records:
             if name is not None:
                 single = found.single
                 few = 2 * len(single.hashes) < len(found.hashes)
-                found = Sample(level, found.hashes[:0], found.drawn[:0]) if few else single
+                found = HashSample(level, found.hashes[:0], found.drawn[:0]) if few else single
             self.samples[name, level] = found
         return self.samples[name, level]
 
@@ -345,7 +345,7 @@ class _Told:
     ----------
     level : int
     sizes : list of int
-        As `Sample` has them.
+        As `HashSample` has them.
     hashes : ndarray of uint64, shape (m,)
     """
 
@@ -354,7 +354,7 @@ class _Told:
     hashes: NDArray[np.uint64]
 
     @classmethod
-    def of(cls, sample: Sample) -> _Told:
+    def of(cls, sample: HashSample) -> _Told:
         return cls(sample.level, sample.sizes, sample.hashes)
 
     @classmethod

@@ -83,7 +83,7 @@ class RecordHashes:
         drawn = np.sort(self._drawn(records))
         return next((level for level in range(64) if np.searchsorted(drawn, _bound(level)) <= most), 64)
 
-    def sample(self, records: Hashes, level: int) -> Sample:
+    def sample(self, records: Hashes, level: int) -> HashSample:
         """Hash a sample of records: the same ones of every file that has these records.
 
         Parameters
@@ -98,7 +98,7 @@ class RecordHashes:
             chosen = drawn < _bound(level)
             records, drawn = records[chosen], drawn[chosen]
         order = np.argsort(drawn, kind="stable")
-        return Sample(level, siphash(_key(self.secret, "record"), records[order]), drawn[order])
+        return HashSample(level, siphash(_key(self.secret, "record"), records[order]), drawn[order])
 
     def _drawn(self, records: Hashes) -> Hashes:
         """What decides whether a record is in a sample: a random function of it, as it is a sum of hashes."""
@@ -110,7 +110,7 @@ def _bound(level: int) -> np.uint64:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Sample:
+class HashSample:
     """Hashes of a sample of records.
 
     Attributes
@@ -127,11 +127,11 @@ class Sample:
     drawn: Hashes
 
     @property
-    def single(self) -> Sample:
+    def single(self) -> HashSample:
         """Only the records that are like no other one."""
         _, places, copies = np.unique(self.hashes, return_index=True, return_counts=True)
         kept = np.sort(places[copies == 1])
-        return Sample(self.level, self.hashes[kept], self.drawn[kept])
+        return HashSample(self.level, self.hashes[kept], self.drawn[kept])
 
     @property
     def sizes(self) -> list[int]:
