@@ -17,7 +17,15 @@ from masktron.keyword_arguments import KEYWORDS, SWITCHES, in_python
 PACKAGE = Path(masktron.__file__).parent
 NOT_IN_PYTHON = {"all", "config", "help", "json", "records", "warm"}
 """Options of commands that have no function, or whose function takes them by place; and a mark in a document."""
-FUNCTIONS = (masktron.validate, masktron.explain, masktron.mask, masktron.check, masktron.assess, masktron.convert)
+FUNCTIONS = (
+    masktron.validate,
+    masktron.explain,
+    masktron.mask,
+    masktron.rerun,
+    masktron.check,
+    masktron.assess,
+    masktron.convert,
+)
 
 
 @pytest.mark.parametrize(
@@ -49,6 +57,8 @@ FUNCTIONS = (masktron.validate, masktron.explain, masktron.mask, masktron.check,
         ("`masktron doctor --warm` compiles it", "`masktron doctor --warm` compiles it"),
         ("--phase '#ALL' takes all", 'phase="#ALL" takes all'),
         ("name it in --to, or end it", "name it in to=, or end it"),
+        ('say why with --again "REASON", and', 'say why with again="REASON", and'),
+        ("--accept field-gone --accept other-rule", 'accept=["field-gone", "other-rule"]'),
         ("a -- b, and 1--2", "a -- b, and 1--2"),
     ],
 )  # fmt: skip

@@ -36,10 +36,13 @@ KEYWORDS: Mapping[str, tuple[str, _Form]] = MappingProxyType(
         **{name: (name.replace("-", "_"), _Form.VALUE) for name in (
             "record", "format", "phase", "key", "metadata", "original", "manifest", "method", "aggregator", "to",
             "seed", "grouping", "group-size-vars", "invalid", "max-observed-share", "max-block-records", "workers",
-            "rule-timeout", "max-findings", "measures", "data", "out",
+            "rule-timeout", "max-findings", "measures", "data", "out", "again", "against",
+            "against-manifest", "against-original", "register", "rules",
         )},
         "class": ("class_field", _Form.VALUE),
-        **{name: (name.replace("-", "_"), _Form.LIST) for name in ("nominal", "numeric", "allow", "allow-unfired")},
+        **{name: (name.replace("-", "_"), _Form.LIST) for name in (
+            "nominal", "numeric", "allow", "allow-unfired", "accept",
+        )},
         "role": ("roles", _Form.MAPPING),
         "document": ("documents", _Form.MAPPING),
         "format-option": ("format_options", _Form.MAPPING),
@@ -66,6 +69,7 @@ SWITCHES: Mapping[str, str] = MappingProxyType(
                 "release-safe",
                 "replace",
                 "pyschematron-all",
+                "dry-run",
             )
         },
     }
