@@ -46,13 +46,14 @@ def assess(
     format_option: options.FormatOptions = None,
     metadata: options.Metadata = None,
     json: options.Json = None,
+    html: options.Html = None,
 ) -> None:
     """Compare a masked file with its original: what risk is left, what the data are still good for, in plain words.
 
     Roles, kinds and missing codes count where there is no manifest.
     """
     running.check_outputs(
-        {"--json": json},
+        {"--json": json, "--html": html},
         {
             "the masked file": masked,
             "the original": original,
@@ -60,6 +61,8 @@ def assess(
             "the settings": settings_file(config),
         },
     )
+    from masktron.report.text import plain
+
     settings = settings_from(
         config,
         role,
@@ -85,6 +88,9 @@ def assess(
             measures=None if measures is None else [name.strip() for name in measures.split(",")],
             class_field=class_field,
             stated=Stated(same_order),
+            html=html,
             progress=progress,
         )
     running.report(result, json)
+    if html is not None:
+        running.show([f"written, CONFIDENTIAL: {plain(html.as_posix())}"], json)
