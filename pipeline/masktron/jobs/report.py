@@ -157,6 +157,10 @@ def _of_manifest(
         _place(given, manifest.part(key).text("path"), source)
         for given, key in ((masked, "output"), (original, "original"), (rules, "rules"))
     )
+    refuse_outputs(
+        {name: path for name, path in (("--html", html), ("--html-public", html_public)) if path is not None},
+        {"the masked file": released, "the original": before, "the rulebook": rulebook},
+    )
     notes = [
         f"{what} was not found, so that pages have {lack}: name it with {option}"
         for what, place, lack, option in (

@@ -4,11 +4,12 @@
   function value(cell) {
     var text = cell.textContent.trim();
     var number = parseFloat(text.replace(/,/g, "").replace(/^\u2212/, "-"));
-    return isNaN(number) ? text.toLowerCase() : number;
+    return isNaN(number) ? (/\w/.test(text) ? text.toLowerCase() : null) : number;
   }
-  function compare(a, b) {
-    if (typeof a === typeof b) { return a < b ? -1 : a > b ? 1 : 0; }
-    return typeof a === "number" ? -1 : 1;
+  function compare(a, b, down) {  // what is not there stays at the end, in either order
+    if (a === null || b === null) { return (a === null) - (b === null); }
+    var order = typeof a === typeof b ? (a < b ? -1 : a > b ? 1 : 0) : typeof a === "number" ? -1 : 1;
+    return down ? -order : order;
   }
   document.querySelectorAll("table[data-sortable]").forEach(function (table) {
     var body = table.tBodies[0];
@@ -24,7 +25,7 @@
         table.querySelectorAll("thead th").forEach(function (other) { other.removeAttribute("aria-sort"); });
         head.setAttribute("aria-sort", down ? "descending" : "ascending");
         Array.from(body.rows).map(function (row, place) { return [value(row.cells[column]), place, row]; })
-          .sort(function (a, b) { return (down ? -1 : 1) * compare(a[0], b[0]) || a[1] - b[1]; })
+          .sort(function (a, b) { return compare(a[0], b[0], down) || a[1] - b[1]; })
           .forEach(function (entry) { body.appendChild(entry[2]); });
       });
     });

@@ -175,7 +175,7 @@ def _axis(name: str) -> str:
 
 
 def _told(name: str, value: float) -> str:
-    return figure(value, figure_of(name).unit)
+    return figure(value, figure_of(name).unit, 1)
 
 
 def _table(
@@ -183,7 +183,9 @@ def _table(
 ) -> PageTable:
     loss, risk = result.text("utility"), result.text("risk")
     names = dict.fromkeys((loss, risk, *(name for one in candidates for name, _ in one.part("figures").items())))
-    columns = ("candidate", "verdict", *names, "measured", "seeds", "why not")
+    # on which records a candidate was measured says something where there is a sample alone
+    measured = ("measured",) if any(one.text("state") == "sampled" for one in candidates) else ()
+    columns = ("candidate", "verdict", *names, *measured, "seeds", "why not")
     rows: list[tuple[str | Mark, ...]] = []
     for at, one in enumerate(candidates):
         if at == recommended:
@@ -199,7 +201,7 @@ def _table(
                 candidate_name(one),
                 verdict,
                 *(_spread_told(one, name) for name in names),
-                _STATES[one.text("state")],
+                *((_STATES[one.text("state")],) if measured else ()),
                 number(one.count("seeds")),
                 "; ".join(one.names("reasons")),
             )
@@ -212,7 +214,7 @@ def _spread_told(one: PlainData, name: str) -> str:
     told, between = _told(name, _value(one, name)), _between(one, name)
     if between is None or between[0] == between[1]:
         return told
-    return f"{told} ({figure(between[0])} to {figure(between[1])})"
+    return f"{told} ({figure(between[0], digits=1)} to {figure(between[1], digits=1)})"
 
 
 def _meanings(candidates: tuple[PlainData, ...]) -> list[PagePart]:

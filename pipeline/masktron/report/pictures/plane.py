@@ -103,16 +103,22 @@ class RiskUtilityPlane(Sketch):
         if len(self.front) > 1:
             ax.plot(*zip(*self.front, strict=True), color=MUTED, linewidth=1.2, linestyle=(0, (4, 3)), zorder=1)
         told = _TOLD | dict(self.named or {})
+        for point in self.points:
+            marker, colour, size = _LOOKS[point.kind]
+            _spread(ax, point, colour)
+            at = ax.scatter(
+                [point.loss],
+                [point.risk],
+                s=size,
+                marker=marker,
+                color=colour,
+                edgecolor=PAPER,
+                linewidth=1,
+                zorder=3,
+            )
+            at.set_urls([point.address or None])
         for kind, (marker, colour, size) in _LOOKS.items():
-            points = [point for point in self.points if point.kind == kind]
-            for point in points:
-                _spread(ax, point, colour)
-                at = ax.scatter(
-                    [point.loss], [point.risk], s=size, marker=marker, color=colour, edgecolor=PAPER, linewidth=1,
-                    zorder=3,
-                )  # fmt: skip
-                at.set_urls([point.address or None])
-            if points:
+            if any(point.kind == kind for point in self.points):
                 ax.scatter([], [], s=min(size, 90), marker=marker, color=colour, label=told[kind])
         self._limits(ax)
         _names(ax, self.points)
