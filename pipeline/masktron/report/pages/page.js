@@ -47,7 +47,4 @@
     });
     table.parentNode.before(label);
   });
-  window.addEventListener("beforeprint", function () {
-    document.querySelectorAll("details").forEach(function (one) { one.open = true; });
-  });
 })();
