@@ -17,7 +17,7 @@ import masktron
 from examples import FULL, parts
 from masktron import methods
 from masktron.errors import MasktronError
-from masktron.jobs.public_release import public_release
+from masktron.jobs.public_release import public_name, public_release
 from masktron.jobs.rulebooks import open_rulebook
 from masktron.report.pages.html import html_of
 from masktron.report.pages.plain_reader import PlainData
@@ -234,3 +234,16 @@ def test_the_model_has_no_place_for_notes_or_values_of_a_run() -> None:
 def test_two_runs_give_the_same_bytes(released: tuple[SecretFile, Path]) -> None:
     _, manifest = released
     assert public_text(manifest) == public_text(manifest)
+
+
+@pytest.mark.parametrize(
+    ("path", "name"),
+    [
+        ("/home/ann/out.csv", "out.csv"),
+        ("C:\\data\\out.csv", "out.csv"),
+        ("postgresql://ann@db.agency.example/survey?table=public.released", "public.released"),
+        ("sqlite:/srv/secret/survey.db?table=released", "released"),
+    ],
+)
+def test_it_names_a_release_without_folders_servers_and_people(path: str, name: str) -> None:
+    assert public_name(path) == name
