@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from masktron.api import assess, check, combine, convert, explain, mask, rerun, validate
+    from masktron.api import assess, check, combine, convert, explain, mask, rerun, validate, write_report
     from masktron.config import Config, Role, load_config
     from masktron.errors import (
         DocumentError,
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
         ConvertResult,
         ExplainResult,
         MaskResult,
+        ReportResult,
         RerunResult,
         ValidateResult,
     )
@@ -44,6 +45,7 @@ __all__ = [
     "InfeasibleError",
     "MaskResult",
     "MasktronError",
+    "ReportResult",
     "RerunResult",
     "ResourceError",
     "Role",
@@ -61,10 +63,14 @@ __all__ = [
     "mask",
     "rerun",
     "validate",
+    "write_report",
 ]
 
 _HOME = (
-    dict.fromkeys(("assess", "check", "combine", "convert", "explain", "mask", "rerun", "validate"), "masktron.api")
+    dict.fromkeys(
+        ("assess", "check", "combine", "convert", "explain", "mask", "rerun", "validate", "write_report"),
+        "masktron.api",
+    )
     | dict.fromkeys(("Config", "Role", "load_config"), "masktron.config")
     | dict.fromkeys((name for name in __all__ if name.endswith("Error")), "masktron.errors")
     | dict.fromkeys((name for name in __all__ if name.endswith("Result")), "masktron.results")

@@ -24,6 +24,7 @@ from masktron.jobs.convert import run_convert
 from masktron.jobs.explain import run_explain
 from masktron.jobs.mask import run_mask
 from masktron.jobs.pairing import Stated
+from masktron.jobs.report import run_report
 from masktron.jobs.rerun import Repeating, run_rerun
 from masktron.jobs.twice import Against
 from masktron.jobs.validate import run_validate
@@ -36,6 +37,7 @@ from masktron.results import (
     ConvertResult,
     ExplainResult,
     MaskResult,
+    ReportResult,
     RerunResult,
     ValidateResult,
 )
@@ -646,6 +648,52 @@ def convert(
         writing=writing,
         rename=rename or {},
         replaces=_switch(replace, "replace"),
+    )
+
+
+@told_in_python
+def write_report(
+    result: str | PathLike[str],
+    *,
+    html: str | PathLike[str] | None = None,
+    html_public: str | PathLike[str] | None = None,
+    masked: str | PathLike[str] | None = None,
+    original: str | PathLike[str] | None = None,
+    rules: str | PathLike[str] | None = None,
+    beside: Sequence[str | PathLike[str]] = (),
+) -> ReportResult:
+    """Write pages with pictures of a result that was kept: one HTML file each, readable without a network.
+
+    Parameters
+    ----------
+    result : path
+        What a command wrote with ``--json``, or the manifest of `mask`, which has the most to show.
+    html : path, optional
+        The page for inside the agency. Confidential, but of a rulebook without data or of counts alone.
+    html_public : path, optional
+        The page for whoever gets the masked file: what was done, and what an analyst must know; no value of an
+        original record. It needs a manifest.
+    masked, original, rules : path, optional
+        The files of a manifest, where they are not where it says. Other files are refused by their SHA-256.
+    beside : sequence of path
+        Results of the same command to compare with: earlier validations, the oldest first, or other ways to mask.
+
+    Returns
+    -------
+    ReportResult
+
+    Raises
+    ------
+    UsageError, RulebookError, DocumentError
+    """
+    return run_report(
+        _path(result, "result"),
+        masked=None if masked is None else _place(masked, "masked"),
+        original=None if original is None else _place(original, "original"),
+        rules=None if rules is None else _path(rules, "rules"),
+        beside=[_path(one, "beside") for one in beside],
+        html=None if html is None else _path(html, "html"),
+        html_public=None if html_public is None else _path(html_public, "html_public"),
     )
 
 

@@ -21,3 +21,8 @@ def resource(name: str) -> Path:
         if (path := root / name).exists():
             return path
     raise UsageError(f"masktron comes without {name}", hint="reinstall it")
+
+
+def packaged_text(name: str) -> str:
+    """Return a text that stands beside a module of the package, such as ``report/pages/page.css``."""
+    return (Path(__file__).resolve().parent / name).read_text(encoding="utf-8")

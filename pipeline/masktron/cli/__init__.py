@@ -27,6 +27,7 @@ from masktron.cli.mask import mask
 from masktron.cli.metadata import metadata
 from masktron.cli.methods import methods
 from masktron.cli.options import without_passwords
+from masktron.cli.report import report
 from masktron.cli.rerun import rerun
 from masktron.cli.validate import validate
 from masktron.errors import Exit, MasktronError
@@ -83,6 +84,7 @@ COMMANDS = (
     (rerun, "masktron rerun january.manifest.json february.csv --out february-masked.csv"),
     (check, "masktron check masked.xml -r edits.sch --original survey.xml --manifest masked.manifest.json"),
     (assess, "masktron assess masked.xml --original survey.xml --manifest masked.manifest.json"),
+    (report, "masktron report released.manifest.json --html report.html --html-public about.html"),
     (convert, "masktron convert survey.sav survey.csv"),
     (formats, "masktron formats csv"),
     (metadata, "masktron metadata masked.csv --metadata survey.ddi.xml --to ddi --out masked.ddi.xml"),

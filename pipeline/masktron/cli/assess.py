@@ -68,13 +68,14 @@ def assess(
     format_option: options.FormatOptions = None,
     metadata: options.Metadata = None,
     json: options.Json = None,
+    html: options.Html = None,
 ) -> None:
     """Compare a masked file with its original: what risk is left, what the data are still good for, in plain words.
 
     Roles, kinds and missing codes count where there is no manifest.
     """
     running.check_outputs(
-        {"--json": json},
+        {"--json": json, "--html": html},
         {
             "the masked file": masked,
             "the original": original,
@@ -85,6 +86,8 @@ def assess(
             "the manifest of the earlier release": against_manifest,
         },
     )
+    from masktron.report.text import plain
+
     if against is None and (against_original is not None or against_manifest is not None):
         raise UsageError(
             "an original or a manifest of an earlier release was given, and no release",
@@ -117,6 +120,9 @@ def assess(
             class_field=class_field,
             stated=Stated(same_order),
             against=None if against is None else Against(against, against_original, against_manifest),
+            html=html,
             progress=progress,
         )
     running.report(result, json)
+    if html is not None:
+        running.show([f"written, CONFIDENTIAL: {plain(html.as_posix())}"], json)

@@ -31,13 +31,14 @@ def check(
     same_order: options.SameOrder = False,
     rule_timeout: options.RuleTimeout = None,
     json: options.Json = None,
+    html: options.Html = None,
 ) -> None:
     """Prove that a masked file complies: edits, group sizes, and with the original records, fields and domains."""
     from masktron.config import parse_limits
     from masktron.thresholds import parse_thresholds, thresholds
 
     running.check_outputs(
-        {"--json": json},
+        {"--json": json, "--html": html},
         {"the masked file": masked, "the rulebook": rules, "the original": original, "the manifest": manifest},
     )
     settings = settings_from(
@@ -52,7 +53,7 @@ def check(
         allow_unfired=tuple(allow_unfired or ()) or None,
         rule_timeout=rule_timeout,
     )
-    running.check_outputs({"--json": json}, documents_of(settings))
+    running.check_outputs({"--json": json, "--html": html}, documents_of(settings))
     with running.progress_shown() as progress, rules_within(settings.rule_timeout):
         from masktron.jobs.check import require_inputs, run_check
         from masktron.jobs.pairing import Stated
@@ -75,5 +76,5 @@ def check(
             stated=Stated(same_order),
             progress=progress,
         )
-    running.report(result, json)
+    running.report(result, json, html)
     raise typer.Exit(result.exit_code)

@@ -41,12 +41,13 @@ def explain(
     phase: options.Phase = None,
     rule_timeout: options.RuleTimeout = None,
     json: options.Json = None,
+    html: options.Html = None,
 ) -> None:
     """Say of each rule its class and what it means in plain mathematics; with data, how it would be kept."""
     from masktron.config import parse_params
 
     running.check_outputs(
-        {"--json": json},
+        {"--json": json, "--html": html},
         {"the rulebook": rules, "the data": data, "the original": original, "the settings": settings_file(config)},
     )
     settings = settings_from(
@@ -70,9 +71,9 @@ def explain(
         phase=phase,
         rule_timeout=rule_timeout,
     ).choosing(method, parse_params(param or []))
-    running.check_outputs({"--json": json}, documents_of(settings))
+    running.check_outputs({"--json": json, "--html": html}, documents_of(settings))
     with running.progress_shown() as progress, rules_within(settings.rule_timeout):
         from masktron.jobs.explain import run_explain
 
         result = run_explain(rules, data, config=settings, original=original, progress=progress)
-    running.report(result, json)
+    running.report(result, json, html)

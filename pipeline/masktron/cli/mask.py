@@ -14,6 +14,7 @@ from masktron.processes import rules_within
 
 if TYPE_CHECKING:
     from masktron.jobs.originals import InvalidOriginalError
+    from masktron.results import ReportResult
 
 
 def mask(
@@ -124,19 +125,23 @@ def mask(
     register: options.RegisterFile = None,
     again: options.Again = None,
     json: options.Json = None,
+    html: options.Html = None,
+    html_public: options.HtmlPublic = None,
 ) -> None:
     """Mask a file so that every edit still holds, and verify the written file."""
     from masktron.config import parse_params
     from masktron.release_key import read_key
+    from masktron.report.rendering import tables_of
     from masktron.sources.output_names import manifest_beside
 
     manifest = manifest or manifest_beside(out)
+    outputs = {"--out": out, "--manifest": manifest, "--json": json, "--html": html, "--html-public": html_public}
     running.check_outputs(
-        {"--out": out, "--manifest": manifest, "--json": json},
+        outputs,
         {"the original": data, "the rulebook": rules, "the settings": settings_file(config)},
     )
     # a manifest that gives the key may be written anew: it gets the same key
-    running.check_outputs({"--out": out, "--json": json}, {"the key": key})
+    running.check_outputs({**outputs, "--manifest": None}, {"the key": key})
     settings = settings_from(
         config,
         role,
@@ -169,13 +174,13 @@ def mask(
         rule_timeout=rule_timeout,
         register=register,
     ).choosing(method, parse_params(param or []))
-    running.check_outputs(
-        {"--out": out, "--manifest": manifest, "--json": json}, {**documents_of(settings), **register_of(settings)}
-    )
+    running.check_outputs(outputs, {**documents_of(settings), **register_of(settings)})
     refused: InvalidOriginalError | None = None
+    pages: ReportResult | None = None
     with running.progress_shown() as progress, rules_within(settings.rule_timeout):
         from masktron.jobs.mask import run_mask
         from masktron.jobs.originals import InvalidOriginalError
+        from masktron.jobs.report import run_report
 
         try:
             result = run_mask(
@@ -190,10 +195,23 @@ def mask(
             )
         except InvalidOriginalError as error:
             refused = error
+        else:
+            if html is not None or html_public is not None:
+                pages = run_report(
+                    manifest,
+                    masked=out,
+                    original=data,
+                    rules=rules,
+                    html=html,
+                    html_public=html_public,
+                    progress=progress,
+                )
     if refused is not None:
-        running.report(refused.result, json)
+        running.report(refused.result, json, html)
         raise refused
     running.report(result, json)
+    if pages is not None:
+        running.show(tables_of(pages), json)
     raise typer.Exit(Exit.COMPLIES if result.valid else Exit.VIOLATION)
 
 

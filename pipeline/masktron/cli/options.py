@@ -151,6 +151,17 @@ SameOrder = Annotated[
 ]
 Phase = Annotated[str | None, typer.Option(metavar="ID", help="Schematron phase; #ALL for all patterns.")]
 Json = Annotated[Path | None, report_option("json")]
+Html = Annotated[
+    Path | None, typer.Option("--html", metavar="FILE", help="Write a page with pictures, for inside the agency.")
+]
+HtmlPublic = Annotated[
+    Path | None,
+    typer.Option(
+        "--html-public",
+        metavar="FILE",
+        help="Write a page for whoever gets the masked file: what was done and what to know; no value of a record.",
+    ),
+]
 Settings = Annotated[
     Path | None, typer.Option("--config", metavar="FILE", help="Settings; masktron.toml in this folder if there.")
 ]

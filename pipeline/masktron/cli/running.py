@@ -22,11 +22,18 @@ WIDTH = 118
 
 
 def check_outputs(outputs: Mapping[str, Path | None], inputs: Mapping[str, Path | None]) -> None:
-    """Refuse outputs as `refuse_outputs` does; only ``--json`` may be ``-``, standard output."""
+    """Refuse outputs as `refuse_outputs` does; only ``--json`` may be ``-``, standard output.
+
+    A page is refused where nothing can draw its pictures, before anything is computed.
+    """
     from masktron.errors import UsageError
     from masktron.files import refuse_outputs
 
     files = {option: path for option, path in outputs.items() if path is not None}
+    if any(option.startswith("--html") for option in files):
+        from masktron.report.pictures.canvas import require_drawing
+
+        require_drawing()
     for option in [option for option, path in files.items() if str(path) == "-"]:
         if option != "--json":
             raise UsageError(f"{option} needs a file", hint="only --json can go to standard output")
@@ -34,12 +41,21 @@ def check_outputs(outputs: Mapping[str, Path | None], inputs: Mapping[str, Path 
     refuse_outputs(files, inputs)
 
 
-def report(result: JobResult, json: Path | None) -> None:
-    """Print a result, and write it as JSON where that is wanted."""
+def report(result: JobResult, json: Path | None, html: Path | None = None) -> None:
+    """Print a result, and write it as JSON and as a page where that is wanted."""
     from masktron.report.rendering import tables_of
 
     show(tables_of(result), json)
     write(result.as_dict(), json)
+    if html is not None:
+        from masktron.report.pages.page_files import write_pages
+        from masktron.report.pages.registry import page_of
+        from masktron.report.text import plain
+
+        page = page_of(result)
+        write_pages({html: page})
+        mark = ", CONFIDENTIAL" if page.edition == "internal" else ""
+        show([f"written{mark}: {plain(html.as_posix())}"], json)
 
 
 def show(parts: Iterable[RenderableType], json: Path | None) -> None:

@@ -41,6 +41,7 @@ def validate(
     json: options.Json = None,
     sarif: Annotated[Path | None, options.report_option("sarif")] = None,
     junit: Annotated[Path | None, options.report_option("junit")] = None,
+    html: options.Html = None,
     max_findings: Annotated[
         str | None,
         typer.Option(
@@ -68,7 +69,7 @@ def validate(
         from masktron.thresholds import parse_thresholds, thresholds
 
         most = _number_or_all(_most_findings(max_findings, limit))
-        # the options svrl, csv, json, sarif and junit: each format has one of its name
+        # the options svrl, csv, json, sarif, junit and html: each format has one of its name
         outputs = Outputs({name: context.params[name] for name in FORMATS}, most)
         inputs = {
             "the data": data,

@@ -12,9 +12,13 @@ from masktron.figures import FIGURES, NAMES, Figure, figure_of
 from masktron.jobs.common import file_notes
 from masktron.jobs.compared import compare, require_described
 from masktron.jobs.pairing import NOTHING_STATED, TO_PAIR, UNPAIRED, Stated
+from masktron.jobs.side_by_side import side_by_side
 from masktron.jobs.twice import Against, with_earlier
 from masktron.measures.figures import SAMPLED, measure, unpaired
 from masktron.progress import Progress, no_progress, told_as
+from masktron.report.pages.assess_page import assess_page
+from masktron.report.pages.page_files import write_pages
+from masktron.report.pages.plain_reader import PlainData
 from masktron.results import AssessResult, FigureResult, shown
 from masktron.sources.opening import open_source
 from masktron.write.manifest import DescribedRelease, read_manifest
@@ -36,6 +40,7 @@ def run_assess(
     class_field: str | None = None,
     stated: Stated = NOTHING_STATED,
     against: Against | None = None,
+    html: Path | None = None,
     progress: Progress = no_progress,
 ) -> AssessResult:
     """Compare a masked file with its original.
@@ -55,6 +60,8 @@ def run_assess(
         What is said of the order of records, where there is no manifest.
     against : Against, optional
         An earlier release of the same respondents, for `differencing`.
+    html : Path, optional
+        Where to write a page with pictures.
 
     Raises
     ------
@@ -97,7 +104,7 @@ def run_assess(
     if against is not None and described is not None:
         files, told = with_earlier(files, described, beside, against, config, progress)
     figures = measure(names, files, told_as(progress, "measuring risk and utility", "figures"))
-    return AssessResult(
+    result = AssessResult(
         masked=shown(masked),
         original=shown(original),
         records=len(files),
@@ -114,6 +121,11 @@ def run_assess(
             *_promised(described),
         ),
     )
+    if html is not None:
+        k = config.k if described is None else described.k
+        summary = side_by_side(files, k, told_as(progress, "summarising the two files", "steps"))
+        write_pages({html: assess_page(PlainData(result.as_dict()), files=summary)})
+    return result
 
 
 def _promised(described: DescribedRelease | None) -> list[str]:

@@ -21,6 +21,8 @@ from masktron.measures.il1s import il1s
 from masktron.measures.imputation_error import imputation_error
 from masktron.measures.information_loss import information_loss
 from masktron.measures.interval_disclosure import by_deviation, by_ranks
+from masktron.measures.joined_bins import joined_bins
+from masktron.measures.kept_variation import kept_variation
 from masktron.measures.linkage import linkage
 from masktron.measures.linkage_variants import by_groups, by_knowledge, group_linkage, second
 from masktron.measures.moment_shift import moment_shift
@@ -64,6 +66,8 @@ ALL: tuple[Callable[..., Any], ...] = (
     pmse,
     pmse_cart,
     combine,
+    joined_bins,
+    kept_variation,
     differencing,
 )
 """Every measure."""

@@ -20,6 +20,7 @@ from masktron.results import (
     JobResult,
     MaskResult,
     MetadataResult,
+    ReportResult,
     RerunResult,
     ValidateResult,
 )
@@ -37,6 +38,7 @@ TABLES = MappingProxyType(
         DoctorResult: "doctor",
         DemoResult: "demo",
         MetadataResult: "metadata",
+        ReportResult: "report",
         RerunResult: "rerun",
     }
 )

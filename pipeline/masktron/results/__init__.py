@@ -18,6 +18,7 @@ from masktron.results.figure import CategoryResult, FigureResult, TotalResult
 from masktron.results.mask import EngineResult, MaskResult, RepairResult
 from masktron.results.metadata import MetadataResult
 from masktron.results.record_findings import Diagnostic, RecordFinding, by_field, diagnostics_of, severity
+from masktron.results.report import PageResult, ReportResult
 from masktron.results.rerun import BlockChange, ChangeResult, FailureChange, FigureChange, RerunResult
 from masktron.results.result import CONFIDENTIAL, SCHEMA_VERSION, JobResult, shown
 from masktron.results.rules import RuleResult, Tested, Untested
@@ -53,8 +54,10 @@ __all__ = [
     "MaskResult",
     "MetadataResult",
     "MomentResult",
+    "PageResult",
     "RecordFinding",
     "RepairResult",
+    "ReportResult",
     "RerunResult",
     "RuleExplanation",
     "RuleResult",

@@ -6,14 +6,14 @@ from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, ClassVar
 
 from masktron.results.figure import FigureResult
-from masktron.results.result import JobResult
+from masktron.results.result import JobResult, PlottedResult
 
 if TYPE_CHECKING:
     import pandas as pd
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class AssessResult(JobResult):
+class AssessResult(JobResult, PlottedResult):
     """What masking cost and what risk is left: a masked file against its original.
 
     Attributes

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from masktron.results.result import JobResult
+from masktron.results.result import JobResult, PlottedResult
 from masktron.results.rules import Tested
 from masktron.serialised import Serialised
 
@@ -100,7 +100,7 @@ class FieldExplanation(Serialised):
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class ExplainResult(JobResult):
+class ExplainResult(JobResult, PlottedResult):
     """What masktron makes of a rulebook, and with data what it would do.
 
     Attributes

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from masktron.results.block import BlockResult
 from masktron.results.draw import DrawResult
 from masktron.results.figure import CategoryResult, FigureResult, TotalResult
-from masktron.results.result import JobResult, from_report
+from masktron.results.result import JobResult, PlottedResult, from_report
 from masktron.results.rules import RuleResult, Tested
 from masktron.serialised import Serialised
 
@@ -73,7 +73,7 @@ class EngineResult(Serialised):
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class MaskResult(JobResult):
+class MaskResult(JobResult, PlottedResult):
     """A masked file and what is known of it.
 
     Attributes
@@ -177,7 +177,7 @@ class MaskResult(JobResult):
     @property
     def verdict(self) -> str:
         """What was and what was not protected, in a few sentences."""
-        return from_report("verdict.verdict", self)
+        return str(from_report("verdict.verdict", self))
 
     @property
     def notice(self) -> str:

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from importlib import import_module
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from masktron.serialised import Serialised, told_by_key
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 SCHEMA_VERSION = 1
 CONFIDENTIAL = "CONFIDENTIAL: messages, keys, values and locations show single records."
@@ -30,17 +33,46 @@ class JobResult(Serialised):
         return {"schema_version": SCHEMA_VERSION, "job": self.JOB, **told_by_key(self)}
 
     def __repr__(self) -> str:
-        return from_report("rendering.text_of", self)
+        return str(from_report("rendering.text_of", self))
+
+    def _repr_html_(self) -> str:
+        """The heart of it for a notebook: counts and names, as `repr` has them."""
+        return str(from_report("notebook.html_in_short", self))
 
 
-def from_report(function: str, result: object) -> str:
-    """Put a result into words: the only place where results know that there are reports, when somebody asks for them.
+class PlottedResult:
+    """A result of which a picture is the answer."""
+
+    __slots__ = ()
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw the picture that says most, as the page of the result has it.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, optional
+            Where to draw; a new one when not given.
+
+        Returns
+        -------
+        matplotlib.axes.Axes
+
+        Raises
+        ------
+        UsageError
+            There is nothing to draw, or matplotlib is not installed (``pip install 'masktron[report]'``).
+        """
+        drawn: Axes = from_report("notebook.plotted", self, ax)
+        return drawn
+
+
+def from_report(function: str, *arguments: object) -> Any:
+    """Ask for a report of a result: the only place where results know that there are reports.
 
     Reports import results. The other way round goes by name: `function` is ``module.function`` in `masktron.report`.
     """
     module, _, name = function.partition(".")
-    said: str = getattr(import_module(f"masktron.report.{module}"), name)(result)
-    return said
+    return getattr(import_module(f"masktron.report.{module}"), name)(*arguments)
 
 
 def shown(path: Path) -> str:

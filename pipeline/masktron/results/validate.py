@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from masktron.errors import Exit
 from masktron.results.record_findings import RecordFinding
-from masktron.results.result import CONFIDENTIAL, JobResult
+from masktron.results.result import CONFIDENTIAL, JobResult, PlottedResult
 from masktron.results.rules import RuleResult, Tested, exit_code_of
 from masktron.serialised import Serialised
 
@@ -40,7 +40,7 @@ class FieldMeaning(Serialised):
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class ValidateResult(JobResult):
+class ValidateResult(JobResult, PlottedResult):
     """Whether a file obeys its rules.
 
     Attributes

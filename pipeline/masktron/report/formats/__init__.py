@@ -91,6 +91,7 @@ FORMATS = MappingProxyType(
         "svrl": ReportFormat("svrl.SvrlReport", "Write every finding as SVRL.", complete=True),
         "csv": ReportFormat("csv_report.CsvReport", "Write every finding as CSV, a line each.", complete=True),
         "sarif": ReportFormat("sarif.SarifReport", "Write findings as SARIF 2.1.0."),
+        "html": ReportFormat("html_report.HtmlReport", "Write a page with pictures, as HTML.", complete=True),
         "junit": ReportFormat("junit.JunitReport", "Write the rules as test cases, as JUnit XML."),
     }
 )

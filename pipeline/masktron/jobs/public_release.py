@@ -1,0 +1,234 @@
+"""What may be told to whoever gets a masked file: from public parts, and from coarse figures of the original."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from masktron.addresses import is_address, parse_address
+from masktron.classify import classify
+from masktron.classify.display import render_cross_record, render_form
+from masktron.classify.forms import form_of
+from masktron.constraints import CrossRecordEdit, OpaqueEdit
+from masktron.measures.assessed import Assessed
+from masktron.measures.kept_variation import KeptVariation, correlations, kept_variation
+from masktron.report.pages.plain_reader import PlainData
+from masktron.report.wording import rule_text
+from masktron.results.public_release import (
+    PUBLIC_LARGEST_SHARE,
+    PUBLIC_LEAST_GROUPS,
+    PUBLIC_LEAST_RECORDS,
+    STEP,
+    KeptFigure,
+    PublicEngine,
+    PublicField,
+    PublicRelease,
+    PublicRule,
+    PublicStatus,
+    SharesBound,
+    ShiftBound,
+)
+from masktron.rulebook.schema import Rulebook
+
+_SHIFTS: tuple[ShiftBound, ...] = ("0.01", "0.05", "0.2")
+_SHARES: tuple[SharesBound, ...] = ("1", "5", "20")
+
+
+def public_release(manifest: PlainData, rulebook: Rulebook, files: Assessed | None) -> PublicRelease:
+    """Build the model of the public edition.
+
+    Of the manifest only what is public by itself is read: names and kinds of fields, blocks and aggregators, which
+    follow from rulebook, settings and the released file; of the original nothing but coarse figures, and these only
+    where enough records and groups decide about them.
+
+    Parameters
+    ----------
+    manifest : PlainData
+    rulebook : Rulebook
+        The one of the run.
+    files : Assessed or None
+        Both files; without the original no figure of it is told.
+
+    Raises
+    ------
+    UsageError
+        The manifest is none, or does not go with the rulebook.
+    """
+    result, plan, config = manifest.part("result"), manifest.part("plan"), manifest.part("config")
+    declared = manifest.part("declared")
+    figures = _Figures(files, _labels(files, declared))
+    blocks = {
+        name: (at, block)
+        for at, block in enumerate(result.parts("blocks"), start=1)
+        for name in block.names("variables")
+    }
+    return PublicRelease(
+        name=public_name(manifest.part("output").text("path")),
+        checksum=manifest.part("output").text("sha256"),
+        rules_checksum=manifest.part("rules").text("sha256"),
+        rulebook=rulebook.path.name,
+        records=result.count("records_out"),
+        method=result.text("method"),
+        contract=declared.part("contract").text("kind"),
+        promise=result.text("promise"),
+        k=result.count("k"),
+        whole_records=config.text("grouping") == "all",
+        random_order=isinstance(manifest.content.get("order"), list),
+        some_left_out=result.count("records_in") > result.count("records_out"),
+        fields=tuple(
+            _field(fact, blocks.get(fact.text("name")), figures)
+            for fact in plan.parts("fields")
+            if fact.text("role") != "identifier"
+        ),
+        removed=tuple(fact.text("name") for fact in plan.parts("fields") if fact.text("role") == "identifier"),
+        rules=tuple(_rules(result, rulebook)),
+        engines=tuple(
+            PublicEngine(one.text("engine"), one.count("rules"), one.count("records"))
+            for one in result.parts("engines")
+        ),
+        versions={name: str(version) for name, version in manifest.part("versions").items()},
+    )
+
+
+def public_name(path: str) -> str:
+    """Return the name of a file without folders, and that of a table without its server."""
+    if is_address(path):
+        return parse_address(path).table or "a query"
+    return path.replace("\\", "/").rpartition("/")[2]
+
+
+def _labels(files: Assessed | None, declared: PlainData) -> NDArray[np.intp] | None:
+    """The group of each record that the method drew for; None where every record is on its own."""
+    groups = declared.content.get("groups")
+    if files is None or not isinstance(groups, list) or len(groups) != len(files):
+        return None
+    return np.asarray(groups, dtype=np.intp)
+
+
+class _Figures:
+    """Coarse figures of the original, by field; none where few records or groups decide about them.
+
+    Parameters
+    ----------
+    files : Assessed or None
+    drawn : ndarray of intp, shape (n,), or None
+        The groups for which values were drawn.
+    """
+
+    def __init__(self, files: Assessed | None, drawn: NDArray[np.intp] | None) -> None:
+        self._files = files if files is not None and files.paired else None
+        self._kept: dict[str, KeptVariation] = {}
+        self._moved: dict[str, float] = {}
+        if self._files is None:
+            return
+        for at, name in enumerate(self._files.numeric):
+            groups = self._groups(name, drawn)
+            self._kept[name] = kept_variation(self._files.before[:, [at]], self._files.after[:, [at]], groups)[0]
+        self._moved = self._correlations([name for name in self._files.numeric if self._told(name)])
+
+    def _groups(self, name: str, drawn: NDArray[np.intp] | None) -> NDArray[np.intp] | None:
+        assert self._files is not None  # noqa: S101 -- for mypy
+        for block, groups in zip(self._files.blocks, self._files.groups, strict=True):
+            if name in block and name not in self._files.solved and len(np.unique(groups)) < len(groups):
+                return groups
+        return drawn
+
+    def _told(self, name: str) -> bool:
+        """Whether so many records and groups decide about a field that its figures give nobody away."""
+        kept = self._kept.get(name)
+        return (
+            kept is not None
+            and kept.records >= PUBLIC_LEAST_RECORDS
+            and kept.groups >= PUBLIC_LEAST_GROUPS
+            and math.isfinite(kept.ratio)
+            and kept.record_share <= PUBLIC_LARGEST_SHARE
+            # a change below the rounding tells nothing, whoever decides about it
+            and (kept.change_share <= PUBLIC_LARGEST_SHARE or kept.largest_change <= STEP)
+        )
+
+    def _correlations(self, names: Sequence[str]) -> dict[str, float]:
+        """By how much the correlations of each field with the other ones moved on average, up or down."""
+        if self._files is None or len(names) < 2:
+            return {}
+        places = [self._files.numeric.index(name) for name in names]
+        moved = np.abs(correlations(self._files.after[:, places]) - correlations(self._files.before[:, places]))
+        np.fill_diagonal(moved, np.nan)
+        found = {}
+        for name, row in zip(names, moved, strict=True):
+            held = row[~np.isnan(row)]
+            if len(held):
+                found[name] = float(held.mean())
+        return found
+
+    def mean(self, name: str) -> ShiftBound | None:
+        """Bound of the shift of the mean, in standard deviations."""
+        if not self._told(name):
+            return None
+        shift = abs(self._kept[name].shift)
+        return next((bound for bound in _SHIFTS if shift <= float(bound)), "more")
+
+    def variance(self, name: str) -> KeptFigure | None:
+        """Variance after divided by variance before."""
+        return KeptFigure.coarsened(self._kept[name].ratio) if self._told(name) else None
+
+    def correlations(self, name: str) -> KeptFigure | None:
+        """Mean change of the correlations."""
+        return KeptFigure.coarsened(self._moved[name]) if name in self._moved else None
+
+    def shares(self, name: str) -> SharesBound | None:
+        """Bound of the shares of categories that moved."""
+        if self._files is None or name not in self._files.categories:
+            return None
+        found = self._files.categories[name]
+        present = self._files.original[name].present & self._files.masked[name].present
+        if int(present.sum()) < PUBLIC_LEAST_RECORDS or math.isnan(found.distance):
+            return None
+        return next((bound for bound in _SHARES if found.distance <= float(bound)), "more")
+
+
+def _field(fact: PlainData, block: tuple[int, PlainData] | None, figures: _Figures) -> PublicField:
+    name, number = fact.text("name"), fact.switch("numeric")
+    if block is None:
+        return PublicField(name, masked=False, number=number, weight=fact.text("role") == "weight")
+    at, own = block
+    solved = {one.text("field"): one.text("rule") for one in own.parts("solved")}
+    return PublicField(
+        name,
+        masked=True,
+        number=number,
+        block=at,
+        how=own.text("aggregator"),
+        solved_by=solved.get(name, ""),
+        mean=figures.mean(name) if number else None,
+        variance=figures.variance(name) if number else None,
+        correlations=figures.correlations(name) if number else None,
+        shares=None if number else figures.shares(name),
+    )
+
+
+def _rules(result: PlainData, rulebook: Rulebook) -> list[PublicRule]:
+    judged = {rule.text("id"): rule for rule in result.parts("rules")}
+    let_go = result.names("allowed")
+    gone = dict(result.part("not_applicable").items())
+    found = []
+    for edit in classify(rulebook):
+        name = edit.check.id
+        status: PublicStatus = "holds"
+        if name in let_go:
+            status = "let go"
+        elif name in gone:
+            status = "not applicable"
+        elif name not in judged or judged[name].has("untested"):
+            status = "not tested"
+        match edit.constraint:
+            case OpaqueEdit():
+                form = ""
+            case CrossRecordEdit():
+                form = render_cross_record(edit.constraint)
+            case _:
+                form = render_form(form_of(edit.constraint))
+        found.append(PublicRule(name, edit.name, form, rule_text(edit.check), edit.check.soft, status))
+    return found

@@ -1,0 +1,229 @@
+"""Make pages of a result that was kept, or of a manifest and its files."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from masktron.addresses import is_address, path_of
+from masktron.config import Config
+from masktron.errors import UsageError
+from masktron.files import file_hash, read_text, refuse_outputs
+from masktron.jobs.compared import compare, require_described
+from masktron.jobs.public_release import public_release
+from masktron.jobs.rulebooks import open_rulebook
+from masktron.jobs.side_by_side import side_by_side
+from masktron.measures.assessed import Assessed
+from masktron.progress import Progress, no_progress, told_as
+from masktron.report.pages.mask_page import mask_page
+from masktron.report.pages.page import Page
+from masktron.report.pages.page_files import write_pages
+from masktron.report.pages.plain_reader import PlainData
+from masktron.report.pages.public_page import public_page
+from masktron.report.pages.registry import PAGES, page_of_plain
+from masktron.report.pages.validate_page import validate_page
+from masktron.report.pictures.canvas import require_drawing
+from masktron.results import PageResult, ReportResult, shown
+from masktron.sources.opening import open_source
+from masktron.write.manifest import read_manifest
+
+_COMPARABLE = ("validate", "mask")
+"""Jobs whose results can stand beside others."""
+
+
+def run_report(
+    source: Path,
+    *,
+    masked: Path | None = None,
+    original: Path | None = None,
+    rules: Path | None = None,
+    beside: Sequence[Path] = (),
+    html: Path | None = None,
+    html_public: Path | None = None,
+    progress: Progress = no_progress,
+) -> ReportResult:
+    """Write pages of a result.
+
+    Parameters
+    ----------
+    source : Path
+        The JSON of `validate`, `explain`, `mask`, `check`, `assess` or `tune`, or a manifest.
+    masked, original, rules : Path, optional
+        The files of a manifest; where it says they are when not given. Files with another SHA-256 are refused.
+    beside : sequence of Path
+        Results of the same job to compare with: earlier validations, the oldest first, or other ways to mask.
+    html, html_public : Path, optional
+        The page for inside the agency, and the one for whoever gets the file. The second one needs a manifest.
+
+    Raises
+    ------
+    UsageError
+        A file is no result of masktron, or is not the one that the manifest describes; there is nothing to write.
+    RulebookError, DocumentError
+        A file cannot be read, or a page not be written.
+    """
+    if html is None and html_public is None:
+        raise UsageError("there is no page to write", hint="name one with --html FILE or --html-public FILE")
+    outputs = {"--html": html, "--html-public": html_public}
+    given = {"the result": source, "the masked file": masked, "the original": original, "the rulebook": rules}
+    given |= {f"the result beside it ({path.name})": path for path in beside}
+    refuse_outputs({name: path for name, path in outputs.items() if path is not None}, given)
+    require_drawing()
+    content = read_result(source)
+    job = job_of(content)
+    others = tuple((path.name, _alike(path, job)) for path in beside)
+    if others and job not in _COMPARABLE:
+        raise UsageError(f"a result of {job} stands for itself", where=str(beside[0]), hint="leave --beside out")
+    pages: Mapping[Path, Page]
+    notes: Sequence[str]
+    manifest = content if "manifest_version" in content.content else None
+    if manifest is None:
+        unused = {"--masked": masked, "--original": original, "--rules": rules, "--html-public": html_public}
+        if wrong := next((name for name, path in unused.items() if path is not None), None):
+            raise UsageError(
+                f"{wrong} goes with a manifest", where=str(source), hint="give the .manifest.json that mask wrote"
+            )
+        page = validate_page(content, earlier=others) if job == "validate" else page_of_plain(content, others)
+        pages, notes = {} if html is None else {html: page}, []
+    else:
+        pages, notes = _of_manifest(source, manifest, masked, original, rules, others, html, html_public, progress)
+    progress("drawing the pictures", 0)
+    write_pages(pages)
+    written = tuple(PageResult(shown(path), page.edition, len(page.pictures)) for path, page in pages.items())
+    return ReportResult(shown(source), job, written, tuple(notes))
+
+
+def read_result(path: Path) -> PlainData:
+    """Read the JSON of a result, or a manifest.
+
+    Raises
+    ------
+    UsageError
+        It cannot be read, or is none.
+    """
+    hint = "give the JSON that a command wrote with --json, or the .manifest.json of mask"
+    try:
+        content: Any = json.loads(read_text(path, "result"))
+    except (ValueError, RecursionError) as error:
+        reason = str(error) if isinstance(error, ValueError) else "nested too deeply"
+        raise UsageError(f"the result is not JSON: {reason}", where=str(path), hint=hint) from error
+    if not isinstance(content, dict) or not ({"job", "manifest_version"} & content.keys()):
+        raise UsageError("this is no result of masktron", where=str(path), hint=hint)
+    return PlainData(content, str(path))
+
+
+def job_of(content: PlainData) -> str:
+    """Return the job whose result it is.
+
+    Raises
+    ------
+    UsageError
+        There are no pages of it.
+    """
+    job = "mask" if "manifest_version" in content.content else content.text("job")
+    if job not in PAGES:
+        raise UsageError(
+            f"there is no page of a result of {job!r}", where=content.where, hint=f"pages are of {', '.join(PAGES)}"
+        )
+    return job
+
+
+def _alike(path: Path, job: str) -> PlainData:
+    """Read a result to stand beside one of a job; of a manifest its result."""
+    content = read_result(path)
+    if (other := job_of(content)) != job:
+        raise UsageError(
+            f"a result of {other} cannot stand beside one of {job}", where=str(path), hint=f"give one of {job}"
+        )
+    return content.part("result") if "manifest_version" in content.content else content
+
+
+def _of_manifest(
+    source: Path,
+    manifest: PlainData,
+    masked: Path | None,
+    original: Path | None,
+    rules: Path | None,
+    others: Sequence[tuple[str, PlainData]],
+    html: Path | None,
+    html_public: Path | None,
+    progress: Progress,
+) -> tuple[Mapping[Path, Page], Sequence[str]]:
+    """Make the pages of a manifest and its files."""
+    read_manifest(source)
+    released, before, rulebook = (
+        _place(given, manifest.part(key).text("path"), source)
+        for given, key in ((masked, "output"), (original, "original"), (rules, "rules"))
+    )
+    refuse_outputs(
+        {name: path for name, path in (("--html", html), ("--html-public", html_public)) if path is not None},
+        {"the masked file": released, "the original": before, "the rulebook": rulebook},
+    )
+    notes = [
+        f"{what} was not found, so that pages have {lack}: name it with {option}"
+        for what, place, lack, option in (
+            ("the masked file", released, "no pictures and figures of values", "--masked"),
+            ("the original", before, "no pictures and figures of values", "--original"),
+        )
+        if place is None
+    ]
+    files = None
+    if released is not None and before is not None:
+        files = _files(source, manifest, released, before, progress)
+    pages: dict[Path, Page] = {}
+    result = manifest.part("result")
+    if html is not None:
+        told = told_as(progress, "summarising the two files", "steps")
+        summary = None if files is None else side_by_side(files, result.count("k"), told)
+        pages[html] = mask_page(result, manifest=manifest, files=summary, others=others)
+    if html_public is not None:
+        if rulebook is None:
+            raise UsageError(
+                "the page for others needs the rulebook, which is not where the manifest says",
+                where=str(source),
+                hint="name it with --rules RULES.sch",
+            )
+        if file_hash(rulebook) != manifest.part("rules").text("sha256"):
+            raise UsageError(
+                "this is not the rulebook that the manifest describes (its SHA-256 differs)",
+                where=str(rulebook),
+                hint="give the rulebook of that run",
+            )
+        phase = manifest.part("config").text("phase") or None
+        pages[html_public] = public_page(public_release(manifest, open_rulebook(rulebook, phase), files))
+    return pages, notes
+
+
+def _place(given: Path | None, named: str, source: Path) -> Path | None:
+    """Return where a file is: where the user says, where the manifest says, or beside that; None where it is not."""
+    if given is not None:
+        return given
+    if is_address(named):
+        return path_of(named)
+    beside = source.parent / Path(named).name
+    return next((place for place in (Path(named), beside) if place.is_file()), None)
+
+
+def _files(source: Path, manifest: PlainData, masked: Path, original: Path, progress: Progress) -> Assessed:
+    described = read_manifest(source)
+    config = manifest.part("config")
+    metadata = config.text("metadata")
+    reading = Config(
+        record=config.text("record") or None,
+        format=config.text("format") or None,
+        format_options=dict(described.reading.options),
+        metadata=Path(metadata) if metadata and Path(metadata).is_file() else None,
+    ).reading.or_as(described.reading)
+    released, before = (open_source(path, reading=reading, progress=progress) for path in (masked, original))
+    require_described(released, before, described)
+    files, _ = compare(
+        released,
+        before,
+        described=described,
+        config=Config(),
+        known={"medoid_share": described.medoid_share},
+        progress=progress,
+    )
+    return files

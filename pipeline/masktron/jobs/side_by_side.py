@@ -1,0 +1,157 @@
+"""From two files side by side to what pictures of them need: bins, moments, correlations, intruders, groups."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from masktron.measures.assessed import Assessed
+from masktron.measures.category_shares import category_shares
+from masktron.measures.information_loss import information_loss
+from masktron.measures.joined_bins import joined_bins
+from masktron.measures.kept_variation import KeptVariation, correlations, kept_variation
+from masktron.measures.linkage import linkage
+from masktron.progress import Told, untold
+from masktron.results.side_by_side import (
+    FieldDistribution,
+    FieldMoments,
+    FieldShares,
+    GroupSizes,
+    KnownFields,
+    SideBySide,
+)
+
+DRAWN_FIELDS = 24
+"""Numbers whose distributions are drawn: those that lose most, where there are more."""
+CORRELATED_FIELDS = 40
+"""Numbers in a matrix of correlations, likewise."""
+MOST_KNOWN = 6
+"""Numbers that the best informed intruder knows."""
+
+
+def side_by_side(files: Assessed, k: int, told: Told = untold) -> SideBySide:
+    """Summarise two files for pictures; no bin, category or mean of fewer than k records is in it.
+
+    Parameters
+    ----------
+    files : Assessed
+    k : int
+    told : callable, optional
+        Told of the steps that are done, and of how many there are.
+
+    Raises
+    ------
+    UsageError
+        A value is infinite.
+    """
+    steps = 4 + min(len(files.numeric), MOST_KNOWN)
+    told(0, steps)
+    moments = _moments(files, k) if files.paired else ()
+    told(1, steps)
+    loss = {one.name: one.loss for one in moments if not math.isnan(one.loss)}
+    by_loss = sorted(range(len(files.numeric)), key=lambda at: (-loss.get(files.numeric[at], 0.0), at))
+    shown, correlated = (sorted(by_loss[:most]) for most in (DRAWN_FIELDS, CORRELATED_FIELDS))
+    distributions = tuple(
+        FieldDistribution(files.numeric[at], bins.edges, bins.step, bins.before, bins.after)
+        for at in shown
+        if (bins := joined_bins(files.before[:, at], files.after[:, at], k)) is not None
+    )
+    told(2, steps)
+    before, after = (_matrix(correlations(table[:, correlated])) for table in (files.before, files.after))
+    told(3, steps)
+    known, unmasked = (
+        (_known(files, told, steps), _unmasked(files)) if files.paired and files.numeric else ((), math.nan)
+    )
+    told(steps, steps)
+    return SideBySide(
+        records=len(files),
+        paired=files.paired,
+        distributions=distributions,
+        moments=moments,
+        shares=tuple(one for name in files.categorical if (one := _shares(files, name, k)) is not None),
+        correlated=tuple(files.numeric[at] for at in correlated),
+        before=before,
+        after=after,
+        known=known,
+        groups=_groups(files),
+        unmasked_linkage=unmasked,
+        notes=tuple(_left_out(files, len(shown), len(correlated))),
+    )
+
+
+def _moments(files: Assessed, k: int) -> tuple[FieldMoments, ...]:
+    found = []
+    for at, kept in enumerate(kept_variation(files.before, files.after)):
+        before, after = files.before[:, at], files.after[:, at]
+        means = [_mean(column, k) for column in (before, after)]
+        loss = information_loss(before[:, np.newaxis], after[:, np.newaxis])
+        found.append(_moments_of(files.numeric[at], kept, means, math.nan if math.isnan(kept.ratio) else loss))
+    return tuple(found)
+
+
+def _moments_of(name: str, kept: KeptVariation, means: list[float], loss: float) -> FieldMoments:
+    return FieldMoments(name, kept.records, means[0], means[1], kept.shift, kept.ratio, loss)
+
+
+def _mean(column: NDArray[np.float64], k: int) -> float:
+    held = column[~np.isnan(column)]
+    return float(held.mean()) if len(held) >= k else math.nan
+
+
+def _matrix(values: NDArray[np.float64]) -> tuple[tuple[float, ...], ...]:
+    return tuple(tuple(float(value) for value in row) for row in values)
+
+
+def _known(files: Assessed, told: Told, steps: int) -> tuple[KnownFields, ...]:
+    """Linkage by those who know the first number, the first two, and so on, and by those who know all."""
+    count = len(files.numeric)
+    found = []
+    for known in dict.fromkeys((*range(1, min(count, MOST_KNOWN) + 1), count)):
+        value = linkage(files.before[:, :known], files.after[:, :known], workers=files.workers)
+        found.append(KnownFields(files.numeric[:known], value))
+        told(min(3 + known, steps), steps)
+    return tuple(found)
+
+
+def _unmasked(files: Assessed) -> float:
+    return linkage(files.before, files.before, workers=files.workers)
+
+
+def _shares(files: Assessed, name: str, k: int) -> FieldShares | None:
+    """Join the categories that fewer than k records have in a file; nothing where one is left."""
+    counts = category_shares(files.original[name].held, files.masked[name].held)
+    small = [one for one in counts.before if min(counts.before[one], counts.after[one]) < k]
+    kept = [one for one in counts.before if one not in small]
+    while small and kept and min(sum(side[one] for one in small) for side in (counts.before, counts.after)) < k:
+        small.append(kept.pop(min(range(len(kept)), key=lambda at: counts.before[kept[at]])))
+    names = [*kept, *([f"{len(small)} rarer ones" if len(small) > 1 else small[0]] if small else [])]
+    if len(names) < 2:
+        return None
+    shares = []
+    for side in (counts.before, counts.after):
+        total = sum(side.values())
+        parts = [side[one] for one in kept] + ([sum(side[one] for one in small)] if small else [])
+        shares.append(tuple(100 * part / total for part in parts))
+    return FieldShares(name, tuple(names), *shares)
+
+
+def _groups(files: Assessed) -> tuple[GroupSizes, ...]:
+    """How many records of the masked file are alike in each block; nothing where every record is on its own."""
+    found = []
+    for block, groups in zip(files.blocks, files.groups, strict=True):
+        sizes, times = np.unique(np.bincount(groups), return_counts=True)
+        if sizes.max() > 1:
+            found.append(GroupSizes(block, tuple(zip(sizes.tolist(), times.tolist(), strict=True))))
+    return tuple(found)
+
+
+def _left_out(files: Assessed, shown: int, correlated: int) -> list[str]:
+    count = len(files.numeric)
+    notes = []
+    if shown < count:
+        notes.append(f"distributions of the {shown} numbers that lose most, of {count}")
+    if correlated < count:
+        notes.append(f"correlations of the {correlated} numbers that lose most, of {count}")
+    return notes

@@ -1,0 +1,146 @@
+"""How much of means, variances and correlations masking has kept, and how many records decide about that."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from masktron.kernels.sums import scaled
+from masktron.measures.base import require_comparable
+
+
+@dataclass(frozen=True, slots=True)
+class KeptVariation:
+    """What masking did to the mean and the variance of one variable.
+
+    Attributes
+    ----------
+    records : int
+        With a value in both files; all else is of these.
+    shift : float
+        Mean after less mean before, in standard deviations of the original.
+    ratio : float
+        Variance after divided by variance before. NaN, as `shift` is, where the original does not vary.
+    groups : int
+        Groups that the records are in.
+    record_share : float
+        Largest share, 0 to 1, that one record has of the sum of squares before.
+    change_share : float
+        Largest share that one group has of the change of the sum of squares; 0 where nothing changed.
+    largest_change : float
+        That largest change, as a share of the sum of squares before.
+    """
+
+    records: int
+    shift: float
+    ratio: float
+    groups: int
+    record_share: float
+    change_share: float
+    largest_change: float
+
+
+def kept_variation(
+    original: NDArray[np.float64], masked: NDArray[np.float64], groups: NDArray[np.intp] | None = None
+) -> tuple[KeptVariation, ...]:
+    """Compare mean and variance of each variable, and say how much a single group decides.
+
+    With ``d = x - mean(x)`` and ``e = y - mean(x)``, a group contributes ``|sum(d * d - e * e)|`` to the change, and
+    a record ``d * d`` to the sum of squares before.
+
+    Parameters
+    ----------
+    original, masked : ndarray of float64, shape (n, p)
+        The same records and variables in the same order; NaN where missing.
+    groups : ndarray of intp, shape (n,), optional
+        The group of each record, from 0; each is its own group when not given.
+
+    Returns
+    -------
+    tuple of KeptVariation
+        One for each variable.
+
+    Raises
+    ------
+    UsageError
+        The shapes differ, or a value is infinite.
+
+    Notes
+    -----
+    Variances have divisor n. The shares are the dominance rule of magnitude tables (Hundepool et al. 2012, section
+    4.2) applied to a sum of squares: a figure that one contributor decides gives this contributor away.
+    """
+    require_comparable(original, masked, "has no variance")
+    return tuple(_of_one(before, after, groups) for before, after in zip(original.T, masked.T, strict=True))
+
+
+def _of_one(
+    before: NDArray[np.float64], after: NDArray[np.float64], groups: NDArray[np.intp] | None
+) -> KeptVariation:
+    both = ~(np.isnan(before) | np.isnan(after))
+    own, now = before[both], after[both]
+    labels = np.arange(len(own)) if groups is None else np.unique(groups[both], return_inverse=True)[1]
+    count = int(labels.max(initial=-1)) + 1
+    if not own.size or own.min() == own.max():
+        return KeptVariation(len(own), math.nan, math.nan, count, 0.0, 0.0, 0.0)
+    power = -int(np.frexp(max(np.abs(own).max(), np.abs(now).max()))[1])
+    own, now = scaled(own, power), scaled(now, power)
+    deviations, moved = own - own.mean(), now - own.mean()
+    squares = np.square(deviations)
+    total = float(squares.sum())
+    if total == 0.0:  # a spread of which no double has the square
+        return KeptVariation(len(own), math.nan, math.nan, count, 0.0, 0.0, 0.0)
+    change = np.abs(np.bincount(labels, squares - np.square(moved), count))
+    changed = float(change.sum())
+    return KeptVariation(
+        records=len(own),
+        shift=float(moved.mean()) / math.sqrt(total / len(own)),
+        ratio=float(now.var()) * len(own) / total,
+        groups=count,
+        record_share=float(squares.max()) / total,
+        change_share=float(change.max()) / changed if changed else 0.0,
+        largest_change=float(change.max()) / total,
+    )
+
+
+def correlations(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the correlations of variables, each from the records in which both are present.
+
+    Parameters
+    ----------
+    values : ndarray of float64, shape (n, p)
+        NaN where missing.
+
+    Returns
+    -------
+    ndarray of float64, shape (p, p)
+        1 on the diagonal; NaN where a variable does not vary among those records.
+    """
+    count = values.shape[1]
+    found = np.full((count, count), np.nan)
+    whole = not np.isnan(values).any()
+    if whole and count and len(values):
+        unit = np.stack([_standardised(column) for column in values.T], axis=1)
+        found = np.clip(unit.T @ unit / len(values), -1.0, 1.0)
+    else:
+        for row in range(count):
+            for column in range(row):
+                both = ~(np.isnan(values[:, row]) | np.isnan(values[:, column]))
+                if both.any():
+                    pair = _standardised(values[both, row]) @ _standardised(values[both, column]) / both.sum()
+                    found[row, column] = found[column, row] = np.clip(pair, -1.0, 1.0)
+    np.fill_diagonal(found, 1.0)
+    return found
+
+
+def _standardised(column: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Deviations from the mean in standard deviations; NaN where there are none."""
+    if column.min() == column.max():
+        return np.full(len(column), np.nan)
+    held = scaled(column, -int(np.frexp(np.abs(column).max())[1]))
+    deviations = held - held.mean()
+    spread = float(np.sqrt(np.square(deviations).mean()))
+    return deviations / spread if spread else np.full(len(column), np.nan)

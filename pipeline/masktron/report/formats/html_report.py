@@ -1,0 +1,57 @@
+"""The result of a validation as a page with pictures, for people."""
+
+from __future__ import annotations
+
+from masktron.evaluation.findings import Finding
+from masktron.report.formats import ReportTarget
+from masktron.report.pages.findings_summary import FindingExample, FindingsSummary
+from masktron.report.pages.html import html_of
+from masktron.report.pages.plain_reader import PlainData
+from masktron.report.pages.validate_page import validate_page
+from masktron.report.pictures.canvas import require_drawing
+from masktron.report.wording import values_text
+from masktron.results import ValidateResult, severity
+
+
+class HtmlReport:
+    """A page of counts by rule, field and region of all findings, and of the first findings of each rule.
+
+    Parameters
+    ----------
+    target : ReportTarget
+
+    Raises
+    ------
+    UsageError
+        matplotlib is not installed.
+    """
+
+    def __init__(self, target: ReportTarget) -> None:
+        require_drawing()
+        self._stream = target.stream
+        self._checks = target.rulebook.checks
+        self._summary = FindingsSummary()
+
+    def close(self) -> None:
+        """Nothing is kept but counts."""
+
+    def add(self, finding: Finding) -> None:
+        """Count a finding; those of one check come in the order of the records."""
+        check = self._checks[finding.check]
+        example = FindingExample(
+            check.id,
+            severity(check),
+            str(finding.record + 1) if finding.record >= 0 else "",
+            finding.key or "",
+            str(finding.line),
+            values_text(finding.values),
+            finding.message,
+        )
+        self._summary.add(example, tuple({name: None for name, _ in finding.values}))
+
+    def finish(self, result: ValidateResult) -> None:
+        """Write the page."""
+        content = {**result.as_dict(), "findings": []}
+        summary = None if result.release_safe else self._summary
+        self._stream.write(html_of(validate_page(PlainData(content), summary=summary)).encode())
+        self._stream.flush()

@@ -1,0 +1,104 @@
+"""An assessment as a page: what a masked file is still good for, and what risk is left."""
+
+from __future__ import annotations
+
+import math
+
+from masktron.report.pages.common_parts import counted, figure, figures_table, file_name, listed, said
+from masktron.report.pages.compared_parts import (
+    correlation_parts,
+    distribution_parts,
+    group_parts,
+    knowledge_parts,
+    loss_parts,
+    moment_parts,
+)
+from masktron.report.pages.mask_page import LEAST_LOSS, LOSS_AXIS, RISK_AXIS
+from masktron.report.pages.page import Fact, FactRow, Mark, Page, PagePart, PagePicture, PageTable, Section
+from masktron.report.pages.plain_reader import PlainData
+from masktron.report.pictures.plane import PlanePoint, RiskUtilityPlane
+from masktron.report.text import number
+from masktron.results.side_by_side import SideBySide
+
+_FIRST = ("linkage", "disclosure_risk", "unchanged", "information_loss", "pil", "correlation_change")
+"""Figures that are seen first, where there are these."""
+
+
+def assess_page(result: PlainData, *, files: SideBySide | None = None) -> Page:
+    """Make a page of an assessment.
+
+    Parameters
+    ----------
+    result : PlainData
+        As ``assess --json`` writes it.
+    files : SideBySide, optional
+        Both files; without them there are no pictures of values.
+
+    Raises
+    ------
+    UsageError
+        The plain data are no assessment.
+    """
+    figures = {one.text("figure"): one for one in result.parts("figures")}
+    records = result.count("records")
+    numbers, categories = (len(result.names(key)) for key in ("numeric", "categorical"))
+    fields = f"{counted(numbers, 'number')} and {counted(categories, 'field')} of categories"
+    without = "" if files is not None else (
+        "This page was made without the two files, so that it has no pictures of values: masktron assess MASKED "
+        "--original FILE --html FILE."
+    )  # fmt: skip
+    facts = [
+        Fact(name, figure(figures[name].number("value"), figures[name].text("unit"), 2))
+        for name in _FIRST
+        if name in figures and not math.isnan(figures[name].number("value"))
+    ]
+    return Page(
+        title=file_name(result.text("masked")),
+        kind="Masked file against its original",
+        edition="internal",
+        verdict=Mark(f"{counted(len(figures), 'figure')} of risk and utility", ""),
+        lead=f"{counted(records, 'record')}, compared with {file_name(result.text('original'))}: {fields}.",
+        sections=(
+            Section("overview", "Overview", (FactRow((Fact("records", number(records)), *facts)), *said(without))),
+            Section(
+                "position", "Risk and utility", (*_position(figures, files), *figures_table(result.parts("figures")))
+            ),
+            Section("distributions", "Before and after", tuple(distribution_parts(files) if files else ())),
+            Section("moments", "Means and variances", tuple(moment_parts(files) if files else ())),
+            Section("correlations", "Correlations", tuple(correlation_parts(files) if files else ())),
+            Section("losses", "Where information is lost", tuple(loss_parts(files) if files else ())),
+            Section(
+                "intruders",
+                "What intruders find",
+                (*(knowledge_parts(files) if files else ()), *(group_parts(files, None) if files else ())),
+            ),
+            Section("notes", "Notes", tuple(listed("", result.names("notes")))),
+        ),
+    )
+
+
+def _position(figures: dict[str, PlainData], files: SideBySide | None) -> list[PagePart]:
+    if not {"information_loss", "linkage"} <= figures.keys():
+        return []
+    loss, risk = figures["information_loss"].number("value"), figures["linkage"].number("value")
+    if math.isnan(loss) or math.isnan(risk):
+        return []
+    unmasked = 100.0 if files is None or math.isnan(files.unmasked_linkage) else files.unmasked_linkage
+    points = (PlanePoint("unmasked", 0.0, unmasked, "unmasked"), PlanePoint("this file", loss, risk, "this"))
+    rows = tuple((point.name, figure(point.loss, "%"), figure(point.risk, "%", 1)) for point in points)
+    return [
+        PagePicture(
+            "risk-and-utility",
+            "Where this file stands",
+            f"{risk:.1f} % of the records link to their original, of {unmasked:.1f} % unmasked, for a loss of "
+            f"{loss:.2f} %.",
+            RiskUtilityPlane(points, LOSS_AXIS, RISK_AXIS, least_loss=LEAST_LOSS, least_risk=100.0),
+            PageTable(
+                "Risk and loss",
+                ("file", "information loss", "linkage"),
+                rows,
+                frozenset({"information loss", "linkage"}),
+            ),
+            "Lower left is better. Loss 0 and all risk is the original; loss 100 is as if everybody had the average.",
+        )
+    ]

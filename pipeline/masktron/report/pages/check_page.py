@@ -1,0 +1,72 @@
+"""A check as a page: whether a masked file complies, and what of that was tested."""
+
+from __future__ import annotations
+
+from masktron.report.pages.common_parts import (
+    counted,
+    failures_picture,
+    figures_table,
+    file_name,
+    listed,
+    rules_table,
+)
+from masktron.report.pages.page import Fact, FactRow, Mark, Page, Section
+from masktron.report.pages.plain_reader import PlainData
+from masktron.report.text import number
+
+
+def check_page(result: PlainData) -> Page:
+    """Make a page of a check.
+
+    Parameters
+    ----------
+    result : PlainData
+        As ``check --json`` writes it.
+
+    Raises
+    ------
+    UsageError
+        The plain data are no check.
+    """
+    complies, open_questions = result.switch("complies"), result.names("not_checked")
+    rules, problems = result.parts("rules"), result.names("problems")
+    word = "Complies" if complies else "Does not comply"
+    if complies and open_questions:
+        word = "Complies as far as it was checked"
+    tested = result.part("tested")
+    violations = result.count("violations")
+    smallest = result.optional_count("min_group")
+    facts = [
+        Fact("records", number(result.count("records"))),
+        Fact("rules tested", f"{tested.count('tested')} of {tested.count('rules')}"),
+        Fact("violations", number(violations), "of hard rules", "bad" if violations else "good"),
+        Fact("problems", number(len(problems)), "with the contract", "bad" if problems else "good"),
+    ]
+    if smallest is not None:
+        facts.append(Fact("smallest group", number(smallest), "records that share their values in a block"))
+    lead = (
+        f"{counted(result.count('records'), 'record')}, {counted(violations, 'violation')} of hard rules; "
+        f"{counted(len(result.names('checked')), 'thing')} checked, {number(len(open_questions))} could not be."
+    )
+    return Page(
+        title=file_name(result.text("data")),
+        kind="Check of a masked file",
+        edition="internal",
+        verdict=Mark(word, "good" if complies else "bad"),
+        lead=lead,
+        sections=(
+            Section(
+                "overview",
+                "Overview",
+                (
+                    FactRow(tuple(facts)),
+                    *listed("What is wrong", problems),
+                    *listed("What was checked", result.names("checked")),
+                    *listed("What could not be checked", open_questions),
+                ),
+            ),
+            Section("rules", "Rules", (*failures_picture(rules), rules_table(rules))),
+            Section("figures", "Figures", tuple(figures_table(result.parts("figures")))),
+            Section("notes", "Notes", tuple(listed("", result.names("notes")))),
+        ),
+    )

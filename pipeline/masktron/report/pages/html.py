@@ -1,0 +1,89 @@
+"""Pages as HTML: one template, one style sheet, and a little script that nobody needs to read them."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import re
+from functools import cache
+from importlib.metadata import version
+from typing import Any
+
+import jinja2
+from markupsafe import Markup, escape
+
+from masktron.report.pages.page import Page, PagePicture
+from masktron.report.pictures.canvas import require_drawing, svg_of
+from masktron.report.text import printable
+from masktron.resources import packaged_text
+
+_KINDS = {
+    "Sentences": "sentences",
+    "Listing": "listing",
+    "FactRow": "facts",
+    "PageTable": "table",
+    "PagePicture": "picture",
+    "PictureRow": "pictures",
+}
+
+_OPTION = re.compile(r"(?<![\w-])(--[a-z][a-z-]*(?:=[A-Za-z0-9_.]+)?)")
+
+
+def html_of(page: Page) -> str:
+    """Turn a page into one HTML file: no request leaves it, and the same page gives the same text.
+
+    Raises
+    ------
+    UsageError
+        It has pictures, and matplotlib is not installed.
+    """
+    if page.pictures:
+        require_drawing()
+    names = [picture.name for picture in page.pictures]
+    if len({*names}) < len(names):
+        raise ValueError("two pictures of a page have one name")
+    script = packaged_text("report/pages/page.js")
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    return _environment().get_template("page.html").render(
+        page=page,
+        style=Markup(packaged_text("report/pages/page.css")),  # noqa: S704 -- ours
+        script=Markup(script),  # noqa: S704 -- ours
+        policy=f"default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{digest}'; "
+        "base-uri 'none'; form-action 'none'",
+        version=version("masktron"),
+    )  # fmt: skip
+
+
+def heart_of(page: Page) -> str:
+    """Return the answer, the facts and the first table of a page, for a notebook."""
+    return _environment().get_template("heart.html").render(page=page)
+
+
+@cache
+def _environment() -> jinja2.Environment:
+    found = jinja2.Environment(
+        loader=jinja2.FunctionLoader(lambda name: packaged_text(f"report/pages/{name}")),
+        autoescape=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        undefined=jinja2.StrictUndefined,
+        finalize=_harmless,
+    )
+    found.globals["kind_of"] = lambda part: _KINDS[type(part).__name__]
+    found.globals["svg"] = _svg
+    found.globals["worded"] = _worded
+    return found
+
+
+def _harmless(value: Any) -> Any:
+    """Show what a browser would obey, such as a change of direction, as escapes; ours is markup already."""
+    return printable(value) if isinstance(value, str) and not isinstance(value, Markup) else value
+
+
+def _worded(text: str) -> Markup:
+    """Escape a text, and set options of the command line so that they are not broken over lines."""
+    return Markup(_OPTION.sub(r"<code>\1</code>", str(escape(printable(text)))))  # noqa: S704 -- escaped before
+
+
+def _svg(picture: PagePicture) -> Markup:
+    return Markup(svg_of(picture.sketch, picture.name))  # noqa: S704 -- matplotlib and ElementTree escape texts

@@ -1,0 +1,284 @@
+"""A masked file as a page for inside the agency: what it cost, and what risk is left."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from masktron.report.pages.common_parts import (
+    NOTHING,
+    counted,
+    engines_table,
+    figure,
+    figures_table,
+    file_name,
+    listed,
+    rules_table,
+    said,
+)
+from masktron.report.pages.compared_parts import (
+    correlation_parts,
+    distribution_parts,
+    group_parts,
+    knowledge_parts,
+    loss_parts,
+    moment_parts,
+)
+from masktron.report.pages.page import Fact, FactRow, Mark, Page, PagePart, PagePicture, PageTable, Section
+from masktron.report.pages.plain_reader import PlainData
+from masktron.report.pictures.bars import Bar, Bars
+from masktron.report.pictures.plane import PlanePoint, RiskUtilityPlane
+from masktron.report.text import number
+from masktron.results.side_by_side import SideBySide
+
+_LARGE_LINKAGE = 20
+"""Per cent of records that link from which a report says so in colour."""
+LEAST_LOSS = 10.0
+"""What the axis of loss reaches at least: losses below that are small."""
+LOSS_AXIS = "information loss, %"
+RISK_AXIS = "records that link to their original, %"
+
+
+def mask_page(
+    result: PlainData,
+    *,
+    manifest: PlainData | None = None,
+    files: SideBySide | None = None,
+    others: Sequence[tuple[str, PlainData]] = (),
+) -> Page:
+    """Make a page of a masked file.
+
+    Parameters
+    ----------
+    result : PlainData
+        As ``mask --json`` writes it, and the manifest has it.
+    manifest : PlainData, optional
+        For versions, checksums and settings.
+    files : SideBySide, optional
+        Both files; without them there are no pictures of values.
+    others : sequence of (str, PlainData)
+        Other results of `mask` on the same original, with their names, to be compared in risk and utility.
+
+    Raises
+    ------
+    UsageError
+        The plain data are no result of `mask`.
+    """
+    valid = result.switch("valid")
+    blocks, rules = result.parts("blocks"), result.parts("rules")
+    limits = None if manifest is None else manifest.part("config").part("limits")
+    without = "" if files is not None else (
+        "This page was made without the two files, so that it has no pictures of values: masktron report MANIFEST "
+        "--original FILE --masked FILE."
+    )  # fmt: skip
+    return Page(
+        title=file_name(result.text("output") or "data frame"),
+        kind="Masked file",
+        edition="internal",
+        verdict=Mark("Every rule holds", "good") if valid else Mark("A rule is broken", "bad"),
+        lead=result.text("verdict"),
+        sections=(
+            Section("overview", "Overview", (*_facts(result), *said(without))),
+            Section("position", "Risk and utility", (*_position(result, files, others), *_figures(result, limits))),
+            Section("distributions", "Before and after", tuple(distribution_parts(files) if files else ())),
+            Section("moments", "Means and variances", tuple(moment_parts(files) if files else ())),
+            Section("correlations", "Correlations", tuple(correlation_parts(files) if files else ())),
+            Section(
+                "losses", "Where information is lost", (*_by_block(blocks), *(loss_parts(files) if files else ()))
+            ),
+            Section(
+                "intruders",
+                "What intruders find",
+                (
+                    *(knowledge_parts(files) if files else ()),
+                    *(group_parts(files, result.count("k")) if files else ()),
+                ),
+            ),
+            Section("aggregators", "Which rules asked for which aggregator", tuple(_aggregators(blocks))),
+            Section("totals", "Totals and categories", (*_totals(result), *_categories(result))),
+            Section("rules", "Rules and engines", (*engines_table(result.parts("engines")), rules_table(rules))),
+            Section("notes", "Notes", tuple(_notes(result))),
+            Section("origin", "Files and versions", tuple(_origin(manifest))),
+        ),
+    )
+
+
+def _facts(result: PlainData) -> list[PagePart]:
+    linkage, loss = result.number("linkage"), result.number("information_loss")
+    excluded = len(result.content.get("excluded") or ())
+    out = f"{counted(excluded, 'record')} left out" if excluded else "none left out"
+    facts = [
+        Fact("records", number(result.count("records_out")), out),
+        Fact("method", result.text("method"), f"k = {result.count('k')}"),
+        Fact("smallest group", number(result.count("min_group")), "records alike in a block of masked fields"),
+        Fact("alike in all masked fields", f"at least {number(result.count('whole_record_k'))}", "records"),
+        Fact("linkage", figure(linkage, "%", 1), "of the records are nearest to their own original",
+             "bad" if linkage >= _LARGE_LINKAGE else ""),
+        Fact("information loss", figure(loss, "%", 2), "of the differences between respondents"),
+    ]  # fmt: skip
+    return [FactRow(tuple(facts)), *said(f"{result.text('method')} promises: {result.text('promise')}.")]
+
+
+def _position(result: PlainData, files: SideBySide | None, others: Sequence[tuple[str, PlainData]]) -> list[PagePart]:
+    """Draw where the file stands between one that says everything and one that says nothing."""
+    loss, risk = result.number("information_loss"), result.number("linkage")
+    if math.isnan(loss) or math.isnan(risk):
+        return []
+    unmasked = 100.0 if files is None or math.isnan(files.unmasked_linkage) else files.unmasked_linkage
+    name = file_name(result.text("output") or "data frame")
+    points = [
+        PlanePoint("unmasked", 0.0, unmasked, "unmasked"),
+        *(PlanePoint(other, run.number("information_loss"), run.number("linkage"), "other") for other, run in others),
+        PlanePoint("this file", loss, risk, "this"),
+    ]
+    points = [point for point in points if not (math.isnan(point.loss) or math.isnan(point.risk))]
+    rows = tuple(
+        (name if point.kind == "this" else point.name, figure(point.loss, "%"), figure(point.risk, "%", 1))
+        for point in points
+    )
+    better = [point for point in points if point.kind == "other" and point.loss <= loss and point.risk <= risk]
+    beside = f" {better[0].name} is better in both." if better else ""
+    return [
+        PagePicture(
+            "risk-and-utility",
+            "Where this file stands",
+            f"{risk:.1f} % of the records link to their original, of {unmasked:.1f} % unmasked, for a loss of "
+            f"{loss:.2f} %.{beside}",
+            RiskUtilityPlane(
+                tuple(points),
+                LOSS_AXIS,
+                RISK_AXIS,
+                named={"other": "another run"},
+                least_loss=LEAST_LOSS,
+                least_risk=100.0,
+            ),
+            PageTable(
+                "Risk and loss",
+                ("file", "information loss", "linkage"),
+                rows,
+                frozenset({"information loss", "linkage"}),
+            ),
+            "Lower left is better. Loss 0 and all risk is the original; loss 100 is as if everybody had the average.",
+        )
+    ]
+
+
+def _figures(result: PlainData, limits: PlainData | None) -> list[PagePart]:
+    return figures_table(result.parts("figures"), limits)
+
+
+def _by_block(blocks: Sequence[PlainData]) -> list[PagePart]:
+    losses = [(", ".join(block.names("variables")), block.number("information_loss")) for block in blocks]
+    losses = sorted((one for one in losses if not math.isnan(one[1])), key=lambda one: -one[1])
+    if len(losses) < 2 or not losses[0][1]:
+        return []
+    return [
+        PagePicture(
+            "loss-by-block",
+            "What each block loses",
+            f"The block of {losses[0][0]} loses most: {figure(losses[0][1])} %.",
+            Bars(
+                tuple(Bar(name, loss, f"{figure(loss)} %") for name, loss in losses),
+                "information loss of the block, %",
+            ),
+            PageTable(
+                "Loss by block",
+                ("fields", "information loss"),
+                tuple((name, f"{figure(loss)} %") for name, loss in losses),
+                frozenset({"information loss"}),
+            ),
+        )
+    ]
+
+
+def _aggregators(blocks: Sequence[PlainData]) -> list[PagePart]:
+    columns = ("fields", "aggregator", "rules", "groups", "smallest", "copied", "revealed values", "why")
+    rows = tuple(
+        (
+            ", ".join(block.names("variables")),
+            block.text("aggregator"),
+            ", ".join(block.names("rules")) or NOTHING,
+            NOTHING if block.text("aggregator") == "drawn" else number(block.count("groups")),
+            NOTHING if block.text("aggregator") == "drawn" else number(block.count("min_group")),
+            number(block.count("copied")),
+            number(block.count("revealed")),
+            block.text("reason"),
+        )
+        for block in blocks
+    )
+    tried = tuple(
+        (
+            ", ".join(block.names("variables")),
+            one.text("aggregator"),
+            figure(one.number("information_loss"), "%"),
+            one.text("verdict"),
+        )
+        for block in blocks
+        for one in block.parts("candidates")
+    )
+    solved = [
+        f"{one.text('field')} follows in each record by {one.text('rule')}"
+        for block in blocks
+        for one in block.parts("solved")
+    ]
+    return [
+        PageTable("Blocks", columns, rows, frozenset({"groups", "smallest", "copied", "revealed values"})),
+        *(
+            [PageTable("Aggregators that were tried", ("fields", "aggregator", "information loss", "verdict"), tried,
+                       frozenset({"information loss"}))]
+            if tried
+            else []
+        ),
+        *listed("Solved per record", solved),
+    ]  # fmt: skip
+
+
+def _totals(result: PlainData) -> list[PagePart]:
+    """Weighted totals; of fewer than k records only the change."""
+    k = result.count("k")
+    rows = tuple(
+        (
+            one.text("field"),
+            number(one.count("records")),
+            number(one.number("before"), ".12g") if one.count("records") >= k else NOTHING,
+            number(one.number("after"), ".12g") if one.count("records") >= k else NOTHING,
+            figure(one.number("change"), "%"),
+        )
+        for one in result.parts("totals")
+    )
+    columns = ("field", "records", "before", "after", "change")
+    return [PageTable("Weighted totals", columns, rows, frozenset(columns[1:]))] if rows else []
+
+
+def _categories(result: PlainData) -> list[PagePart]:
+    rows = tuple(
+        (one.text("field"), one.text("kind"), figure(one.number("distance"), "%"))
+        for one in result.parts("categories")
+    )
+    columns = ("field", "kind", "shares that moved")
+    return [PageTable("Categories", columns, rows, frozenset({"shares that moved"}))] if rows else []
+
+
+def _notes(result: PlainData) -> list[PagePart]:
+    engines = [note for one in result.parts("engines") for note in (*one.names("notes"), *one.names("not_judged"))]
+    gone = [f"{rule}: {why}" for rule, why in result.part("not_applicable").items()]
+    return [
+        *listed("", result.names("notes")),
+        *listed("Of the engines", engines),
+        *listed("Rules that do not apply", gone),
+        *listed("Rules that were let go", result.names("allowed")),
+    ]
+
+
+def _origin(manifest: PlainData | None) -> list[PagePart]:
+    if manifest is None:
+        return []
+    rows = tuple(
+        (what, file_name(manifest.part(key).text("path")), manifest.part(key).text("sha256"))
+        for what, key in (("original", "original"), ("rulebook", "rules"), ("masked file", "output"))
+    )
+    versions = tuple((name, str(version)) for name, version in manifest.part("versions").items())
+    return [
+        PageTable("Files", ("what", "name", "SHA-256"), rows),
+        PageTable("Versions", ("package", "version"), versions),
+    ]

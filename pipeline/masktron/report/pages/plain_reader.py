@@ -1,0 +1,99 @@
+"""Plain data of a result, as ``--json`` writes it, read key by key with the type that is expected."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from masktron.errors import UsageError
+
+
+@dataclass(frozen=True, slots=True)
+class PlainData:
+    """A table of plain data, and where it is from.
+
+    Attributes
+    ----------
+    content : mapping
+    where : str
+        The file, for errors.
+    """
+
+    content: Mapping[str, Any]
+    where: str = ""
+
+    def text(self, key: str) -> str:
+        """Return a text, the empty one for null.
+
+        Raises
+        ------
+        UsageError
+            It is missing or something else; as all other methods.
+        """
+        return self._of(key, str, "") or ""
+
+    def count(self, key: str) -> int:
+        """Return an integer."""
+        return int(self._of(key, int, "no default"))
+
+    def number(self, key: str) -> float:
+        """Return a number, NaN for null."""
+        return float(self._of(key, (int, float), math.nan))
+
+    def switch(self, key: str) -> bool:
+        """Return true or false."""
+        return bool(self._of(key, bool, "no default"))
+
+    def names(self, key: str) -> tuple[str, ...]:
+        """Return a list of texts, the empty one for null."""
+        return self._list(key, str)
+
+    def optional_count(self, key: str) -> int | None:
+        """Return an integer, None for null."""
+        found = self._of(key, int, None)
+        return None if found is None else int(found)
+
+    def has(self, key: str) -> bool:
+        """Whether there is something of this name, and not null."""
+        return self.content.get(key) is not None
+
+    def part(self, key: str) -> PlainData:
+        """Return a table."""
+        return PlainData(self._of(key, Mapping, "no default"), self.where)
+
+    def parts(self, key: str) -> tuple[PlainData, ...]:
+        """Return a list of tables, the empty one for null."""
+        return tuple(PlainData(one, self.where) for one in self._list(key, Mapping))
+
+    def items(self) -> Iterator[tuple[str, Any]]:
+        """Give keys and values as they are."""
+        return iter(self.content.items())
+
+    def _list(self, key: str, kind: type[Any]) -> tuple[Any, ...]:
+        found = self._of(key, list, ())
+        if not all(isinstance(one, kind) for one in found):
+            raise self._wrong(key)
+        return tuple(found)
+
+    def _of(self, key: str, kind: type[Any] | tuple[type[Any], ...], default: Any) -> Any:
+        if key not in self.content:
+            raise UsageError(
+                f"not a result of masktron: {key!r} is missing",
+                where=self.where,
+                hint="give the JSON that a command wrote, of this version of masktron",
+            )
+        found = self.content[key]
+        if found is None and default != "no default":
+            return default
+        if not isinstance(found, kind) or (isinstance(found, bool) and kind is not bool):
+            raise self._wrong(key)
+        return found
+
+    def _wrong(self, key: str) -> UsageError:
+        return UsageError(
+            f"not a result of masktron: {key!r} is not of the right type",
+            where=self.where,
+            hint="give the JSON that a command wrote, of this version of masktron",
+        )

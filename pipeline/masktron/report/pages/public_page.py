@@ -1,0 +1,257 @@
+"""A masked file as a page for whoever gets it: what was done, what holds, and what an analyst must know.
+
+It is made of a `PublicRelease` alone, which has no place for a value of a record.
+"""
+
+from __future__ import annotations
+
+from masktron.report.pages.common_parts import NOTHING, counted, listed, said
+from masktron.report.pages.mathematics import mathematical
+from masktron.report.pages.page import Fact, FactRow, Mark, Page, PagePart, PagePicture, PageTable, Section
+from masktron.report.pictures.bars import Bar, Bars
+from masktron.report.text import number
+from masktron.results.public_release import (
+    PUBLIC_LARGEST_SHARE,
+    PUBLIC_LEAST_GROUPS,
+    PUBLIC_LEAST_RECORDS,
+    PublicField,
+    PublicRelease,
+)
+
+_HOW = {
+    "mean": "mean of the group",
+    "geometric_mean": "geometric mean of the group",
+    "median": "median of the group",
+    "mode": "most frequent value of the group",
+    "medoid": "values of a member of the group",
+    "minimum": "least value of the group",
+    "lower_quartile": "lower quartile of the group",
+    "upper_quartile": "upper quartile of the group",
+    "maximum": "greatest value of the group",
+    "convex_median": "median of the group, by a convex rule",
+    "boolean_max_min": "logical maximum and minimum of the group",
+    "derive": "mean of the group, or computed from the other fields by the rules",
+    "derive_per_record": "value of the group, or computed in each record by the rules",
+    "drawn": "a value drawn for each record",
+}
+_DONE = {
+    "identical-groups": "Records that are alike were put into groups of at least {k}, and each group got one value "
+    "in the place of its own ones. A value in this file is that of a group, not of a respondent.",
+    "partitioned-synthesis": "Records that are alike were put into groups of at least {k}, and for each record "
+    "values were drawn at random from what its group has in common. A value in this file is nobody's own.",
+    "noise-added": "Random noise was added to every masked value. A value in this file is near that of a respondent, "
+    "and not the same.",
+    "model-drawn": "A model was fitted to the file, and the masked values were drawn from it at random. A value in "
+    "this file is not that of a respondent.",
+    "marked-replaced": "Values beyond a threshold were replaced by others, drawn for groups of such records; all "
+    "others are those of the respondents.",
+}
+_MEAN = {
+    "0.01": "within 0.01 SD",
+    "0.05": "within 0.05 SD",
+    "0.2": "within 0.2 SD",
+    "more": "moved by more than 0.2 SD",
+}
+_SHARES = {
+    "1": "at most 1 of 100 moved",
+    "5": "at most 5 of 100 moved",
+    "20": "at most 20 of 100 moved",
+    "more": "more than 20 of 100 moved",
+}
+
+
+def public_page(release: PublicRelease) -> Page:
+    """Make the page of a release for others."""
+    holding = [rule for rule in release.rules if rule.status == "holds"]
+    masked = [one for one in release.fields if one.masked]
+    return Page(
+        title=release.name,
+        kind="About this masked file",
+        edition="public",
+        verdict=Mark(
+            f"{number(len(holding))} of {counted(len(release.rules), 'edit rule')} hold in every record", "good"
+        ),
+        lead=f"{counted(release.records, 'record')} of {counted(len(release.fields), 'field')}, "
+        f"{number(len(masked))} of them masked to protect respondents. This page says what was done, and what to "
+        "know when you analyse the file.",
+        sections=(
+            Section("done", "What was done", tuple(_done(release))),
+            Section("exact", "What is exact", tuple(_exact(release))),
+            Section("fields", "What masking did to each field", (*_variances(masked), *_fields(release, masked))),
+            Section("analysis", "When you analyse the file", tuple(_advice(release))),
+            Section("rules", "Rules that the file obeys", tuple(_rules(release))),
+            Section("verified", "How it was verified", tuple(_verified(release))),
+            Section("coarse", "Why some figures are coarse or missing", tuple(said(*_coarse()))),
+        ),
+    )
+
+
+def _done(release: PublicRelease) -> list[PagePart]:
+    masked = [one for one in release.fields if one.masked]
+    facts = [
+        Fact("records", number(release.records)),
+        Fact("masked fields", f"{number(len(masked))} of {number(len(release.fields))}"),
+        Fact("method", release.method),
+        Fact("k", number(release.k), "records in the smallest group"),
+    ]
+    together = (
+        "All masked fields were masked in one go, so that groups are the same in all of them."
+        if release.whole_records
+        else "Fields that rules tie together were masked together, block by block; groups differ from block to block."
+    )
+    order = "The records stand in random order." if release.random_order else ""
+    left = "Records that broke a rule were left out." if release.some_left_out else ""
+    removed = f"Left out, as they name respondents: {', '.join(release.removed)}." if release.removed else ""
+    return [
+        FactRow(tuple(facts)),
+        *said(
+            _DONE[release.contract].format(k=release.k),
+            f"The method promises: {release.promise}.",
+            " ".join(filter(None, (together, order, left))),
+            removed,
+        ),
+    ]
+
+
+def _exact(release: PublicRelease) -> list[PagePart]:
+    kept = [one.name for one in release.fields if not one.masked]
+    weights = [one.name for one in release.fields if one.weight]
+    rules = [rule.id for rule in release.rules if rule.status == "holds" and not rule.soft]
+    items = [
+        f"Written as they were, in every record: {', '.join(kept)}." if kept else "",
+        f"{', '.join(weights)} is the survey weight, unchanged." if weights else "",
+        f"{counted(len(rules), 'hard rule')} hold in every record: sums add up, ranges and conditions are kept."
+        if rules
+        else "",
+        "Where a field has the mean of its group, its mean and total over the file are those of the original but for "
+        "rounding."
+        if any(one.how == "mean" for one in release.fields)
+        else "",
+    ]
+    return listed("", [item for item in items if item])
+
+
+def _variances(masked: list[PublicField]) -> list[PagePart]:
+    told = sorted((one for one in masked if one.variance is not None), key=_kept)
+    if not told:
+        return []
+    least = told[0]
+    shrunk = sum(_kept(one) < 0.995 for one in told)
+    return [
+        PagePicture(
+            "variance-kept",
+            "How much of the variance is left",
+            f"{least.name} has kept least: {least.variance} of its variance. "
+            f"{counted(shrunk, 'field')} of {number(len(told))} {'has' if shrunk == 1 else 'have'} lost some.",
+            Bars(
+                tuple(Bar(one.name, _kept(one), str(one.variance)) for one in told),
+                "variance in this file divided by that of the original",
+                1.0,
+            ),
+            PageTable(
+                "Variance kept",
+                ("field", "variance kept"),
+                tuple((one.name, str(one.variance)) for one in told),
+                frozenset({"variance kept"}),
+            ),
+            "Dashed: nothing lost.",
+        )
+    ]
+
+
+def _kept(one: PublicField) -> float:
+    return one.variance.value if one.variance is not None else 0.0
+
+
+def _fields(release: PublicRelease, masked: list[PublicField]) -> list[PagePart]:
+    if not masked:
+        return []
+    columns = ("field", "block", "what stands in its place", "mean, or shares", "variance kept", "correlations moved")
+    rows = tuple(
+        (
+            one.name,
+            str(one.block),
+            f"computed in each record by the rule {one.solved_by}" if one.solved_by else _HOW.get(one.how, one.how),
+            (_MEAN[one.mean] if one.mean else NOTHING)
+            if one.number
+            else (_SHARES[one.shares] if one.shares else NOTHING),
+            NOTHING if one.variance is None else str(one.variance),
+            NOTHING if one.correlations is None else str(one.correlations),
+        )
+        for one in masked
+    )
+    table = PageTable("Masked fields", columns, rows, frozenset({"block", "variance kept", "correlations moved"}))
+    return [
+        table,
+        *said(
+            "SD: standard deviations of the original. Variance kept: in this file, divided by that of the original. "
+            "Correlations moved: by how much the correlations with the other masked numbers are higher or lower, on "
+            "average. Every record counts once, without weights. A dash: not told, see below."
+        ),
+    ]
+
+
+def _advice(release: PublicRelease) -> list[PagePart]:
+    drawn = release.contract != "identical-groups"
+    return listed(
+        "",
+        [
+            "Means, totals and frequencies are what this file is good for; see above how far they have moved.",
+            "Where a variance has shrunk, standard errors that you compute from this file are too small: divide a "
+            "variance by the share that is kept.",
+            "Correlations and regressions of masked fields are off by what the table says, most where a field "
+            "has lost much of its variance.",
+            "Least and greatest values, extreme quantiles and single records mean nothing: no respondent has them.",
+            "Relations that no rule below states, and small subgroups, may be lost.",
+            "Masked values were drawn at random: other draws would give somewhat other results."
+            if drawn
+            else "Records with the same values are a group of the method, not respondents who said the same.",
+        ],
+    )
+
+
+def _rules(release: PublicRelease) -> list[PagePart]:
+    status = {
+        "holds": Mark("holds", "good"),
+        "not tested": Mark("not tested by this file", "quiet"),
+        "let go": Mark("may be broken", "bad"),
+        "not applicable": Mark("reads fields that were left out", "quiet"),
+    }
+    rows = tuple(
+        (
+            rule.id + (" (soft)" if rule.soft else ""),
+            rule.kind,
+            status[rule.status],
+            mathematical(rule.form) if rule.form else NOTHING,
+            rule.text or NOTHING,
+        )
+        for rule in release.rules
+    )
+    columns = ("rule", "class", "in this file", "in mathematics", "in words, where it is broken")
+    return [PageTable(f"Rules of {release.rulebook}", columns, rows)] if rows else []
+
+
+def _verified(release: PublicRelease) -> list[PagePart]:
+    engines = tuple((one.name, number(one.rules), number(one.records)) for one in release.engines)
+    files = ((release.name, release.checksum), (release.rulebook, release.rules_checksum))
+    return [
+        *said(
+            "The file was written, read back, and judged by each of these programs before it was released. The "
+            "number of rules and of records is what each of them judged."
+        ),
+        PageTable("Judged by", ("program", "rules", "records"), engines, frozenset({"rules", "records"})),
+        PageTable("Checksums", ("file", "SHA-256"), files),
+        PageTable("Versions", ("package", "version"), tuple(release.versions.items())),
+    ]
+
+
+def _coarse() -> list[str]:
+    return [
+        "Figures of the original are rounded to two decimals or told as a bound. With more digits of a small file, "
+        "whoever has the program, the rules and this file could solve them for values of respondents.",
+        f"A figure is left out where fewer than {PUBLIC_LEAST_RECORDS} records or {PUBLIC_LEAST_GROUPS} groups are "
+        f"behind it, or where a single one decides about more than {PUBLIC_LARGEST_SHARE * 100:.0f} % of it: it "
+        "would tell of that one.",
+        "No checksum of the original is given, as a guess of it could be tested with that. Least and greatest "
+        "values of the original are given nowhere.",
+    ]

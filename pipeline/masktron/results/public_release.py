@@ -1,0 +1,172 @@
+"""What whoever gets a masked file may know of it: a model without a place for anything of an original record.
+
+Nothing here is copied from the result of a run, whose notes, totals and reasons speak of the original. Each attribute
+is public by itself (the rulebook, settings that are no secret, the released file) or is a figure of the original that
+is refused unless it is coarse: see `KeptFigure`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+type PublicStatus = Literal["holds", "not tested", "let go", "not applicable"]
+"""What a rule is in the released file; one that reads removed fields is not applicable."""
+type ShiftBound = Literal["0.01", "0.05", "0.2", "more"]
+"""The mean has moved by at most so many standard deviations of the original."""
+type SharesBound = Literal["1", "5", "20", "more"]
+"""At most so many of 100 records would have to change category to get the old shares back."""
+
+PUBLIC_LEAST_RECORDS = 100
+"""Records with a value from which figures of the original are published, if coarse."""
+PUBLIC_LEAST_GROUPS = 20
+"""Groups, or records with values of their own, in which they are."""
+PUBLIC_LARGEST_SHARE = 0.1
+"""The largest share of the sum of squares that one record may have, and of its change that one group may have."""
+STEP = 0.01
+"""Figures are multiples of this: what an analyst needs, and too coarse to be solved for a value."""
+
+
+@dataclass(frozen=True, slots=True)
+class KeptFigure:
+    """A figure of the original that is coarse enough to be published.
+
+    Attributes
+    ----------
+    value : float
+        A multiple of `STEP`.
+
+    Raises
+    ------
+    ValueError
+        It is finer than that.
+    """
+
+    value: float
+
+    def __post_init__(self) -> None:
+        """Refuse digits that users do not need."""
+        if self.value != round(self.value, 2):
+            raise ValueError("a figure of the original with more than two decimals is not for others")
+
+    @classmethod
+    def coarsened(cls, value: float) -> KeptFigure:
+        """Round to what may be published."""
+        return cls(round(value, 2) + 0.0)
+
+    def __str__(self) -> str:
+        return f"{self.value:.2f}"
+
+
+@dataclass(frozen=True, slots=True)
+class PublicField:
+    """A field of the released file.
+
+    Attributes
+    ----------
+    name : str
+    masked : bool
+        Whether it was masked; else it is written as it was.
+    number : bool
+    weight : bool
+    block : int or None
+        Which block it was masked in, from 1.
+    how : str
+        The aggregator, or ``drawn``; empty where it was not masked.
+    solved_by : str
+        The rule from which it follows in each record; empty for none.
+    mean : {"0.01", "0.05", "0.2", "more"} or None
+        None where that may not be told, as of all that follow.
+    variance : KeptFigure or None
+        Variance after divided by variance before.
+    correlations : KeptFigure or None
+        By how much its correlations with the other masked numbers have moved, on average, up or down.
+    shares : {"1", "5", "20", "more"} or None
+        Of categories.
+    """
+
+    name: str
+    masked: bool
+    number: bool
+    weight: bool = False
+    block: int | None = None
+    how: str = ""
+    solved_by: str = ""
+    mean: ShiftBound | None = None
+    variance: KeptFigure | None = None
+    correlations: KeptFigure | None = None
+    shares: SharesBound | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PublicRule:
+    """A rule of the rulebook: what it says, and whether it holds in the released file."""
+
+    id: str
+    kind: str
+    form: str
+    text: str
+    soft: bool
+    status: PublicStatus
+
+
+@dataclass(frozen=True, slots=True)
+class PublicEngine:
+    """An engine that judged the released file: how many of the rules, and how many records."""
+
+    name: str
+    rules: int
+    records: int
+
+
+@dataclass(frozen=True, slots=True)
+class PublicRelease:
+    """A released file, for those who get it.
+
+    Attributes
+    ----------
+    name : str
+        Of the file, without folders.
+    checksum, rules_checksum : str
+        SHA-256 of the released file and of the rulebook. That of the original is a secret: with it a guess of the
+        original can be tested.
+    rulebook : str
+        Its name, without folders.
+    records : int
+        Of the released file.
+    method, contract, promise : str
+        How it was masked, the kind of what that promises, and this in a sentence.
+    k : int
+    whole_records : bool
+        Whether one partition was made of all masked fields, so that whole records come in groups of k.
+    random_order : bool
+        Whether the records stand in random order.
+    some_left_out : bool
+        Whether records of the original that break a rule were left out.
+    fields : tuple of PublicField
+        Of the released file.
+    removed : tuple of str
+        Names of the fields that were left out, as they name respondents.
+    rules : tuple of PublicRule
+    engines : tuple of PublicEngine
+    versions : mapping of str to str
+    """
+
+    name: str
+    checksum: str
+    rules_checksum: str
+    rulebook: str
+    records: int
+    method: str
+    contract: str
+    promise: str
+    k: int
+    whole_records: bool
+    random_order: bool
+    some_left_out: bool
+    fields: tuple[PublicField, ...]
+    removed: tuple[str, ...]
+    rules: tuple[PublicRule, ...]
+    engines: tuple[PublicEngine, ...]
+    versions: Mapping[str, str]

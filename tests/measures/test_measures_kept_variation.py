@@ -1,0 +1,86 @@
+"""What is left of means, variances and correlations, against plain arithmetic in fractions and numpy."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from masktron.errors import UsageError
+from masktron.measures.kept_variation import correlations, kept_variation
+
+
+def plain(before: list[int], after: list[int], groups: list[int]) -> tuple[float, ...]:
+    """Ratio, shares and largest change in exact arithmetic."""
+    mean, mean_after = (Fraction(sum(column), len(column)) for column in (before, after))
+    squares = [(x - mean) ** 2 for x in before]
+    total = sum(squares)
+    changes: dict[int, Fraction] = {}
+    for group, square, value in zip(groups, squares, after, strict=True):
+        changes[group] = changes.get(group, Fraction(0)) + square - (value - mean) ** 2
+    sizes = [abs(change) for change in changes.values()]
+    ratio = sum((y - mean_after) ** 2 for y in after) / total
+    share = max(sizes) / sum(sizes) if sum(sizes) else Fraction(0)
+    return float(ratio), float(max(squares) / total), float(share), float(max(sizes) / total)
+
+
+@given(st.lists(st.tuples(st.integers(-99, 99), st.integers(-99, 99), st.integers(0, 5)), min_size=2, max_size=40))
+def test_it_is_what_fractions_say(rows: list[tuple[int, int, int]]) -> None:
+    before, after, groups = (list(column) for column in zip(*rows, strict=True))
+    found = kept_variation(
+        np.array([before], dtype=float).T, np.array([after], dtype=float).T, np.array(groups, dtype=np.intp)
+    )[0]
+    if len({*before}) == 1:
+        assert math.isnan(found.ratio)
+        assert math.isnan(found.shift)
+        return
+    told = (found.ratio, found.record_share, found.change_share, found.largest_change)
+    assert told == pytest.approx(plain(before, after, groups), abs=1e-9)
+    deviation = float(np.std(before))
+    assert found.shift == pytest.approx((np.mean(after) - np.mean(before)) / deviation, abs=1e-9)
+    assert found.groups == len({*groups})
+
+
+def test_means_of_groups_keep_the_mean_and_lose_the_variance_within() -> None:
+    before = np.array([[1.0], [3.0], [10.0], [14.0]])
+    after = np.array([[2.0], [2.0], [12.0], [12.0]])
+    found = kept_variation(before, after, np.array([0, 0, 1, 1]))[0]
+    assert found.shift == pytest.approx(0.0)
+    assert found.ratio == pytest.approx(100 / 110)
+    assert found.change_share == pytest.approx(0.8)  # 8 of the 10 that are lost
+
+
+def test_each_record_is_its_own_group_without_groups_and_missing_cells_do_not_count() -> None:
+    before = np.array([[1.0], [2.0], [np.nan], [4.0]])
+    after = np.array([[1.0], [2.0], [3.0], [np.nan]])
+    found = kept_variation(before, after)[0]
+    assert (found.records, found.groups, found.ratio, found.change_share) == (2, 2, 1.0, 0.0)
+
+
+def test_large_and_tiny_numbers_neither_overflow_nor_vanish() -> None:
+    values = np.array([[1.0], [2.0], [4.0], [8.0]])
+    for scale in (1e300, 1e-300):
+        assert kept_variation(values * scale, values * scale / 2)[0].ratio == pytest.approx(0.25)
+
+
+def test_infinite_values_are_refused() -> None:
+    with pytest.raises(UsageError, match="infinite"):
+        kept_variation(np.array([[1.0], [np.inf]]), np.ones((2, 1)))
+
+
+@given(st.integers(0, 10_000))
+def test_correlations_are_those_of_numpy(seed: int) -> None:
+    values = np.random.default_rng(seed).normal(size=(12, 3)) * [1, 1e6, 1e-6] + [0, 5, 1]
+    assert correlations(values) == pytest.approx(np.corrcoef(values, rowvar=False), abs=1e-7)
+
+
+def test_correlations_use_the_records_that_have_both() -> None:
+    values = np.array([[1, 2, 5], [2, 4, 5], [3, np.nan, 5], [4, 8, 5.0]])
+    found = correlations(values)
+    assert found[0, 1] == pytest.approx(1.0)
+    assert np.isnan(found[0, 2])
+    assert (np.diag(found) == 1).all()

@@ -1,0 +1,282 @@
+"""Pages: what they hold, what they load, what they hide; and the same bytes for the same input."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from itertools import product
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree as Tree
+
+import pytest
+from lxml import html
+
+from browser import axe_findings, shown, started
+from examples import parts
+from made_pages import KINDS, made_pages
+from made_up_map import candidate, made_up_map
+from masktron.errors import UsageError
+from masktron.report.pages.findings_summary import FindingExample, FindingsSummary
+from masktron.report.pages.html import html_of
+from masktron.report.pages.mathematics import mathematical
+from masktron.report.pages.page import Mark, Page, PagePicture, PageTable, Section, Sentences
+from masktron.report.pages.plain_reader import PlainData
+from masktron.report.pages.registry import page_of_plain
+from masktron.report.pages.tune_page import tune_page
+from masktron.report.pictures.bars import Bar, Bars
+
+SEEN = (("mask", 1280, "light"), ("public", 360, "dark"), ("tune", 2560, "light"))
+"""Windows that are looked at in a quick run."""
+WINDOWS = tuple(product(KINDS, (360, 1280, 2560), ("light", "dark")))
+CONFIDENTIAL = {"validate", "explain", "check", "assess", "mask", "tune"}
+
+
+@pytest.fixture(scope="module")
+def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    return made_pages(tmp_path_factory.mktemp("pages"))
+
+
+def page_with(*parts: PagePicture | PageTable | Sentences, title: str = "a title") -> Page:
+    return Page(title, "a kind", "internal", Mark("well", "good"), "a lead", (Section("one", "One", parts),))
+
+
+def bars(name: str = "bars", label: str = "a label") -> PagePicture:
+    table = PageTable("Numbers", ("name", "number"), ((label, "3"),), frozenset({"number"}))
+    return PagePicture(name, label, "A sentence.", Bars((Bar(label, 3.0, "3"), Bar("b", 1.0, "1")), "an axis"), table)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_page_says_whom_it_is_for_on_screen_and_on_every_sheet(pages: dict[str, Path], kind: str) -> None:
+    text = pages[kind].read_text()
+    page = html.fromstring(text)
+    marked = page.xpath("//*[@class='confidential']"), page.xpath("//*[@class='on-every-sheet']")
+    assert all(bool(one) is (kind in CONFIDENTIAL) for one in marked)
+    assert ("CONFIDENTIAL" in page.xpath("//title")[0].text) is (kind in CONFIDENTIAL)
+    assert "position: fixed" in text.split(".on-every-sheet { display: block;")[1][:80]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_nothing_is_loaded_from_anywhere(pages: dict[str, Path], kind: str) -> None:
+    text = pages[kind].read_text()
+    page = html.fromstring(text)
+    assert not page.xpath("//@src|//link|//iframe|//img|//object|//form|//base")
+    assert all(one.startswith("#") for one in page.xpath("//@href"))
+    assert not re.search(r"url\((?!#)|@import|https?://", text)
+    policy = page.xpath("//meta[@http-equiv='Content-Security-Policy']/@content")[0]
+    assert policy.startswith("default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_each_picture_has_a_sentence_a_name_and_its_numbers(pages: dict[str, Path], kind: str) -> None:
+    page = html.fromstring(pages[kind].read_text())
+    figures = page.xpath("//figure")
+    assert figures or kind in {"check"}
+    for figure in figures:
+        assert figure.xpath(".//figcaption/p")[0].text_content().endswith(".")
+        drawing = figure.xpath(".//div[contains(@class, 'drawing')]")[0]
+        assert drawing.get("role") in {"img", "group"}
+        assert figure.xpath(".//figcaption/p")[0].text_content() in drawing.get("aria-label")
+        assert drawing.xpath(".//text"), "texts are texts"
+        assert figure.xpath(".//details//tbody/tr")
+    ids = page.xpath("//@id")
+    assert len({*ids}) == len(ids)
+    assert {one.removeprefix("#") for one in page.xpath("//@href")} <= {*ids}
+
+
+def test_pages_show_what_readers_want_to_see(pages: dict[str, Path]) -> None:
+    found = {kind: {*html.fromstring(pages[kind].read_text()).xpath("//figure/@id")} for kind in KINDS}
+    assert {"failures-by-rule", "failures-by-class", "failures-by-field", "failures-by-region"} <= found["validate"]
+    assert found["counts"] == {"failures-by-rule", "failures-by-class"}
+    assert {"graph-of-rules"} == found["explain"] == found["rulebook"]
+    both = {"risk-and-utility", "means", "variances", "correlations-before", "correlations-after", "loss-by-field"}
+    assert both | {"linkage-by-knowledge", "distribution-0", "correlations-change"} <= found["assess"]
+    assert found["assess"] | {"loss-by-block"} <= found["mask"] | {"group-sizes-0"}
+    assert found["public"] == {"variance-kept"}
+    assert found["tune"] == {"risk-utility-map"}
+
+
+def test_a_page_of_counts_shows_no_record(pages: dict[str, Path]) -> None:
+    texts = {kind: pages[kind].read_text() for kind in ("validate", "counts")}
+    assert "Records that break the most rules" in texts["validate"]
+    assert not re.search(r"Records that break|first findings|Regions|\d{7}", texts["counts"].split("<main")[1])
+
+
+def test_the_same_input_gives_the_same_bytes() -> None:
+    one, two = (html_of(page_with(bars())) for _ in range(2))
+    assert one == two
+
+
+def test_what_a_rulebook_calls_things_is_shown_and_never_obeyed() -> None:
+    name = "</script><script>alert(1)</script>\u202e\x9b$a_b^c$ & <b>"
+    text = html_of(page_with(bars(label=name), Sentences(f"{name} --limit linkage=20"), title=name))
+    page = html.fromstring(text)
+    assert len(page.xpath("//script")) == 1
+    assert not page.xpath("//main//b")
+    assert not re.search("[\u202e\x9b]", text)
+    assert "\\u202e\\x9b$a_b^c$ & <b>" in page.xpath("//h1")[0].text
+    assert page.xpath("//main//code")[0].text == "--limit"
+    assert any("</script>" in one for one in page.xpath("//*[local-name()='svg']//*[local-name()='text']/text()"))
+
+
+def test_pictures_are_small_and_take_the_colours_of_the_page() -> None:
+    text = html_of(page_with(bars()))
+    svg = Tree.fromstring(re.findall(r"<svg.*?</svg>", text, re.DOTALL)[0])
+    assert {"var(--after)", "var(--ink)"} <= {*re.findall(r"var\(--\w+\)", Tree.tostring(svg, encoding="unicode"))}
+    numbers = [
+        one for node in svg.iter() for key in ("d", "x", "y") for one in re.findall(r"[\d.]+", node.get(key, ""))
+    ]
+    assert numbers
+    assert all(len(one.partition(".")[2]) <= 2 for one in numbers)
+    assert not re.search(r"font-family|DejaVu|<style|metadata|20\d\d-", Tree.tostring(svg, encoding="unicode"))
+
+
+def test_two_pictures_cannot_have_one_name() -> None:
+    with pytest.raises(ValueError, match="one name"):
+        html_of(page_with(bars(), bars()))
+
+
+def test_tables_are_as_wide_as_their_head() -> None:
+    with pytest.raises(ValueError, match="not 2 cells"):
+        PageTable("Numbers", ("name", "number"), (("a", "b", "c"),))
+    with pytest.raises(ValueError, match="lacks a column"):
+        PageTable("Numbers", ("name",), (("a",),), frozenset({"number"}))
+
+
+def test_every_point_of_the_map_is_a_link_to_its_row(pages: dict[str, Path]) -> None:
+    page = html.fromstring(pages["tune"].read_text())
+    links = page.xpath("//figure//*[local-name()='a']")
+    assert [one.get("href") for one in links] and len(links) == 8  # the others have no figures
+    for link in links:
+        row = page.xpath(f"//tr[@id='{link.get('href').removeprefix('#')}']")[0]
+        assert link.get("aria-label").startswith(row.xpath("th")[0].text_content())
+    best = page.xpath("//tr[contains(td[1], 'recommended')]")
+    assert [one.get("id") for one in best] == ["candidate-5"]
+    assert "38.0 % (36.1 to 39.5)" in best[0].text_content()
+    assert not page.xpath("//th[.='measured']")  # all are, as there is no sample
+
+
+def test_a_map_without_a_recommendation_says_so() -> None:
+    content = made_up_map() | {
+        "recommended": None,
+        "why": "linkage excludes all of them.",
+        "front": [],
+        "sample": 100,
+    }
+    content["candidates"] = [candidate("mdav", 3, state="sampled")]
+    page = tune_page(PlainData(content))
+    assert page.verdict == Mark("No candidate is inside all limits", "bad")
+    assert "a sample of 100" in html_of(page)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ({"job": "check"}, "'complies' is missing"),
+        ({"job": "check", "complies": 1}, "'complies' is not of the right type"),
+        ({"job": "validate", "rules": {}}, "'rules' is not of the right type"),
+        ({"job": "validate", "rules": [3]}, "'rules' is not of the right type"),
+        ({"job": "mask", "valid": True, "blocks": []}, "'rules' is missing"),
+        ({"job": 3}, "'job' is not of the right type"),
+    ],
+)
+def test_what_is_no_result_is_refused(content: dict[str, object], message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        page_of_plain(PlainData(content, "x.json"))
+
+
+def test_findings_add_up() -> None:
+    summary = FindingsSummary()
+    for record in (0, 0, 5, 99):
+        for rule in ("a", "b") if record == 5 else ("a",):
+            summary.add(FindingExample(rule, "error", f"{record + 1}", f"k{record}", "1", "", ""), ("X", "Y"))
+    summary.add(FindingExample("c", "error", "", "", "1", "", ""), ("Z",))  # on no record
+    assert summary.fields == {"X": 5, "Y": 5, "Z": 1}
+    assert summary.failing.tolist() == [0, 5, 99]
+    assert summary.by_region(100, 4).tolist() == [2, 0, 0, 1]
+    assert [(one.record, one.key, one.rules) for one in summary.worst] == [(6, "k5", ("a", "b"))]
+
+
+@pytest.mark.parametrize(
+    ("form", "shown"),
+    [
+        ("A <= B - 2 * C or A != 'x <= y'", "A ≤ B \N{MINUS SIGN} 2 · C or A ≠ 'x <= y'"),
+        ("16 <= Age <= 100", "16 ≤ Age ≤ 100"),
+        ("a-b >= 1", "a-b ≥ 1"),
+    ],
+)
+def test_rules_have_the_signs_of_mathematics(form: str, shown: str) -> None:
+    assert mathematical(form) == shown
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    with started() as found:
+        yield found
+
+
+@pytest.mark.parametrize(("kind", "width", "scheme"), parts([*SEEN, *(one for one in WINDOWS if one not in SEEN)], 3))
+def test_everybody_can_read_it_at_any_width_by_day_and_by_night(
+    pages: dict[str, Path], browser: Any, kind: str, width: int, scheme: str
+) -> None:
+    with shown(browser, pages[kind], width=width, scheme=scheme, bypass_csp=True) as page:
+        assert axe_findings(page) == []
+        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), "it scrolls sideways"
+        assert page.asked == [pages[kind].as_uri()]
+        assert page.complaints == []
+
+
+def test_no_request_leaves_a_page_even_if_somebody_writes_one_into_it(pages: dict[str, Path], browser: Any) -> None:
+    with shown(browser, pages["mask"]) as page:
+        page.evaluate(
+            "document.body.insertAdjacentHTML('beforeend', '<img src=\"http://127.0.0.1:9/a.png\">'); "
+            "fetch('http://127.0.0.1:9/b').catch(() => 0)"
+        )
+        page.wait_for_timeout(100)
+        assert page.refused == dict.fromkeys(page.asked[1:], "csp")
+        assert sum("Content Security Policy" in one for one in page.complaints) >= 2
+
+
+def test_every_point_of_the_map_is_reached_by_keyboard(pages: dict[str, Path], browser: Any) -> None:
+    with shown(browser, pages["tune"]) as page:
+        reached = []
+        for _ in range(40):
+            page.keyboard.press("Tab")
+            reached.append(page.evaluate("document.activeElement.getAttribute('href')"))
+        points = [f"#candidate-{at}" for at in range(8)]
+        assert [one for one in reached if one in points][:8] == points
+        page.evaluate("document.querySelector('svg a[href=\"#candidate-5\"]').focus()")
+        page.keyboard.press("Enter")
+        assert page.evaluate("document.querySelector('tr:target').id") == "candidate-5"
+
+
+def test_a_page_needs_no_script_and_a_script_sorts_and_filters(pages: dict[str, Path], browser: Any) -> None:
+    with shown(browser, pages["tune"], java_script_enabled=False) as page:
+        assert page.locator("tbody tr:visible").count() >= 11
+        page.locator("summary").first.click()
+        assert page.locator("details[open] tbody tr").count() == 8
+    with shown(browser, pages["tune"]) as page:
+        table = page.locator("table[data-sortable]").first
+        first = table.locator("tbody tr").first
+        table.locator("thead button", has_text="linkage").click()
+        assert first.get_attribute("id") == "candidate-6"  # the least linkage of all
+        table.locator("thead button", has_text="linkage").click()
+        assert first.get_attribute("id") == "candidate-7"
+        assert table.locator("th[aria-sort=descending]").count() == 1
+        page.get_by_role("searchbox").fill("grouping rules")
+        assert table.locator("tbody tr:visible").count() == 1
+        assert page.get_by_role("status").inner_text() == "1 of 11"
+
+
+def test_on_paper_each_sheet_is_marked_in_its_margin(pages: dict[str, Path], browser: Any) -> None:
+    with shown(browser, pages["tune"]) as page:
+        mark = page.locator(".on-every-sheet")
+        assert not mark.is_visible()
+        page.emulate_media(media="print")
+        assert mark.is_visible()
+        assert mark.evaluate("one => getComputedStyle(one).position") == "fixed"
+        assert page.locator("nav").is_hidden()
+        assert page.locator("details").is_hidden()  # what a reader has opened is printed
+        main = page.locator("main").bounding_box()
+        assert mark.bounding_box()["x"] >= main["x"] + main["width"]  # it covers nothing
+        assert len(page.pdf(format="A4")) > 10_000
