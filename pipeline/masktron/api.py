@@ -318,6 +318,7 @@ def _mask_frame(
     )
 
 
+@told_in_python
 def rerun(
     manifest: str | PathLike[str],
     data: str | PathLike[str],
