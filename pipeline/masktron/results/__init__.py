@@ -20,6 +20,7 @@ from masktron.results.metadata import MetadataResult
 from masktron.results.record_findings import Diagnostic, RecordFinding, by_field, diagnostics_of, severity
 from masktron.results.result import CONFIDENTIAL, SCHEMA_VERSION, JobResult, shown
 from masktron.results.rules import RuleResult, Tested, Untested
+from masktron.results.tune import SpreadResult, TuneCandidate, TuneResult
 from masktron.results.validate import FieldMeaning, ValidateResult
 
 __all__ = [
@@ -54,8 +55,11 @@ __all__ = [
     "RuleResult",
     "SampleResult",
     "SolvedResult",
+    "SpreadResult",
     "Tested",
     "TotalResult",
+    "TuneCandidate",
+    "TuneResult",
     "UnmovedResult",
     "Untested",
     "ValidateResult",
