@@ -27,6 +27,7 @@ from masktron.cli.mask import mask
 from masktron.cli.metadata import metadata
 from masktron.cli.methods import methods
 from masktron.cli.options import without_passwords
+from masktron.cli.tune import tune
 from masktron.cli.validate import validate
 from masktron.errors import Exit, MasktronError
 from masktron.stopping import stoppable
@@ -80,6 +81,7 @@ COMMANDS = (
     (mask, "masktron mask survey.xml --rules edits.sch --out masked.xml -k 5 --role NAME=identifier"),
     (check, "masktron check masked.xml -r edits.sch --original survey.xml --manifest masked.manifest.json"),
     (assess, "masktron assess masked.xml --original survey.xml --manifest masked.manifest.json"),
+    (tune, "masktron tune survey.xml --rules edits.sch --out tuned --limit linkage=20 --write masktron.toml"),
     (convert, "masktron convert survey.sav survey.csv"),
     (formats, "masktron formats csv"),
     (metadata, "masktron metadata masked.csv --metadata survey.ddi.xml --to ddi --out masked.ddi.xml"),

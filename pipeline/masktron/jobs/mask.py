@@ -20,7 +20,7 @@ from masktron.jobs.released import (
 from masktron.jobs.written import write
 from masktron.kernels import ready
 from masktron.kernels.compiling import said_of_compiling
-from masktron.masking import Masked, compile_for, compiles_first, mask_records
+from masktron.masking import Masked, SharedWork, compile_for, compiles_first, mask_records
 from masktron.measures.linkage import compile_for as compile_linking
 from masktron.measures.linkage import compiles_first as linking_compiles_first
 from masktron.methods.chosen import chosen
@@ -80,7 +80,7 @@ def run_mask(
     refuse_foreign_manifest(manifest, out)
     require_new(out, [data], replaces=replaces)
     run = prepare(data, rules, config, method, progress)
-    made = _masked(run, progress)
+    made = masked_by(run, progress)
     with publication(out, released=True, replaces=replaces) as place, atomic_path(manifest) as confidential:
         written = write(run, made, place, out, progress)
         progress("comparing it with the original", 0)
@@ -88,15 +88,21 @@ def run_mask(
         progress("testing the contract, writing the manifest", 0)
         require_releasable(run, result, measured)
         declared = declared_of(run, made)
-        require_contract(run, declared, written)
+        require_contract(run, declared, written.columns)
         in_memory = run.source.handed_back(written.records)
         write_plain(confidential, manifest_of(run, made, result, written, declared))
         settle_publication(place)
     return replace(result, data=in_memory)
 
 
-def _masked(run: Prepared, progress: Progress) -> Masked:
-    """Split and group the kept records, mask, aggregate and settle them."""
+def masked_by(run: Prepared, progress: Progress, shared: SharedWork | None = None) -> Masked:
+    """Split and group the kept records, mask, aggregate and settle them.
+
+    Parameters
+    ----------
+    shared : SharedWork, optional
+        Of other runs on the same records.
+    """
     job, config, records = run.job, run.config, len(run.kept)
     if compiles_first(records, run.plan, job.edits, run.method) or linking_compiles_first(records):
         progress(said_of_compiling(kept=ready.kernels_kept()), 0)
@@ -115,5 +121,6 @@ def _masked(run: Prepared, progress: Progress) -> Masked:
         keep_missing=config.keep_missing,
         workers=config.workers,
         max_block_records=config.max_block_records,
+        shared=shared,
         progress=progress,
     )

@@ -20,6 +20,7 @@ from masktron.results import (
     JobResult,
     MaskResult,
     MetadataResult,
+    TuneResult,
     ValidateResult,
 )
 
@@ -36,6 +37,7 @@ TABLES = MappingProxyType(
         DoctorResult: "doctor",
         DemoResult: "demo",
         MetadataResult: "metadata",
+        TuneResult: "tune",
     }
 )
 """The module of `masktron.report.tables` whose function ``tables`` draws a result; it is loaded when there is one."""

@@ -6,12 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
-from masktron.config import Param
 from masktron.results.result import JobResult
 from masktron.serialised import Serialised
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from masktron.config import Grouping, Param
 
 type TuneState = Literal["measured", "sampled", "refused", "same", "unreached"]
 """What came of a candidate: measured on all records; on the sample alone; refused by the file, the rules or the
@@ -49,7 +50,7 @@ class TuneCandidate(Serialised):
     params : mapping of str to value
         Parameters of the method that are not those it has by itself.
     k : int
-    grouping : str
+    grouping : Grouping
         ``rules`` or ``all``, as in the settings.
     aggregator : str or None
         The one that is asked for by name; None where the least loss decides.
@@ -74,13 +75,15 @@ class TuneCandidate(Serialised):
     """
 
     KEYS: ClassVar = (
-        "method params k grouping aggregator state records seeds draws figures spread within_limits reasons same_as"
+        "method params k grouping aggregator state records seeds draws figures=_nine_digits spread within_limits "
+        "reasons same_as"
     )
+    EXACT: ClassVar = frozenset({"_nine_digits"})
 
     method: str
     params: Mapping[str, Param]
     k: int
-    grouping: str
+    grouping: Grouping
     aggregator: str | None = None
     state: TuneState = "unreached"
     records: int = 0
@@ -91,6 +94,11 @@ class TuneCandidate(Serialised):
     within_limits: bool | None = None
     reasons: tuple[str, ...] = ()
     same_as: int | None = None
+
+    @property
+    def _nine_digits(self) -> dict[str, float]:
+        """Digits that count, and not decimals: some figures are small by nature."""
+        return {name: float(f"{value:.9g}") for name, value in self.figures.items()}
 
     @property
     def name(self) -> str:
