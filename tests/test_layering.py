@@ -156,7 +156,7 @@ OPENED = {
     "jobs.combine": "estimates",
     "jobs.documents": "documents of rules, whose hash is that of the bytes that are read",
     "jobs.tune.asked": "settings",
-    "jobs.tune.kept": "results of former runs, and the code of masktron, whose hash says whether they count",
+    "jobs.tune.outcomes": "results of former runs, and the code of masktron, whose hash says whether they count",
     "jobs.tune.settings_text": "settings",
     "kernels.warm": "a lock",
     "scratch": "temporary files",

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from masktron.api import assess, check, combine, convert, explain, mask, validate
+    from masktron.api import assess, check, combine, convert, explain, mask, tune, validate
     from masktron.config import Config, Role, load_config
     from masktron.errors import (
         DocumentError,
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
         ConvertResult,
         ExplainResult,
         MaskResult,
+        TuneResult,
         ValidateResult,
     )
 
@@ -46,6 +47,7 @@ __all__ = [
     "ResourceError",
     "Role",
     "RulebookError",
+    "TuneResult",
     "UsageError",
     "ValidateResult",
     "ViolationError",
@@ -57,11 +59,12 @@ __all__ = [
     "explain",
     "load_config",
     "mask",
+    "tune",
     "validate",
 ]
 
 _HOME = (
-    dict.fromkeys(("assess", "check", "combine", "convert", "explain", "mask", "validate"), "masktron.api")
+    dict.fromkeys(("assess", "check", "combine", "convert", "explain", "mask", "tune", "validate"), "masktron.api")
     | dict.fromkeys(("Config", "Role", "load_config"), "masktron.config")
     | dict.fromkeys((name for name in __all__ if name.endswith("Error")), "masktron.errors")
     | dict.fromkeys((name for name in __all__ if name.endswith("Result")), "masktron.results")

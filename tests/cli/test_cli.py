@@ -29,6 +29,7 @@ COMMANDS = [
     "validate",
     "explain",
     "mask",
+    "tune",
     "check",
     "assess",
     "combine",

@@ -13,9 +13,10 @@ from masktron.errors import Exit
 from masktron.processes import rules_within
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from masktron.config import Config
     from masktron.jobs.originals import InvalidOriginalError
-    from masktron.jobs.tune.asked import TuneSettings
     from masktron.results import TuneResult
 
 
@@ -138,8 +139,6 @@ def tune(
     json: options.Json = None,
 ) -> None:
     """Try ways to mask a file, show the risk and the loss of each, and recommend one within the limits."""
-    from masktron.jobs.tune.asked import TuneSettings, parse_names, parse_sizes, seconds_of, tune_settings_in
-
     file = settings_file(config)
     inputs = {"the original": data, "the rulebook": rules}
     # the settings may be written where they stand
@@ -165,22 +164,22 @@ def tune(
         phase=phase,
         rule_timeout=rule_timeout,
     )
-    asked = (TuneSettings() if file is None else tune_settings_in(file)).updated(
-        methods=None if methods is None else parse_names(methods),
-        k=None if k is None else parse_sizes(k),
-        groupings=None if groupings is None else parse_names(groupings),
-        aggregators=None if aggregators is None else parse_names(aggregators),
-        class_fields=None if class_fields is None else parse_names(class_fields),
-        risk=risk,
-        utility=utility,
-        budget=None if budget is None else seconds_of(budget),
-        seeds=seeds,
-        sample=sample,
-        workers=workers,
-    )
     running.check_outputs({"--json": json}, documents_of(settings))
     _require_candidate(write, candidate)
-    result = _tuned(data, rules, out, settings, asked, json)
+    wishes = {
+        "methods": methods,
+        "k": k,
+        "groupings": groupings,
+        "aggregators": aggregators,
+        "class": class_fields,
+        "risk": risk,
+        "utility": utility,
+        "budget": budget,
+        "seeds": seeds,
+        "sample": sample,
+        "workers": workers,
+    }
+    result = _tuned(data, rules, out, settings, file, wishes, json)
     if write is not None:
         _write(result, write, candidate, settings)
     running.report(result, json)
@@ -195,13 +194,21 @@ def _require_candidate(write: Path | None, candidate: int | None) -> None:
 
 
 def _tuned(
-    data: Path, rules: Path, out: Path, settings: Config, asked: TuneSettings, json: Path | None
+    data: Path,
+    rules: Path,
+    out: Path,
+    settings: Config,
+    file: Path | None,
+    wishes: Mapping[str, str | int | None],
+    json: Path | None,
 ) -> TuneResult:
     refused: InvalidOriginalError | None = None
     with running.progress_shown() as progress, rules_within(settings.rule_timeout):
         from masktron.jobs.originals import InvalidOriginalError
+        from masktron.jobs.tune.asked import TuneSettings, tune_settings_in
         from masktron.jobs.tune.tuning import run_tune
 
+        asked = (TuneSettings() if file is None else tune_settings_in(file)).read(wishes)
         try:
             return run_tune(data, rules, out, config=settings, asked=asked, progress=progress)
         except InvalidOriginalError as error:

@@ -95,9 +95,21 @@ class TuneSettings:
         if self.sample is not None:
             _whole("sample", self.sample, 0)
 
-    def updated(self, **changes: object) -> TuneSettings:
-        """Return a copy in which every argument that is not None replaces what was asked for."""
-        return replace(self, **{name: value for name, value in changes.items() if value is not None})  # type: ignore[arg-type]
+    def read(self, wishes: Mapping[str, object]) -> TuneSettings:
+        """Return a copy in which options that are there replace what was asked for.
+
+        Parameters
+        ----------
+        wishes : mapping of str to value
+            By the keys of the table ``[tune]``: None for what was not given, texts with commas for lists.
+
+        Raises
+        ------
+        UsageError
+            One of them is wrong.
+        """
+        given = {name: value for name, value in wishes.items() if value is not None}
+        return replace(self, **{_field(name): _read(name, value) for name, value in given.items()})
 
 
 def tune_settings_in(path: Path) -> TuneSettings:
@@ -125,12 +137,12 @@ def tune_settings_from(table: object, where: str = "") -> TuneSettings:
     """
     if not isinstance(table, Mapping):
         raise UsageError("tune must be a table NAME = value", where=where)
-    known = ["class" if one.name == "class_fields" else one.name for one in fields(TuneSettings)]
+    known = ["class" if one.name == _field("class") else one.name for one in fields(TuneSettings)]
     settings: dict[str, Any] = {}
     try:
         for name, value in table.items():
             _known("setting of tune", name, known)
-            settings["class_fields" if name == "class" else name] = _read(name, value)
+            settings[_field(name)] = _read(name, value)
         return TuneSettings(**settings)
     except UsageError as error:
         raise UsageError(error.what, where=where, hint=error.hint) from error
@@ -150,43 +162,38 @@ def seconds_of(text: str | float) -> float:
     return seconds
 
 
-def parse_names(text: str) -> tuple[str, ...]:
-    """Read names with commas between."""
-    return tuple(dict.fromkeys(part.strip() for part in text.split(",") if part.strip()))
-
-
-def parse_sizes(text: str) -> tuple[int, ...]:
-    """Read whole numbers with commas between.
-
-    Raises
-    ------
-    UsageError
-        One of them is none.
-    """
-    try:
-        return tuple(dict.fromkeys(int(part) for part in text.split(",")))
-    except ValueError:
-        raise UsageError(
-            f"k must be whole numbers with commas between, not {text!r}", hint="for example --k 3,5,10"
-        ) from None
+def _field(name: str) -> str:
+    """Return the attribute of a key: ``class`` is a word of Python."""
+    return "class_fields" if name == "class" else name
 
 
 def _read(name: str, value: Any) -> Any:
-    """Read a value of the table."""
+    """Read a value of the table, or the text of an option."""
     if name == "budget":
         return seconds_of(value)
     if name == "k":
-        return _sequence(name, [value] if isinstance(value, int) else value)
+        return _sizes(value)
     if name == "params":
         return _grid(value)
     if name in ("methods", "groupings", "aggregators", "class"):
-        names = _sequence(name, [value] if isinstance(value, str) else value)
-        for one in names:
+        names = [part.strip() for part in value.split(",") if part.strip()] if isinstance(value, str) else value
+        for one in _sequence(name, names):
             _require(isinstance(one, str) and bool(one), f"{name} must be names, not {one!r}")
-        return names
+        return _sequence(name, names)
     if name in ("risk", "utility"):
         _require(isinstance(value, str), f"{name} must be the name of a figure, not {value!r}")
     return value
+
+
+def _sizes(value: object) -> tuple[int, ...]:
+    if not isinstance(value, str):
+        return _sequence("k", [value] if isinstance(value, int) else value)
+    try:
+        return tuple(dict.fromkeys(int(part) for part in value.split(",")))
+    except ValueError:
+        raise UsageError(
+            f"k must be whole numbers with commas between, not {value!r}", hint="for example --k 3,5,10"
+        ) from None
 
 
 def _grid(value: object) -> dict[str, dict[str, tuple[Param, ...]]]:

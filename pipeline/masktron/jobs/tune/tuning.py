@@ -23,7 +23,7 @@ from masktron.jobs.tune.asked import TuneSettings
 from masktron.jobs.tune.bench import Attempt, Bench, TuneOutcome
 from masktron.jobs.tune.choosing import broken_limits, choose_candidate, finalists
 from masktron.jobs.tune.helper import Helper, HelperFile, HelperSetup, helpers_of
-from masktron.jobs.tune.kept import FOLDER, KeptOutcomes
+from masktron.jobs.tune.outcomes import FOLDER, KeptOutcomes
 from masktron.jobs.tune.recipes import TuneRecipe, recipes
 from masktron.jobs.tune.schedule import BudgetOver, Crew, Deadline, Durations
 from masktron.kernels.cores import usable_cores
@@ -94,7 +94,7 @@ def run_tune(
     if out is not None:
         _make_folder(out)
     deadline = Deadline(asked.budget, begun)
-    workers = _workers(asked, data)
+    workers = _workers(asked, config, data)
     helpers = helpers_of(workers - 1, HelperFile(data, rules, config))
     try:
         try:
@@ -121,11 +121,11 @@ def _make_folder(out: Path) -> None:
         raise DocumentError(f"cannot make the folder: {error.strerror}", where=str(out)) from error
 
 
-def _workers(asked: TuneSettings, data: Path) -> int:
+def _workers(asked: TuneSettings, config: Config, data: Path) -> int:
     """Return how many candidates run at once; what is no file cannot be read by another process."""
     if isinstance(data, AddressPath | FramePath):
         return 1
-    return asked.workers or min(usable_cores(), _MOST_WORKERS)
+    return asked.workers or config.workers or min(usable_cores(), _MOST_WORKERS)
 
 
 @dataclass(slots=True)
