@@ -85,7 +85,7 @@ def tune(
             parser=options.integer,
             metavar="N",
             help="Compare larger files on so many records first; 0 for all.",
-            show_default="25000, of more than 50000",
+            show_default="21000, of more than 50000",
         ),
     ] = None,
     workers: Annotated[

@@ -18,7 +18,7 @@ from masktron.jobs.prepared import Prepared
 from masktron.masking.inputs import MaskingInputs
 from masktron.partitions.kdcut import kd_cut
 
-RECORDS = 25_000
+RECORDS = 21_000
 """Of a sample. From 20,000 on, records are masked by the code that large files take."""
 FROM = 50_000
 """A file of more records is compared on a sample first."""

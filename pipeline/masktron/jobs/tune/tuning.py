@@ -240,23 +240,31 @@ class _Tuning:
         )
 
     def _measure_best(self) -> None:
-        """Run on all records those that the sample has found best, and more while none of them keeps the limits."""
+        """Run on all records those that the sample has found best, and more while none of them keeps the limits.
+
+        Other seeds are for the one that would be recommended: it has to be so with all of them.
+        """
         done: set[int] = set()
-        while True:
+        while self._deadline.left > 0:
             candidates = self._candidates()
-            again = bool(done)
-            best = [
-                at
-                for at in finalists(candidates, self._risk, self._utility, self._limits, again=again)
-                if at not in done
-            ]
-            if not best or self._deadline.left <= 0:
+            best = finalists(candidates, self._risk, self._utility, self._limits, again=bool(done))
+            fresh = [at for at in best if at not in done]
+            if not fresh:
                 return
-            self._try(best, whole=True)
-            done.update(best)
-            choice = choose_candidate(self._candidates(), self._risk, self._utility, self._limits)
-            if choice.recommended is not None:
+            self._try(fresh, whole=True, seeds=1)
+            done.update(fresh)
+            if self._steady():
                 return
+
+    def _steady(self) -> bool:
+        """Run what would be recommended with the other seeds; tell whether something is recommended in the end."""
+        tried: set[int] = set()
+        while True:
+            found = choose_candidate(self._candidates(), self._risk, self._utility, self._limits).recommended
+            if found is None or found in tried:
+                return found is not None
+            self._try([found], whole=True)
+            tried.add(found)
 
     def _try(self, positions: Iterable[int], *, whole: bool, seeds: int | None = None) -> None:
         """Run candidates: all with the first seed, then those that draw with others."""
