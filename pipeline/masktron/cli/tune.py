@@ -165,7 +165,7 @@ def tune(
         rule_timeout=rule_timeout,
     )
     running.check_outputs({"--json": json}, documents_of(settings))
-    _require_candidate(write, candidate)
+    _require_writable(write, candidate, settings)
     wishes = {
         "methods": methods,
         "k": k,
@@ -186,11 +186,17 @@ def tune(
     raise typer.Exit(_exit(result))
 
 
-def _require_candidate(write: Path | None, candidate: int | None) -> None:
+def _require_writable(write: Path | None, candidate: int | None, settings: Config) -> None:
+    """Refuse, before anything is tried, settings that could not be written."""
     from masktron.errors import UsageError
 
     if candidate is not None and write is None:
         raise UsageError("--candidate says whose settings --write writes", hint="give both: --write masktron.toml")
+    if write is not None and write.exists():
+        from masktron.files import read_text
+        from masktron.jobs.tune.settings_text import changed
+
+        changed(read_text(write, "configuration"), settings, write)
 
 
 def _tuned(
