@@ -23,7 +23,8 @@ from masktron.errors import DocumentError
 from masktron.jobs.prepared import Opened
 from masktron.jobs.randomness import rules_in_one_form
 from masktron.jobs.tune.bench import Attempt, TuneOutcome
-from masktron.write.manifest import versions, write_json
+from masktron.write.atomic import atomic_path
+from masktron.write.manifest import versions, write_plain
 
 FOLDER = "tune.cache"
 """In the output folder: confidential, as the manifest is."""
@@ -123,7 +124,8 @@ class KeptOutcomes:
             },
             "seconds": round(outcome.seconds, 3),
         }
-        write_json(self._folder / f"{key}.json", {"key": key, "sha256": _digest([key, body]), "body": body})
+        with atomic_path(self._folder / f"{key}.json", noted=False) as temporary:
+            write_plain(temporary, {"key": key, "sha256": _digest([key, body]), "body": body})
 
     def _key(self, attempt: Attempt) -> str:
         own = [attempt.recipe.as_dict(), attempt.seed, "all" if attempt.whole else self._sample]

@@ -124,6 +124,7 @@ class Crew:
         self._waiting = list(attempts)
         size, self._done = len(self._waiting), 0
         expect(self._progress, _STAGE, size, "runs")
+        self._progress(_STAGE, 0)
         threads = [threading.Thread(target=self._lead, args=(one,), daemon=True) for one in self._helpers]
         for thread in threads:
             thread.start()
