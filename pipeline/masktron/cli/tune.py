@@ -192,11 +192,10 @@ def _require_writable(write: Path | None, candidate: int | None, settings: Confi
 
     if candidate is not None and write is None:
         raise UsageError("--candidate says whose settings --write writes", hint="give both: --write masktron.toml")
-    if write is not None and write.exists():
-        from masktron.files import read_text
-        from masktron.jobs.tune.settings_text import changed
+    if write is not None:
+        from masktron.jobs.tune.settings_text import text_with
 
-        changed(read_text(write, "configuration"), settings, write)
+        text_with(settings, write)
 
 
 def _tuned(

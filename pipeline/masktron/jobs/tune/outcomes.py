@@ -17,7 +17,6 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-import masktron
 from masktron.config import Config
 from masktron.errors import DocumentError
 from masktron.jobs.prepared import Opened
@@ -135,7 +134,7 @@ class KeptOutcomes:
 @cache
 def code_digest() -> str:
     """Return the SHA-256 of the code of masktron: figures of another version are figures of another program."""
-    root = Path(masktron.__file__).parent
+    root = Path(__file__).resolve().parents[2]
     found = hashlib.sha256()
     for path in sorted(root.rglob("*.py")):
         content = path.read_bytes()

@@ -38,9 +38,14 @@ def write_settings(path: Path, config: Config) -> None:
     UsageError
         The file that is there cannot be changed so that it says this: options were given beside it, say.
     """
-    text = changed(read_text(path, "configuration"), config, path) if path.exists() else settings_text(config, path)
+    text = text_with(config, path)
     with atomic_path(path, released=True) as temporary:
         temporary.write_text(text, encoding="utf-8")
+
+
+def text_with(config: Config, path: Path) -> str:
+    """Return what a file is going to say, in the place of the one that is there; see `write_settings`."""
+    return changed(read_text(path, "configuration"), config, path) if path.exists() else settings_text(config, path)
 
 
 def settings_text(config: Config, path: Path) -> str:
