@@ -65,6 +65,7 @@ bench: $(WARM)  ## speed, as ratios in the same run; SCALE=10 for a million reco
 	@$(BIN)/python benchmarks/tables.py --scale $(SCALE) --json bench-output/tables.json
 	@$(BIN)/python benchmarks/partitions.py --scale $(SCALE)
 	@$(BIN)/python benchmarks/projection.py
+	@$(BIN)/python benchmarks/tuning.py --json bench-output/tuning.json
 	@$(BIN)/python benchmarks/masking.py --scale $(SCALE) --json bench-output/masking.json
 
 reproduce: $(WARM)  ## the figures of the papers beside ours, in docs/reproduction.md (needs ../shared/data)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from masktron.api import assess, check, combine, convert, explain, mask, rerun, validate, write_report
+    from masktron.api import assess, check, combine, convert, explain, mask, rerun, tune, validate, write_report
     from masktron.config import Config, Role, load_config
     from masktron.errors import (
         DocumentError,
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
         MaskResult,
         ReportResult,
         RerunResult,
+        TuneResult,
         ValidateResult,
     )
 
@@ -50,6 +51,7 @@ __all__ = [
     "ResourceError",
     "Role",
     "RulebookError",
+    "TuneResult",
     "UsageError",
     "ValidateResult",
     "ViolationError",
@@ -62,13 +64,14 @@ __all__ = [
     "load_config",
     "mask",
     "rerun",
+    "tune",
     "validate",
     "write_report",
 ]
 
 _HOME = (
     dict.fromkeys(
-        ("assess", "check", "combine", "convert", "explain", "mask", "rerun", "validate", "write_report"),
+        ("assess", "check", "combine", "convert", "explain", "mask", "rerun", "tune", "validate", "write_report"),
         "masktron.api",
     )
     | dict.fromkeys(("Config", "Role", "load_config"), "masktron.config")

@@ -26,6 +26,8 @@ from masktron.jobs.mask import run_mask
 from masktron.jobs.pairing import Stated
 from masktron.jobs.report import run_report
 from masktron.jobs.rerun import Repeating, run_rerun
+from masktron.jobs.tune.asked import tune_settings_from
+from masktron.jobs.tune.tuning import run_tune
 from masktron.jobs.twice import Against
 from masktron.jobs.validate import run_validate
 from masktron.keyword_arguments import told_in_python
@@ -39,6 +41,7 @@ from masktron.results import (
     MaskResult,
     ReportResult,
     RerunResult,
+    TuneResult,
     ValidateResult,
 )
 from masktron.scratch import private_folder
@@ -475,6 +478,56 @@ def check(
             allow_unfired=_rules(allow_unfired),
             allow_empty=_switch(allow_empty, "allow_empty"),
             stated=_stated(masked, original, same_order),
+        )
+
+
+@takes(Settings)
+@told_in_python
+def tune(
+    data: Microdata,
+    rules: str | PathLike[str],
+    out: str | PathLike[str] | None = None,
+    *,
+    config: Config | None = None,
+    ask: Mapping[str, object] | None = None,
+    **settings: Unpack[Settings],
+) -> TuneResult:
+    """Mask records in several ways, in memory, compare risk and utility, and recommend one way.
+
+    Parameters
+    ----------
+    data : path or data frame
+    rules : path
+    out : path, optional
+        Folder for ``tune.json`` and for what a run that goes on finds; it is made where it is not there. Without one
+        nothing is kept.
+    config : Config, optional
+        Settings that those given by name override. Each candidate has its own method, parameters, aggregator, k and
+        grouping; all else is the same for all.
+    ask : mapping of str to value, optional
+        What is tried, by the keys of the table ``[tune]`` of a file of settings:
+        ``{"methods": ["mdav", "noise"], "k": [3, 10], "budget": "5m", "seeds": 5}``.
+
+    Returns
+    -------
+    TuneResult
+        ``candidates`` has all of them, ``recommended`` the position of the one to take and ``why`` the reason;
+        ``to_frame()`` has them as a data frame.
+
+    Raises
+    ------
+    UsageError, RulebookError, DocumentError, ViolationError, ResourceError
+    """
+    settled = _config(config, settings)
+    if _is_frame(data):
+        _no_format(settled.format, data)
+    with rules_within(settled.rule_timeout):
+        return run_tune(
+            _source(data, "data"),
+            _path(rules, "rules"),
+            None if out is None else _path(out, "out"),
+            config=settled,
+            asked=tune_settings_from({} if ask is None else ask, "ask"),
         )
 
 

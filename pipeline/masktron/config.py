@@ -365,7 +365,8 @@ def load_config(path: str | PathLike[str]) -> Config:
     except RecursionError as error:
         raise UsageError("not valid TOML: nested too deeply", where=str(path)) from error
     _refuse_secrets(table, str(path))
-    config = config_from(table, where=str(path))
+    # what tune is asked to try changes nothing for other commands
+    config = config_from({name: value for name, value in table.items() if name != "tune"}, where=str(path))
     return replace(config, spare_documents=frozenset(config.documents))
 
 

@@ -40,6 +40,7 @@ KEYWORDS: Mapping[str, tuple[str, _Form]] = MappingProxyType(
             "against-manifest", "against-original", "register", "rules", "html", "html-public", "masked",
         )},
         "class": ("class_field", _Form.VALUE),
+        **{name: (f'ask["{name}"]', _Form.VALUE) for name in ("budget", "seeds")},
         **{name: (name.replace("-", "_"), _Form.LIST) for name in (
             "nominal", "numeric", "allow", "allow-unfired", "accept", "beside",
         )},

@@ -30,6 +30,7 @@ COMMANDS = [
     "explain",
     "mask",
     "rerun",
+    "tune",
     "check",
     "assess",
     "combine",

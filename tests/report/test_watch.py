@@ -152,6 +152,7 @@ COMMANDS = (
     ("validate", "d.xml", "-r", "r.sch"),
     ("explain", "r.sch", "--data", "d.xml"),
     ("mask", "d.xml", "-r", "r.sch", "-o", "o.xml"),
+    ("tune", "d.xml", "-r", "r.sch", "-o", "tuned"),
     ("check", "d.xml", "-r", "r.sch"),
     ("assess", "d.xml", "--original", "d.xml"),
     ("demo",),

@@ -29,6 +29,7 @@ from masktron.cli.methods import methods
 from masktron.cli.options import without_passwords
 from masktron.cli.report import report
 from masktron.cli.rerun import rerun
+from masktron.cli.tune import tune
 from masktron.cli.validate import validate
 from masktron.errors import Exit, MasktronError
 from masktron.stopping import stoppable
@@ -84,6 +85,7 @@ COMMANDS = (
     (rerun, "masktron rerun january.manifest.json february.csv --out february-masked.csv"),
     (check, "masktron check masked.xml -r edits.sch --original survey.xml --manifest masked.manifest.json"),
     (assess, "masktron assess masked.xml --original survey.xml --manifest masked.manifest.json"),
+    (tune, "masktron tune survey.xml --rules edits.sch --out tuned --limit linkage=20 --write masktron.toml"),
     (report, "masktron report released.manifest.json --html report.html --html-public about.html"),
     (convert, "masktron convert survey.sav survey.csv"),
     (formats, "masktron formats csv"),

@@ -21,7 +21,7 @@ from masktron.jobs.released import (
 from masktron.jobs.written import write
 from masktron.kernels import ready
 from masktron.kernels.compiling import said_of_compiling
-from masktron.masking import Masked, compile_for, compiles_first, mask_records
+from masktron.masking import Masked, SharedWork, compile_for, compiles_first, mask_records
 from masktron.measures.linkage import compile_for as compile_linking
 from masktron.measures.linkage import compiles_first as linking_compiles_first
 from masktron.methods.chosen import chosen
@@ -92,7 +92,7 @@ def run_mask(
         if registered is not None:
             progress("looking up the records in the register of releases", 0)
             registered.look_up(run)
-        made = _masked(run, progress)
+        made = masked_by(run, progress)
         with publication(out, released=True, replaces=replaces) as place, atomic_path(manifest) as confidential:
             written = write(run, made, place, out, progress)
             progress("comparing it with the original", 0)
@@ -100,7 +100,7 @@ def run_mask(
             progress("testing the contract, writing the manifest", 0)
             require_releasable(run, result, measured)
             declared = declared_of(run, made)
-            require_contract(run, declared, written)
+            require_contract(run, declared, written.columns)
             in_memory = run.source.handed_back(written.records)
             entry = None
             if registered is not None:
@@ -112,8 +112,14 @@ def run_mask(
     return replace(result, data=in_memory, notes=(*result.notes, *confirmed))
 
 
-def _masked(run: Prepared, progress: Progress) -> Masked:
-    """Split and group the kept records, mask, aggregate and settle them."""
+def masked_by(run: Prepared, progress: Progress, shared: SharedWork | None = None) -> Masked:
+    """Split and group the kept records, mask, aggregate and settle them.
+
+    Parameters
+    ----------
+    shared : SharedWork, optional
+        Of other runs on the same records.
+    """
     job, config, records = run.job, run.config, len(run.kept)
     if compiles_first(records, run.plan, job.edits, run.method) or linking_compiles_first(records):
         progress(said_of_compiling(kept=ready.kernels_kept()), 0)
@@ -132,5 +138,6 @@ def _masked(run: Prepared, progress: Progress) -> Masked:
         keep_missing=config.keep_missing,
         workers=config.workers,
         max_block_records=config.max_block_records,
+        shared=shared,
         progress=progress,
     )

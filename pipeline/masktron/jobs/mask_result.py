@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -70,12 +70,10 @@ def mask_result(
     checks = run.job.rulebook.checks
     results = run.job.rule_results(written.verdict.evaluation, set(range(len(checks))) - set(run.binding))
     results = written_untested(results, run.job, run.originals.untested, run.originals.fired)
-    codes = {name: codes_of(columns[name].lexemes) for name in confidential}
     blocks = made.blocks
-    block_results = tuple(_block_result(run, block, columns, codes) for block in blocks)
+    block_results, files = side_by_side(run, made, columns)
     draw = None if made.perturbed is None else _draw_result(run, made.perturbed, columns)
-    files = _assessed(run, columns, codes, block_results)
-    wanted = [one.name for one in FIGURES if len(run.kept) <= one.unasked or one.name in run.config.limits]
+    wanted = unasked_figures(len(run.kept), run.config.limits)
     measured = measure(wanted, files, told_as(progress, "measuring risk and utility", "figures"))
     figure = {one.figure.name: one.value for one in measured}
     result = MaskResult(
@@ -141,6 +139,21 @@ def mask_result(
         order=written.order,
     )
     return result, measured
+
+
+def unasked_figures(records: int, limits: Iterable[str]) -> list[str]:
+    """Name the figures of a masked file that cost little, and those that have a limit."""
+    named = frozenset(limits)
+    return [one.name for one in FIGURES if records <= one.unasked or one.name in named]
+
+
+def side_by_side(
+    run: Prepared, made: Masked, columns: Mapping[str, Column]
+) -> tuple[tuple[BlockResult, ...], Assessed]:
+    """Put masked columns, in the order of the original, beside it: block by block, and as figures need them."""
+    codes = {name: codes_of(columns[name].lexemes) for name in run.plan.by_role(Role.CONFIDENTIAL)}
+    blocks = tuple(_block_result(run, block, columns, codes) for block in made.blocks)
+    return blocks, _assessed(run, columns, codes, blocks)
 
 
 def _unheeded(run: Prepared, blocks: Sequence[MaskedBlock]) -> Iterator[str]:

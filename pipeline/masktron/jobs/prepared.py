@@ -84,6 +84,40 @@ class Prepared:
         return _binding(self.job, self.plan)
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Opened:
+    """An original that was read, classified and judged: what is the same whatever masks it.
+
+    Attributes
+    ----------
+    job : Job
+    config : Config
+        With what the file says of its variables.
+    fields : tuple of FieldFacts
+    records : Records
+        Of the original.
+    kept : Records
+        Those that are released.
+    originals : Originals
+    notes : tuple of str
+        What the file says of its fields, and what was found out of their kinds.
+    sized : tuple of str
+        Warnings of rules that take long.
+    given : Config
+        As it was stated, without what the file says.
+    """
+
+    job: Job
+    config: Config
+    fields: tuple[FieldFacts, ...]
+    records: Records
+    kept: Records
+    originals: Originals
+    notes: tuple[str, ...]
+    sized: tuple[str, ...]
+    given: Config
+
+
 def prepare(data: Path, rules: Path, config: Config, method: Chosen, progress: Progress) -> Prepared:
     """Parse, classify the rules and the fields, judge the original, and plan.
 
@@ -96,6 +130,18 @@ def prepare(data: Path, rules: Path, config: Config, method: Chosen, progress: P
     Raises
     ------
     UsageError, RulebookError, DocumentError, InvalidOriginalError, InfeasibleError
+        What is given cannot be masked.
+    """
+    original = open_original(data, rules, config, progress)
+    return planned(original, original.config, method, progress)
+
+
+def open_original(data: Path, rules: Path, config: Config, progress: Progress) -> Opened:
+    """Parse, classify the rules and the fields, and judge the original.
+
+    Raises
+    ------
+    UsageError, RulebookError, DocumentError, InvalidOriginalError
         What is given cannot be masked.
     """
     stated, given = config, Given(config.documents, data, spare=config.spare_documents)
@@ -112,9 +158,39 @@ def prepare(data: Path, rules: Path, config: Config, method: Chosen, progress: P
     sized = size_notes(job)
     progress(judging_stage(job, sized), 0)
     originals = judge_originals(job, config, progress)
+    return Opened(
+        job=job,
+        config=config,
+        fields=tuple(fields),
+        records=records,
+        kept=_kept(records, originals),
+        originals=originals,
+        notes=(*told, *likely.notes()),
+        sized=tuple(sized),
+        given=stated,
+    )
+
+
+def planned(original: Opened, config: Config, method: Chosen, progress: Progress) -> Prepared:
+    """Plan blocks and aggregators for a method, and say where its random numbers come from.
+
+    Parameters
+    ----------
+    original : Opened
+    config : Config
+        That of the original, but for what decides how it is masked.
+    method : Chosen
+
+    Raises
+    ------
+    UsageError, InfeasibleError
+        It cannot be masked so.
+    """
+    job, fields, kept = original.job, original.fields, original.kept
     progress("planning blocks and aggregators", 0)
-    plan = make_plan(known_only(job), fields, config, released=originals.released, aggregator=config.aggregator)
-    kept = _kept(records, originals)
+    plan = make_plan(
+        known_only(job), fields, config, released=original.originals.released, aggregator=config.aggregator
+    )
     classes = _classes(kept, fields, method.class_fields)
     ordering = ordering_of(config, job, kept, fields, _binding(job, plan))
     return Prepared(
@@ -122,15 +198,15 @@ def prepare(data: Path, rules: Path, config: Config, method: Chosen, progress: P
         config=config,
         method=method.method,
         plan=plan,
-        records=records,
+        records=original.records,
         kept=kept,
-        originals=originals,
+        originals=original.originals,
         ordering=ordering,
         randomness=randomness_of(config, job, method, fields, shuffled=ordering.random),
         classes=classes,
-        notes=(*told, *likely.notes()),
-        sized=sized,
-        given=stated,
+        notes=original.notes,
+        sized=original.sized,
+        given=original.given,
     )
 
 

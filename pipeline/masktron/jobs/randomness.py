@@ -65,7 +65,7 @@ def randomness_of(
         )
     key = config.key or (new_key() if config.seed is None else key_of_seed(config.seed))
     original = job.source.digest
-    bound = (original, _digest(_rules(job, original)), _digest(_settings(config, job, chosen, fields)))
+    bound = (original, _digest(rules_in_one_form(job, original)), _digest(_settings(config, job, chosen, fields)))
     return Randomness(key, Streams(key, *bound), said)
 
 
@@ -89,7 +89,7 @@ def _digest(content: object) -> str:
     return sha256(json.dumps(content, ensure_ascii=True, allow_nan=True).encode()).hexdigest()
 
 
-def _rules(job: Job, original: str) -> list[object]:
+def rules_in_one_form(job: Job, original: str) -> list[object]:
     """The rulebook as it is understood, whatever files it came from: comments and messages change nothing.
 
     So are documents that the rules read, by what they hold. The original is bound anyway, by whatever names.

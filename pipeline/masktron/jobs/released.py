@@ -27,6 +27,7 @@ from masktron.results import (
     MaskResult,
     shown,
 )
+from masktron.sources.records import Column
 from masktron.write.declared import Declared
 from masktron.write.manifest import MANIFEST_VERSION, NOTICE, described_output, versions
 
@@ -78,8 +79,13 @@ def require_releasable(run: Prepared, result: MaskResult, measured: Sequence[Mea
         )
 
 
-def require_contract(run: Prepared, declared: Declared, written: WrittenFile) -> None:
+def require_contract(run: Prepared, declared: Declared, columns: Mapping[str, Column]) -> None:
     """Test what the method promises of what it drew, as `check` does.
+
+    Parameters
+    ----------
+    columns : mapping of str to Column
+        The masked fields, in the order of the original.
 
     Raises
     ------
@@ -93,13 +99,13 @@ def require_contract(run: Prepared, declared: Declared, written: WrittenFile) ->
     pair = pair_of(
         declared,
         run.kept.columns,
-        written.columns,
+        columns,
         [atom for edit in edits for disjunct in form_of(edit.constraint) for atom in disjunct],
         kept=[fact.name for fact in run.plan.fields if fact.role not in (Role.CONFIDENTIAL, Role.IDENTIFIER)],
         codes={fact.name: fact.codes for fact in run.plan.fields},
         k=run.config.k,
     )
-    if problems := [*check_groups(declared, len(written.records)).problems, *check_pair(declared, pair).problems]:
+    if problems := [*check_groups(declared, len(run.kept)).problems, *check_pair(declared, pair).problems]:
         raise ViolationError(
             f"the masked file does not keep what {run.method.name} promises, so nothing is published: "
             f"{'; '.join(problems)}",

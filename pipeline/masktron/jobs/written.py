@@ -10,12 +10,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from masktron.config import Role
-from masktron.errors import ViolationError
+from masktron.errors import InfeasibleError, ViolationError
+from masktron.evaluation.request import EvaluationRequest
+from masktron.evaluation.tiered import evaluate
 from masktron.jobs.compared import absent, taken
 from masktron.jobs.prepared import Prepared
 from masktron.jobs.revalidate import Asking, Revalidation, revalidate
 from masktron.masking import Masked, MaskedBlock
 from masktron.progress import Progress, told_as
+from masktron.scratch import private_folder
 from masktron.sources.records import Coded, Column, Records
 from masktron.sources.source import Source
 from masktron.write.atomic import blamed
@@ -63,6 +66,41 @@ def write(run: Prepared, made: Masked, target: Path, out: Path, progress: Progre
         It cannot be written or judged.
     """
     order = _order(run)
+    written, count = _put(run, made, target, out, order, progress)
+    everything = run.config.pyschematron_all
+    asking = Asking(written, run.job, original=run.source, progress=progress, everything=everything)
+    with written.blamed(), asking:
+        reading = told_as(progress, "reading the written file back")
+        masked = written.records(missing=run.config.missing, told=reading)
+        _require_all(run, count, masked)
+        verdict = revalidate(
+            written, run.job, original=run.source, binding=run.binding, progress=progress, asking=asking
+        )
+    return WrittenFile(written, masked, _in_order(run, masked, order), order, verdict)
+
+
+def refuse_broken(run: Prepared, made: Masked, progress: Progress) -> None:
+    """Write a file for a moment, and have what decides judge it, and nobody else.
+
+    Raises
+    ------
+    InfeasibleError
+        A rule that has to hold does not, such as one over several records.
+    """
+    with private_folder() as folder:
+        target = folder / f"masked{run.source.path.suffix}"
+        written, _ = _put(run, made, target, target, _order(run), progress)
+        with written.blamed():
+            found = evaluate(EvaluationRequest.of(written, run.job.rulebook, run.source))
+    checks = run.job.rulebook.checks
+    if broken := [checks[index].id for index in run.binding if found.failed[index] + found.errors[index]]:
+        raise InfeasibleError(f"the masked file would break {', '.join(broken)}", where=str(run.source.path))
+
+
+def _put(
+    run: Prepared, made: Masked, target: Path, out: Path, order: NDArray[np.intp] | None, progress: Progress
+) -> tuple[Source, int]:
+    """Write a file like the original; return it, and how many records were written."""
     writer = run.source.written_as(out)
     with blamed(out):
         count = writer.write(
@@ -74,17 +112,9 @@ def write(run: Prepared, made: Masked, target: Path, out: Path, progress: Progre
             told=told_as(progress, f"writing {out.name}"),
         )
     progress("surveying the written file", 0)
-    written, everything = writer.alike(target), run.config.pyschematron_all
+    written = writer.alike(target)
     _require_layout(run, written)
-    asking = Asking(written, run.job, original=run.source, progress=progress, everything=everything)
-    with written.blamed(), asking:
-        reading = told_as(progress, "reading the written file back")
-        masked = written.records(missing=run.config.missing, told=reading)
-        _require_all(run, count, masked)
-        verdict = revalidate(
-            written, run.job, original=run.source, binding=run.binding, progress=progress, asking=asking
-        )
-    return WrittenFile(written, masked, _in_order(run, masked, order), order, verdict)
+    return written, count
 
 
 def _order(run: Prepared) -> NDArray[np.intp] | None:

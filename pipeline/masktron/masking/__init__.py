@@ -10,6 +10,17 @@ from masktron.masking.compile_first import compile_for, compiles_first
 from masktron.masking.draws.perturbing import Perturbed
 from masktron.masking.masked import MaskedBlock, Trial
 from masktron.masking.run import Masked, mask_records
+from masktron.masking.shared import SharedWork
 from masktron.masking.totals.repair import Repair
 
-__all__ = ["Masked", "MaskedBlock", "Perturbed", "Repair", "Trial", "compile_for", "compiles_first", "mask_records"]
+__all__ = [
+    "Masked",
+    "MaskedBlock",
+    "Perturbed",
+    "Repair",
+    "SharedWork",
+    "Trial",
+    "compile_for",
+    "compiles_first",
+    "mask_records",
+]

@@ -36,6 +36,7 @@ from masktron.masking.groups.prefetch import Prefetch
 from masktron.masking.groups.strata import group
 from masktron.masking.inputs import MaskingInputs
 from masktron.masking.masked import MaskedBlock
+from masktron.masking.shared import SharedWork
 from masktron.masking.totals.repair import Repair, keep_totals
 from masktron.methods.base import Method, Partitioning
 from masktron.methods.mdav import MdavMethod
@@ -83,6 +84,7 @@ def mask_records(
     keep_missing: bool = False,
     workers: int | None = None,
     max_block_records: int | None = None,
+    shared: SharedWork | None = None,
     progress: Progress = no_progress,
 ) -> Masked:
     """Mask all blocks of a plan, and mend the totals over the file that this shifts.
@@ -110,6 +112,8 @@ def mask_records(
         where there is one partition; the number of cores when not given. The result is the same for any number.
     max_block_records : int, optional
         Records that are partitioned together; more are cut into blocks of near records first.
+    shared : SharedWork, optional
+        Of former runs on the same records, roles and rules.
     progress : callable, optional
         Told of stages: the groups that are formed, and those of each block that have a prototype.
 
@@ -132,16 +136,18 @@ def mask_records(
         )
     cores = workers or usable_cores()
     partitioner = _partitioner(plan, method, classes, max_block_records, cores, len(records))
-    inputs = MaskingInputs.of(records, plan, edits, rulebook, original, partitioner)
+    shared = SharedWork() if shared is None else shared
+    rules = shared.rules(lambda: MaskingInputs.of(records, plan, edits, rulebook, original).rules)
+    inputs = MaskingInputs(rules, plan.k, partitioner)
     drawn = [] if method is None or isinstance(method, Partitioning) else _drawable(inputs.file, plan, method)
-    masked = _by_groups(inputs, plan, drawn, keep_missing=keep_missing, cores=cores, progress=progress)
+    masked = _by_groups(inputs, plan, drawn, shared=shared, keep_missing=keep_missing, cores=cores, progress=progress)
     drawing = None
     if method is not None and drawn:
         if streams is None:
             raise TypeError(f"{method.name} draws, and there is nothing to draw from")
         progress(f"drawing values by {method.name}", 0)
         drawing = Drawing.of(inputs, method, drawn, streams=streams, classes=classes)
-        alone = functools.partial(_alone, inputs, keep_missing=keep_missing)
+        alone = functools.partial(_alone, inputs, shared, keep_missing=keep_missing)
         masked += perturb(
             inputs, drawn, drawing, fallback=alone, told=lambda block: told_as(progress, _masking(block))
         )
@@ -168,13 +174,14 @@ def _by_groups(
     plan: Plan,
     drawn: Sequence[Block],
     *,
+    shared: SharedWork,
     keep_missing: bool,
     cores: int,
     progress: Progress,
 ) -> list[MaskedBlock]:
     """Mask the blocks that no method draws; groups are formed in threads before they are asked for."""
     grouped = [partition for partition in plan.partitions if not all(block in drawn for block in partition.blocks)]
-    makers = [_Groups(inputs, partition, keep_missing=keep_missing) for partition in grouped]
+    makers = [_Groups(inputs, partition, shared, keep_missing=keep_missing) for partition in grouped]
     formed = Prefetch(_counted([maker.first for maker in makers], progress), cores)
     masked: list[MaskedBlock] = []
     for position, (partition, maker) in enumerate(zip(grouped, makers, strict=True)):
@@ -226,9 +233,9 @@ def _drawable(file: FileValues, plan: Plan, method: Method) -> list[Block]:
     return found
 
 
-def _alone(inputs: MaskingInputs, block: Block, *, keep_missing: bool) -> MaskedBlock:
+def _alone(inputs: MaskingInputs, shared: SharedWork, block: Block, *, keep_missing: bool) -> MaskedBlock:
     """Mask a block by groups of its own."""
-    groups = _Groups(inputs, Partition((block,)), keep_missing=keep_missing)
+    groups = _Groups(inputs, Partition((block,)), shared, keep_missing=keep_missing)
     return choose(inputs, block, group=groups.of, settle=settle_block)
 
 
@@ -239,8 +246,11 @@ class _Groups:
     suits the first candidate of each; the others are carried out on it as well, and judged by the engine.
     """
 
-    def __init__(self, inputs: MaskingInputs, partition: Partition, *, keep_missing: bool) -> None:
+    def __init__(
+        self, inputs: MaskingInputs, partition: Partition, shared: SharedWork, *, keep_missing: bool
+    ) -> None:
         self._inputs = inputs
+        self._shared = shared
         self._partition = partition
         self._keep_missing = keep_missing
         self._made: dict[tuple[object, ...], RecordGroups] = {}
@@ -280,7 +290,8 @@ class _Groups:
         return (block.one_signed, *_kind(block)) if self._alone else ()
 
     def _formed(self, block: Block) -> RecordGroups:
-        return group(self._inputs, Partition((block,)) if self._alone else self._partition)
+        partition = Partition((block,)) if self._alone else self._partition
+        return self._shared.groups(self._inputs, partition, lambda: group(self._inputs, partition))
 
     def _checked(self, grouping: RecordGroups) -> RecordGroups:
         if self._keep_missing and grouping.pooled.any():

@@ -22,6 +22,7 @@ from masktron.results import (
     MetadataResult,
     ReportResult,
     RerunResult,
+    TuneResult,
     ValidateResult,
 )
 
@@ -40,6 +41,7 @@ TABLES = MappingProxyType(
         MetadataResult: "metadata",
         ReportResult: "report",
         RerunResult: "rerun",
+        TuneResult: "tune",
     }
 )
 """The module of `masktron.report.tables` whose function ``tables`` draws a result; it is loaded when there is one."""

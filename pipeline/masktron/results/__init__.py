@@ -22,6 +22,7 @@ from masktron.results.report import PageResult, ReportResult
 from masktron.results.rerun import BlockChange, ChangeResult, FailureChange, FigureChange, RerunResult
 from masktron.results.result import CONFIDENTIAL, SCHEMA_VERSION, JobResult, shown
 from masktron.results.rules import RuleResult, Tested, Untested
+from masktron.results.tune import SpreadResult, TuneCandidate, TuneResult
 from masktron.results.validate import FieldMeaning, ValidateResult
 
 __all__ = [
@@ -63,8 +64,11 @@ __all__ = [
     "RuleResult",
     "SampleResult",
     "SolvedResult",
+    "SpreadResult",
     "Tested",
     "TotalResult",
+    "TuneCandidate",
+    "TuneResult",
     "UnmovedResult",
     "Untested",
     "ValidateResult",

@@ -78,7 +78,7 @@ def table_published(target: str) -> None:
 
 
 @contextmanager
-def atomic_path(target: str | Path, *, released: bool = False) -> Iterator[Path]:
+def atomic_path(target: str | Path, *, released: bool = False, noted: bool = True) -> Iterator[Path]:
     """Give a temporary path beside `target`; on success it takes the place of `target` at once.
 
     On any exception, a keyboard interrupt included, the temporary file is removed and `target` is as it was. What
@@ -91,6 +91,8 @@ def atomic_path(target: str | Path, *, released: bool = False) -> Iterator[Path]
     released : bool
         The file is meant for others: when it is whole, it gets the permissions of the file that it replaces, or those
         of any new file. By default it is readable for its owner alone, also in place of a file that was not.
+    noted : bool
+        Whether it is an output that an interrupted run names; else it is for the next run alone.
 
     Yields
     ------
@@ -127,7 +129,7 @@ def atomic_path(target: str | Path, *, released: bool = False) -> Iterator[Path]
             raise
         if descriptor is not None:
             _refuse_another(temporary, descriptor, target)
-        _publish(temporary, final, target, released=released)
+        _publish(temporary, final, target, released=released, noted=noted)
     except BaseException:
         with suppress(OSError):
             temporary.unlink(missing_ok=True)
@@ -187,8 +189,8 @@ def _refuse_another(temporary: Path, descriptor: int, target: str | Path) -> Non
         )
 
 
-def _publish(temporary: Path, final: Path, target: str | Path, *, released: bool) -> None:
-    published = _PUBLISHED.get()
+def _publish(temporary: Path, final: Path, target: str | Path, *, released: bool, noted: bool) -> None:
+    published = _PUBLISHED.get() if noted else None
     try:
         if released:
             temporary.chmod(_mode(final))

@@ -1,0 +1,244 @@
+"""``masktron tune``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from masktron.cli import options, running
+from masktron.cli.given import documents_of, settings_file, settings_from
+from masktron.errors import Exit
+from masktron.processes import rules_within
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from masktron.config import Config
+    from masktron.jobs.originals import InvalidOriginalError
+    from masktron.results import TuneResult
+
+
+def tune(
+    data: options.Data,
+    rules: options.Rules,
+    out: Annotated[
+        Path,
+        typer.Option(
+            "--out",
+            "-o",
+            metavar="DIR",
+            help="Folder of tune.json, and of what a run that was interrupted goes on from; confidential.",
+        ),
+    ],
+    methods: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAMES",
+            help="Methods to try, with commas between: see masktron methods.",
+            show_default="those that suit most files",
+        ),
+    ] = None,
+    k: Annotated[
+        str | None,
+        typer.Option("--k", "-k", metavar="N,N", help="Smallest groups to try.", show_default="3,5,10,20"),
+    ] = None,
+    groupings: Annotated[
+        str | None,
+        typer.Option("--grouping", metavar="rules,all", help="Groupings to try.", show_default="both"),
+    ] = None,
+    aggregators: Annotated[
+        str | None,
+        typer.Option(
+            "--aggregator",
+            metavar="NAMES",
+            help="Aggregators to ask for, beside the one that loses least.",
+            show_default=False,
+        ),
+    ] = None,
+    class_fields: Annotated[
+        str | None,
+        typer.Option(
+            "--class", metavar="FIELDS", help="Fields with the class of each record, for methods that need one."
+        ),
+    ] = None,
+    risk: Annotated[
+        str | None,
+        typer.Option(metavar="FIGURE", help="The risk on the map.", show_default="disclosure_risk"),
+    ] = None,
+    utility: Annotated[
+        str | None,
+        typer.Option(metavar="FIGURE", help="The loss on the map.", show_default="pil"),
+    ] = None,
+    budget: Annotated[
+        str | None,
+        typer.Option(metavar="TIME", help="What the run may take: 90s, 10m, 1h.", show_default="10m"),
+    ] = None,
+    seeds: Annotated[
+        int | None,
+        typer.Option(parser=options.integer, metavar="N", help="Runs of a candidate that draws.", show_default="3"),
+    ] = None,
+    sample: Annotated[
+        int | None,
+        typer.Option(
+            parser=options.integer,
+            metavar="N",
+            help="Compare larger files on so many records first; 0 for all.",
+            show_default="21000, of more than 50000",
+        ),
+    ] = None,
+    workers: Annotated[
+        int | None,
+        typer.Option(
+            parser=options.integer,
+            metavar="N",
+            help="Candidates that run at once; the result is the same for any number.",
+            show_default="the number of cores, at most 4",
+        ),
+    ] = None,
+    write: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Write the settings of a candidate to this file, such as masktron.toml, for masktron mask.",
+        ),
+    ] = None,
+    candidate: Annotated[
+        int | None,
+        typer.Option(
+            parser=options.integer,
+            metavar="N",
+            help="The candidate of --write, by its number.",
+            show_default="the recommended one",
+        ),
+    ] = None,
+    config: options.Settings = None,
+    role: options.RoleOptions = None,
+    missing: options.MissingOptions = None,
+    nominal: options.NominalOptions = None,
+    ordinal: options.OrdinalOptions = None,
+    numeric: options.NumericOptions = None,
+    group_size_vars: options.GroupSizeVars = None,
+    invalid: Annotated[
+        str | None,
+        typer.Option(
+            metavar="stop|exclude", help="What to do with original records that break a rule.", show_default="stop"
+        ),
+    ] = None,
+    allow: options.Allow = None,
+    allow_unfired: options.AllowUnfired = None,
+    limit: options.Limits = None,
+    rule_timeout: options.RuleTimeout = None,
+    record: options.Record = None,
+    format: options.Format = None,  # noqa: A002 -- the name of the option
+    format_option: options.FormatOptions = None,
+    metadata: options.Metadata = None,
+    phase: options.Phase = None,
+    document: options.Document = None,
+    json: options.Json = None,
+    html: options.Html = None,
+) -> None:
+    """Try ways to mask a file, show the risk and the loss of each, and recommend one within the limits."""
+    file = settings_file(config)
+    inputs = {"the original": data, "the rulebook": rules}
+    # the settings may be written where they stand
+    running.check_outputs({"--json": json, "--html": html}, {**inputs, "the settings": file})
+    running.check_outputs({"--write": write}, inputs)
+    settings = settings_from(
+        config,
+        role,
+        missing,
+        nominal,
+        ordinal,
+        numeric=numeric,
+        group_size_vars=group_size_vars,
+        invalid=invalid,
+        allow=tuple(allow or ()) or None,
+        allow_unfired=tuple(allow_unfired or ()) or None,
+        limit=limit,
+        document=document,
+        record=record,
+        format=format,
+        format_option=format_option,
+        metadata=metadata,
+        phase=phase,
+        rule_timeout=rule_timeout,
+    )
+    running.check_outputs({"--json": json, "--html": html}, documents_of(settings))
+    _require_writable(write, candidate, settings)
+    wishes = {
+        "methods": methods,
+        "k": k,
+        "groupings": groupings,
+        "aggregators": aggregators,
+        "class": class_fields,
+        "risk": risk,
+        "utility": utility,
+        "budget": budget,
+        "seeds": seeds,
+        "sample": sample,
+        "workers": workers,
+    }
+    result = _tuned(data, rules, out, settings, file, wishes, json)
+    if write is not None:
+        _write(result, write, candidate, settings)
+    running.report(result, json, html)
+    raise typer.Exit(_exit(result))
+
+
+def _require_writable(write: Path | None, candidate: int | None, settings: Config) -> None:
+    """Refuse, before anything is tried, settings that could not be written."""
+    from masktron.errors import UsageError
+
+    if candidate is not None and write is None:
+        raise UsageError("--candidate says whose settings --write writes", hint="give both: --write masktron.toml")
+    if write is not None:
+        from masktron.jobs.tune.settings_text import text_with
+
+        text_with(settings, write)
+
+
+def _tuned(
+    data: Path,
+    rules: Path,
+    out: Path,
+    settings: Config,
+    file: Path | None,
+    wishes: Mapping[str, str | int | None],
+    json: Path | None,
+) -> TuneResult:
+    refused: InvalidOriginalError | None = None
+    with running.progress_shown() as progress, rules_within(settings.rule_timeout):
+        from masktron.jobs.originals import InvalidOriginalError
+        from masktron.jobs.tune.asked import TuneSettings, tune_settings_in
+        from masktron.jobs.tune.tuning import run_tune
+
+        asked = (TuneSettings() if file is None else tune_settings_in(file)).read(wishes)
+        try:
+            return run_tune(data, rules, out, config=settings, asked=asked, progress=progress)
+        except InvalidOriginalError as error:
+            refused = error
+    running.report(refused.result, json)
+    raise refused
+
+
+def _write(result: TuneResult, path: Path, candidate: int | None, settings: Config) -> None:
+    from masktron.errors import UsageError
+    from masktron.jobs.tune.recipes import settings_of
+    from masktron.jobs.tune.settings_text import write_settings
+
+    position = result.recommended if candidate is None else candidate
+    if position is None:
+        return  # the table says why, and so does the exit code
+    if position not in range(len(result.candidates)):
+        raise UsageError(
+            f"there is no candidate {position}", hint=f"the candidates are 0 to {len(result.candidates) - 1}"
+        )
+    write_settings(path, settings_of(result.candidates[position], settings))
+
+
+def _exit(result: TuneResult) -> Exit:
+    if result.recommended is not None:
+        return Exit.COMPLIES
+    return Exit.VIOLATION if any(one.figures for one in result.candidates) else Exit.INFEASIBLE

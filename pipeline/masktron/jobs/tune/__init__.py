@@ -1,0 +1,7 @@
+"""The risk-utility map: candidates run by the real pipeline, without writing, within a budget; and the choice.
+
+Begin with `tuning.run_tune`. `asked` says what a user may ask for, `recipes` which candidates there are and in which
+order, `bench` runs one, `sampling` draws the records that large files are compared on, `outcomes` keeps results for a
+run that goes on, `schedule` and `helper` share the work within the budget, `choosing` has the front and the
+recommendation, `settings_text` writes the settings of a candidate.
+"""

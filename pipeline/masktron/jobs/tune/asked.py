@@ -1,0 +1,248 @@
+"""What a user asks of `tune`: the table ``[tune]`` of a file of settings, and options, checked once."""
+
+from __future__ import annotations
+
+import math
+import re
+import tomllib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from pathlib import Path
+from typing import Any
+
+from masktron.aggregators import ALL as AGGREGATORS
+from masktron.config import Grouping, Param, did_you_mean
+from masktron.errors import UsageError
+from masktron.figures import NAMES, Group, figure_of
+from masktron.files import read_text
+from masktron.methods import method_named
+
+BUDGET = 600.0
+"""Seconds that a run may take where nobody says otherwise."""
+SEEDS = 3
+"""Runs of a candidate that draws."""
+_UNITS = {"": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0}
+_GROUPINGS = ("rules", "all")
+
+
+@dataclass(frozen=True, slots=True)
+class TuneSettings:
+    """What is to be tried, and how long.
+
+    Attributes
+    ----------
+    methods : tuple of str
+        Methods to try; those that suit most files where none is named.
+    k : tuple of int
+        Smallest groups to try; 3, 5, 10 and 20 and that of the settings where none is named.
+    groupings : tuple of str
+        ``rules`` or ``all``, or both where none is named.
+    aggregators : tuple of str
+        Aggregators to ask for by name, beside the least loss that decides.
+    params : mapping of str to mapping
+        For a method the values of its parameters that are tried, by name: ``{"noise": {"c": (0.1, 0.3)}}``.
+    class_fields : tuple of str
+        Fields with the class of each record, for methods that need one.
+    risk, utility : str or None
+        Figures that are the axes.
+    budget : float
+        Seconds.
+    workers : int or None
+        Candidates that run at once; as many as there are cores, at most 4, where nobody says.
+    seeds : int
+        Runs of each candidate that draws.
+    sample : int or None
+        Records of the sample on which a larger file is compared first; 0 for none.
+    """
+
+    methods: tuple[str, ...] = ()
+    k: tuple[int, ...] = ()
+    groupings: tuple[Grouping, ...] = ()
+    aggregators: tuple[str, ...] = ()
+    params: Mapping[str, Mapping[str, tuple[Param, ...]]] = field(default_factory=dict)
+    class_fields: tuple[str, ...] = ()
+    risk: str | None = None
+    utility: str | None = None
+    budget: float = BUDGET
+    workers: int | None = None
+    seeds: int = SEEDS
+    sample: int | None = None
+
+    def __post_init__(self) -> None:
+        for name in self.methods:
+            method_named(name)
+        for k in self.k:
+            _whole("k", k, 2)
+        for name in self.groupings:
+            _known("grouping", name, _GROUPINGS)
+        for name in self.aggregators:
+            _known("aggregator", name, [one.name for one in AGGREGATORS])
+        for name in self.params:
+            method_named(name)
+        if self.risk is not None:
+            _axis(self.risk, "risk")
+        if self.utility is not None:
+            _axis(self.utility, "utility")
+        number = isinstance(self.budget, int | float) and not isinstance(self.budget, bool)
+        _require(
+            number and 0 < self.budget < math.inf,
+            f"budget must be a time above 0, not {self.budget!r}",
+            "for example 90s, 10m or 1h",
+        )
+        _whole("seeds", self.seeds, 1)
+        if self.workers is not None:
+            _whole("workers", self.workers, 1)
+        if self.sample is not None:
+            _whole("sample", self.sample, 0)
+
+    def read(self, wishes: Mapping[str, object]) -> TuneSettings:
+        """Return a copy in which options that are there replace what was asked for.
+
+        Parameters
+        ----------
+        wishes : mapping of str to value
+            By the keys of the table ``[tune]``: None for what was not given, texts with commas for lists.
+
+        Raises
+        ------
+        UsageError
+            One of them is wrong.
+        """
+        given = {name: value for name, value in wishes.items() if value is not None}
+        return replace(self, **{_field(name): _read(name, value) for name, value in given.items()})
+
+
+def tune_settings_in(path: Path) -> TuneSettings:
+    """Read the table ``[tune]`` of a file of settings.
+
+    Raises
+    ------
+    UsageError
+        It has an unknown key or a wrong value.
+    """
+    try:
+        table = tomllib.loads(read_text(path, "configuration")).get("tune", {})
+    except tomllib.TOMLDecodeError as error:
+        raise UsageError(f"not valid TOML: {error}", where=str(path)) from error
+    return tune_settings_from(table, f"{path}: [tune]")
+
+
+def tune_settings_from(table: object, where: str = "") -> TuneSettings:
+    """Build what is asked for from plain data: the keys are those of `TuneSettings`, and ``class``.
+
+    Raises
+    ------
+    UsageError
+        It is no table, or has an unknown key or a wrong value.
+    """
+    if not isinstance(table, Mapping):
+        raise UsageError("tune must be a table NAME = value", where=where)
+    known = ["class" if one.name == _field("class") else one.name for one in fields(TuneSettings)]
+    settings: dict[str, Any] = {}
+    try:
+        for name, value in table.items():
+            _known("setting of tune", name, known)
+            settings[_field(name)] = _read(name, value)
+        return TuneSettings(**settings)
+    except UsageError as error:
+        raise UsageError(error.what, where=where, hint=error.hint) from error
+
+
+def seconds_of(text: str | float) -> float:
+    """Read a time: seconds, or a number with ``s``, ``m`` or ``h`` behind it.
+
+    Raises
+    ------
+    UsageError
+        It is none, or not above 0.
+    """
+    found = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?)\s*([smh]?)", str(text).strip())
+    seconds = float(found[1]) * _UNITS[found[2]] if found else 0.0
+    _require(seconds > 0, f"budget must be a time above 0, not {text!r}", "for example 90s, 10m or 1h")
+    return seconds
+
+
+def _field(name: str) -> str:
+    """Return the attribute of a key: ``class`` is a word of Python."""
+    return "class_fields" if name == "class" else name
+
+
+def _read(name: str, value: Any) -> Any:
+    """Read a value of the table, or the text of an option."""
+    if name == "budget":
+        return seconds_of(value)
+    if name == "k":
+        return _sizes(value)
+    if name == "params":
+        return _grid(value)
+    if name in ("methods", "groupings", "aggregators", "class"):
+        names = [part.strip() for part in value.split(",") if part.strip()] if isinstance(value, str) else value
+        for one in _sequence(name, names):
+            _require(isinstance(one, str) and bool(one), f"{name} must be names, not {one!r}")
+        return _sequence(name, names)
+    if name in ("risk", "utility"):
+        _require(isinstance(value, str), f"{name} must be the name of a figure, not {value!r}")
+    return value
+
+
+def _sizes(value: object) -> tuple[int, ...]:
+    if not isinstance(value, str):
+        return _sequence("k", [value] if isinstance(value, int) else value)
+    try:
+        return tuple(dict.fromkeys(int(part) for part in value.split(",")))
+    except ValueError:
+        raise UsageError(
+            f"k must be whole numbers with commas between, not {value!r}", hint="for example --k 3,5,10"
+        ) from None
+
+
+def _grid(value: object) -> dict[str, dict[str, tuple[Param, ...]]]:
+    _require(
+        isinstance(value, Mapping) and all(isinstance(own, Mapping) for own in value.values()),
+        "tune.params must be a table METHOD = { NAME = [values] }",
+        "for example [tune.params.noise] with c = [0.1, 0.3]",
+    )
+    assert isinstance(value, Mapping)  # noqa: S101 -- it is, and mypy is told so
+    return {
+        method: {
+            key: tuple(tuple(one) if isinstance(one, list) else one for one in own)
+            if isinstance(own, list | tuple)
+            else (own,)
+            for key, own in table.items()
+        }
+        for method, table in value.items()
+    }
+
+
+def _sequence(name: str, value: object) -> tuple[Any, ...]:
+    _require(isinstance(value, list | tuple), f"{name} must be a list, not {value!r}")
+    assert isinstance(value, Sequence)  # noqa: S101 -- it is
+    return tuple(dict.fromkeys(value))
+
+
+def _axis(name: object, group: Group) -> None:
+    """Refuse what is no figure of this side of the map."""
+    _known("figure", name, NAMES)
+    figure = figure_of(str(name))
+    own = [one for one in NAMES if figure_of(one).group == group]
+    _require(
+        figure.group == group or (group == "risk" and figure.group == "contract"),
+        f"{name} is a figure of {figure.group}, not of {group}",
+        f"one of {', '.join(own)}",
+    )
+    _require("class" not in figure.needs, f"{name} needs a class, which only assess is told", "take another figure")
+
+
+def _whole(name: str, value: object, least: int) -> None:
+    fine = isinstance(value, int) and not isinstance(value, bool) and value >= least
+    _require(fine, f"{name} must be a whole number of at least {least}, not {value!r}")
+
+
+def _known(what: str, name: object, names: Iterable[str]) -> None:
+    listed = list(names)
+    _require(name in listed, f"unknown {what} {name!r}", did_you_mean(str(name), listed))
+
+
+def _require(condition: bool, what: str, hint: str = "") -> None:
+    if not condition:
+        raise UsageError(what, hint=hint)

@@ -1,0 +1,264 @@
+"""The Pareto front and the recommendation: arithmetic on figures, which knows no file."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from masktron.figures import figure_of
+from masktron.results import SpreadResult, TuneCandidate
+
+_FINALISTS = 5
+"""Candidates of a sample that are run on all records."""
+_NEXT = 2
+"""Candidates within the limits of which one should be so on all records, too."""
+_FEW = 3
+"""Candidates and figures that a sentence names; more are counted."""
+
+
+@dataclass(frozen=True, slots=True)
+class Recommendation:
+    """What is recommended, and why.
+
+    Attributes
+    ----------
+    front : tuple of int
+        Positions of candidates, from the least risk to the most.
+    recommended : int or None
+    why : str
+    """
+
+    front: tuple[int, ...]
+    recommended: int | None
+    why: str
+
+
+def broken_limits(spread: Mapping[str, SpreadResult], limits: Mapping[str, float]) -> tuple[str, ...]:
+    """Name the limits that a candidate breaks in some run, with the worst figure.
+
+    Parameters
+    ----------
+    spread : mapping of str to SpreadResult
+        Its figures over the seeds.
+    limits : mapping of str to float
+
+    Returns
+    -------
+    tuple of str
+        A sentence each: ``linkage is 61.2, the limit 50``.
+    """
+    return tuple(f"{name} is {value:.6g}, the limit {limits[name]:g}" for name, value in _outside(spread, limits))
+
+
+def _outside(spread: Mapping[str, SpreadResult], limits: Mapping[str, float]) -> list[tuple[str, float]]:
+    found = []
+    for name, bound in limits.items():
+        own = spread.get(name)
+        figure = figure_of(name)
+        ends = (math.nan,) if own is None else (own.least, own.most)
+        worst = max(ends) if figure.better == "lower" else min(ends)
+        # NaN meets no limit
+        if any(not figure.meets(end, bound) for end in ends):
+            found.append((name, worst))
+    return found
+
+
+def pareto(points: Mapping[int, tuple[float, float]]) -> tuple[int, ...]:
+    """Return the points that no other beats: none is as good in both coordinates and better in one.
+
+    Parameters
+    ----------
+    points : mapping of int to (float, float)
+        Risk and loss, of which less is better; those with a NaN are on no front.
+
+    Returns
+    -------
+    tuple of int
+        From the least risk to the most; of equal points the first.
+    """
+    front: list[int] = []
+    least = math.inf
+    known = {at: point for at, point in points.items() if not any(map(math.isnan, point))}
+    for at in sorted(known, key=lambda at: (*known[at], at)):
+        if known[at][1] < least:
+            front.append(at)
+            least = known[at][1]
+    return tuple(front)
+
+
+def points_of(
+    candidates: Sequence[TuneCandidate], risk: str, utility: str, state: str
+) -> dict[int, tuple[float, float]]:
+    """Return the places of candidates of one state on the map, less being better in both coordinates."""
+    return {
+        at: (_less(risk, one.figures[risk]), _less(utility, one.figures[utility]))
+        for at, one in enumerate(candidates)
+        if one.state == state and risk in one.figures and utility in one.figures
+    }
+
+
+def choose_candidate(
+    candidates: Sequence[TuneCandidate], risk: str, utility: str, limits: Mapping[str, float]
+) -> Recommendation:
+    """Choose among the candidates that were measured on all records.
+
+    With limits: the least loss among those within all of them; of equal ones the one of less risk, then the first.
+    Without any, nobody has said how much risk is acceptable: the least sum of risk and loss, where both are per cent.
+
+    Parameters
+    ----------
+    candidates : sequence of TuneCandidate
+        Their `within_limits` is known where they have figures.
+    risk, utility : str
+    limits : mapping of str to float
+
+    Returns
+    -------
+    Recommendation
+    """
+    points = points_of(candidates, risk, utility, "measured")
+    front = pareto(points) or pareto(points_of(candidates, risk, utility, "sampled"))
+    measured = {at: point for at, point in points.items() if not any(map(math.isnan, point))}
+    if not measured:
+        return Recommendation(front, None, _nothing(candidates, risk, utility))
+    if not limits:
+        return _without_limits(candidates, measured, front, risk, utility)
+    within = [at for at in measured if candidates[at].within_limits]
+    if not within:
+        return Recommendation(front, None, _none_within(candidates, measured, limits))
+    best = min(within, key=lambda at: (measured[at][1], measured[at][0], at))
+    said = _said(candidates[best], risk, utility)
+    named = ", ".join(_limit(name, bound) for name, bound in limits.items())
+    cheaper = [at for at in measured if measured[at][1] < measured[best][1]]
+    beyond = ""
+    if cheaper:
+        broken = Counter(
+            name for at in cheaper for name, _ in _outside(candidates[at].spread, limits)
+        )  # each breaks one at least
+        beyond = f"; {_cheaper(len(cheaper))} {' or '.join(name for name, _ in broken.most_common())}"
+    among = f"of the {len(within)} candidates" if len(within) > 1 else "the only candidate"
+    loses = "loses least " if len(within) > 1 else "is "
+    return Recommendation(front, best, f"{candidates[best].name} {loses}{among} within {named} ({said}){beyond}")
+
+
+def finalists(
+    candidates: Sequence[TuneCandidate],
+    risk: str,
+    utility: str,
+    limits: Mapping[str, float],
+    *,
+    again: bool = False,
+) -> list[int]:
+    """Return the candidates of a sample that are worth a run on all records, the most promising first.
+
+    Parameters
+    ----------
+    candidates : sequence of TuneCandidate
+    risk, utility : str
+    limits : mapping of str to float
+    again : bool
+        The first ones did not keep the limits: return the next.
+
+    Returns
+    -------
+    list of int
+    """
+    points = points_of(candidates, risk, utility, "sampled")
+    known = {at: point for at, point in points.items() if not any(map(math.isnan, point))}
+    by_loss = sorted(known, key=lambda at: (known[at][1], known[at][0], at))
+    within = [at for at in by_loss if candidates[at].within_limits]
+    # on all records, limits that are broken by little may hold
+    near = sorted(
+        (at for at in by_loss if not candidates[at].within_limits),
+        key=lambda at: (_excess(candidates[at].spread, limits), at),
+    )
+    if again:
+        return [*within, *near][:_NEXT]
+    by_sum = sorted(known, key=lambda at: (sum(known[at]), at))
+    front = sorted(pareto(points), key=lambda at: (sum(known[at]), at))
+    best = [*within[:_NEXT], *near[:1]] if limits else by_sum[:1]
+    return list(dict.fromkeys([*best, *front]))[:_FINALISTS]
+
+
+def _excess(spread: Mapping[str, SpreadResult], limits: Mapping[str, float]) -> float:
+    """Return by how much the limits are broken: the sum of the shares of them."""
+    return math.fsum(
+        math.inf if math.isnan(value) else abs(value - limits[name]) / max(abs(limits[name]), 1e-9)
+        for name, value in _outside(spread, limits)
+    )
+
+
+def _without_limits(
+    candidates: Sequence[TuneCandidate],
+    measured: Mapping[int, tuple[float, float]],
+    front: tuple[int, ...],
+    risk: str,
+    utility: str,
+) -> Recommendation:
+    ask = f"set a limit, such as --limit {risk}=NUMBER"
+    if not figure_of(risk).unit == figure_of(utility).unit == "%":
+        return Recommendation(
+            front, None, f"no limit says how much risk is acceptable, and {risk} and {utility} have no sum: {ask}"
+        )
+    best = min(measured, key=lambda at: (sum(measured[at]), *measured[at], at))
+    return Recommendation(
+        front,
+        best,
+        f"no limit says how much risk is acceptable, so that risk and loss count alike: {candidates[best].name} has "
+        f"the least sum of both ({_said(candidates[best], risk, utility)}); to decide on a release, {ask}",
+    )
+
+
+def _nothing(candidates: Sequence[TuneCandidate], risk: str, utility: str) -> str:
+    if any(one.state in ("measured", "sampled") for one in candidates):
+        if any(one.state == "measured" for one in candidates):
+            return f"no candidate has both {risk} and {utility}: the file has nothing of what they are about"
+        return "the budget ended before a candidate was measured on all records"
+    if any(one.state == "unreached" for one in candidates):
+        return "the budget ended before a candidate was measured"
+    return f"no candidate is admitted: {_reasons(candidates)}"
+
+
+def _reasons(candidates: Sequence[TuneCandidate]) -> str:
+    told = Counter(reason for one in candidates if one.state == "refused" for reason in one.reasons)
+    shown = "; ".join(reason for reason, _ in told.most_common(_FEW))
+    more = len(told) - _FEW
+    return f"{shown}; and {more} more reasons" if more > 0 else shown
+
+
+def _none_within(
+    candidates: Sequence[TuneCandidate], measured: Mapping[int, tuple[float, float]], limits: Mapping[str, float]
+) -> str:
+    broken = Counter(name for at in measured for name, _ in _outside(candidates[at].spread, limits))
+    excludes = "; ".join(
+        f"{_limit(name, limits[name])} excludes {'all' if count == len(measured) else count} of {len(measured)}"
+        + (f" (the best has {_best(candidates, measured, name):.4g})" if count == len(measured) else "")
+        for name, count in broken.most_common()
+    )
+    return f"no candidate is within all limits: {excludes}"
+
+
+def _best(candidates: Sequence[TuneCandidate], measured: Mapping[int, tuple[float, float]], name: str) -> float:
+    values = [candidates[at].figures.get(name, math.nan) for at in measured]
+    known = [value for value in values if not math.isnan(value)]
+    if not known:
+        return math.nan
+    return min(known) if figure_of(name).better == "lower" else max(known)
+
+
+def _limit(name: str, bound: float) -> str:
+    return f"{name} at {'most' if figure_of(name).better == 'lower' else 'least'} {bound:g}"
+
+
+def _cheaper(count: int) -> str:
+    return "the one that loses less breaks" if count == 1 else f"the {count} that lose less break"
+
+
+def _said(candidate: TuneCandidate, risk: str, utility: str) -> str:
+    return ", ".join(f"{name} {candidate.figures[name]:.4g}" for name in (risk, utility))
+
+
+def _less(name: str, value: float) -> float:
+    return value if figure_of(name).better == "lower" else -value

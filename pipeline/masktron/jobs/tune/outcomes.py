@@ -1,0 +1,168 @@
+"""Results of candidates, kept in the output folder, so that a run that was interrupted goes on where it stopped.
+
+An entry is found by the SHA-256 of all that decides its figures: the original, the rulebook as it is understood with
+the documents that it reads, the settings and roles, the candidate and its seed, the sample, the names of the figures,
+the versions of masktron and of the packages that compute, and the code of masktron itself. An entry that was
+damaged, or that has the name of another, is computed anew.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import asdict
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from masktron.config import Config
+from masktron.errors import DocumentError
+from masktron.jobs.prepared import Opened
+from masktron.jobs.randomness import rules_in_one_form
+from masktron.jobs.tune.bench import Attempt, TuneOutcome
+from masktron.write.atomic import atomic_path
+from masktron.write.manifest import versions, write_plain
+
+FOLDER = "tune.cache"
+"""In the output folder: confidential, as the manifest is."""
+_SPARED = frozenset(
+    {
+        "aggregator",
+        "allow_unfired",
+        "documents",
+        "format_options",
+        "grouping",
+        "k",
+        "key",
+        "limits",
+        "max_failures",
+        "metadata",
+        "method",
+        "params",
+        "pyschematron_all",
+        "rule_timeout",
+        "seed",
+        "spare_documents",
+        "workers",
+    }
+)
+"""Settings that decide no figure, or do so by what is hashed anyway: candidate, fields, rules and the original."""
+
+
+class KeptOutcomes:
+    """The results of a file, rules and settings in a folder.
+
+    Parameters
+    ----------
+    folder : Path or None
+        None keeps nothing.
+    original : Opened
+    names : sequence of str
+        Figures that are computed.
+    sample : str
+        What decides the sample.
+    """
+
+    def __init__(self, folder: Path | None, original: Opened, names: tuple[str, ...], sample: str) -> None:
+        self._folder = folder
+        digest = original.job.source.digest
+        content = {
+            "original": digest,
+            "rules": rules_in_one_form(original.job, digest),
+            "settings": _settings(original.config),
+            "fields": [
+                [one.name, str(one.role), str(one.kind), str(one.order), sorted(one.codes)] for one in original.fields
+            ],
+            "record": list(original.job.source.layout.record_path),
+            "kept": len(original.kept),
+            "figures": list(names),
+            "versions": versions(),
+            "code": code_digest(),
+        }
+        self._common = _digest(content)
+        self._sample = sample
+        if folder is not None:
+            try:
+                folder.mkdir(mode=0o700, exist_ok=True)
+            except OSError as error:
+                raise DocumentError(f"cannot keep results: {error.strerror}", where=str(folder)) from error
+
+    def find(self, attempt: Attempt) -> TuneOutcome | None:
+        """Return what was found before; None where that is not known, or cannot be trusted."""
+        if self._folder is None:
+            return None
+        key = self._key(attempt)
+        try:
+            entry = json.loads((self._folder / f"{key}.json").read_bytes())
+            body = entry["body"]
+            if entry["key"] != key or entry["sha256"] != _digest([key, body]):
+                return None
+            figures = {name: (_number(value), str(worst)) for name, (value, worst) in body["figures"].items()}
+            return TuneOutcome(str(body["refused"]), figures, float(body["seconds"]))
+        except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
+            return None  # not there, or damaged: it is computed again
+
+    def keep(self, attempt: Attempt, outcome: TuneOutcome) -> None:
+        """Keep what was found, whole or not at all.
+
+        Raises
+        ------
+        DocumentError
+            It cannot be written.
+        """
+        if self._folder is None:
+            return
+        key = self._key(attempt)
+        body = {
+            "refused": outcome.refused,
+            "figures": {
+                name: [value if math.isfinite(value) else str(value), worst]
+                for name, (value, worst) in outcome.figures.items()
+            },
+            "seconds": round(outcome.seconds, 3),
+        }
+        with atomic_path(self._folder / f"{key}.json", noted=False) as temporary:
+            write_plain(temporary, {"key": key, "sha256": _digest([key, body]), "body": body})
+
+    def _key(self, attempt: Attempt) -> str:
+        own = [attempt.recipe.as_dict(), attempt.seed, "all" if attempt.whole else self._sample]
+        return _digest([self._common, own])
+
+
+@cache
+def code_digest() -> str:
+    """Return the SHA-256 of the code of masktron: figures of another version are figures of another program."""
+    root = Path(__file__).resolve().parents[2]
+    found = hashlib.sha256()
+    for path in sorted(root.rglob("*.py")):
+        content = path.read_bytes()
+        found.update(f"{path.relative_to(root).as_posix()} {len(content)}\n".encode())
+        found.update(content)
+    return found.hexdigest()
+
+
+def _settings(config: Config) -> dict[str, Any]:
+    own = {name: value for name, value in asdict(config).items() if name not in _SPARED}
+    return {name: _plain(value) for name, value in own.items()}
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {str(key): _plain(one) for key, one in sorted(value.items())}
+    if isinstance(value, frozenset | set):
+        return sorted(map(str, value))
+    if isinstance(value, list | tuple):
+        return [_plain(one) for one in value]
+    return value if value is None or isinstance(value, str | int | float) else str(value)
+
+
+def _number(value: object) -> float:
+    if isinstance(value, str | int | float) and not isinstance(value, bool):
+        return float(value)
+    raise TypeError("no number")
+
+
+def _digest(content: object) -> str:
+    return hashlib.sha256(json.dumps(content, sort_keys=True, ensure_ascii=True).encode()).hexdigest()

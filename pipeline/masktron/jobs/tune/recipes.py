@@ -1,0 +1,226 @@
+"""Which candidates there are: methods x k x grouping x aggregator x parameters, few and different ones first."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from masktron.config import Config, Grouping, Param
+from masktron.jobs.tune.asked import TuneSettings
+from masktron.methods import method_named
+from masktron.methods.base import Method, Partitioning
+from masktron.results import TuneCandidate
+
+SIZES = (3, 5, 10, 20)
+"""Smallest groups that are tried where nobody names any: what agencies use, and one beyond."""
+
+
+@dataclass(frozen=True, slots=True)
+class TuneRecipe:
+    """One way to mask a file: what `mask` is told besides the settings that all candidates share.
+
+    Attributes
+    ----------
+    method : str
+    k : int
+    grouping : str
+    aggregator : str or None
+    params : mapping of str to value
+    """
+
+    method: str
+    k: int
+    grouping: Grouping
+    aggregator: str | None = None
+    params: Mapping[str, Param] = field(default_factory=dict)
+
+    @property
+    def kind(self) -> type[Method]:
+        """The class of the method."""
+        return method_named(self.method)
+
+    @property
+    def draws(self) -> bool:
+        """Whether it draws a value for each record."""
+        return draws_values(self.kind)
+
+    def settings(self, config: Config) -> Config:
+        """Return the settings with this candidate in them."""
+        return replace(
+            config,
+            method=self.method,
+            k=self.k,
+            grouping=self.grouping,
+            aggregator=self.aggregator,
+            params=self.params,
+        )
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain data."""
+        return {
+            "method": self.method,
+            "k": self.k,
+            "grouping": self.grouping,
+            "aggregator": self.aggregator,
+            "params": {key: list(value) if isinstance(value, tuple) else value for key, value in self.params.items()},
+        }
+
+    @property
+    def key(self) -> tuple[object, ...]:
+        """What tells it from others."""
+        return self.method, self.k, self.grouping, self.aggregator, tuple(sorted(self.params.items(), key=str))
+
+
+_ROUNDS: tuple[tuple[tuple[str, Mapping[str, Param]], ...], ...] = (
+    (
+        ("mdav", {}),
+        ("noise", {}),
+        ("microhybrid", {}),
+        ("ipso", {}),
+    ),
+    (
+        ("muralidhar_sarathy", {}),
+        ("sequential", {}),
+        ("hybrid_micro", {}),
+        ("noise", {"c": 0.5}),
+        ("muralidhar_sarathy", {"alpha": 0.5}),
+    ),
+)
+"""What is tried of the methods that suit most files of numbers, in the order of rounds; the sizes come between."""
+_CATEGORIES: tuple[tuple[str, Mapping[str, Param]], ...] = (("cart", {}), ("latent_class", {}))
+"""Methods that draw categories, where some are masked."""
+_WITH_CLASS: tuple[tuple[str, Mapping[str, Param]], ...] = (("crest", {}), ("camp_crest", {}))
+"""Methods that need the class of each record, where it is named."""
+
+
+def recipes(config: Config, asked: TuneSettings, *, numbers: bool, categories: bool) -> tuple[TuneRecipe, ...]:
+    """Return the candidates in the order in which they are tried: useful wherever it ends.
+
+    What the settings say stands first. Then one of each kind of method, then other sizes of groups, then what
+    differs less.
+
+    Parameters
+    ----------
+    config : Config
+    asked : TuneSettings
+    numbers, categories : bool
+        Whether fields of this kind are masked.
+    """
+    made = Recipes(config, asked)
+    found = list(made.named() if asked.methods else made.usual(numbers=numbers, categories=categories))
+    first: dict[object, TuneRecipe] = {}
+    for recipe in (*made.present(), *found):
+        first.setdefault(recipe.key, recipe)
+    return tuple(first.values())
+
+
+class Recipes:
+    """Makes candidates of what was asked for."""
+
+    def __init__(self, config: Config, asked: TuneSettings) -> None:
+        self._config = config
+        self._asked = asked
+        own = (config.k,) if not asked.k or config.k in asked.k else ()
+        sizes = asked.k or SIZES
+        # that of the settings first, then those that are far from it and from each other
+        self._sizes = (*own, *(k for k in _spread(sizes) if k not in own))
+        self._groupings = asked.groupings or (config.grouping, "all" if config.grouping == "rules" else "rules")
+
+    def present(self) -> Iterator[TuneRecipe]:
+        """Yield what the settings say, where nothing else was asked for."""
+        config, asked = self._config, self._asked
+        fits = not asked.methods and config.k in self._sizes and config.grouping in self._groupings
+        if fits:
+            yield TuneRecipe(config.method, config.k, config.grouping, config.aggregator, dict(config.params))
+
+    def named(self) -> Iterator[TuneRecipe]:
+        """Yield the methods that were named, with the sizes in turn."""
+        grids = [list(self._crossed(name, params)) for name in self._asked.methods for params in self._grid(name)]
+        for turn in itertools.zip_longest(*grids):
+            yield from (recipe for recipe in turn if recipe is not None)
+
+    def usual(self, *, numbers: bool, categories: bool) -> Iterator[TuneRecipe]:
+        """Yield what suits most files: round by round one of each kind, with more sizes between the rounds."""
+        first, second = _ROUNDS
+        sizes, (own, *others) = self._sizes, self._groupings
+        if not numbers:
+            first, second = first[:1], ()
+        if categories:
+            first = (*first, *_CATEGORIES)
+        if self._asked.class_fields or "class" in self._config.params:
+            first = (*first, *_WITH_CLASS)
+        mdav = [TuneRecipe("mdav", k, grouping) for k in sizes for grouping in self._groupings]
+        yield TuneRecipe("mdav", sizes[0], own)
+        yield from (TuneRecipe("mdav", sizes[0], other) for other in others)
+        yield from (self._recipe(name, sizes[0], own, params) for name, params in first)
+        yield from mdav
+        yield from (self._recipe(name, sizes[0], own, params) for name, params in second)
+        yield from (TuneRecipe("mdav", sizes[0], own, name) for name in self._asked.aggregators)
+        if numbers:
+            yield from (self._recipe("microhybrid", k, own, {}) for k in sizes[1:])
+            yield from (self._recipe(name, sizes[0], own, {}) for name in ("univariate", "mu_approx"))
+        for name in self._asked.params:
+            for params in self._grid(name):
+                yield self._recipe(name, sizes[0], own, params)
+
+    def _crossed(self, name: str, params: Mapping[str, Param]) -> Iterator[TuneRecipe]:
+        """Yield a method with all sizes, groupings and aggregators that mean something for it."""
+        sizes = self._sizes if _has_size(name) else self._sizes[:1]
+        groupings = self._groupings[:1] if draws_values(method_named(name)) else self._groupings
+        aggregators = (None, *self._asked.aggregators) if not draws_values(method_named(name)) else (None,)
+        for k, grouping, aggregator in itertools.product(sizes, groupings, aggregators):
+            yield self._recipe(name, k, grouping, params, aggregator)
+
+    def _grid(self, name: str) -> Iterator[dict[str, Param]]:
+        """Yield the combinations of the parameters that were asked for."""
+        table = self._asked.params.get(name, {})
+        for values in itertools.product(*table.values()):
+            yield dict(zip(table, values, strict=True))
+
+    def _recipe(
+        self, name: str, k: int, grouping: Grouping, params: Mapping[str, Param], aggregator: str | None = None
+    ) -> TuneRecipe:
+        """Build a candidate; a method that needs a class gets the one that was named."""
+        own = dict(params)
+        if method_named(name).needs_class and "class" not in own:
+            named = self._asked.class_fields or self._config.params.get("class")
+            if named:
+                own["class"] = named
+        return TuneRecipe(name, k, grouping, aggregator, own)
+
+
+def settings_of(candidate: TuneCandidate, config: Config) -> Config:
+    """Return the settings with a candidate in them."""
+    return replace(
+        config,
+        method=candidate.method,
+        k=candidate.k,
+        grouping=candidate.grouping,
+        aggregator=candidate.aggregator,
+        params=candidate.params,
+    )
+
+
+def draws_values(kind: type[Method]) -> bool:
+    """Tell whether a method draws a value for each record; else groups of records share their values."""
+    return not issubclass(kind, Partitioning)
+
+
+def _has_size(name: str) -> bool:
+    """Whether the size of groups is a parameter of a method."""
+    return any(one.name == "k" for one in method_named(name).parameters)
+
+
+def _spread(sizes: Sequence[int]) -> list[int]:
+    """Order sizes so that each is far from those before it, by ratios: 3, 5, 10, 20 as 5, 20, 3, 10."""
+    left = sorted(set(sizes))
+    order = [left.pop((len(left) - 1) // 2)]
+    while left:
+        order.append(left.pop(max(range(len(left)), key=lambda at: min(_apart(left[at], one) for one in order))))
+    return order
+
+
+def _apart(one: int, other: int) -> float:
+    return max(one / other, other / one)

@@ -1,0 +1,188 @@
+"""Who does which attempt when: this process and helpers beside it, within a budget.
+
+An attempt is begun only if what it is expected to take is left. What it takes is known from others of its method, on
+as many records or, in proportion, on fewer; of a method that was not tried before, from all. What is not done when
+the budget ends is interrupted: here, where the pipeline tells of its progress; in a helper at once.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from statistics import median
+
+from masktron.jobs.tune.bench import Attempt, Bench, TuneOutcome
+from masktron.jobs.tune.helper import Helper, HelperLost
+from masktron.progress import Progress, expect
+
+_MORE = 1.3
+"""What an attempt may take beyond what one like it took."""
+_UNKNOWN = 2.0
+"""The same for a method that was not tried so far."""
+_STAGE = "trying candidates"
+
+
+class BudgetOver(Exception):  # noqa: N818 -- it is no error, and never reaches the user
+    """The time is over."""
+
+
+class Deadline:
+    """What is left of a budget.
+
+    Parameters
+    ----------
+    seconds : float
+    begun : float
+        By `time.monotonic`.
+    """
+
+    def __init__(self, seconds: float, begun: float) -> None:
+        self.end = begun + seconds
+
+    @property
+    def left(self) -> float:
+        """Seconds that are left; below 0 afterwards."""
+        return self.end - time.monotonic()
+
+    def watching(self, progress: Progress) -> Progress:
+        """Return what tells the same, and raises `BudgetOver` when the time is over."""
+
+        def told(stage: str, done: int) -> None:
+            if self.left < 0:
+                raise BudgetOver
+            progress(stage, done)
+
+        return told
+
+
+@dataclass(slots=True)
+class Durations:
+    """What attempts took, to say what others will take.
+
+    Attributes
+    ----------
+    records : mapping of bool to int
+        Records of all, and of the sample.
+    """
+
+    records: dict[bool, int]
+    _took: dict[tuple[str, bool], list[float]] = field(default_factory=dict)
+
+    def took(self, attempt: Attempt, seconds: float) -> None:
+        """Take note of what an attempt took."""
+        self._took.setdefault((attempt.recipe.method, attempt.whole), []).append(seconds)
+
+    def expected(self, attempt: Attempt) -> float:
+        """Return the seconds that an attempt will take, rather too many; 0 where nothing is known."""
+        method, whole = attempt.recipe.method, attempt.whole
+        if own := self._took.get((method, whole)):
+            return _MORE * max(own)
+        ratio = self.records[whole] / self.records.get(not whole, self.records[whole])
+        if other := self._took.get((method, not whole)):
+            return _MORE * max(other) * ratio
+        alike = [max(seconds) for (_, scope), seconds in self._took.items() if scope == whole]
+        if alike:
+            return _UNKNOWN * median(alike)
+        others = [max(seconds) for seconds in self._took.values()]
+        return _UNKNOWN * median(others) * ratio if others else 0.0
+
+
+class Crew:
+    """The process that was called, and its helpers.
+
+    Parameters
+    ----------
+    bench : Bench
+    helpers : sequence of Helper
+    deadline : Deadline
+    durations : Durations
+    found : callable
+        Takes each attempt with its outcome, one at a time, as they come.
+    progress : callable
+    """
+
+    def __init__(
+        self,
+        bench: Bench,
+        helpers: Sequence[Helper],
+        deadline: Deadline,
+        durations: Durations,
+        found: Callable[[Attempt, TuneOutcome], None],
+        progress: Progress,
+    ) -> None:
+        self._bench, self._helpers, self._deadline = bench, list(helpers), deadline
+        self._durations, self._found, self._progress = durations, found, progress
+        self._lock = threading.Lock()
+        self._waiting: list[Attempt] = []
+        self._failure: BaseException | None = None
+        self._done = 0
+
+    def work(self, attempts: Iterable[Attempt]) -> None:
+        """Do what fits into the time that is left; those that stand first are begun first."""
+        self._waiting = list(attempts)
+        size, self._done = len(self._waiting), 0
+        expect(self._progress, _STAGE, size, "runs")
+        self._progress(_STAGE, 0)
+        threads = [threading.Thread(target=self._lead, args=(one,), daemon=True) for one in self._helpers]
+        for thread in threads:
+            thread.start()
+        watched = self._deadline.watching(self._quietly)
+        try:
+            while (attempt := self._next()) is not None:
+                self._take(attempt, self._bench.outcome(attempt, watched))
+        except BudgetOver:
+            self._waiting = []
+        finally:
+            for thread, helper in zip(threads, list(self._helpers), strict=True):
+                thread.join(max(0.0, self._deadline.left))
+                if thread.is_alive():
+                    helper.kill()
+                    thread.join()
+        if self._failure is not None:
+            raise self._failure
+        # what a helper left when it was lost
+        while (attempt := self._next()) is not None:
+            try:
+                self._take(attempt, self._bench.outcome(attempt, watched))
+            except BudgetOver:
+                self._waiting = []
+
+    def _quietly(self, stage: str, done: int) -> None:
+        """Say which candidate is tried, and no stage of it."""
+
+    def _lead(self, helper: Helper) -> None:
+        """Hand attempts to a helper, in a thread of its own."""
+        try:
+            if not helper.ready():
+                return
+            while (attempt := self._next()) is not None:
+                try:
+                    outcome = helper.outcome(attempt)
+                except HelperLost:
+                    if self._deadline.left > 0:
+                        with self._lock:
+                            self._waiting.insert(0, attempt)
+                    return
+                self._take(attempt, outcome)
+        except BaseException as error:  # noqa: BLE001 -- raised again where the results are waited for
+            self._failure = error
+
+    def _next(self) -> Attempt | None:
+        """Take the first attempt that still fits."""
+        with self._lock:
+            left = self._deadline.left
+            for at, attempt in enumerate(self._waiting):
+                if left > 0 and self._durations.expected(attempt) <= left:
+                    return self._waiting.pop(at)
+            self._waiting = []
+            return None
+
+    def _take(self, attempt: Attempt, outcome: TuneOutcome) -> None:
+        with self._lock:
+            if not outcome.refused:
+                self._durations.took(attempt, outcome.seconds)
+            self._found(attempt, outcome)
+            self._done += 1
+            self._progress(_STAGE, self._done)

@@ -1,0 +1,352 @@
+"""Try candidates on a file, and recommend one: `masktron tune`."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from masktron.addresses import AddressPath
+from masktron.config import Config, Role
+from masktron.errors import DocumentError, ResourceError, UsageError
+from masktron.figures import NAMES
+from masktron.jobs.limits import refuse_class_limits
+from masktron.jobs.mask_result import unasked_figures
+from masktron.jobs.prepared import Opened, open_original
+from masktron.jobs.tune import sampling
+from masktron.jobs.tune.asked import TuneSettings
+from masktron.jobs.tune.bench import Attempt, Bench, TuneOutcome
+from masktron.jobs.tune.choosing import broken_limits, choose_candidate, finalists
+from masktron.jobs.tune.helper import Helper, HelperFile, HelperSetup, helpers_of
+from masktron.jobs.tune.outcomes import FOLDER, KeptOutcomes
+from masktron.jobs.tune.recipes import TuneRecipe, recipes
+from masktron.jobs.tune.schedule import BudgetOver, Crew, Deadline, Durations
+from masktron.kernels.cores import usable_cores
+from masktron.progress import Progress, no_progress
+from masktron.results import SpreadResult, TuneCandidate, TuneResult, shown
+from masktron.results.tune import TuneState
+from masktron.sources.frame_path import FramePath
+from masktron.write.manifest import write_json
+
+RESULT = "tune.json"
+"""In the output folder."""
+_UNWRITTEN = (
+    "candidates are masked in memory: mask also has the written file judged by engines that are not ours, and may "
+    "refuse what stands here"
+)
+_SAMPLED = (
+    "compared on a sample of {sample:,} of {n:,} records, drawn with a fixed seed: whole strata (records that "
+    "miss the same values and satisfy the same rules), and whole neighbourhoods of those that are too large. A "
+    "sample makes linkage look higher, as there are fewer others to take somebody for, and pil lower, as luck "
+    "plays a larger part; it may miss rare strata, and a limit that is nearly met on it may be broken on all. So "
+    "only candidates that were run on all records are recommended"
+)
+_DRAWN = (
+    "methods that draw were run with up to {seeds} seeds that everybody knows: loss is their mean, limits have to "
+    "hold in all. A release has a key of its own, and so other figures: do not draw again until they please, "
+    "since a lucky draw is lucky in the figures alone"
+)
+_MOST_WORKERS = 4
+"""Each holds the file in memory."""
+
+
+def run_tune(
+    data: Path,
+    rules: Path,
+    out: Path | None = None,
+    *,
+    config: Config | None = None,
+    asked: TuneSettings | None = None,
+    progress: Progress = no_progress,
+) -> TuneResult:
+    """Mask a file in several ways, in memory, and compare risk and utility.
+
+    Parameters
+    ----------
+    data, rules : Path
+    out : Path, optional
+        Folder of the result and of what a run that goes on finds; it is made where it is not there. None keeps
+        nothing.
+    config : Config, optional
+        As for `mask`; each candidate changes method, parameters, aggregator, k and grouping.
+    asked : TuneSettings, optional
+
+    Raises
+    ------
+    UsageError, RulebookError, DocumentError, InvalidOriginalError
+        What is given cannot be masked, whatever the method.
+    ResourceError
+        The budget ended before anything could be tried.
+    """
+    begun = time.monotonic()
+    config, asked = config or Config(), asked or TuneSettings()
+    refuse_class_limits(config.limits)
+    if config.key is not None or config.seed is not None:
+        raise UsageError(
+            "tune takes no key and no seed: its random numbers are known to everybody, those of a release to nobody",
+            hint="leave them out; --seeds says how many runs there are of what draws",
+        )
+    if out is not None:
+        _make_folder(out)
+    deadline = Deadline(asked.budget, begun)
+    workers = _workers(asked, config, data)
+    helpers = helpers_of(workers - 1, HelperFile(data, rules, config))
+    try:
+        try:
+            original = open_original(data, rules, config, deadline.watching(progress))
+        except BudgetOver:
+            raise ResourceError(
+                "the budget ended before the file was read", where=str(data), hint="give more: --budget 10m"
+            ) from None
+        result = _Tuning(original, asked, deadline, helpers, workers, out, progress).result()
+    finally:
+        for helper in helpers:
+            helper.close()
+    if out is not None:
+        write_json(out / RESULT, result.as_dict())
+    return result
+
+
+def _make_folder(out: Path) -> None:
+    try:
+        out.mkdir(mode=0o700, exist_ok=True)
+    except FileNotFoundError:
+        raise UsageError("the folder of --out does not exist", where=str(out.parent), hint="create it") from None
+    except OSError as error:
+        raise DocumentError(f"cannot make the folder: {error.strerror}", where=str(out)) from error
+
+
+def _workers(asked: TuneSettings, config: Config, data: Path) -> int:
+    """Return how many candidates run at once; what is no file cannot be read by another process."""
+    if isinstance(data, AddressPath | FramePath):
+        return 1
+    return asked.workers or config.workers or min(usable_cores(), _MOST_WORKERS)
+
+
+@dataclass(slots=True)
+class _Tried:
+    """What is known of a candidate."""
+
+    recipe: TuneRecipe
+    refused: str = ""
+    same_as: int | None = None
+    runs: dict[bool, dict[int, TuneOutcome]] = field(default_factory=lambda: {True: {}, False: {}})
+
+    @property
+    def open(self) -> bool:
+        """Whether it is to be run."""
+        return not self.refused and self.same_as is None
+
+
+class _Tuning:
+    """One run, from the file to the result."""
+
+    def __init__(
+        self,
+        original: Opened,
+        asked: TuneSettings,
+        deadline: Deadline,
+        helpers: Sequence[Helper],
+        workers: int,
+        out: Path | None,
+        progress: Progress,
+    ) -> None:
+        self._original, self._asked, self._deadline, self._progress = original, asked, deadline, progress
+        self._limits = original.config.limits
+        self._n = len(original.kept)
+        confidential = [fact for fact in original.fields if fact.role is Role.CONFIDENTIAL]
+        self._numbers = any(fact.numeric for fact in confidential)
+        categories = not all(fact.numeric for fact in confidential)
+        self._risk = asked.risk or ("disclosure_risk" if self._numbers else "unchanged")
+        self._utility = asked.utility or ("pil" if self._numbers else "category_change")
+        wanted = {*unasked_figures(self._n, self._limits), self._risk, self._utility}
+        names = tuple(name for name in NAMES if name in wanted)
+        found = recipes(original.config, asked, numbers=self._numbers, categories=categories)
+        self._tried = [_Tried(recipe) for recipe in found]
+        threads = max(1, usable_cores() // workers)
+        self._look(Bench(original, names, None, threads))
+        self._sample, self._units = self._drawn()
+        self._bench = Bench(original, names, self._sample, threads)
+        for helper in helpers:
+            helper.set_up(HelperSetup(original.job.source.digest, names, self._sample, threads))
+        records = {True: self._n} | ({} if self._sample is None else {False: len(self._sample)})
+        self._durations = Durations(records)
+        folder = None if out is None else out / FOLDER
+        self._kept = KeptOutcomes(folder, original, names, "" if self._sample is None else self._units)
+        self._crew = Crew(self._bench, helpers, deadline, self._durations, self._found, progress)
+
+    def _look(self, bench: Bench) -> None:
+        """Find out which candidates are refused before anything is masked, and which are the same."""
+        self._progress("planning candidates", 0)
+        known: dict[object, int] = {}
+        for at, tried in enumerate(self._tried):
+            recipe = tried.recipe
+            shape, tried.refused = bench.shape(recipe)
+            if tried.refused or recipe.draws:
+                continue
+            tried.same_as = known.setdefault((recipe.method, recipe.k, str(recipe.params), shape), at)
+            if tried.same_as == at:
+                tried.same_as = None
+
+    def _drawn(self) -> tuple[NDArray[np.intp] | None, str]:
+        """Draw the sample, where there is to be one; and what decides it, in words."""
+        size = self._asked.sample
+        few = self._n <= (sampling.FROM if size is None else size)
+        first = next((tried.recipe for tried in self._tried if tried.open), None)
+        if few or size == 0 or first is None:
+            return None, ""
+        run = Bench(self._original, ()).prepared(first)
+        if run.plan.over_file:  # a total of all records is none of some
+            return None, ""
+        self._progress("drawing a sample", 0)
+        most = max(tried.recipe.k for tried in self._tried)
+        size = size or sampling.RECORDS
+        return sampling.sample_of(run, size, most), f"{size} {most}"
+
+    def _found(self, attempt: Attempt, outcome: TuneOutcome) -> None:
+        self._kept.keep(attempt, outcome)
+        self._tried[attempt.position].runs[attempt.whole][attempt.seed] = outcome
+
+    def result(self) -> TuneResult:
+        """Try what fits into the budget, and choose."""
+        everything = [at for at, tried in enumerate(self._tried) if tried.open]
+        if self._sample is None:
+            self._try(everything, whole=True)
+        else:
+            self._try(everything, whole=False, seeds=1)
+            self._measure_best()
+        candidates = self._candidates()
+        choice = choose_candidate(candidates, self._risk, self._utility, self._limits)
+        return TuneResult(
+            data=shown(self._original.job.source.path),
+            rules=shown(self._original.job.rulebook.path),
+            records=self._n,
+            sample=None if self._sample is None else len(self._sample),
+            risk=self._risk,
+            utility=self._utility,
+            limits=dict(self._limits),
+            candidates=candidates,
+            front=choice.front,
+            recommended=choice.recommended,
+            why=choice.why,
+            unmasked=self._bench.unmasked([self._risk, self._utility]) if self._deadline.left > 0 else {},
+            seeds=self._asked.seeds,
+            notes=tuple(self._notes(candidates)),
+        )
+
+    def _measure_best(self) -> None:
+        """Run on all records those that the sample has found best, and more while none of them keeps the limits.
+
+        Other seeds are for the one that would be recommended: it has to be so with all of them.
+        """
+        done: set[int] = set()
+        while self._deadline.left > 0:
+            candidates = self._candidates()
+            best = finalists(candidates, self._risk, self._utility, self._limits, again=bool(done))
+            fresh = [at for at in best if at not in done]
+            if not fresh:
+                return
+            self._try(fresh, whole=True, seeds=1)
+            done.update(fresh)
+            if self._steady():
+                return
+
+    def _steady(self) -> bool:
+        """Run what would be recommended with the other seeds; tell whether something is recommended in the end."""
+        tried: set[int] = set()
+        while True:
+            found = choose_candidate(self._candidates(), self._risk, self._utility, self._limits).recommended
+            if found is None or found in tried:
+                return found is not None
+            self._try([found], whole=True)
+            tried.add(found)
+
+    def _try(self, positions: Iterable[int], *, whole: bool, seeds: int | None = None) -> None:
+        """Run candidates: all with the first seed, then those that draw with others."""
+        most = self._asked.seeds if seeds is None else seeds
+        chosen = [(at, self._tried[at].recipe) for at in positions]
+        attempts = [
+            Attempt(at, recipe, seed, whole)
+            for seed in range(most)
+            for at, recipe in chosen
+            if seed == 0 or recipe.draws
+        ]
+        waiting = []
+        for attempt in attempts:
+            known = self._kept.find(attempt)
+            if known is None:
+                waiting.append(attempt)
+            else:
+                self._tried[attempt.position].runs[whole][attempt.seed] = known
+                if not known.refused:
+                    self._durations.took(attempt, known.seconds)
+        if waiting:
+            self._crew.work(waiting)
+
+    def _candidates(self) -> tuple[TuneCandidate, ...]:
+        return tuple(map(self._candidate, self._tried))
+
+    def _candidate(self, tried: _Tried) -> TuneCandidate:
+        recipe = tried.recipe
+        made = TuneCandidate(
+            method=recipe.method,
+            params=dict(recipe.params),
+            k=recipe.k,
+            grouping=recipe.grouping,
+            aggregator=recipe.aggregator,
+            draws=recipe.draws,
+        )
+        if tried.refused:
+            return replace(made, state="refused", reasons=(tried.refused,))
+        if tried.same_as is not None:
+            return replace(
+                made, state="same", same_as=tried.same_as, reasons=(f"the same as candidate {tried.same_as} here",)
+            )
+        whole = bool(tried.runs[True]) or self._sample is None
+        runs = [tried.runs[whole][seed] for seed in sorted(tried.runs[whole])]
+        if refused := [one.refused for one in runs if one.refused]:
+            share = f"in {len(refused)} of {len(runs)} runs: " if len(runs) > 1 else ""
+            return replace(made, state="refused", reasons=(f"{share}{refused[0]}",))
+        if not runs:
+            return replace(made, state="unreached", reasons=("not reached within the budget",))
+        state: TuneState = "measured" if whole else "sampled"
+        spread = {name: _spread_of(runs, name) for name in runs[0].figures}
+        broken = broken_limits(spread, self._limits)
+        return replace(
+            made,
+            state=state,
+            records=self._n if whole or self._sample is None else len(self._sample),
+            seeds=len(runs),
+            figures={name: math.fsum(one.figures[name][0] for one in runs) / len(runs) for name in spread},
+            spread=spread,
+            within_limits=not broken,
+            reasons=broken,
+        )
+
+    def _notes(self, candidates: Sequence[TuneCandidate]) -> Iterator[str]:
+        yield from self._original.notes
+        gone = len(self._original.records) - self._n
+        if gone:
+            yield f"{gone} records that break a rule are left out, as mask leaves them out"
+        yield from self._original.originals.notes
+        yield _UNWRITTEN
+        if self._sample is not None:
+            yield _SAMPLED.format(sample=len(self._sample), n=self._n)
+        if any(one.draws and one.seeds for one in candidates):
+            yield _DRAWN.format(seeds=self._asked.seeds)
+        missed = sum(one.state == "unreached" for one in candidates)
+        if missed:
+            yield (
+                f"the budget of {self._asked.budget:g} s ended before {missed} of {len(candidates)} candidates; the "
+                "same command with --out goes on where this one stopped"
+            )
+
+
+def _spread_of(runs: Sequence[TuneOutcome], name: str) -> SpreadResult:
+    values = [one.figures[name][0] for one in runs]
+    return SpreadResult(min(values), max(values), runs[0].figures[name][1])

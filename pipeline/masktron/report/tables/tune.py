@@ -1,0 +1,106 @@
+"""The risk-utility map for the eye."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+from rich.console import RenderableType
+
+from masktron.figures import figure_of
+from masktron.report.tables.cells import count, headed, noted
+from masktron.report.text import number, plain
+from masktron.results import TuneCandidate, TuneResult
+
+
+def tables(result: TuneResult) -> list[RenderableType]:
+    """One row per candidate with figures, those with the least loss first; what has none; what is recommended."""
+    shown = [at for at, one in enumerate(result.candidates) if one.figures]
+    seeds = any(result.candidates[at].seeds > 1 for at in shown)
+    several = len({result.candidates[at].records for at in shown}) > 1
+    table = headed(
+        "no.",
+        "candidate",
+        *(["records"] if several else []),
+        _titled(result.risk),
+        _titled(result.utility),
+        *(["limits"] if result.limits else []),
+        "",
+    )
+    for at in sorted(shown, key=lambda at: (_loss(result, at), at)):
+        one = result.candidates[at]
+        table.add_row(
+            str(at),
+            plain(one.name),
+            *([number(one.records)] if several else []),
+            _figure(one, result.risk),
+            _figure(one, result.utility),
+            *([_kept(one)] if result.limits else []),
+            _mark(result, at),
+        )
+    parts: list[RenderableType] = []
+    if shown:
+        parts += [table, *_reading(result, seeds=seeds)]
+    parts += noted("not tried", list(_untried(result)))
+    parts += noted("note", result.notes)
+    parts.append(
+        f"{plain(result.data)}: {count(result.records, 'record')}, {count(len(shown), 'candidate')} with figures"
+    )
+    verdict = "[bold]recommended[/]" if result.recommended is not None else "[red]no recommendation[/]"
+    parts.append(f"{verdict}: {plain(result.why)}")
+    return parts
+
+
+def _titled(name: str) -> str:
+    unit = figure_of(name).unit
+    return f"{name} ({unit})" if unit else name
+
+
+def _loss(result: TuneResult, at: int) -> float:
+    value = result.candidates[at].figures.get(result.utility, math.nan)
+    value = value if figure_of(result.utility).better == "lower" else -value
+    return math.inf if math.isnan(value) else value
+
+
+def _figure(one: TuneCandidate, name: str) -> str:
+    """Mean, and the range over the seeds where it differs."""
+    value = one.figures.get(name, math.nan)
+    if math.isnan(value):
+        return "-"
+    spread = one.spread[name]
+    own = number(value, ".3g" if abs(value) < 1 else ".1f")
+    low, high = (number(end, ".3g" if abs(end) < 1 else ".1f") for end in (spread.least, spread.most))
+    return own if low == high else f"{own}  ({low} to {high})"
+
+
+def _kept(one: TuneCandidate) -> str:
+    return "within" if one.within_limits else "outside"
+
+
+def _mark(result: TuneResult, at: int) -> str:
+    if at == result.recommended:
+        return "[bold]recommended[/]"
+    return "front" if at in result.front else ""
+
+
+def _reading(result: TuneResult, *, seeds: bool) -> Iterator[str]:
+    """Say how to read the table."""
+    risk, utility = figure_of(result.risk), figure_of(result.utility)
+    yield f"risk: {result.risk}. {risk.meaning}"
+    yield f"loss: {result.utility}. {utility.meaning}"
+    if seeds:
+        yield "in brackets: from the least to the most over the seeds of methods that draw"
+    original = [f"{name} {number(value, '.1f')}" for name, value in result.unmasked.items()]
+    if original:
+        yield f"the original as it is: {', '.join(original)}"
+    yield "front: no other candidate has less risk and less loss"
+
+
+def _untried(result: TuneResult) -> Iterator[str]:
+    """Name what has no figures, with its reason; those with one reason together."""
+    told: dict[str, list[str]] = {}
+    for at, one in enumerate(result.candidates):
+        if not one.figures:
+            told.setdefault("; ".join(one.reasons), []).append(f"{at} {one.name}")
+    for reason, names in told.items():
+        yield f"{'; '.join(names)}: {reason}"

@@ -1,0 +1,230 @@
+"""What is asked of `tune`, which candidates come of it and in which order, and the settings of a candidate."""
+
+from __future__ import annotations
+
+import tomllib
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from masktron.config import Config, Role, load_config
+from masktron.errors import UsageError
+from masktron.jobs.tune.asked import TuneSettings, seconds_of, tune_settings_from, tune_settings_in
+from masktron.jobs.tune.recipes import TuneRecipe, recipes, settings_of
+from masktron.jobs.tune.settings_text import changed, settings_text, write_settings
+from masktron.methods import ALL
+from masktron.results import TuneCandidate
+
+
+def made(
+    config: Config | None = None, *, numbers: bool = True, categories: bool = False, **asked: object
+) -> list[str]:
+    found = recipes(config or Config(), tune_settings_from(asked), numbers=numbers, categories=categories)
+    return [f"{one.method} {one.k} {one.grouping}" for one in found]
+
+
+def test_few_and_different_candidates_come_first() -> None:
+    found = recipes(Config(), TuneSettings(), numbers=True, categories=False)
+    assert found[0] == TuneRecipe("mdav", 5, "rules")
+    assert {one.method for one in found[:6]} >= {"mdav", "noise", "microhybrid", "ipso"}
+    assert {(one.k, one.grouping) for one in found if one.method == "mdav"} == {
+        (k, grouping) for k in (3, 5, 10, 20) for grouping in ("rules", "all")
+    }
+    assert 18 <= len(found) <= 24
+    assert len({one.key for one in found}) == len(found)
+
+
+def test_what_the_settings_say_stands_first() -> None:
+    config = Config(k=7, method="noise", params={"c": 0.4}, grouping="all")
+    first, second, *_ = recipes(config, TuneSettings(), numbers=True, categories=False)
+    assert first == TuneRecipe("noise", 7, "all", None, {"c": 0.4})
+    assert second == TuneRecipe("mdav", 7, "all")
+
+
+def test_methods_sizes_and_parameters_are_crossed() -> None:
+    asked = {"methods": ["mdav", "noise"], "k": [3, 9], "params": {"noise": {"c": [0.1, 0.2]}}}
+    found = recipes(Config(), tune_settings_from(asked), numbers=True, categories=False)
+    assert [(one.method, one.k, one.grouping, dict(one.params)) for one in found if one.method == "noise"] == [
+        ("noise", 3, "rules", {"c": 0.1}),
+        ("noise", 3, "rules", {"c": 0.2}),
+    ]
+    assert {(one.k, one.grouping) for one in found if one.method == "mdav"} == {
+        (3, "rules"),
+        (3, "all"),
+        (9, "rules"),
+        (9, "all"),
+    }
+    assert [one.method for one in found[:2]] == ["mdav", "noise"]
+
+
+def test_aggregators_are_tried_beside_the_least_loss() -> None:
+    found = recipes(
+        Config(), tune_settings_from({"methods": "mdav", "k": 3, "aggregators": "median", "groupings": "all"}),
+        numbers=True, categories=False,
+    )  # fmt: skip
+    assert [one.aggregator for one in found] == [None, "median"]
+
+
+def test_files_of_categories_get_methods_for_them() -> None:
+    assert not any(one.startswith(("noise", "ipso")) for one in made(numbers=False, categories=True))
+    assert any(one.startswith("cart") for one in made(numbers=False, categories=True))
+    assert not any(one.startswith(("cart", "crest")) for one in made())
+
+
+def test_a_class_lets_methods_that_need_one_be_tried() -> None:
+    asked = tune_settings_from({"class": ["REGION"]})
+    found = [one for one in recipes(Config(), asked, numbers=True, categories=False) if one.method == "crest"]
+    assert [dict(one.params) for one in found] == [{"class": ("REGION",)}]
+
+
+def test_every_method_can_be_asked_for() -> None:
+    found = made(methods=[one.name for one in ALL], k=5, groupings="rules")
+    assert [one.split()[0] for one in found] == [one.name for one in ALL]
+
+
+@pytest.mark.parametrize(
+    ("table", "message", "hint"),
+    [
+        ({"methods": ["nois"]}, "there is no method 'nois'", "noise"),
+        ({"metods": ["noise"]}, "unknown setting of tune 'metods'", "methods"),
+        ({"k": [1]}, "k must be a whole number of at least 2, not 1", ""),
+        ({"k": "3,x"}, "k must be whole numbers with commas between", "--k 3,5,10"),
+        ({"k": True}, "k must be", ""),
+        ({"groupings": ["rule"]}, "unknown grouping 'rule'", "rules"),
+        ({"aggregators": ["meen"]}, "unknown aggregator 'meen'", "mean"),
+        ({"risk": "linkag"}, "unknown figure 'linkag'", "linkage"),
+        ({"risk": "pil"}, "pil is a figure of utility, not of risk", "linkage"),
+        ({"utility": "linkage"}, "linkage is a figure of risk, not of utility", "pil"),
+        ({"risk": "homogeneous_groups"}, "needs a class, which only assess is told", ""),
+        ({"budget": "ten"}, "budget must be a time above 0, not 'ten'", "10m"),
+        ({"budget": 0}, "budget must be a time above 0", ""),
+        ({"seeds": 0}, "seeds must be a whole number of at least 1", ""),
+        ({"sample": -1}, "sample must be a whole number of at least 0", ""),
+        ({"workers": 1.5}, "workers must be a whole number", ""),
+        ({"params": {"nois": {}}}, "there is no method 'nois'", ""),
+        ({"params": {"noise": 3}}, "tune.params must be a table", ""),
+        ({"methods": [3]}, "methods must be names, not 3", ""),
+    ],
+)
+def test_wrong_wishes_are_refused(table: dict[str, object], message: str, hint: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        tune_settings_from(table, "masktron.toml: [tune]")
+    assert message in caught.value.what
+    assert hint in caught.value.hint
+    assert caught.value.where == "masktron.toml: [tune]"
+
+
+@pytest.mark.parametrize(("text", "seconds"), [("90", 90), ("90s", 90), ("1.5m", 90), ("2h", 7200), (30, 30)])
+def test_times_are_read(text: str | int, seconds: float) -> None:
+    assert seconds_of(text) == seconds
+
+
+def test_the_table_of_a_file_is_read_by_tune_alone(tmp_path: Path) -> None:
+    path = tmp_path / "masktron.toml"
+    path.write_text('k = 4\n[tune]\nmethods = ["mdav"]\nk = [3, 4]\nbudget = "2m"\nclass = "REGION"\n')
+    assert load_config(path).k == 4
+    asked = tune_settings_in(path)
+    assert asked == TuneSettings(methods=("mdav",), k=(3, 4), budget=120.0, class_fields=("REGION",))
+    assert asked.read({"k": "5", "methods": None, "seeds": 2}) == replace(asked, k=(5,), seeds=2)
+
+
+# settings of a candidate
+
+FULL = Config(
+    k=4,
+    roles={"ID": Role.KEY, "annual income": Role.CONFIDENTIAL},
+    missing={"*": frozenset({"-9", '"'})},
+    nominal=("G",),
+    ordinal={"SIZE": ("small", "large"), "RANK": ()},
+    limits={"linkage": 12.5},
+    invalid="exclude",
+    allow=("r-1",),
+    max_failures={"*": "0.5%"},
+    documents={"nace.xml": Path("codes/nace.xml")},
+    keep_missing=True,
+    rule_timeout=10.0,
+)
+NOISE = TuneCandidate(method="noise", params={"c": 0.25, "exact": True}, k=9, grouping="all")
+
+
+def test_settings_say_what_was_tried(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    wanted = settings_of(NOISE, FULL)
+    write_settings(Path("masktron.toml"), wanted)
+    found = load_config("masktron.toml")
+    assert replace(found, spare_documents=frozenset()) == wanted
+    assert (found.method, found.k, found.grouping, dict(found.params)) == (
+        "noise",
+        9,
+        "all",
+        {"c": 0.25, "exact": True},
+    )
+    write_settings(Path("masktron.toml"), wanted)  # once more changes nothing
+    assert replace(load_config("masktron.toml"), spare_documents=frozenset()) == wanted
+
+
+def test_paths_start_at_the_folder_of_the_settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "sub").mkdir()
+    write_settings(Path("sub/m.toml"), settings_of(NOISE, FULL))
+    assert 'nace.xml" = "../codes/nace.xml"' in Path("sub/m.toml").read_text()
+
+
+THERE = """# ours
+k = 3 # was 5
+method = "mdav"
+
+# who is who
+[roles]
+ID = "key" # never masked
+
+[params]
+old = 1
+
+[tune]
+k = [3, 9]
+"""
+
+
+def test_settings_that_are_there_keep_all_else(tmp_path: Path) -> None:
+    path = tmp_path / "masktron.toml"
+    base = tomllib.loads(THERE)
+    config = Config(k=3, roles={"ID": Role.KEY})
+    text = changed(THERE, settings_of(NOISE, config), path)
+    now = tomllib.loads(text)
+    assert now == base | {"k": 9, "method": "noise", "grouping": "all", "params": {"c": 0.25, "exact": True}}
+    assert [line for line in text.splitlines() if "#" in line] == [
+        "# ours",
+        "# who is who",
+        'ID = "key" # never masked',
+    ]
+    back = changed(text, settings_of(TuneCandidate(method="mdav", params={}, k=3, grouping="rules"), config), path)
+    assert "params" not in tomllib.loads(back)
+    assert tomllib.loads(back)["grouping"] == "rules"
+
+
+@pytest.mark.parametrize(
+    ("there", "config"),
+    [
+        (THERE, Config(k=3, roles={"ID": Role.KEY}, nominal=("G",))),  # --nominal G beside the file
+        ("k = 3\n[roles]\nID = 'key'\n[roles.more]\n", Config(k=3)),
+        ("not toml", Config(k=3)),
+    ],
+)
+def test_settings_that_would_say_something_else_are_not_touched(tmp_path: Path, there: str, config: Config) -> None:
+    path = tmp_path / "masktron.toml"
+    path.write_text(there)
+    with pytest.raises(UsageError, match=r"settings|role") as caught:
+        write_settings(path, settings_of(NOISE, config))
+    assert str(path) in str(caught.value)
+    assert path.read_text() == there
+
+
+def test_texts_with_quotes_and_control_characters_come_back(tmp_path: Path) -> None:
+    config = Config(missing={'q"\\\x7f\n': frozenset({"\t", "é"})}, nominal=("a b",))
+    path = tmp_path / "m.toml"
+    path.write_text(settings_text(config, path), encoding="utf-8")
+    found = load_config(path)
+    assert found.nominal == config.nominal
+    assert found.missing.keys() == config.missing.keys()

@@ -1,0 +1,154 @@
+"""The front and the recommendation, against exhaustive search."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from masktron.jobs.tune.choosing import broken_limits, choose_candidate, finalists, pareto
+from masktron.results import SpreadResult, TuneCandidate
+
+RISK, LOSS = "disclosure_risk", "pil"
+COORDINATE = st.integers(0, 4).map(float) | st.just(math.nan)
+RUN = st.tuples(COORDINATE, COORDINATE, COORDINATE)
+
+
+def candidate(*runs: tuple[float, ...], names: tuple[str, ...] = (RISK, LOSS, "linkage")) -> TuneCandidate:
+    """A candidate with the figures of some runs."""
+    columns = dict(zip(names, zip(*runs, strict=True), strict=False))
+    return TuneCandidate(
+        method="noise",
+        params={},
+        k=3,
+        grouping="rules",
+        state="measured",
+        records=10,
+        seeds=len(runs),
+        figures={name: sum(values) / len(values) for name, values in columns.items()},
+        spread={name: SpreadResult(min(values), max(values)) for name, values in columns.items()},
+    )
+
+
+def judged(candidates: list[TuneCandidate], limits: dict[str, float]) -> list[TuneCandidate]:
+    return [replace(one, within_limits=not broken_limits(one.spread, limits)) for one in candidates]
+
+
+@given(st.lists(st.tuples(COORDINATE, COORDINATE), max_size=7))
+def test_the_front_is_what_no_other_beats(points: list[tuple[float, float]]) -> None:
+    found = pareto(dict(enumerate(points)))
+    known = [at for at, point in enumerate(points) if not any(map(math.isnan, point))]
+
+    def beaten(at: int) -> bool:
+        own = points[at]
+        return any(
+            all(x <= y for x, y in zip(points[other], own, strict=True)) and (points[other] != own or other < at)
+            for other in known
+            if other != at
+        )
+
+    assert sorted(found) == [at for at in known if not beaten(at)]
+    assert [points[at][0] for at in found] == sorted(points[at][0] for at in found)
+
+
+@given(
+    st.lists(st.lists(RUN.filter(lambda run: not any(map(math.isnan, run))), min_size=1, max_size=3), max_size=6),
+    st.integers(0, 4),
+    st.integers(0, 4),
+)
+def test_the_recommendation_is_the_least_loss_within_the_limits(
+    runs: list[list[tuple[float, float, float]]], linkage: int, risk: int
+) -> None:
+    limits = {"linkage": float(linkage), RISK: float(risk)}
+    candidates = judged([candidate(*own) for own in runs], limits)
+    found = choose_candidate(candidates, RISK, LOSS, limits)
+    # every run of a candidate has to be within every limit; its loss is the mean over the runs
+    fine = [
+        (sum(run[1] for run in own) / len(own), sum(run[0] for run in own) / len(own), at)
+        for at, own in enumerate(runs)
+        if all(run[2] <= linkage and run[0] <= risk for run in own)
+    ]
+    assert found.recommended == (min(fine)[2] if fine else None)
+    assert found.why
+
+
+def test_without_limits_risk_and_loss_count_alike() -> None:
+    runs = [(90.0, 5.0, 0.0), (30.0, 30.0, 0.0), (5.0, 80.0, 0.0)]
+    found = choose_candidate(judged([candidate(run) for run in runs], {}), RISK, LOSS, {})
+    assert (found.recommended, found.front) == (1, (2, 1, 0))
+    assert "no limit says how much risk is acceptable" in found.why
+    assert "--limit disclosure_risk=NUMBER" in found.why
+
+
+def test_figures_without_a_common_unit_have_no_sum() -> None:
+    one = candidate((1.0, 2.0), names=(RISK, "pmse"))
+    found = choose_candidate(judged([one], {}), RISK, "pmse", {})
+    assert found.recommended is None
+    assert "have no sum" in found.why
+
+
+def test_it_says_which_limit_excludes_which() -> None:
+    limits = {"linkage": 10.0, LOSS: 20.0}
+    runs = [(50.0, 10.0, 60.0), (40.0, 30.0, 20.0)]
+    found = choose_candidate(judged([candidate(run) for run in runs], limits), RISK, LOSS, limits)
+    assert found.recommended is None
+    assert "linkage at most 10 excludes all of 2 (the best has 20)" in found.why
+    assert "pil at most 20 excludes 1 of 2" in found.why
+
+
+def test_it_says_what_broke_the_limits_and_lost_less() -> None:
+    limits = {"linkage": 10.0}
+    runs = [(50.0, 10.0, 60.0), (40.0, 30.0, 5.0), (40.0, 35.0, 5.0)]
+    found = choose_candidate(judged([candidate(run) for run in runs], limits), RISK, LOSS, limits)
+    assert found.recommended == 1
+    assert "loses least of the 2 candidates within linkage at most 10" in found.why
+    assert found.why.endswith("the one that loses less breaks linkage")
+
+
+def test_a_lucky_seed_does_not_keep_a_limit() -> None:
+    lucky = candidate((1.0, 1.0, 5.0), (1.0, 1.0, 15.0))
+    assert broken_limits(lucky.spread, {"linkage": 10.0}) == ("linkage is 15, the limit 10",)
+
+
+def test_a_figure_of_which_more_is_better_has_its_least() -> None:
+    one = candidate((1.0, 1.0, 3.0), (1.0, 1.0, 7.0), names=(RISK, LOSS, "whole_record_k"))
+    assert broken_limits(one.spread, {"whole_record_k": 5.0}) == ("whole_record_k is 3, the limit 5",)
+    assert broken_limits(one.spread, {"whole_record_k": 3.0}) == ()
+
+
+def test_a_figure_that_does_not_exist_keeps_no_limit() -> None:
+    assert broken_limits({}, {"linkage": 10.0}) == ("linkage is nan, the limit 10",)
+    assert broken_limits({"linkage": SpreadResult(math.nan, math.nan)}, {"linkage": 10.0})
+
+
+@pytest.mark.parametrize(
+    ("states", "told"),
+    [
+        (("refused",), "no candidate is admitted: too few"),
+        (("refused", "unreached"), "the budget ended before a candidate was measured"),
+        (("sampled", "unreached"), "the budget ended before a candidate was measured on all records"),
+    ],
+)
+def test_nothing_measured_has_its_reason(states: tuple[str, ...], told: str) -> None:
+    blank = TuneCandidate(method="mdav", params={}, k=3, grouping="rules")
+    made = {
+        "refused": replace(blank, state="refused", reasons=("too few",)),
+        "unreached": blank,
+        "sampled": replace(candidate((1.0, 1.0, 1.0)), state="sampled"),
+    }
+    found = choose_candidate([made[state] for state in states], RISK, LOSS, {})
+    assert found.recommended is None
+    assert found.why == told
+
+
+def test_finalists_are_those_within_the_limits_before_the_front() -> None:
+    limits = {"linkage": 10.0}
+    runs = [(50.0, 10.0, 60.0), (40.0, 30.0, 5.0), (45.0, 35.0, 5.0), (60.0, 70.0, 11.0), (1.0, 90.0, 80.0)]
+    sampled = [replace(one, state="sampled") for one in judged([candidate(run) for run in runs], limits)]
+    found = finalists(sampled, RISK, LOSS, limits)
+    assert found[:3] == [1, 2, 3]
+    assert set(found[3:]) == {0, 4}
+    assert finalists(sampled, RISK, LOSS, limits, again=True) == [1, 2]

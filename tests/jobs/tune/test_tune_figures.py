@@ -1,0 +1,170 @@
+"""Figures of candidates are those of `mask` and `assess`, and what candidates share changes none."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from examples import FULL
+from masktron.config import Config, Role
+from masktron.errors import InfeasibleError
+from masktron.figures import FIGURES
+from masktron.jobs.assess import run_assess
+from masktron.jobs.mask import run_mask
+from masktron.jobs.prepared import open_original
+from masktron.jobs.tune.bench import Attempt, Bench, key_of_run
+from masktron.jobs.tune.recipes import TuneRecipe
+from masktron.masking import SharedWork
+from masktron.masking.groups import strata
+from masktron.progress import no_progress
+from tuned_files import rows_of, write_pair
+
+NAMES = [
+    one.name for one in FIGURES if "class" not in one.needs and (FULL or not one.name.startswith(("pmse", "subd")))
+]
+CONFIG = Config(missing={"C": frozenset({"-9"})}, nominal=("G",))
+
+
+def bench_of(data: Path, rules: Path, config: Config, names: Sequence[str] = ("linkage", "pil")) -> Bench:
+    return Bench(open_original(data, rules, config, no_progress), names)
+
+
+@pytest.mark.parametrize(
+    ("suffix", "recipe"),
+    [
+        (".csv", TuneRecipe("mdav", 3, "all")),
+        (".xml", TuneRecipe("noise", 4, "rules", None, {"c": 0.3})),
+        pytest.param(".parquet", TuneRecipe("mdav", 4, "rules", "median"), marks=pytest.mark.full),
+        pytest.param(".xml", TuneRecipe("mdav", 3, "rules"), marks=pytest.mark.full),
+        pytest.param(".csv", TuneRecipe("cart", 4, "rules"), marks=pytest.mark.full),
+        pytest.param(".xml", TuneRecipe("hierarchical", 4, "rules"), marks=pytest.mark.full),
+        pytest.param(".csv", TuneRecipe("microhybrid", 4, "rules"), marks=pytest.mark.full),
+    ],
+)
+def test_figures_are_those_of_mask_and_assess(tmp_path: Path, suffix: str, recipe: TuneRecipe) -> None:
+    data, rules = write_pair(tmp_path, 70, suffix=suffix, category=True)
+    found = bench_of(data, rules, CONFIG, NAMES).outcome(Attempt(0, recipe, 1, whole=True), no_progress)
+    out, manifest = tmp_path / f"masked{suffix}", tmp_path / "manifest.json"
+    masked = run_mask(data, rules, out, config=replace(recipe.settings(CONFIG), key=key_of_run(1)), manifest=manifest)
+    assessed = run_assess(out, data, manifest=manifest, measures=NAMES)
+    assert found.refused == ""
+    assert {one.name: _comparable(one.value) for one in assessed.figures} == {
+        name: _comparable(value) for name, (value, _) in found.figures.items()
+    }
+    assert {one.name: _comparable(one.value) for one in masked.figures}.items() <= {
+        name: _comparable(value) for name, (value, _) in found.figures.items()
+    }.items()
+    assert len(found.figures) == len(NAMES) == len(assessed.figures)
+    assert found.figures["pil"][0] > 0
+
+
+def _comparable(value: float) -> object:
+    return "NaN" if math.isnan(value) else value
+
+
+def test_groups_of_mdav_are_formed_once_for_the_same_fields_and_k(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data, rules = write_pair(tmp_path, 70, category=True)
+    formed: list[int] = []
+    group = strata.group
+
+    def counted(inputs: Any, partition: Any) -> Any:
+        formed.append(inputs.k)
+        return group(inputs, partition)
+
+    monkeypatch.setattr("masktron.masking.run.group", counted)
+    bench = bench_of(data, rules, CONFIG)
+    recipes = [
+        TuneRecipe("mdav", 3, "rules"),
+        TuneRecipe("noise", 3, "rules"),  # its category is masked by groups of the same field and k
+        TuneRecipe("ipso", 3, "rules"),
+        TuneRecipe("mdav", 4, "rules"),
+    ]
+    together = [bench.outcome(Attempt(0, recipe, 0, whole=True), no_progress).figures for recipe in recipes]
+    assert formed.count(3) == 3  # A, B and T; C; G, the last for all three methods
+    assert formed.count(4) == 3
+    alone = [
+        bench_of(data, rules, CONFIG).outcome(Attempt(0, recipe, 0, whole=True), no_progress).figures
+        for recipe in recipes
+    ]
+    assert [str(one) for one in together] == [str(one) for one in alone]
+
+
+def test_what_is_shared_is_told_apart_by_what_groups_ask(tmp_path: Path) -> None:
+    """An aggregator of observed values asks more of a group than a mean: it must not get that one's groups."""
+    data, rules = write_pair(tmp_path, 70)
+    recipes = [TuneRecipe("mdav", 3, "rules"), TuneRecipe("mdav", 3, "rules", "median")]
+    bench = bench_of(data, rules, CONFIG.updated(nominal=()))
+    together = [str(bench.outcome(Attempt(0, recipe, 0, whole=True), no_progress).figures) for recipe in recipes]
+    alone = [
+        str(
+            bench_of(data, rules, CONFIG.updated(nominal=()))
+            .outcome(Attempt(0, recipe, 0, whole=True), no_progress)
+            .figures
+        )
+        for recipe in recipes
+    ]
+    assert together == alone
+    assert together[0] != together[1]
+
+
+def test_few_groupings_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    from masktron.masking import shared
+    from masktron.partitions.partitioner import Partitioner
+
+    monkeypatch.setattr(shared, "_GROUPINGS", 2)
+    work = SharedWork()
+
+    class Inputs:
+        partitioner = Partitioner()
+        k = 3
+
+    class Blocks:
+        blocks = ()
+
+    made = []
+    for k in (3, 4, 5, 3):
+        Inputs.k = k
+        work.groups(Inputs(), Blocks(), lambda: made.append(1) or object())  # type: ignore[arg-type, return-value, func-returns-value]
+    assert len(made) == 4
+    assert len(work._groups) == 2
+
+
+def test_a_candidate_that_mask_refuses_has_its_reason(tmp_path: Path) -> None:
+    data, rules = write_pair(tmp_path, 70, category=True)
+    bench = bench_of(data, rules, CONFIG)
+    assert "needs the class" in bench.shape(TuneRecipe("crest", 3, "rules"))[1]
+    found = bench.outcome(Attempt(0, TuneRecipe("mdav", 80, "rules"), 0, whole=True), no_progress)
+    assert (found.refused, found.figures) == ("70 records cannot form a group of k = 80", {})
+    roles = dict.fromkeys("ABTC", Role.UNTOUCHED)
+    categories = bench_of(data, rules, CONFIG.updated(roles=roles))
+    noise = categories.outcome(Attempt(0, TuneRecipe("noise", 3, "rules"), 0, whole=True), no_progress)
+    assert "every block of masked fields holds categories" in noise.refused
+
+
+def test_a_rule_over_several_records_is_judged_as_in_the_written_file(tmp_path: Path) -> None:
+    """A quotient of totals cannot be mended, and no record alone shows it."""
+    data, rules = write_pair(tmp_path, 70)
+    values = [row["A"] for row in rows_of(70)]
+    high = [value for value in values if value > 250]  # type: ignore[operator]
+    tests = {
+        "kept": f"sum(Record/A) = {sum(values)}",  # type: ignore[arg-type]
+        "broken": f"sum(Record/A) div count(Record[A &gt; 250]) = {sum(values) / len(high)!r}",  # type: ignore[arg-type]
+    }
+    text = rules.read_text()
+    refused = {}
+    for name, test in tests.items():
+        over = f'<pattern><rule context="Data"><assert id="{name}" test="{test}">m</assert></rule></pattern>'
+        rules.write_text(text.replace("</schema>", f"{over}</schema>"))
+        bench = bench_of(data, rules, CONFIG.updated(nominal=()))
+        attempt = Attempt(0, TuneRecipe("mdav", 3, "rules"), 0, whole=True)
+        refused[name] = bench.outcome(attempt, no_progress).refused
+    assert refused == {"kept": "", "broken": "the masked file would break broken"}
+    with pytest.raises(InfeasibleError, match="would break broken"):
+        run_mask(data, rules, tmp_path / "out.xml", config=CONFIG.updated(nominal=(), k=3))

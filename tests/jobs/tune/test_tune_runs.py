@@ -1,0 +1,520 @@
+"""Whole runs of `tune`: results, what is kept between runs, budgets, samples, workers."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import os
+import signal
+import stat
+import subprocess
+import sys
+import threading
+import time
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import masktron
+from examples import parts
+from masktron.config import Config, Role
+from masktron.errors import ResourceError, UsageError
+from masktron.jobs.originals import InvalidOriginalError
+from masktron.jobs.prepared import open_original
+from masktron.jobs.tune import outcomes, sampling, schedule
+from masktron.jobs.tune.asked import TuneSettings
+from masktron.jobs.tune.bench import Attempt, Bench, TuneOutcome
+from masktron.jobs.tune.helper import Helper, HelperLost
+from masktron.jobs.tune.outcomes import FOLDER
+from masktron.jobs.tune.recipes import TuneRecipe
+from masktron.jobs.tune.schedule import Deadline, Durations
+from masktron.jobs.tune.tuning import RESULT, run_tune
+from masktron.progress import no_progress
+from masktron.results import TuneResult
+from masktron.write import atomic
+from tuned_files import rows_of, write_pair
+
+CONFIG = Config(missing={"C": frozenset({"-9"})}, limits={"linkage": 60.0})
+ASKED = TuneSettings(methods=("mdav", "noise"), k=(3,), seeds=2, workers=1)
+
+
+@pytest.fixture
+def pair(tmp_path: Path) -> tuple[Path, Path]:
+    return write_pair(tmp_path, 40, suffix=".csv")
+
+
+def tuned(pair: tuple[Path, Path], out: Path | None = None, **changes: Any) -> TuneResult:
+    config = changes.pop("config", CONFIG)
+    return run_tune(*pair, out, config=config, asked=replace(ASKED, **changes))
+
+
+@pytest.fixture
+def runs(monkeypatch: pytest.MonkeyPatch) -> list[Attempt]:
+    """What is masked in this process."""
+    found: list[Attempt] = []
+    outcome = Bench.outcome
+
+    def counted(self: Bench, attempt: Attempt, progress: Any) -> TuneOutcome:
+        found.append(attempt)
+        return outcome(self, attempt, progress)
+
+    monkeypatch.setattr(Bench, "outcome", counted)
+    return found
+
+
+def test_a_run_recommends_within_the_limits(pair: tuple[Path, Path], tmp_path: Path) -> None:
+    result = tuned(pair, tmp_path / "out", k=(3, 4))
+    assert [one.state for one in result.candidates] == ["measured"] * len(result.candidates)
+    assert result.recommended is not None
+    best = result[result.recommended]
+    fine = [one for one in result.candidates if one.within_limits]
+    assert best.within_limits
+    assert best.figures["pil"] == min(one.figures["pil"] for one in fine) < 100
+    assert 0 < len(fine) < len(result.candidates)
+    assert all(one.reasons for one in result.candidates if not one.within_limits)
+    noise = next(one for one in result.candidates if one.draws)
+    assert noise.seeds == 2
+    assert noise.spread["pil"].least < noise.figures["pil"] < noise.spread["pil"].most
+    assert result.unmasked == {"disclosure_risk": 100.0, "pil": 0.0}
+    assert json.loads((tmp_path / "out" / RESULT).read_text()) == result.as_dict()
+    frame = result.to_frame()
+    assert frame["recommended"].sum() == 1
+    assert frame["front"].sum() == len(result.front)
+
+
+def test_the_same_whatever_the_workers(pair: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch) -> None:
+    """A helper that reads the file itself makes the same of it; here it makes all of it."""
+    wanted = tuned(pair).as_dict()
+    taken = schedule.Crew._next
+
+    def not_here(self: schedule.Crew) -> Attempt | None:
+        while threading.current_thread() is threading.main_thread() and any(map(threading.Thread.is_alive, led)):
+            time.sleep(0.01)
+        return taken(self)
+
+    led: list[threading.Thread] = []
+    lead = schedule.Crew._lead
+
+    def leading(self: schedule.Crew, helper: Helper) -> None:
+        led.append(threading.current_thread())
+        lead(self, helper)
+
+    monkeypatch.setattr(schedule.Crew, "_lead", leading)
+    monkeypatch.setattr(schedule.Crew, "_next", not_here)
+    monkeypatch.setattr(Bench, "outcome", lambda *_: pytest.fail("the helper does it"))
+    assert tuned(pair, workers=2).as_dict() == wanted
+
+
+def test_a_data_frame_is_tuned(pair: tuple[Path, Path]) -> None:
+    result = masktron.tune(
+        pd.DataFrame(rows_of(40)),
+        pair[1],
+        missing={"C": "-9"},
+        limits={"linkage": 60},
+        ask={"methods": "mdav", "k": 3},
+    )
+    wanted = tuned(pair, methods=("mdav",), k=(3,))
+    assert [str(one.figures) for one in result.candidates] == [str(one.figures) for one in wanted.candidates]
+    assert len(result.candidates) == 2
+
+
+# what is kept
+
+
+def test_a_second_run_masks_nothing(pair: tuple[Path, Path], tmp_path: Path, runs: list[Attempt]) -> None:
+    first = tuned(pair, tmp_path / "out")
+    made = len(runs)
+    again = tuned(pair, tmp_path / "out")
+    assert len(runs) == made == 2 + 2  # mdav by grouping; noise with two seeds
+    assert again.as_dict() == first.as_dict()
+
+
+def test_other_limits_axes_and_seeds_use_what_is_known(
+    pair: tuple[Path, Path], tmp_path: Path, runs: list[Attempt]
+) -> None:
+    tuned(pair, tmp_path / "out")
+    made = len(runs)
+    tuned(pair, tmp_path / "out", config=CONFIG.updated(limits={"pil": 30.0, "linkage": 20.0}), risk="linkage")
+    assert len(runs) == made
+    tuned(pair, tmp_path / "out", seeds=3)
+    assert [(one.recipe.method, one.seed) for one in runs[made:]] == [("noise", 2)]
+
+
+def test_another_setting_is_computed_anew(pair: tuple[Path, Path], tmp_path: Path, runs: list[Attempt]) -> None:
+    tuned(pair, tmp_path / "out")
+    made = len(runs)
+    tuned(pair, tmp_path / "out", config=CONFIG.updated(max_observed_share=2.0))
+    assert len(runs) == 2 * made
+
+
+def test_all_that_decides_a_result_is_in_its_name(
+    pair: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def key(
+        config: Config = CONFIG,
+        names: tuple[str, ...] = ("pil",),
+        sample: str = "1 2",
+        attempt: Attempt | None = None,
+    ) -> str:
+        original = open_original(*pair, config, no_progress)
+        own = Attempt(0, recipe, 0, whole=False) if attempt is None else attempt
+        return outcomes.KeptOutcomes(None, original, names, sample)._key(own)
+
+    recipe = TuneRecipe("noise", 3, "rules", None, {"c": 0.2})
+    first = key()
+    keys = [
+        first,
+        key(names=("pil", "linkage")),
+        key(sample="1 3"),
+        key(attempt=Attempt(0, recipe, 1, whole=False)),
+        key(attempt=Attempt(0, recipe, 0, whole=True)),
+        *(
+            key(attempt=Attempt(0, replace(recipe, **change), 0, whole=False))
+            for change in ({"k": 4}, {"grouping": "all"}, {"params": {"c": 0.3}}, {"aggregator": "median"})
+        ),
+        *(
+            key(CONFIG.updated(**change))
+            for change in (
+                {"group_size_vars": 2},
+                {"allow": ("sign",)},
+                {"missing": {"C": frozenset({"-9", "7"})}},
+                {"roles": {"A": Role.UNTOUCHED}},
+                {"keep_missing": True},
+                {"max_block_records": 30},
+                {"nominal": ("A",)},
+            )
+        ),
+    ]
+    same = [
+        key(attempt=Attempt(5, recipe, 0, whole=False)),
+        key(CONFIG.updated(limits={"linkage": 1.0}, k=9, method="ipso", grouping="all", workers=7)),
+        key(sample="1 3", attempt=Attempt(0, recipe, 0, whole=True)),
+    ]
+    assert same == [first, first, keys[4]]
+    with monkeypatch.context() as patch:
+        patch.setattr(outcomes, "code_digest", lambda: "another")
+        keys.append(key())
+    with monkeypatch.context() as patch:
+        patch.setattr(outcomes, "versions", lambda: {"masktron": "9"})
+        keys.append(key())
+    rules = pair[1].read_text()
+    pair[1].write_text(rules.replace("A &gt;= 0", "A &gt;= -1"))
+    keys.append(key())
+    pair[1].write_text(f"{rules}<!-- a comment changes nothing -->")
+    assert key() == first
+    pair[0].write_text(pair[0].read_text().rsplit("\n", 2)[0] + "\n")
+    keys.append(key())
+    assert len(set(keys)) == len(keys) == 20
+
+
+def test_a_damaged_or_foreign_entry_is_never_used(
+    pair: tuple[Path, Path], tmp_path: Path, runs: list[Attempt]
+) -> None:
+    first = tuned(pair, tmp_path / "out")
+    made = len(runs)
+    entries = sorted((tmp_path / "out" / FOLDER).glob("*.json"))
+    assert len(entries) == made
+    text, kept = entries[0].read_text(), json.loads(entries[0].read_text())
+    entries[0].write_text(text.replace('"pil": [\n        ', '"pil": [\n        1'))  # another figure
+    assert entries[0].read_text() != text
+    entries[1].write_text(text)  # that of another candidate, as it was
+    entries[2].write_bytes(entries[2].read_bytes()[:50])
+    entries[3].write_text("[" * 100_000)
+    assert tuned(pair, tmp_path / "out").as_dict() == first.as_dict()
+    assert len(runs) == made + 4
+    assert json.loads(entries[0].read_text())["body"]["figures"] == kept["body"]["figures"]
+
+
+def test_what_is_kept_is_for_its_owner_alone(pair: tuple[Path, Path], tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    before = os.umask(0)
+    try:
+        tuned(pair, out, methods=("mdav",), k=(3,))
+    finally:
+        os.umask(before)
+    modes = {path: stat.S_IMODE(path.stat().st_mode) for path in (out, *out.rglob("*"))}
+    assert len(modes) > 3
+    assert {mode for path, mode in modes.items() if path.is_dir()} == {0o700}
+    assert {mode for path, mode in modes.items() if path.is_file()} == {0o600}
+
+
+def command(pair: tuple[Path, Path], out: Path) -> list[str]:
+    return [
+        *(sys.executable, "-m", "masktron", "tune", str(pair[0]), "--rules", str(pair[1]), "--out", str(out)),
+        *("--methods", "mdav,noise", "--k", "3", "--seeds", "2", "--workers", "1", "--missing", "C=-9"),
+        *("--limit", "linkage=60"),
+    ]
+
+
+@pytest.mark.parametrize(
+    "moment", parts([1, *range(2, 7), *(at + 0.5 for at in range(6)), *np.linspace(0.1, 0.9, 8)], 1)
+)
+def test_a_run_that_was_killed_goes_on(pair: tuple[Path, Path], tmp_path: Path, moment: float) -> None:
+    """Kill -9 after some results, and a part of the time to the next: the next run ends as one that nobody killed."""
+    wanted = tuned(pair).as_dict()
+    out = tmp_path / "out"
+    killed = subprocess.Popen(
+        command(pair, out), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True
+    )
+    results, rest = divmod(moment, 1)
+    while killed.poll() is None and len(list(out.glob(f"{FOLDER}/*.json"))) < results:
+        time.sleep(0.005)
+    time.sleep(rest * (0.2 if results else 2.0))
+    os.killpg(killed.pid, signal.SIGKILL)
+    killed.wait()
+    assert tuned(pair, out).as_dict() == wanted
+    assert json.loads((out / RESULT).read_text()) == wanted
+    assert not list(out.rglob("*.part"))
+
+
+class Died(BaseException):
+    """The process ended."""
+
+
+@pytest.mark.parametrize("at", [1, 3, 5])
+def test_a_run_that_dies_while_it_writes_goes_on(
+    pair: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, at: int
+) -> None:
+    """Before a result, or the last of all, gets its name."""
+    wanted = tuned(pair).as_dict()
+    replaced = itertools.count(1)
+    publish = atomic._publish
+
+    def dies(*given: Any, **options: Any) -> None:
+        if next(replaced) == at:
+            raise Died
+        publish(*given, **options)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(atomic, "_publish", dies)
+        with pytest.raises(Died):
+            tuned(pair, tmp_path / "out")
+    assert len(list((tmp_path / "out" / FOLDER).glob("*.json"))) == at - 1
+    assert not (tmp_path / "out" / RESULT).exists()
+    assert tuned(pair, tmp_path / "out").as_dict() == wanted
+
+
+# budgets
+
+
+class Clock:
+    """Time that passes when a candidate is run."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, seconds: dict[str, float]) -> None:
+        self.now = 0.0
+        self.begun: list[tuple[str, float]] = []
+        monkeypatch.setattr(schedule.time, "monotonic", lambda: self.now)
+        clock = self
+
+        def outcome(self: Bench, attempt: Attempt, progress: Any) -> TuneOutcome:
+            takes = seconds[attempt.recipe.method]
+            clock.begun.append((attempt.recipe.method, clock.now))
+            for _ in range(100):
+                clock.now += takes / 100
+                progress("masking", 0)
+            return TuneOutcome("", {"disclosure_risk": (1.0, ""), "pil": (1.0, "")}, takes)
+
+        monkeypatch.setattr(Bench, "outcome", outcome)
+
+
+@pytest.mark.parametrize("budget", [7.0, 20.0, 33.0, 50.0, 400.0])
+def test_the_budget_is_kept(pair: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch, budget: float) -> None:
+    clock = Clock(monkeypatch, {"mdav": 4.0, "noise": 5.0, "mst": 30.0})
+    result = tuned(pair, methods=("mdav", "mst", "noise"), budget=budget, config=Config(missing=CONFIG.missing))
+    assert clock.now <= 1.1 * budget
+    states = [one.state for one in result.candidates]
+    assert result.complete == ("unreached" not in states)
+    assert result.complete == (budget == 400.0)
+    if not result.complete:
+        assert any("the budget of" in note for note in result.notes)
+    if budget == 20.0:  # what is known to fit is begun although what stands before it does not
+        assert [name for name, _ in clock.begun][:2] == ["mdav", "mst"]
+
+
+def test_what_will_not_fit_is_not_begun() -> None:
+    known = Durations({True: 100, False: 10})
+    mdav, mst = (TuneRecipe(name, 3, "rules") for name in ("mdav", "mst"))
+    assert known.expected(Attempt(0, mdav, 0, whole=False)) == 0
+    known.took(Attempt(0, mdav, 0, whole=False), 2.0)
+    assert known.expected(Attempt(0, mdav, 0, whole=False)) == pytest.approx(2.6)
+    assert known.expected(Attempt(0, mdav, 0, whole=True)) == pytest.approx(26.0)  # ten times the records
+    assert known.expected(Attempt(0, mst, 0, whole=False)) == pytest.approx(4.0)  # as others, and a margin
+    assert known.expected(Attempt(0, mst, 0, whole=True)) == pytest.approx(40.0)
+
+
+def test_a_budget_that_reading_takes_is_said(pair: tuple[Path, Path]) -> None:
+    with pytest.raises(ResourceError, match="the budget ended before the file was read"):
+        tuned(pair, budget=1e-9)
+
+
+class Silent:
+    """A helper that is ready, and never done."""
+
+    def __init__(self) -> None:
+        self.given: list[Attempt] = []
+        self.killed = threading.Event()
+
+    def set_up(self, setup: Any) -> None:
+        pass
+
+    def ready(self) -> bool:
+        return True
+
+    def outcome(self, attempt: Attempt) -> TuneOutcome:
+        self.given.append(attempt)
+        assert self.killed.wait(60)
+        raise HelperLost
+
+    def kill(self) -> None:
+        self.killed.set()
+
+    close = kill
+
+
+def test_a_helper_is_ended_with_the_budget(pair: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch) -> None:
+    """What runs elsewhere does not tell how far it is: it is ended, and the result is there in time."""
+    helper = Silent()
+    monkeypatch.setattr("masktron.jobs.tune.tuning.helpers_of", lambda count, file: [helper])
+    begun = time.monotonic()
+    result = tuned(pair, workers=2, methods=("mdav",), budget=4.0)
+    assert 4.0 <= time.monotonic() - begun < 4.0 + 1.0
+    assert [one.state for one in result.candidates].count("unreached") == 1
+    assert [one.seed for one in helper.given] == [0]
+
+
+def test_what_a_lost_helper_had_is_done_here(pair: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch) -> None:
+    helper = Silent()
+    helper.kill()
+    monkeypatch.setattr("masktron.jobs.tune.tuning.helpers_of", lambda count, file: [helper])
+    assert tuned(pair, workers=2, methods=("mdav",)).as_dict() == tuned(pair, methods=("mdav",)).as_dict()
+    assert helper.given
+
+
+@pytest.mark.full
+def test_a_process_is_ended_with_the_budget(pair: tuple[Path, Path]) -> None:
+    begun = time.monotonic()
+    tuned(pair, workers=2, methods=("cart", "sequential", "latent_class"), seeds=1000, budget=30.0)
+    assert 30.0 <= time.monotonic() - begun < 33.0
+
+
+# samples
+
+
+def clustered(n: int, folder: Path) -> tuple[Path, Path]:
+    """Records in strata: some miss C, and A is 0 or above, which a rule makes two of."""
+    data, rules = write_pair(folder, n, suffix=".csv")
+    rules.write_text(
+        rules.read_text().replace(
+            "</schema>",
+            '<pattern><rule context="Record"><assert id="if" test="not(B &gt; 150) or T &gt; 100">m</assert></rule>'
+            "</pattern></schema>",
+        )
+    )
+    return data, rules
+
+
+def test_a_sample_is_of_whole_strata(tmp_path: Path) -> None:
+    pair = clustered(2000, tmp_path)
+    original = open_original(*pair, CONFIG, no_progress)
+    run = Bench(original, ()).prepared(TuneRecipe("mdav", 3, "rules"))
+    units = list(sampling._units(run, 100, 3))
+    assert sorted(np.concatenate(units).tolist()) == list(range(2000))
+    assert max(map(len, units)) <= 100
+    missing = ~original.kept.columns["C"].present
+    assert all(missing[unit].all() or not missing[unit].any() for unit in units)
+    found = sampling.sample_of(run, 900, 3)
+    assert 600 < len(found) <= 900
+    assert (np.diff(found) > 0).all()
+    assert found.tolist() == sampling.sample_of(run, 900, 3).tolist()
+    whole = [set(unit.tolist()) for unit in sampling._units(run, max(900 // 64, 60), 3)]
+    assert all(len(unit & set(found.tolist())) in (0, len(unit)) for unit in whole)
+
+
+def test_a_large_file_is_compared_on_a_sample_and_the_best_on_all(tmp_path: Path) -> None:
+    pair = clustered(600, tmp_path)
+    asked = {"sample": 300, "k": (3, 8), "methods": ("mdav", "noise", "ipso"), "seeds": 2}
+    result = tuned(pair, tmp_path / "out", **asked)
+    assert result.sample is not None
+    assert result.sample <= 300
+    states = {one.state for one in result.candidates}
+    assert states == {"measured", "sampled"}
+    assert {one.records for one in result.candidates if one.state == "measured"} == {600}
+    assert {one.records for one in result.candidates if one.state == "sampled"} == {result.sample}
+    assert result.recommended is not None
+    assert all(result[at].state == "measured" for at in (result.recommended, *result.front))
+    assert result[result.recommended].seeds == (2 if result[result.recommended].draws else 1)
+    assert any(f"on a sample of {result.sample:,} of 600 records" in note for note in result.notes)
+    whole = tuned(pair, tmp_path / "out", **(asked | {"sample": 0}))
+    assert whole.sample is None
+    assert str(whole[result.recommended].figures) == str(result[result.recommended].figures)
+    assert tuned(pair, tmp_path / "out", **asked).as_dict() == result.as_dict()
+
+
+def test_totals_of_the_file_are_not_tried_on_a_sample(tmp_path: Path) -> None:
+    data, rules = write_pair(tmp_path, 200, suffix=".xml")
+    total = sum(int(str(row["A"])) for row in rows_of(200))
+    over = f'<pattern><rule context="Data"><assert id="t" test="sum(Record/A) = {total}">m</assert></rule></pattern>'
+    rules.write_text(rules.read_text().replace("</schema>", f"{over}</schema>"))
+    assert tuned((data, rules), sample=100, methods=("mdav",), k=(3,)).sample is None
+
+
+# refusals
+
+
+def test_what_is_refused_or_the_same_is_listed(tmp_path: Path) -> None:
+    pair = write_pair(tmp_path, 40, suffix=".csv")
+    config = Config(missing=CONFIG.missing, roles={"C": Role.UNTOUCHED})
+    result = tuned(pair, config=config, methods=("crest", "mdav"), k=(3, 50))
+    said = [(one.method, one.k, one.grouping, one.state, one.same_as) for one in result.candidates]
+    assert ("mdav", 3, "all", "same", 1) in said
+    assert ("mdav", 50, "rules", "refused", None) in said
+    assert [one.state for one in result.candidates if one.method == "crest"] == ["refused"] * 4
+    assert result.recommended == 1
+
+
+def test_nothing_is_tried_of_a_file_that_breaks_its_rules(pair: tuple[Path, Path], tmp_path: Path) -> None:
+    pair[0].write_text(pair[0].read_text() + "1,1,3,5\n")
+    with pytest.raises(InvalidOriginalError, match="1 of 41 original records break an edit"):
+        tuned(pair, tmp_path / "out")
+    kept = tuned(pair, tmp_path / "out", config=replace(CONFIG, invalid="exclude"), methods=("mdav",), k=(3,))
+    assert kept.records == 40
+    assert "1 records that break a rule are left out, as mask leaves them out" in kept.notes
+
+
+@pytest.mark.parametrize("given", [{"seed": 5}, {"key": bytes(range(32))}])
+def test_no_key_is_taken(pair: tuple[Path, Path], given: dict[str, Any]) -> None:
+    with pytest.raises(UsageError, match="takes no key and no seed"):
+        tuned(pair, config=replace(CONFIG, **given))
+
+
+def test_limits_of_classes_are_refused(pair: tuple[Path, Path]) -> None:
+    with pytest.raises(UsageError, match="needs a field that is the class"):
+        tuned(pair, config=Config(limits={"class_imbalance": 1.0}))
+
+
+def test_a_deadline_interrupts_where_progress_is_told() -> None:
+    deadline = Deadline(0.0, time.monotonic() - 1.0)
+    with pytest.raises(schedule.BudgetOver):
+        deadline.watching(no_progress)("masking", 1)
+    said = []
+    Deadline(60.0, time.monotonic()).watching(lambda stage, done: said.append((stage, done)))("masking", 1)
+    assert said == [("masking", 1)]
+
+
+def test_exhaustive_search_agrees(pair: tuple[Path, Path]) -> None:
+    """All candidates, masked one by one by `mask`: the least loss of those that it does not refuse."""
+    found = {}
+    for method, k, grouping in itertools.product(["mdav"], [3], ["rules", "all"]):
+        config = replace(CONFIG, method=method, k=k, grouping=grouping, limits={})  # type: ignore[arg-type]
+        result = masktron.mask(pd.DataFrame(rows_of(40)), pair[1], config=config)
+        figures = {one.name: one.value for one in result.figures}
+        if figures["linkage"] <= 60:
+            found[(method, k, grouping)] = figures["pil"]
+    result = tuned(pair, methods=("mdav",))
+    assert result.recommended is not None
+    best = result[result.recommended]
+    assert (best.method, best.k, best.grouping) == min(found, key=lambda one: found[one])
