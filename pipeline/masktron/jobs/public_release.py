@@ -59,7 +59,7 @@ def public_release(manifest: PlainData, rulebook: Rulebook, files: Assessed | No
     """
     result, plan, config = manifest.part("result"), manifest.part("plan"), manifest.part("config")
     declared = manifest.part("declared")
-    figures = _Figures(files, _labels(files, declared))
+    figures = _Figures(files, _labels(files, result, declared))
     blocks = {
         name: (at, block)
         for at, block in enumerate(result.parts("blocks"), start=1)
@@ -100,10 +100,14 @@ def public_name(path: str) -> str:
     return path.replace("\\", "/").rpartition("/")[2]
 
 
-def _labels(files: Assessed | None, declared: PlainData) -> NDArray[np.intp] | None:
-    """The group of each record that the method drew for; None where every record is on its own."""
+def _labels(files: Assessed | None, result: PlainData, declared: PlainData) -> NDArray[np.intp] | None:
+    """The group of each record that the method drew for; None where every record is on its own.
+
+    Of a method without groups the manifest has the strata in which it drew: these share no value.
+    """
     groups = declared.content.get("groups")
-    if files is None or not isinstance(groups, list) or len(groups) != len(files):
+    in_groups = result.has("draw") and result.part("draw").has("groups")
+    if files is None or not in_groups or not isinstance(groups, list) or len(groups) != len(files):
         return None
     return np.asarray(groups, dtype=np.intp)
 
