@@ -28,7 +28,7 @@ def pair(tmp_path: Path) -> tuple[Path, Path]:
 
 
 def tune(pair: tuple[Path, Path], *more: object) -> list[object]:
-    return [*("tune", pair[0], "--rules", pair[1], "--out", "out", "--workers", 1, "--missing", "C=-9"), *more]
+    return [*("tune", pair[0], "--rules", pair[1], "--out", "out", "--workers", 0, "--missing", "C=-9"), *more]
 
 
 def conforms(content: dict[str, Any]) -> None:
@@ -44,7 +44,7 @@ def test_the_next_mask_does_what_was_recommended(run: Runner, pair: tuple[Path, 
     assert "would not say what was tried: missing" in outcome.err
     assert not Path("out").exists()
     Path("masktron.toml").write_text(f'{Path("masktron.toml").read_text()}[missing]\nC = ["-9"]\n')
-    options = ("--out", "out", "--workers", 1, "--write", "masktron.toml", "--json", "said.json")
+    options = ("--out", "out", "--workers", 0, "--write", "masktron.toml", "--json", "said.json")
     outcome = run("tune", pair[0], "--rules", pair[1], *options)
     assert outcome.code == 0
     said = json.loads(Path("said.json").read_text())
@@ -130,11 +130,11 @@ def test_a_wrong_table_names_the_settings(run: Runner, pair: tuple[Path, Path]) 
 
 
 def test_a_folder_that_cannot_be_made_is_said(run: Runner, pair: tuple[Path, Path]) -> None:
-    outcome = run("tune", pair[0], "-r", pair[1], "--out", "no/such", "--workers", 1)
+    outcome = run("tune", pair[0], "-r", pair[1], "--out", "no/such", "--workers", 0)
     assert (outcome.code, Path("no").exists()) == (2, False)
     assert "the folder of --out does not exist" in outcome.err
     Path("file").touch()
-    assert run("tune", pair[0], "-r", pair[1], "--out", "file", "--workers", 1).code == 4
+    assert run("tune", pair[0], "-r", pair[1], "--out", "file", "--workers", 0).code == 4
 
 
 def test_a_file_that_breaks_its_rules_is_shown(run: Runner, pair: tuple[Path, Path]) -> None:

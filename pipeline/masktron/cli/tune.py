@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -93,7 +94,7 @@ def tune(
         typer.Option(
             parser=options.integer,
             metavar="N",
-            help="Candidates that run at once; the result is the same for any number.",
+            help="Processes that try candidates, each with the file in memory; 0: this one. No figure depends on it.",
             show_default="the number of cores, at most 4",
         ),
     ] = None,
@@ -140,6 +141,7 @@ def tune(
     html: options.Html = None,
 ) -> None:
     """Try ways to mask a file, show the risk and the loss of each, and recommend one within the limits."""
+    begun = time.monotonic()
     file = settings_file(config)
     inputs = {"the original": data, "the rulebook": rules}
     # the settings may be written where they stand
@@ -180,7 +182,7 @@ def tune(
         "sample": sample,
         "workers": workers,
     }
-    result = _tuned(data, rules, out, settings, file, wishes, json)
+    result = _tuned(data, rules, out, settings, file, wishes, json, begun)
     if write is not None:
         _write(result, write, candidate, settings)
     running.report(result, json, html)
@@ -207,6 +209,7 @@ def _tuned(
     file: Path | None,
     wishes: Mapping[str, str | int | None],
     json: Path | None,
+    begun: float,
 ) -> TuneResult:
     refused: InvalidOriginalError | None = None
     with running.progress_shown() as progress, rules_within(settings.rule_timeout):
@@ -216,7 +219,7 @@ def _tuned(
 
         asked = (TuneSettings() if file is None else tune_settings_in(file)).read(wishes)
         try:
-            return run_tune(data, rules, out, config=settings, asked=asked, progress=progress)
+            return run_tune(data, rules, out, config=settings, asked=asked, begun=begun, progress=progress)
         except InvalidOriginalError as error:
             refused = error
     running.report(refused.result, json)

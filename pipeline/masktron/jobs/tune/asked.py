@@ -48,7 +48,8 @@ class TuneSettings:
     budget : float
         Seconds.
     workers : int or None
-        Candidates that run at once; as many as there are cores, at most 4, where nobody says.
+        Processes that try candidates; as many as there are cores, at most 4, where nobody says. 0 for the process
+        that was called, which ends a candidate that takes too long where it next tells of its progress, not at once.
     seeds : int
         Runs of each candidate that draws.
     sample : int or None
@@ -91,7 +92,7 @@ class TuneSettings:
         )
         _whole("seeds", self.seeds, 1)
         if self.workers is not None:
-            _whole("workers", self.workers, 1)
+            _whole("workers", self.workers, 0)
         if self.sample is not None:
             _whole("sample", self.sample, 0)
 

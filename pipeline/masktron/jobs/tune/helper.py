@@ -76,6 +76,7 @@ class Helper:
     """
 
     def __init__(self, opening: HelperFile) -> None:
+        self._is_ready: bool | None = None
         self._process: subprocess.Popen[bytes] = started("masktron.jobs.tune.helper:serve")
         try:
             send(pipe(self._process.stdin), opening)
@@ -96,10 +97,12 @@ class Helper:
         RuntimeError
             As `outcome`.
         """
-        try:
-            return self._heard()[0] == "ready"
-        except HelperLost:
-            return False
+        if self._is_ready is None:
+            try:
+                self._is_ready = self._heard()[0] == "ready"
+            except HelperLost:
+                self._is_ready = False
+        return self._is_ready
 
     def outcome(self, attempt: Attempt) -> TuneOutcome:
         """Have an attempt made.

@@ -1,15 +1,16 @@
-"""Who does which attempt when: this process and helpers beside it, within a budget.
+"""Who does which attempt when: helpers beside this process, or the process itself, within a budget.
 
 An attempt is begun only if what it is expected to take is left. What it takes is known from others of its method, on
 as many records or, in proportion, on fewer; of a method that was not tried before, from all. What is not done when
-the budget ends is interrupted: here, where the pipeline tells of its progress; in a helper at once.
+the budget ends is interrupted: a helper is ended at once, whatever it does; where there is none, this process stops
+where the pipeline next tells of its progress.
 """
 
 from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from statistics import median
 
@@ -22,6 +23,8 @@ _MORE = 1.3
 _UNKNOWN = 2.0
 """The same for a method that was not tried so far."""
 _STAGE = "trying candidates"
+LOST = "the process that tried it ended before it was done: most likely the system ran out of memory"
+"""Why a candidate has no figures that took a helper with it."""
 
 
 class BudgetOver(Exception):  # noqa: N818 -- it is no error, and never reaches the user
@@ -90,12 +93,16 @@ class Durations:
 
 
 class Crew:
-    """The process that was called, and its helpers.
+    """The helpers, or the process that was called where there are none.
 
     Parameters
     ----------
     bench : Bench
-    helpers : sequence of Helper
+        For what is done here.
+    helpers : list of Helper
+        What takes the place of one that was lost is put there.
+    again : callable
+        Starts a helper in the place of one that was lost; None where none can be started.
     deadline : Deadline
     durations : Durations
     found : callable
@@ -106,68 +113,78 @@ class Crew:
     def __init__(
         self,
         bench: Bench,
-        helpers: Sequence[Helper],
+        helpers: list[Helper],
+        again: Callable[[], Helper | None],
         deadline: Deadline,
         durations: Durations,
         found: Callable[[Attempt, TuneOutcome], None],
         progress: Progress,
     ) -> None:
-        self._bench, self._helpers, self._deadline = bench, list(helpers), deadline
+        self._bench, self._helpers, self._again, self._deadline = bench, helpers, again, deadline
         self._durations, self._found, self._progress = durations, found, progress
         self._lock = threading.Lock()
         self._waiting: list[Attempt] = []
         self._failure: BaseException | None = None
         self._done = 0
 
-    def work(self, attempts: Iterable[Attempt]) -> None:
-        """Do what fits into the time that is left; those that stand first are begun first."""
+    def work(self, attempts: Iterable[Attempt], meanwhile: Callable[[], object] | None = None) -> None:
+        """Do what fits into the time that is left; those that stand first are begun first.
+
+        Parameters
+        ----------
+        attempts : iterable of Attempt
+        meanwhile : callable, optional
+            What this process does while helpers work.
+        """
         self._waiting = list(attempts)
         size, self._done = len(self._waiting), 0
         expect(self._progress, _STAGE, size, "runs")
         self._progress(_STAGE, 0)
-        threads = [threading.Thread(target=self._lead, args=(one,), daemon=True) for one in self._helpers]
+        threads = [
+            threading.Thread(target=self._lead, args=(position,), daemon=True)
+            for position in range(len(self._helpers))
+        ]
         for thread in threads:
             thread.start()
-        watched = self._deadline.watching(self._quietly)
+        if meanwhile is not None:
+            meanwhile()
+        for thread in threads:
+            thread.join(max(0.0, self._deadline.left))
+        if any(map(threading.Thread.is_alive, threads)):
+            for helper in self._helpers:
+                helper.kill()
+            for thread in threads:
+                thread.join()
+        if self._failure is not None:
+            raise self._failure
+        self._here()
+
+    def _here(self) -> None:
+        """Do what no helper has done."""
+        watched = self._deadline.watching(_untold)
         try:
             while (attempt := self._next()) is not None:
                 self._take(attempt, self._bench.outcome(attempt, watched))
         except BudgetOver:
             self._waiting = []
-        finally:
-            for thread, helper in zip(threads, list(self._helpers), strict=True):
-                thread.join(max(0.0, self._deadline.left))
-                if thread.is_alive():
-                    helper.kill()
-                    thread.join()
-        if self._failure is not None:
-            raise self._failure
-        # what a helper left when it was lost
-        while (attempt := self._next()) is not None:
-            try:
-                self._take(attempt, self._bench.outcome(attempt, watched))
-            except BudgetOver:
-                self._waiting = []
 
-    def _quietly(self, stage: str, done: int) -> None:
-        """Say which candidate is tried, and no stage of it."""
-
-    def _lead(self, helper: Helper) -> None:
-        """Hand attempts to a helper, in a thread of its own."""
+    def _lead(self, place: int) -> None:
+        """Hand attempts to a helper, in a thread of its own, and to another in its place where it is lost."""
         try:
-            if not helper.ready():
-                return
-            while (attempt := self._next()) is not None:
+            helper: Helper | None = self._helpers[place]
+            while helper is not None and helper.ready() and (attempt := self._next()) is not None:
                 try:
                     outcome = helper.outcome(attempt)
                 except HelperLost:
-                    if self._deadline.left > 0:
-                        with self._lock:
-                            self._waiting.insert(0, attempt)
-                    return
+                    if self._deadline.left <= 0:
+                        return
+                    outcome = TuneOutcome(LOST)
+                    helper.close()
+                    if (helper := self._again()) is not None:
+                        self._helpers[place] = helper
                 self._take(attempt, outcome)
         except BaseException as error:  # noqa: BLE001 -- raised again where the results are waited for
-            self._failure = error
+            self._failure, self._waiting = error, []
 
     def _next(self) -> Attempt | None:
         """Take the first attempt that still fits."""
@@ -186,3 +203,7 @@ class Crew:
             self._found(attempt, outcome)
             self._done += 1
             self._progress(_STAGE, self._done)
+
+
+def _untold(stage: str, done: int) -> None:
+    """Tell nobody of the stages of a candidate."""

@@ -25,7 +25,7 @@ from masktron.jobs.tune.choosing import broken_limits, choose_candidate, finalis
 from masktron.jobs.tune.helper import Helper, HelperFile, HelperSetup, helpers_of
 from masktron.jobs.tune.outcomes import FOLDER, KeptOutcomes
 from masktron.jobs.tune.recipes import TuneRecipe, recipes
-from masktron.jobs.tune.schedule import BudgetOver, Crew, Deadline, Durations
+from masktron.jobs.tune.schedule import LOST, BudgetOver, Crew, Deadline, Durations
 from masktron.kernels.cores import usable_cores
 from masktron.progress import Progress, no_progress
 from masktron.results import SpreadResult, TuneCandidate, TuneResult, shown
@@ -62,6 +62,7 @@ def run_tune(
     *,
     config: Config | None = None,
     asked: TuneSettings | None = None,
+    begun: float | None = None,
     progress: Progress = no_progress,
 ) -> TuneResult:
     """Mask a file in several ways, in memory, and compare risk and utility.
@@ -75,6 +76,8 @@ def run_tune(
     config : Config, optional
         As for `mask`; each candidate changes method, parameters, aggregator, k and grouping.
     asked : TuneSettings, optional
+    begun : float, optional
+        When the budget began, by `time.monotonic`; now when not given.
 
     Raises
     ------
@@ -83,7 +86,7 @@ def run_tune(
     ResourceError
         The budget ended before anything could be tried.
     """
-    begun = time.monotonic()
+    begun = time.monotonic() if begun is None else begun
     config, asked = config or Config(), asked or TuneSettings()
     refuse_class_limits(config.limits)
     if config.key is not None or config.seed is not None:
@@ -94,8 +97,8 @@ def run_tune(
     if out is not None:
         _make_folder(out)
     deadline = Deadline(asked.budget, begun)
-    workers = _workers(asked, config, data)
-    helpers = helpers_of(workers - 1, HelperFile(data, rules, config))
+    file = HelperFile(data, rules, config)
+    helpers = helpers_of(_workers(asked, config, data), file)
     try:
         try:
             original = open_original(data, rules, config, deadline.watching(progress))
@@ -103,7 +106,7 @@ def run_tune(
             raise ResourceError(
                 "the budget ended before the file was read", where=str(data), hint="give more: --budget 10m"
             ) from None
-        result = _Tuning(original, asked, deadline, helpers, workers, out, progress).result()
+        result = _Tuning(original, asked, deadline, helpers, file, out, progress).result()
     finally:
         for helper in helpers:
             helper.close()
@@ -122,10 +125,12 @@ def _make_folder(out: Path) -> None:
 
 
 def _workers(asked: TuneSettings, config: Config, data: Path) -> int:
-    """Return how many candidates run at once; what is no file cannot be read by another process."""
+    """Return how many processes try candidates; none where what is read is no file, which another could read."""
     if isinstance(data, AddressPath | FramePath):
-        return 1
-    return asked.workers or config.workers or min(usable_cores(), _MOST_WORKERS)
+        return 0
+    if asked.workers is not None:
+        return asked.workers
+    return config.workers or min(usable_cores(), _MOST_WORKERS)
 
 
 @dataclass(slots=True)
@@ -151,8 +156,8 @@ class _Tuning:
         original: Opened,
         asked: TuneSettings,
         deadline: Deadline,
-        helpers: Sequence[Helper],
-        workers: int,
+        helpers: list[Helper],
+        file: HelperFile,
         out: Path | None,
         progress: Progress,
     ) -> None:
@@ -168,17 +173,19 @@ class _Tuning:
         names = tuple(name for name in NAMES if name in wanted)
         found = recipes(original.config, asked, numbers=self._numbers, categories=categories)
         self._tried = [_Tried(recipe) for recipe in found]
-        threads = max(1, usable_cores() // workers)
+        threads = max(1, usable_cores() // max(1, len(helpers)))
         self._look(Bench(original, names, None, threads))
         self._sample, self._units = self._drawn()
         self._bench = Bench(original, names, self._sample, threads)
+        self._file, self._setup = file, HelperSetup(original.job.source.digest, names, self._sample, threads)
         for helper in helpers:
-            helper.set_up(HelperSetup(original.job.source.digest, names, self._sample, threads))
+            helper.set_up(self._setup)
         records = {True: self._n} | ({} if self._sample is None else {False: len(self._sample)})
         self._durations = Durations(records)
+        self._original_figures: dict[str, float] = {}
         folder = None if out is None else out / FOLDER
         self._kept = KeptOutcomes(folder, original, names, "" if self._sample is None else self._units)
-        self._crew = Crew(self._bench, helpers, deadline, self._durations, self._found, progress)
+        self._crew = Crew(self._bench, helpers, self._again, deadline, self._durations, self._found, progress)
 
     def _look(self, bench: Bench) -> None:
         """Find out which candidates are refused before anything is masked, and which are the same."""
@@ -208,8 +215,16 @@ class _Tuning:
         size = size or sampling.RECORDS
         return sampling.sample_of(run, size, most), f"{size} {most}"
 
+    def _again(self) -> Helper | None:
+        """Start a helper in the place of one that was lost."""
+        for helper in helpers_of(1, self._file):
+            helper.set_up(self._setup)
+            return helper
+        return None
+
     def _found(self, attempt: Attempt, outcome: TuneOutcome) -> None:
-        self._kept.keep(attempt, outcome)
+        if outcome.refused != LOST:  # what the system lacked now it may have another time
+            self._kept.keep(attempt, outcome)
         self._tried[attempt.position].runs[attempt.whole][attempt.seed] = outcome
 
     def result(self) -> TuneResult:
@@ -234,7 +249,7 @@ class _Tuning:
             front=choice.front,
             recommended=choice.recommended,
             why=choice.why,
-            unmasked=self._bench.unmasked([self._risk, self._utility]) if self._deadline.left > 0 else {},
+            unmasked=self._unmasked(),
             seeds=self._asked.seeds,
             notes=tuple(self._notes(candidates)),
         )
@@ -266,6 +281,11 @@ class _Tuning:
             self._try([found], whole=True)
             tried.add(found)
 
+    def _unmasked(self) -> dict[str, float]:
+        if not self._original_figures and self._deadline.left > 0:
+            self._original_figures = self._bench.unmasked([self._risk, self._utility])
+        return self._original_figures
+
     def _try(self, positions: Iterable[int], *, whole: bool, seeds: int | None = None) -> None:
         """Run candidates: all with the first seed, then those that draw with others."""
         most = self._asked.seeds if seeds is None else seeds
@@ -286,7 +306,7 @@ class _Tuning:
                 if not known.refused:
                     self._durations.took(attempt, known.seconds)
         if waiting:
-            self._crew.work(waiting)
+            self._crew.work(waiting, self._unmasked)
 
     def _candidates(self) -> tuple[TuneCandidate, ...]:
         return tuple(map(self._candidate, self._tried))
