@@ -6,6 +6,8 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 WARM := $(VENV)/.compiled
 SCALE ?= 1
+# one more than cores, since tests wait for processes, and 4 at most
+WORKERS ?= $(shell n=$$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 1); echo $$(( n < 4 ? n + 1 : 4 )))
 
 # The first interpreter that runs and is 3.12 or newer; override with `make PYTHON=/path/to/python ...`.
 CANDIDATES := python3.14 python3.13 python3.12 python3 python \
@@ -44,10 +46,10 @@ demo: $(WARM)  ## validate, mask and check two samples, and say where the result
 
 test: $(STAMP)  ## the test suite (seeded parts of the long ones), lint and types
 	@$(MAKE) --no-print-directory --jobs 3 $(WARM) lint types
-	@$(BIN)/python -m pytest -q -m "not full" -n auto --maxprocesses 4 --dist loadfile
+	@$(BIN)/python -m pytest -q -m "not full" -n $(WORKERS) --dist loadfile
 
 test-full: $(STAMP) lint types  ## everything, the long suites too
-	@HYPOTHESIS_PROFILE=full $(BIN)/python -m pytest -q -n auto --maxprocesses 4 --dist loadfile
+	@HYPOTHESIS_PROFILE=full $(BIN)/python -m pytest -q -n $(WORKERS) --dist loadfile
 
 lint: $(STAMP)  ## ruff
 	@$(BIN)/ruff check .

@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from masktron.addresses import AddressPath, parse_address
 from masktron.errors import DocumentError, UsageError
 from masktron.sources.records import UNTYPED, Typed
 from masktron.sources.tables.duckdb_files import DuckdbFormat
@@ -190,6 +191,52 @@ def test_no_extension_is_fetched(tmp_path: Path) -> None:
     other.write_text("a\n1\n")
     with pytest.raises(UsageError, match="the query cannot be run"):
         read(path, query=f"SELECT * FROM '{other}'")  # noqa: S608
+
+
+def test_records_that_stand_in_a_journal_are_refused(tmp_path: Path) -> None:
+    path = sqlite(tmp_path / "a.sqlite", "PRAGMA journal_mode = WAL", "CREATE TABLE t(a)", "INSERT INTO t VALUES (1)")
+    with closing(sqlite3.connect(path)) as open_elsewhere:
+        open_elsewhere.execute("UPDATE t SET a = 2")
+        open_elsewhere.commit()
+        with pytest.raises(DocumentError, match=r"changes of this database stand in a\.sqlite-wal"):
+            read(path)
+        address = AddressPath(parse_address(f"sqlite:{path}?table=t"))
+        assert TableSource(address, SqliteFormat(), TableRequest({"table": "t"})).table.cells["a"].to_pylist() == [
+            "2"
+        ]
+    assert read(path).cells["a"].to_pylist() == ["2"]
+    path = duck(tmp_path / "a.duckdb", "CREATE TABLE t AS SELECT 1 AS a")
+    (tmp_path / "a.duckdb.wal").write_bytes(b"changes")
+    with pytest.raises(DocumentError, match=r"changes of this database stand in a\.duckdb\.wal"):
+        read(path)
+
+
+def test_a_file_that_changes_between_reading_and_hashing_is_refused(tmp_path: Path) -> None:
+    path = sqlite(tmp_path / "a.sqlite", "CREATE TABLE t(a)", "INSERT INTO t VALUES (1)")
+    source = TableSource(path, SqliteFormat())
+    assert source.layout.fields
+    sqlite(path, "UPDATE t SET a = 2")
+    with pytest.raises(DocumentError, match="the file changed while it was being read"):
+        source.digest  # noqa: B018
+    source = TableSource(path, SqliteFormat())
+    assert len(source.table) == 1
+    sqlite(path, "UPDATE t SET a = 22")
+    with pytest.raises(DocumentError, match=r"changed while|two readers"):
+        source.layout  # noqa: B018
+
+
+def test_damaged_databases_and_texts_are_refused_without_their_values(tmp_path: Path) -> None:
+    path = sqlite(
+        tmp_path / "a.sqlite", "CREATE TABLE t(a)", "INSERT INTO t VALUES ('x'), (CAST(x'4dfc6c' AS TEXT)), ('y')"
+    )
+    with pytest.raises(DocumentError, match=r"column 'a' of row 2 holds a text that is not in UTF-8"):
+        read(path)
+    path = sqlite(tmp_path / "b.sqlite", "CREATE TABLE t(a)", *["INSERT INTO t VALUES (hex(randomblob(900)))"] * 20)
+    damaged = bytearray(path.read_bytes())
+    damaged[3 * 4096 : 5 * 4096] = b"\xff" * 8192
+    path.write_bytes(damaged)
+    with pytest.raises(DocumentError, match="cannot read this as an SQLite database"):
+        read(path)
 
 
 @pytest.mark.full

@@ -44,6 +44,7 @@ class DuckdbFormat(TableFormat):
     options: ClassVar[Mapping[str, str]] = OPTIONS
     tells_empty: ClassVar[bool] = True
     exact_digits: ClassVar[int | None] = 38
+    journals: ClassVar[tuple[str, ...]] = (".wal",)
 
     def read(self, path: Path, options: Options) -> Table:
         """Read a table as columns of Arrow."""

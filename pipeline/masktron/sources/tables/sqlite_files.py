@@ -34,6 +34,8 @@ from masktron.sources.tables.table_model import Table, TableRelease
 from masktron.sources.variables import Variable
 
 _LARGE = 1 << 63
+_UNREADABLE = "cannot read this as an SQLite database"
+_DAMAGED = "is the file damaged? PRAGMA integrity_check says where"
 
 
 class SqliteFormat(TableFormat):
@@ -43,6 +45,7 @@ class SqliteFormat(TableFormat):
     options: ClassVar[Mapping[str, str]] = OPTIONS
     tells_empty: ClassVar[bool] = True
     exact_digits: ClassVar[int | None] = 0
+    journals: ClassVar[tuple[str, ...]] = ("-wal", "-journal")
 
     def read(self, path: Path, options: Options) -> Table:
         """Read a table with ADBC, each cell as text beside its type."""
@@ -66,9 +69,12 @@ class SqliteFormat(TableFormat):
             f"typeof({one}), CASE typeof({one}) WHEN 'real' THEN quote({one}) ELSE CAST({one} AS TEXT) END"
             for one in map(quoted, columns)
         )
-        with closing(adbc.connect(_uri(path))) as connection, closing(connection.cursor()) as cursor:
-            cursor.execute(f"SELECT {listed} FROM ({query})")  # noqa: S608 -- quoted
-            found = cursor.fetch_arrow_table()
+        try:
+            with closing(adbc.connect(_uri(path))) as connection, closing(connection.cursor()) as cursor:
+                cursor.execute(f"SELECT {listed} FROM ({query})")  # noqa: S608 -- quoted
+                found = cursor.fetch_arrow_table()
+        except adbc.Error as error:
+            raise DocumentError(_UNREADABLE, where=where, hint=_DAMAGED) from error
         variables, cells, kinds = [], {}, {}
         for at, (name, column) in enumerate(zip(names, columns, strict=True)):
             these = np.array(found.column(2 * at).to_pylist(), dtype="U7")
@@ -78,9 +84,9 @@ class SqliteFormat(TableFormat):
                     where=f"{where}, table {table!r}",
                     hint="leave it out, with --format-option query='SELECT ...'",
                 )
-            texts = found.column(2 * at + 1).to_pylist()
+            texts = _texts(found.column(2 * at + 1), column, where)
             lexemes = [
-                _of_double(text, column, where) if kind == "real" else text
+                _of_double(str(text), column, where) if kind == "real" else text
                 for text, kind in zip(texts, these.tolist(), strict=True)
             ]
             cells[name], kinds[name] = pa.array(lexemes, type=pa.string()), these
@@ -152,7 +158,30 @@ def _sqlite(path: Path) -> Iterator[sqlite3.Connection]:
     except sqlite3.Error as error:
         if path.is_file() and not isinstance(error, sqlite3.DatabaseError):
             raise
-        raise DocumentError(f"cannot read this as an SQLite database: {error}", where=str(path)) from error
+        said = "" if "decode" in str(error) else f": {error}"  # that would quote the value
+        raise DocumentError(f"{_UNREADABLE}{said}", where=str(path), hint=_DAMAGED) from error
+
+
+def _texts(column: pa.ChunkedArray, name: str, where: str) -> list[str | None]:
+    """Return the texts of a column, which a database holds in any encoding."""
+    try:
+        texts: list[str | None] = column.to_pylist()
+    except UnicodeDecodeError:
+        row = next(at for at, text in enumerate(column) if not _is_utf8(text.as_buffer()))
+        raise DocumentError(
+            f"column {name!r} of row {row + 1} holds a text that is not in UTF-8",
+            where=where,
+            hint="write the database again in UTF-8, or leave the column out: --format-option query='SELECT ...'",
+        ) from None
+    return texts
+
+
+def _is_utf8(text: pa.Buffer | None) -> bool:
+    try:
+        str(text or b"", "utf-8")
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 def _of_double(text: str, column: str, where: str) -> str:

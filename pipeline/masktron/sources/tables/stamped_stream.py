@@ -17,12 +17,22 @@ class StampedStream(TableStream):
 
     def require_unchanged(self) -> None:
         """Refuse a file that has changed."""
-        if stamp_of_file(self.path) != self._stamp:
-            raise DocumentError(
-                "the file changed while it was being read",
-                where=str(self.path),
-                hint="leave the input alone during a run, and start again",
-            )
+        require_stamp(self.path, self._stamp)
+
+
+def require_stamp(path: Path, stamp: Stamp) -> None:
+    """Refuse a file that has another stamp, or is gone.
+
+    Raises
+    ------
+    DocumentError
+    """
+    if not path.is_file() or stamp_of_file(path) != stamp:
+        raise DocumentError(
+            "the file changed while it was being read",
+            where=str(path),
+            hint="leave the input alone during a run, and start again",
+        )
 
 
 def stamp_of_file(path: Path) -> Stamp:

@@ -104,12 +104,15 @@ class TableFormat(ABC):
     exact_digits : int or None
         Digits of decimal numbers that a new file holds as numbers and gives back equal; 0 where it holds them as
         texts, None where all values are texts anyway.
+    journals : tuple of str
+        Endings of files beside one of this format in which changes stand that are not yet in it.
     """
 
     name: ClassVar[str]
     options: ClassVar[Mapping[str, str]] = {}
     tells_empty: ClassVar[bool] = False
     exact_digits: ClassVar[int | None] = None
+    journals: ClassVar[tuple[str, ...]] = ()
 
     @property
     def writes(self) -> tuple[str, ...]:

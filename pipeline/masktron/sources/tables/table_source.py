@@ -38,6 +38,7 @@ from masktron.sources.tables.document import (
     twin_layout,
     twin_names,
 )
+from masktron.sources.tables.stamped_stream import require_stamp, stamp_of_file
 from masktron.sources.tables.table_digest import record_digest
 from masktron.sources.tables.table_format import Options, TableFormat
 from masktron.sources.tables.table_model import Table, TableRelease
@@ -47,7 +48,7 @@ from masktron.sources.tables.two_readings import Compared
 from masktron.sources.variables import Variable
 from masktron.sources.xml.names_in_file import names_of
 from masktron.sources.xml.plain import compile_first
-from masktron.sources.xml.wellformed import SMALLEST
+from masktron.sources.xml.wellformed import SMALLEST, Stamp
 from masktron.sources.xml.xml_source import XmlSource
 
 _NO_CODES: frozenset[str] = frozenset()
@@ -106,8 +107,36 @@ class TableSource(Source):
     @cached_property
     def table(self) -> Table:
         """The records, and what the file says of them."""
+        self._stamp  # noqa: B018 -- before anything is read
+        with _texts_readable(str(self.path)):
+            return self.format.read(self._file, self._asked.options)
+
+    @cached_property
+    def _stamp(self) -> Stamp | None:
+        """Of the file before it is read; None for what is no file, and is known by its records."""
         _require_file(self._file, str(self.path))
-        return self.format.read(self._file, self._asked.options)
+        if isinstance(self.path, AddressPath | FramePath):
+            return None
+        self._require_no_journal()
+        return stamp_of_file(self._file)
+
+    def _require_unchanged(self) -> None:
+        """Refuse a file of which readings or the digest may be of another state."""
+        if self._stamp is not None:
+            self._require_no_journal()
+            require_stamp(self._file, self._stamp)
+
+    def _require_no_journal(self) -> None:
+        """Refuse a database of which records stand in another file, as its SHA-256 would not be theirs."""
+        for ending in self.format.journals:
+            beside = self._file.with_name(f"{self._file.name}{ending}")
+            if beside.is_file() and beside.stat().st_size:
+                raise DocumentError(
+                    f"changes of this database stand in {beside.name}, not yet in the file itself",
+                    where=str(self.path),
+                    hint="end the programs that have it open; where none has, open and close it once with its own "
+                    f"program; or name the table by its address: {self.format.name}:{self._file.name}?table=NAME",
+                )
 
     @property
     def size(self) -> int:
@@ -116,8 +145,19 @@ class TableSource(Source):
 
     @cached_property
     def digest(self) -> str:
-        """SHA-256 of the file, or of the twin of a data frame; for a table with an address see `record_digest`."""
-        return record_digest(self.table) if isinstance(self.path, AddressPath) else file_hash(self._bytes)
+        """SHA-256 of the file, or of the twin of a data frame; for a table with an address see `record_digest`.
+
+        Raises
+        ------
+        DocumentError
+            The file has changed since it was read.
+        """
+        if isinstance(self.path, AddressPath):
+            return record_digest(self.table)
+        self._stamp  # noqa: B018 -- where nothing has been read yet
+        found = file_hash(self._bytes)
+        self._require_unchanged()
+        return found
 
     @property
     def _bytes(self) -> Path:
@@ -136,7 +176,7 @@ class TableSource(Source):
     @cached_property
     def _stream(self) -> TableStream | None:
         """The file block by block, where it is a large one that can be read so."""
-        _require_file(self._file, str(self.path))
+        self._stamp  # noqa: B018 -- before anything is read
         if self._asked.whole:
             return None
         found = self.format.stream(self._file, self._asked.options)
@@ -164,15 +204,17 @@ class TableSource(Source):
         table, path, where = self.table, self._twin_path, str(self.path)
         if table.large:
             compile_first(self._asked.progress)
-        reading = self.format.read_again(self._file, table)
         path.unlink(missing_ok=True)  # of an attempt that was refused
         os.close(create_private(path))
-        compared = Compared(table.cells, reading.columns, where)
-        with TwinWriter(path, reading.columns, self.twin, where) as writer:
-            for block in reading.in_columns(where):
-                writer.write(block)
-                compared.take(block)
+        with _texts_readable(where):
+            reading = self.format.read_again(self._file, table)
+            compared = Compared(table.cells, reading.columns, where)
+            with TwinWriter(path, reading.columns, self.twin, where) as writer:
+                for block in reading.in_columns(where):
+                    writer.write(block)
+                    compared.take(block)
         compared.end()
+        self._require_unchanged()
         return path
 
     @cached_property
@@ -367,6 +409,19 @@ def _require_file(path: Path, where: str) -> None:
 def _first_value(column: pa.ChunkedArray) -> int:
     """Return the first record that has a value; -1 where none has."""
     return int(pc.index(pc.is_valid(column), True).as_py())
+
+
+@contextmanager
+def _texts_readable(where: str) -> Generator[None]:
+    """Say of a file what libraries say of its bytes: the error itself shows them."""
+    try:
+        yield
+    except UnicodeDecodeError as error:
+        raise DocumentError(
+            f"a text in this file is not in its encoding, {error.encoding}",
+            where=where,
+            hint="is the file damaged? Else write it again in this encoding",
+        ) from None
 
 
 def opened_place(path: Path) -> Path:
