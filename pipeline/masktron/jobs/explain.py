@@ -115,7 +115,8 @@ def run_explain(
     covered = () if records is None else _coverage(job, records, evaluation)
     tested = Tested.of(rules_found, evaluation.records) if evaluation.records else None
     fields = explained_fields(config, job.source.variables, facts)
-    found = _Facts(evaluation, tiers, plan, soft, _ties(job.edits, config, facts), covered, tested, fields)
+    idle = frozenset(job.index_of(rule.id) for rule in rules_found if rule.failed is None)
+    found = _Facts(evaluation, tiers, plan, soft, _ties(job.edits, config, facts), covered, tested, fields, idle)
     return _result(job.rulebook, job.edits, tuple(notes), found, obstacle)
 
 
@@ -131,6 +132,13 @@ class _Facts:
     coverage: tuple[Coverage, ...] = ()
     tested: Tested | None = None
     fields: tuple[FieldExplanation, ...] = ()
+    idle: frozenset[int] = frozenset()
+
+    def failed(self, index: int) -> int | None:
+        """Failures and errors of a rule that the data test."""
+        if self.evaluation is None or index in self.idle:
+            return None
+        return int(self.evaluation.failed[index] + self.evaluation.errors[index])
 
     def tier(self, index: int) -> str | None:
         return str(self.tiers[index]) if self.tiers else None
@@ -245,7 +253,7 @@ def _explanation(edit: Edit, context: str, facts: _Facts) -> RuleExplanation:
         test=f"not({check.test})" if check.kind == "report" else check.test,
         context=context,
         fired=None if evaluation is None else int(evaluation.fired[check.index]),
-        failed=None if evaluation is None else int((evaluation.failed + evaluation.errors)[check.index]),
+        failed=facts.failed(check.index),
         block=None if block is None else block.variables,
         candidates=names,
         aggregator=names[0] if len(names) == 1 else None,
