@@ -10,7 +10,7 @@ from masktron.classify import Edit, classify
 from masktron.classify.display import render_cross_record, render_form
 from masktron.classify.forms import form_of
 from masktron.classify.lints import equality_lints
-from masktron.codes import fields_of
+from masktron.codes import fields_of, likely_missing
 from masktron.config import Config, Role
 from masktron.constraints import Constraint, CrossRecordEdit, OpaqueEdit
 from masktron.errors import InfeasibleError, MasktronError
@@ -176,6 +176,7 @@ def _planned(
     """Plan as `mask` would, and say what the fields are and what the method does; where it would stop, say why."""
     facts: tuple[FieldFacts, ...] = ()
     plan: Plan | None = None
+    codes: tuple[str, ...] = ()
     try:
         require_flat(job)
         if records is None:
@@ -184,11 +185,12 @@ def _planned(
             raise InfeasibleError(f"{len(records)} records do not make a group of k = {config.k}")
         require_names(job, may_be_untested(job, (*config.allow_unfired, *config.allow)))
         facts, likely = fields_of(records, job.edits, config)
+        codes = likely_missing(records, facts, job.edits, job.source.variables)
         plan = make_plan(known_only(job), facts, config, released=released, aggregator=config.aggregator)
-        told = (*likely.notes(), *method_notes(plan, method))
+        told = (*codes, *likely.notes(), *method_notes(plan, method))
         refuse(job, {job.index_of(rule.id): rule.untested for rule in rules if rule.untested and rule.idle})
     except MasktronError as error:
-        return facts, plan, (), str(error)
+        return facts, plan, codes, str(error)
     return facts, plan, told, None
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from masktron.codes import fields_of
+from masktron.codes import fields_of, likely_missing
 from masktron.config import Config, Role, did_you_mean
 from masktron.errors import UsageError
 from masktron.jobs.common import judging_stage, require_flat, require_records, size_notes
@@ -128,7 +128,7 @@ def prepare(data: Path, rules: Path, config: Config, method: Chosen, progress: P
         ordering=ordering,
         randomness=randomness_of(config, job, method, fields, shuffled=ordering.random),
         classes=classes,
-        notes=(*told, *likely.notes()),
+        notes=(*told, *likely.notes(), *likely_missing(records, fields, job.edits, job.source.variables)),
         sized=sized,
         given=stated,
     )
