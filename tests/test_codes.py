@@ -193,3 +193,26 @@ def test_labels_that_only_codes_have(tmp_path: Path) -> None:
     assert told.startswith("rent is masked as a number, and 9998, 9999 have labels, as other values do not")
     pyreadstat.write_dta(frame.assign(rent=9998.0), data, variable_value_labels={"rent": {9998: "refused"}})
     assert not [note for note in masktron.explain(rules, data).notes if "'missing'" in note]
+
+
+def test_all_misspelt_names_of_settings_are_told_at_once(tmp_path: Path) -> None:
+    data, rules = _file(tmp_path), write_rules(tmp_path / "r.sch", "A > 0")
+    with pytest.raises(UsageError) as caught:
+        masktron.mask(
+            data,
+            rules,
+            tmp_path / "m.xml",
+            roles={"naze": "untouched"},
+            nominal=["Relat"],
+            ordinal={"zzz": []},
+            numeric=["M"],
+            missing={"sx": ["9"], "Relat": ["8"], "*": ["99"]},
+        )
+    assert caught.value.what == (
+        "settings are declared for 4 fields that the file does not have: 'naze' (a role), 'sx' (missing codes), "
+        "'Relat' (missing codes, the kind nominal), 'zzz' (the kind ordinal)"
+    )
+    assert caught.value.hint.startswith("naze: did you mean nace? sx: did you mean sex? Relat: did you mean relat? ")
+    assert caught.value.hint.endswith("known: A, relat, sex, nace, M, N")
+    with pytest.raises(UsageError, match="missing codes are declared for 'sx'"):
+        masktron.mask(data, rules, tmp_path / "m.xml", missing={"sx": ["9"]})
