@@ -104,12 +104,15 @@ class TableFormat(ABC):
     exact_digits : int or None
         Digits of decimal numbers that a new file holds as numbers and gives back equal; 0 where it holds them as
         texts, None where all values are texts anyway.
+    copies : bool
+        Whether a file becomes another one of the same format with formats, widths and all else that it carries.
     """
 
     name: ClassVar[str]
     options: ClassVar[Mapping[str, str]] = {}
     tells_empty: ClassVar[bool] = False
     exact_digits: ClassVar[int | None] = None
+    copies: ClassVar[bool] = False
 
     @property
     def writes(self) -> tuple[str, ...]:
@@ -206,7 +209,7 @@ def described_by(table: Table) -> Iterator[str]:
         yield "the title of the file"
     for what, lost in (
         ("labels of variables", [v.column for v in table.variables if v.label]),
-        ("labels of values", [v.column for v in table.variables if v.labels]),
+        ("labels of values", [v.column for v in table.variables if v.labels or any(v.missing.values())]),
         ("which codes mean 'missing'", [v.column for v in table.variables if v.missing]),
         ("which variable is the weight", [v.column for v in table.variables if v.weight]),
         ("kinds of variables", [v.column for v in table.variables if v.kind is not None]),
