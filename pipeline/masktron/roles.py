@@ -18,9 +18,9 @@ from masktron.sources.lexical import XML_SPACE, parse_number
 from masktron.sources.records import Column, Records
 
 ROLE_HINT = (
-    "to remove {them}: {roles}; or for each =untouched (written as it is), =key (written as it is, links records) or "
-    "=confidential (masked as categories); --nominal FIELD and --ordinal FIELD=LOW,MID,HIGH are for codes, "
-    "--missing FIELD=CODE for values that mean 'missing'"
+    "to remove {them}: {roles}; or for each --role FIELD=untouched (written as it is), --role FIELD=key (written as "
+    "it is, links records) or --role FIELD=confidential (masked as categories); --nominal FIELD and "
+    "--ordinal FIELD=LOW,MID,HIGH are for codes, --missing FIELD=CODE for values that mean 'missing'"
 )
 _CATEGORIES = (Kind.NOMINAL, Kind.ORDINAL)
 
@@ -118,7 +118,7 @@ def resolve_roles(records: Records, config: Config) -> tuple[FieldFacts, ...]:
         raise UsageError(
             "no field is left to mask",
             where=str(records.source),
-            hint="numeric fields are masked unless they have another role; declare at least one =confidential",
+            hint="numeric fields are masked unless they have another role; declare one: --role FIELD=confidential",
         )
     return facts
 
