@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
+import pyreadstat
 import pytest
 
 import masktron
@@ -153,3 +155,64 @@ def test_numeric_fields_hold_numbers_and_exist(tmp_path: Path) -> None:
     words = write_data(tmp_path / "w.xml", [{"A": at, "C": "x" if at else "1"} for at in range(20)])
     with pytest.raises(masktron.DocumentError, match="numeric field 'C' holds a text in record 2"):
         masktron.mask(words, rules, tmp_path / "m.xml", numeric=["C"])
+
+
+@pytest.mark.parametrize(
+    ("rule", "codes", "reason"),
+    [
+        ("A <= 3000 or A = 9998 or A = 9999", "9998,9999", "9998, 9999 stand apart in R1"),
+        ("not(A) or (A > 3 and A < 3000) or A = -1.5", "-1.5", "-1.5 stands apart in R1"),
+        ("A = 9999 or A <= 9 * M + 5000", "9999", "9999 stands apart in R1"),
+        ("A = 0 or A >= 100", "", ""),  # an amount that may be nothing
+        ("(A <= 3000 and M = 1) or A = 2000", "", ""),
+        ("A = 1000 or A = 1007 or A != 5", "", ""),
+        ("M != 3 or A = 9999 or A < 4000", "9999", "9999 stands apart in R1"),
+        ("(M = 3 and A = 9999) or A < 4000", "", ""),
+    ],
+)
+def test_codes_that_a_rule_admits_beside_a_range(tmp_path: Path, rule: str, codes: str, reason: str) -> None:
+    data = _file(tmp_path, "relat", "sex", "nace", "N")
+    rules = write_rules(tmp_path / "r.sch", rule, "M + A > 0")
+    explained = masktron.explain(rules, data)
+    told = [note for note in explained.notes if "'missing'" in note]
+    assert [note.partition(" is masked")[0] for note in told] == (["A"] if codes else [])
+    if codes:
+        assert reason in told[0]
+        listed = ", ".join(f'"{code}"' for code in codes.split(","))
+        assert f'missing={{"A": [{listed}]}}' in told[0]
+        assert set(told) < set(masktron.mask(data, rules, tmp_path / "m.xml", k=3).notes)
+        declared = masktron.explain(rules, data, missing={"A": codes.split(",")})
+        assert not [note for note in declared.notes if "'missing'" in note]
+
+
+def test_labels_that_only_codes_have(tmp_path: Path) -> None:
+    frame = pd.DataFrame({"rent": [500.0 + at for at in range(30)] + [9998.0], "M": [float(at) for at in range(31)]})
+    data, rules = tmp_path / "d.dta", write_rules(tmp_path / "r.sch", "rent + M >= 0")
+    pyreadstat.write_dta(frame, data, variable_value_labels={"rent": {9998: "refused", 9999: "do not know"}})
+    (told,) = [note for note in masktron.explain(rules, data).notes if "'missing'" in note]
+    assert told.startswith("rent is masked as a number, and 9998, 9999 have labels, as other values do not")
+    pyreadstat.write_dta(frame.assign(rent=9998.0), data, variable_value_labels={"rent": {9998: "refused"}})
+    assert not [note for note in masktron.explain(rules, data).notes if "'missing'" in note]
+
+
+def test_all_misspelt_names_of_settings_are_told_at_once(tmp_path: Path) -> None:
+    data, rules = _file(tmp_path), write_rules(tmp_path / "r.sch", "A > 0")
+    with pytest.raises(UsageError) as caught:
+        masktron.mask(
+            data,
+            rules,
+            tmp_path / "m.xml",
+            roles={"naze": "untouched"},
+            nominal=["Relat"],
+            ordinal={"zzz": []},
+            numeric=["M"],
+            missing={"sx": ["9"], "Relat": ["8"], "*": ["99"]},
+        )
+    assert caught.value.what == (
+        "settings are declared for 4 fields that the file does not have: 'naze' (a role), 'sx' (missing codes), "
+        "'Relat' (missing codes, the kind nominal), 'zzz' (the kind ordinal)"
+    )
+    assert caught.value.hint.startswith("naze: did you mean nace? sx: did you mean sex? Relat: did you mean relat? ")
+    assert caught.value.hint.endswith("known: A, relat, sex, nace, M, N")
+    with pytest.raises(UsageError, match="missing codes are declared for 'sx'"):
+        masktron.mask(data, rules, tmp_path / "m.xml", missing={"sx": ["9"]})

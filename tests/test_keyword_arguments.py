@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import masktron
-from cli_runner import Runner, write_rules
+from cli_runner import Runner, write_data, write_rules
 from masktron.errors import MasktronError
 from masktron.keyword_arguments import KEYWORDS, SWITCHES, in_python
 
@@ -106,3 +106,16 @@ def test_each_caller_reads_his_own_language(tmp_path: Path, capsys: pytest.Captu
     assert any('format_options={"null": "NA"}' in note for note in notes)
     assert not any("--" in note for note in notes)
     assert "--format-option null=NA" in cli("validate", text, "-r", rules).out
+
+
+def test_what_python_prints_names_keyword_arguments(tmp_path: Path) -> None:
+    data = write_data(tmp_path / "d.xml", [{"A": 100 + 3 * at, "B": 7 * at % 40, "N": f"n{at}"} for at in range(40)])
+    rules = write_rules(tmp_path / "r.sch", "A > B")
+    with pytest.raises(MasktronError) as caught:
+        masktron.mask(data, rules, tmp_path / "m.xml", k=3)
+    assert 'or for each roles={"FIELD": "untouched"}' in caught.value.hint
+    assert " =" not in caught.value.hint
+    result = masktron.mask(data, rules, tmp_path / "m.xml", k=3, roles={"N": "identifier"}, order="keep")
+    printed = " ".join(str(result).split())
+    assert 'order="random" writes a random order' in printed
+    assert "--" not in printed

@@ -2,25 +2,40 @@
 
 Means of codes say nothing, and look like data. So a field that looks like one of codes is not masked as a number
 before somebody says what it is, unless a rule adds, multiplies or orders it, as rules do with quantities only.
+Single numbers of a field of quantities may be codes, too: `likely_missing`.
 """
 
 from __future__ import annotations
 
+import math
 import re
 import shlex
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 
 import numpy as np
 
 from masktron.classify import Edit
 from masktron.classify.forms import form_of, variables_of_atom
 from masktron.config import Config, Role
-from masktron.constraints import Atom, CrossRecordEdit, Linear, OpaqueEdit, Polynomial, Product
+from masktron.constraints import (
+    Atom,
+    CrossRecordEdit,
+    Linear,
+    Member,
+    Missing,
+    OpaqueEdit,
+    Polynomial,
+    Present,
+    Product,
+    Range,
+)
 from masktron.errors import DocumentError, UsageError
 from masktron.roles import FieldFacts, UnnamedError, resolve_roles
-from masktron.sources.lexical import XML_SPACE, is_integer
+from masktron.sources.lexical import XML_SPACE, is_integer, parse_number
 from masktron.sources.records import Column, Records
+from masktron.sources.variables import Variable
 
 MOST_CODES = 15
 """Different integers up to which a field may be one of codes."""
@@ -221,3 +236,101 @@ def _reckons(atom: Atom) -> bool:
         plain = atom.relation == "=" and not atom.bound and len(atom.terms) == 2
         return not (plain and sum(factor for _, factor in atom.terms) == 0)
     return isinstance(atom, Product | Polynomial)
+
+
+def likely_missing(
+    records: Records, facts: Sequence[FieldFacts], edits: Sequence[Edit], variables: Iterable[Variable]
+) -> tuple[str, ...]:
+    """Name the numbers of masked fields that may be codes for missing values, and that nobody declared.
+
+    These are numbers that a rule admits beside a range or a relation that does not (``rent <= 9000 or rent = 9998``),
+    and those that have labels where other values of the field have none. Zero is a quantity. Which they are is told
+    by rules and labels alone, not by what records hold.
+
+    Parameters
+    ----------
+    records : Records
+    facts : sequence of FieldFacts
+    edits : sequence of Edit
+    variables : iterable of Variable
+        What the file says of its fields.
+
+    Returns
+    -------
+    tuple of str
+        A note for each field.
+    """
+    labels = {variable.name: variable.labels for variable in variables}
+    return tuple(
+        note
+        for fact in facts
+        if fact.numeric and fact.role is Role.CONFIDENTIAL
+        for note in _likely_missing(fact, edits, _labelled(records.columns[fact.name], labels.get(fact.name, {})))
+    )
+
+
+def _likely_missing(fact: FieldFacts, edits: Iterable[Edit], labelled: frozenset[Fraction]) -> Iterator[str]:
+    known = fact.code_numbers | {Fraction(0)}
+    by_rule = {edit.check.id: found for edit in edits if (found := _apart(edit, fact.name) - known)}
+    codes = [_written(code) for code in sorted(labelled.union(*by_rule.values()) - known)]
+    if not codes:
+        return
+    several = len(codes) > 1
+    reasons = [f"{'stand' if several else 'stands'} apart in {', '.join(by_rule)}"] if by_rule else []
+    reasons += [f"{'have labels' if several else 'has a label'}, as other values do not"] if labelled - known else []
+    yield (
+        f"{fact.name} is masked as a number, and {', '.join(codes)} {' and '.join(reasons)}: where "
+        f"{'they mean' if several else 'it means'} 'missing', say --missing {fact.name}={','.join(codes)}; else "
+        f"{'they are' if several else 'it is'} taken for {'amounts' if several else 'an amount'}"
+    )
+
+
+def _labelled(column: Column, labels: Iterable[str]) -> frozenset[Fraction]:
+    """Return the numbers that have labels, where some value of the field has none."""
+    numbers = {Fraction(code.strip()) for code in labels if not math.isnan(parse_number(code))}
+    if not numbers or set(column.values[column.present].tolist()) <= set(map(float, numbers)):
+        return frozenset()
+    return frozenset(numbers)
+
+
+def _apart(edit: Edit, name: str) -> frozenset[Fraction]:
+    """Return the numbers that a rule admits for a field by themselves, beside a range or a relation that does not."""
+    if isinstance(edit.constraint, OpaqueEdit | CrossRecordEdit):
+        return frozenset()
+    points: set[Fraction] = set()
+    ranges: list[Range] = []
+    related = False
+    for disjunct in form_of(edit.constraint):
+        own = [atom for atom in disjunct if name in variables_of_atom(atom)]
+        alone = len(own) == len(disjunct) == 1
+        for atom in own:
+            if alone and (values := _points(atom)):
+                points |= values
+            elif isinstance(atom, Range):
+                ranges.append(atom)
+            else:
+                related |= not isinstance(atom, Member | Missing | Present)
+    if not ranges and not related:
+        return frozenset()
+    return frozenset(point for point in points if not any(_within(point, one) for one in ranges))
+
+
+def _points(atom: Atom) -> frozenset[Fraction]:
+    """Return the numbers that an atom lists."""
+    match atom:
+        case Range(low=low, high=high) if low is not None and low == high:
+            return frozenset({low})
+        case Member(values=values, negated=False):
+            return frozenset(value for value in values if isinstance(value, Fraction))
+        case _:
+            return frozenset()
+
+
+def _within(point: Fraction, interval: Range) -> bool:
+    low, high = interval.low, interval.high
+    above = low is None or (low < point if interval.low_open else low <= point)
+    return above and (high is None or (point < high if interval.high_open else point <= high))
+
+
+def _written(number: Fraction) -> str:
+    return str(number) if number.denominator == 1 else str(float(number))

@@ -605,7 +605,8 @@ def _role(text: Any, where: str) -> Role:
 
 
 def _roles(value: Any, where: str) -> dict[str, Role]:
-    _require(isinstance(value, Mapping), f'roles must be a table FIELD = "role", not {value!r}', where=where)
+    what = f"roles must be a table (in Python a dict) of a role for each field, not {value!r}"
+    _require(isinstance(value, Mapping), what, where=where)
     prefix = f"{where}: " if where else ""
     return {_name("roles", name, where): _role(role, f"{prefix}roles.{name}") for name, role in value.items()}
 
@@ -613,7 +614,7 @@ def _roles(value: Any, where: str) -> dict[str, Role]:
 def _missing(value: Any, where: str) -> dict[str, frozenset[str]]:
     if isinstance(value, list | tuple | set | frozenset):
         value = {ALL_FIELDS: value}
-    what = f"missing must be a list of codes or a table FIELD = [codes], not {value!r}"
+    what = f"missing must be a list of codes, or a table (in Python a dict) of codes for each field, not {value!r}"
     _require(isinstance(value, Mapping), what, where=where)
     return {_name("missing", name, where): _codes(name, entry, where) for name, entry in value.items()}
 
@@ -659,7 +660,10 @@ _numeric = partial(_fields, "numeric", "CHILDREN")
 def _ordinal(value: Any, where: str) -> dict[str, tuple[str, ...]]:
     if isinstance(value, list | tuple):
         value = {_name("ordinal", name, where): () for name in value}
-    what = f"ordinal must be a list of fields or a table FIELD = [values from low to high], not {value!r}"
+    what = (
+        "ordinal must be a list of fields, or a table (in Python a dict) of values from low to high for each, "
+        f"not {value!r}"
+    )
     _require(isinstance(value, Mapping), what, where=where)
     return {_name("ordinal", name, where): _order(name, entry, where) for name, entry in value.items()}
 

@@ -88,7 +88,7 @@ FIGURES: tuple[Figure, ...] = (
         "higher",
         "Every record is the same as at least this many records, itself included, in all masked fields at once. 1 "
         "means that some record has no double: usual where fields were masked block by block. One partition of all "
-        "fields (--grouping all) gives k or more.",
+        "fields together gives k or more.",
         unit="records",
         unasked=math.inf,
         paired=False,

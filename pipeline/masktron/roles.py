@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import shlex
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
@@ -18,9 +18,9 @@ from masktron.sources.lexical import XML_SPACE, parse_number
 from masktron.sources.records import Column, Records
 
 ROLE_HINT = (
-    "to remove {them}: {roles}; or for each =untouched (written as it is), =key (written as it is, links records) or "
-    "=confidential (masked as categories); --nominal FIELD and --ordinal FIELD=LOW,MID,HIGH are for codes, "
-    "--missing FIELD=CODE for values that mean 'missing'"
+    "to remove {them}: {roles}; or for each --role FIELD=untouched (written as it is), --role FIELD=key (written as "
+    "it is, links records) or --role FIELD=confidential (masked as categories); --nominal FIELD and "
+    "--ordinal FIELD=LOW,MID,HIGH are for codes, --missing FIELD=CODE for values that mean 'missing'"
 )
 _CATEGORIES = (Kind.NOMINAL, Kind.ORDINAL)
 
@@ -106,11 +106,7 @@ def resolve_roles(records: Records, config: Config) -> tuple[FieldFacts, ...]:
         A numeric field holds text, a value is not in the declared order, or a weight is missing, negative or not a
         number.
     """
-    _refuse_unknown(config.roles, records, "a role")
-    _refuse_unknown({name: None for name in config.missing if name != ALL_FIELDS}, records, "missing codes")
-    _refuse_unknown(dict.fromkeys(config.nominal), records, "the kind nominal")
-    _refuse_unknown(config.ordinal, records, "the kind ordinal")
-    _refuse_unknown(dict.fromkeys(config.numeric), records, "the kind numeric")
+    _refuse_unknown(config, records)
     _refuse_unnamed(records, config)
     facts = tuple(_facts(column, config, records) for column in records.columns.values())
     weights = [fact.name for fact in facts if fact.role is Role.WEIGHT]
@@ -122,19 +118,41 @@ def resolve_roles(records: Records, config: Config) -> tuple[FieldFacts, ...]:
         raise UsageError(
             "no field is left to mask",
             where=str(records.source),
-            hint="numeric fields are masked unless they have another role; declare at least one =confidential",
+            hint="numeric fields are masked unless they have another role; declare one: --role FIELD=confidential",
         )
     return facts
 
 
-def _refuse_unknown(names: Mapping[str, object], records: Records, what: str) -> None:
-    for name in names:
-        if name not in records.columns:
-            raise UsageError(
-                f"{what} is declared for {name!r}, a field that the file does not have",
-                where=str(records.source),
-                hint=did_you_mean(name, records.columns),
-            )
+def _refuse_unknown(config: Config, records: Records) -> None:
+    """Refuse settings for fields that the file does not have, all at once, each with the names that are near."""
+    declared: dict[str, list[str]] = {}
+    settings: dict[str, Iterable[str]] = {
+        "a role": config.roles,
+        "missing codes": [name for name in config.missing if name != ALL_FIELDS],
+        "the kind nominal": config.nominal,
+        "the kind ordinal": config.ordinal,
+        "the kind numeric": config.numeric,
+    }
+    for setting, fields in settings.items():
+        for name in fields:
+            if name not in records.columns:
+                declared.setdefault(name, []).append(setting)
+    if not declared:
+        return
+    names = list(declared)
+    if len(names) == 1:
+        kinds = declared[names[0]]
+        are = "are" if len(kinds) > 1 or "missing codes" in kinds else "is"
+        what = f"{' and '.join(kinds)} {are} declared for {names[0]!r}, a field that the file does not have"
+        hint = did_you_mean(names[0], records.columns)
+    else:
+        listed = ", ".join(f"{name!r} ({', '.join(kinds)})" for name, kinds in declared.items())
+        what = f"settings are declared for {len(names)} fields that the file does not have: {listed}"
+        near = {name: did_you_mean(name, records.columns) for name in names}
+        asked = [f"{name}: {hint}" for name, hint in near.items() if hint.endswith("?")]
+        others = next((hint for hint in near.values() if not hint.endswith("?")), "")
+        hint = " ".join(filter(None, (*asked, others)))
+    raise UsageError(what, where=str(records.source), hint=hint)
 
 
 def _refuse_unnamed(records: Records, config: Config) -> None:

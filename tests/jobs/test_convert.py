@@ -353,3 +353,50 @@ def test_one_value_is_one_value(tmp_path: Path) -> None:
     assert run_convert(source, tmp_path / "o.csv").losses == ("that 1 value of A is an empty text",)
     pq.write_table(pa.table({"A": ["", ""], "B": ["x", "y"]}), source)
     assert run_convert(source, tmp_path / "o.csv").losses == ("that 2 values of A are empty texts",)
+
+
+def formats_of(path: Path) -> tuple[dict[str, str], dict[str, str], dict[str, int], list[str]]:
+    _, meta = (pyreadstat.read_sav if path.suffix == ".sav" else pyreadstat.read_dta)(str(path))
+    widths = meta.variable_storage_width | meta.variable_display_width
+    return meta.original_variable_types, meta.variable_to_label, widths, meta.notes
+
+
+@pytest.mark.parametrize("suffix", [".sav", ".dta"])
+def test_a_format_of_a_package_into_itself_keeps_what_it_shows(suffix: str, tmp_path: Path) -> None:
+    data, out = tmp_path / f"d{suffix}", tmp_path / f"o{suffix}"
+    frame = pd.DataFrame({"size": [1.0, 2.0], "wage": [10.5, 2000.0], "code": ["a", "b"]})
+    if suffix == ".sav":
+        shown = {"size": "F2.0", "wage": "DOLLAR10.2", "code": "A1"}
+        pyreadstat.write_sav(frame, data, variable_format=shown, note="by hand", variable_display_width={"size": 17})
+    else:
+        shown = {"size": "%2.0f", "wage": "%10.2fc", "code": "%5s"}
+        pyreadstat.write_dta(frame, data, variable_format=shown, variable_value_labels={"size": {1: "one"}})
+    done = run_convert(data, out)
+    assert formats_of(out) == formats_of(data)
+    assert formats_of(out)[0] == shown
+    assert done.losses == ()
+    # renamed, it is a new file
+    renamed = run_convert(data, out, rename={"size": "n"})
+    assert list(formats_of(out)[0]) == ["n", "wage", "code"]
+    assert renamed.losses == (
+        ("display formats: wage (DOLLAR10.2)", "the documents of the file: 1 line") if suffix == ".sav" else ()
+    )
+
+
+def test_formats_go_from_one_package_into_another(tmp_path: Path) -> None:
+    data, there, back = tmp_path / "d.sav", tmp_path / "o.dta", tmp_path / "b.sav"
+    frame = pd.DataFrame({"wage": [10.5, 2000.0], "rent": [1.0, 2.5]})
+    pyreadstat.write_sav(frame, data, variable_format={"wage": "F10.2", "rent": "F5.1"})
+    run_convert(data, there)
+    assert formats_of(there)[0] == {"wage": "%10.2f", "rent": "%5.1f"}
+    run_convert(there, back)
+    assert formats_of(back)[0] == {"wage": "F10.2", "rent": "F5.1"}
+
+
+def test_labels_of_codes_are_among_the_losses(tmp_path: Path) -> None:
+    data = tmp_path / "d.sav"
+    frame = pd.DataFrame({"rent": [10.5, 9998.0]})
+    pyreadstat.write_sav(
+        frame, data, variable_value_labels={"rent": {9998.0: "refused"}}, missing_ranges={"rent": [9998]}
+    )
+    assert "labels of values: rent" in run_convert(data, tmp_path / "o.csv").losses

@@ -509,3 +509,29 @@ def test_soft_rules_are_told_apart(data: Path, tmp_path: Path, run: Runner) -> N
     assert "not tested: idle; 30 warnings of soft rules" in run("validate", data, "-r", rules).out
     assert "violations, 30 warnings of soft rules; does not comply" in run("check", data, "-r", rules).out
     assert "no record satisfies all of hard, soft (soft)" in run("explain", rules).out
+
+
+def test_what_an_untested_rule_finds_is_in_no_count(data: Path, tmp_path: Path, run: Runner) -> None:
+    rules = rulebook(tmp_path / "r.sch", GOOD, ("bad", "Record", "0.4 * Tt &gt;= A"))
+    report = tmp_path / "report.json"
+    run("validate", data, "-r", rules, "--json", report)
+    validated = json.loads(report.read_text())
+    checked = masktron.check(data, rules)
+    explained = masktron.explain(rules, data)
+    for found in (validated, checked.as_dict()):
+        assert (found["violations"], [rule["failed"] for rule in found["rules"]]) == (0, [0, None])
+    assert [rule.failed for rule in explained.rules] == [0, None]
+    assert any(said.endswith("for 1 of 2 rules") for said in checked.checked)
+    # the table of `explain` shows it as that of `validate` does
+    row = next(line for line in run("explain", rules, "--data", data).out.splitlines() if line.startswith("bad "))
+    assert row.split()[-2] == "-"
+    # somebody who says that it may be so hears of it
+    allowed = masktron.check(data, rules, allow_unfired=["bad"])
+    assert (allowed.violations, allowed.complies) == (30, False)
+
+
+def test_a_threshold_admits_nothing_of_an_untested_rule(data: Path, tmp_path: Path) -> None:
+    rules = soft_rule(tmp_path / "r.sch")
+    found = masktron.validate(data, rules, max_failures={"soft": "100%"})
+    (soft,) = [rule for rule in found.rules if rule.untested]
+    assert (soft.failed, soft.passes, found.warnings) == (None, False, 0)

@@ -38,6 +38,7 @@ class Audit:
         self.left_out: set[int] = set()
         self.allowed: frozenset[str] = frozenset(described.allowed) if described else frozenset()
         self.untested: frozenset[str] = frozenset(described.untested) if described else frozenset()
+        self.idle: frozenset[int] = frozenset()
         self.as_masked = False
         self.problems: list[str] = []
         self.checked: list[str] = []
@@ -128,6 +129,7 @@ class Audit:
             self.not_checked.append("the rules: the file has no records, which was allowed")
             return
         silent = [rule for rule in results if rule.untested is not None]
+        self.idle = frozenset(self.job.index_of(rule.id) for rule in silent if rule.failed is None)
         fires = any(rule.reached for rule in results)
         if results and not fires:
             self.problems.append(
@@ -151,7 +153,9 @@ class Audit:
         progress: Progress,
     ) -> None:
         """Let engines that are not ours read every record: what only one engine says is no proof."""
-        rules = [edit.check.index for edit in self.job.edits if edit.check.index not in self.left_out]
+        total = len(self.job.edits) - len(self.left_out)
+        without = self.left_out | self.idle
+        rules = [edit.check.index for edit in self.job.edits if edit.check.index not in without]
         with self.job.source.blamed():
             opinions, alone = second_opinions(
                 self.job,
@@ -177,11 +181,11 @@ class Audit:
                     for note in opinion.notes
                 ]
                 continue
-            if not opinion.records:
+            if not (opinion.records and opinion.rules):
                 continue  # of what nobody was asked there is nothing to say
             same = "finds nothing more" if opinion.notes else "counts the same"
             said = f"{opinion.engine} {same} on {counted(opinion.records, 'record')}"
-            self.checked.append(f"{said}, for {opinion.rules} of {counted(len(rules), 'rule')}")
+            self.checked.append(f"{said}, for {opinion.rules} of {counted(total, 'rule')}")
             self.notes += [f"{opinion.engine} refuses less: {note}" for note in opinion.notes]
         notes = [note for opinion in opinions for note in opinion.notes]
         apart = {

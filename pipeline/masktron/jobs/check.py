@@ -104,9 +104,9 @@ def run_check(
         if not allow_empty:
             require_records(job, evaluation.records, MAY_BE_EMPTY)
         results = with_allowances(job.rule_results(evaluation, audit.left_out), allowed)
-        hard, soft = violations(results)
         failing = [job.index_of(rule.id) for rule in results if not rule.passes]
         results = audit.tested(results, evaluation, unfired)
+        hard, soft = violations(results)
         audit.rules_fired(results, evaluation)
         audit.second_opinions(evaluation, failing, prefetched, progress)
     audit.identity()

@@ -51,6 +51,7 @@ def run_convert(
     """
     from masktron.sources.tables.conversion import (  # noqa: PLC0415 -- loads pyarrow
         columns_not_in_xml,
+        copied,
         create_xml,
         differences,
         empty_among_numbers,
@@ -90,6 +91,8 @@ def run_convert(
                 losses += columns_not_in_xml(table, str(data))
                 create_xml(opened, table, writing.record)
                 losses += described_by(table)
+            elif not (rename or writing.options) and copied(source, target, opened, out.suffix):
+                losses = []
             else:
                 made = table_format(target)
                 dropped = empty_among_numbers(table) if made.tells_empty else table.cells.column_names

@@ -10,7 +10,7 @@ from masktron.classify import Edit, classify
 from masktron.classify.display import render_cross_record, render_form
 from masktron.classify.forms import form_of
 from masktron.classify.lints import equality_lints
-from masktron.codes import fields_of
+from masktron.codes import fields_of, likely_missing
 from masktron.config import Config, Role
 from masktron.constraints import Constraint, CrossRecordEdit, OpaqueEdit
 from masktron.errors import InfeasibleError, MasktronError
@@ -115,7 +115,8 @@ def run_explain(
     covered = () if records is None else _coverage(job, records, evaluation)
     tested = Tested.of(rules_found, evaluation.records) if evaluation.records else None
     fields = explained_fields(config, job.source.variables, facts)
-    found = _Facts(evaluation, tiers, plan, soft, _ties(job.edits, config, facts), covered, tested, fields)
+    idle = frozenset(job.index_of(rule.id) for rule in rules_found if rule.failed is None)
+    found = _Facts(evaluation, tiers, plan, soft, _ties(job.edits, config, facts), covered, tested, fields, idle)
     return _result(job.rulebook, job.edits, tuple(notes), found, obstacle)
 
 
@@ -131,6 +132,13 @@ class _Facts:
     coverage: tuple[Coverage, ...] = ()
     tested: Tested | None = None
     fields: tuple[FieldExplanation, ...] = ()
+    idle: frozenset[int] = frozenset()
+
+    def failed(self, index: int) -> int | None:
+        """Failures and errors of a rule that the data test."""
+        if self.evaluation is None or index in self.idle:
+            return None
+        return int(self.evaluation.failed[index] + self.evaluation.errors[index])
 
     def tier(self, index: int) -> str | None:
         return str(self.tiers[index]) if self.tiers else None
@@ -168,6 +176,7 @@ def _planned(
     """Plan as `mask` would, and say what the fields are and what the method does; where it would stop, say why."""
     facts: tuple[FieldFacts, ...] = ()
     plan: Plan | None = None
+    codes: tuple[str, ...] = ()
     try:
         require_flat(job)
         if records is None:
@@ -176,11 +185,12 @@ def _planned(
             raise InfeasibleError(f"{len(records)} records do not make a group of k = {config.k}")
         require_names(job, may_be_untested(job, (*config.allow_unfired, *config.allow)))
         facts, likely = fields_of(records, job.edits, config)
+        codes = likely_missing(records, facts, job.edits, job.source.variables)
         plan = make_plan(known_only(job), facts, config, released=released, aggregator=config.aggregator)
-        told = (*likely.notes(), *method_notes(plan, method))
+        told = (*codes, *likely.notes(), *method_notes(plan, method))
         refuse(job, {job.index_of(rule.id): rule.untested for rule in rules if rule.untested and rule.idle})
     except MasktronError as error:
-        return facts, plan, (), str(error)
+        return facts, plan, codes, str(error)
     return facts, plan, told, None
 
 
@@ -245,7 +255,7 @@ def _explanation(edit: Edit, context: str, facts: _Facts) -> RuleExplanation:
         test=f"not({check.test})" if check.kind == "report" else check.test,
         context=context,
         fired=None if evaluation is None else int(evaluation.fired[check.index]),
-        failed=None if evaluation is None else int((evaluation.failed + evaluation.errors)[check.index]),
+        failed=facts.failed(check.index),
         block=None if block is None else block.variables,
         candidates=names,
         aggregator=names[0] if len(names) == 1 else None,

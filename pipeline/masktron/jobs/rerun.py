@@ -301,7 +301,7 @@ def _beside(result: RerunResult, run: FormerRun, masked: MaskResult, same_bytes:
     now = {figure.name: figure.value for figure in masked.figures}
     before = {one.variables: one for one in run.blocks}
     after = {one.variables: one for one in masked.blocks}
-    failed = {rule.id: rule.failed for rule in masked.rules}
+    failed = {rule.id: rule.failed or 0 for rule in masked.rules}
     return replace(
         result,
         same_bytes=same_bytes,

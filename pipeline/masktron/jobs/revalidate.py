@@ -411,12 +411,9 @@ def _third(job: Job, decided: Evaluation, rules: list[int], opinion: Opinion) ->
         else f"{rule}: looks beyond single records, so it was not compared"
         for rule, why in left_out.items()
     ]
-    # What a known deviation explains is the engine's mistake, not a violation; the note has its count.
-    mistaken = {one.check for one in explained} | set(opinion.not_compared)
-    judged = [index for index in rules if index not in mistaken]
+    judged = [index for index in rules if index not in opinion.not_compared]
     failed = int((opinion.failed[judged] + opinion.errors[judged]).sum())
     known = dict.fromkeys(one.deviation.id for one in explained if one.deviation is not None)
-    compared = len(own.difference(opinion.not_compared))
     return EngineResult(
-        opinion.engine, len(opinion.records), failed, not blocking, tuple(notes), tuple(known), rules=compared
+        opinion.engine, len(opinion.records), failed, not blocking, tuple(notes), tuple(known), rules=len(judged)
     )

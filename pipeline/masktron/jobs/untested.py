@@ -56,7 +56,8 @@ def with_untested(
 ) -> tuple[RuleResult, ...]:
     """Say of each rule whether it is tested, and on records or on something else.
 
-    A file without records tests nothing, which is another matter.
+    What a rule that is not tested says of the records is no verdict on them: its failures are None, unless it need
+    not be tested. A file without records tests nothing, which is another matter.
 
     Parameters
     ----------
@@ -78,7 +79,12 @@ def with_untested(
         return tuple(marked)
     found = untested(job, evaluation, [index[rule.id] for rule in marked], original, known)
     reasons = {i: replace(reason, allowed=i in allowed) for i, reason in found.items()}
-    return tuple(replace(rule, untested=reasons.get(index[rule.id])) for rule in marked)
+    return tuple(_judged(rule, reasons.get(index[rule.id])) for rule in marked)
+
+
+def _judged(rule: RuleResult, reason: Untested | None) -> RuleResult:
+    failed = rule.failed if reason is None or reason.allowed else None
+    return replace(rule, untested=reason, failed=failed)
 
 
 def untested(

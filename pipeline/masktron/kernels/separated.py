@@ -32,7 +32,7 @@ INSIDE = 3
 AFTER = 4
 """Something stands between a closing quote and the delimiter."""
 CONTROL = 5
-"""A control character."""
+"""A control character, of ASCII or from U+0080 to U+009F."""
 MIXED = 6
 """A line ends otherwise than the first one."""
 BLANK = 7
@@ -41,6 +41,8 @@ ESCAPED = 8
 """The escape character stands before the end of a line, or of the file."""
 
 _TAB, _LINE_FEED, _RETURN, _SPACE = 9, 10, 13, 32
+_C1, _LAST_C1 = 0xC2, 0x9F
+"""U+0080 to U+009F are this byte and one from 0x80 to the second."""
 
 
 @kernel
@@ -123,6 +125,9 @@ def survey(
                         else:
                             error = CONTROL
                             break
+                    elif byte == _C1 and at + 1 < size and data[at + 1] <= _LAST_C1:
+                        error = CONTROL
+                        break
                     at += 1
                 if error == SOUND and at < size:
                     byte = data[at]
@@ -143,6 +148,9 @@ def survey(
                         at += 1
                         byte = data[at]
                     if byte < _SPACE and byte != _TAB:
+                        error = CONTROL
+                        break
+                    if byte == _C1 and at + 1 < size and data[at + 1] <= _LAST_C1:
                         error = CONTROL
                         break
                     at += 1

@@ -9,6 +9,7 @@ from types import MappingProxyType
 
 from rich.console import Console, RenderableType
 
+from masktron.keyword_arguments import in_python
 from masktron.results import (
     AssessResult,
     CheckResult,
@@ -55,8 +56,8 @@ def tables_of(result: JobResult) -> list[RenderableType]:
 
 
 def text_of(result: JobResult) -> str:
-    """Draw a result as plain text."""
-    return render(tables_of(result))
+    """Draw a result as plain text, for somebody in Python: options are keyword arguments."""
+    return render(in_python(part) if isinstance(part, str) else part for part in tables_of(result))
 
 
 def render(parts: Iterable[RenderableType], *, width: int = WIDTH) -> str:

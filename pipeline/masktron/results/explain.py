@@ -27,7 +27,7 @@ class RuleExplanation(Serialised):
     reason : str
         Why it is not understood, or what it asks of several records.
     failed : int or None
-        Failures and errors.
+        Failures and errors; None also where the data do not test the rule.
     block : tuple of str, or None
         The fields that are masked together on its account.
     candidates : tuple of str

@@ -48,7 +48,7 @@ class EngineResult(Serialised):
     Attributes
     ----------
     violations : int
-        Without those that known deviations explain.
+        By its own count, with those that known deviations explain.
     agrees : bool
         Whether nothing that it says otherwise is without a known reason.
     deviations : tuple of str

@@ -87,8 +87,10 @@ class RuleResult(Serialised):
     id : str
     kind : str
         Its class: linear, product, values, governing, domain, cross-record or opaque.
-    fired, failed, errors : int
-        Nodes on which it was evaluated, failed, and raised a dynamic error.
+    fired, errors : int
+        Nodes on which it was evaluated, and raised a dynamic error.
+    failed : int or None
+        Nodes on which it failed; None where the file does not test it, and nobody said that this may be so.
     soft : bool
         Marked as a warning in the rulebook; never the reason for an exit code, unless a threshold names it.
     origin : str
@@ -108,7 +110,7 @@ class RuleResult(Serialised):
     id: str
     kind: str
     fired: int
-    failed: int
+    failed: int | None
     errors: int
     soft: bool
     origin: str
@@ -119,8 +121,8 @@ class RuleResult(Serialised):
 
     @property
     def violations(self) -> int:
-        """Failures and errors."""
-        return self.failed + self.errors
+        """Failures and errors; none where the file does not test the rule."""
+        return 0 if self.failed is None else self.failed + self.errors
 
     @property
     def reached(self) -> int:
@@ -141,6 +143,8 @@ class RuleResult(Serialised):
         if self.idle:
             return False
         if self.allowed is not None:
+            if self.failed is None:
+                return False
             return self.allowed.admits(self.violations, self.fired)
         return self.soft or not self.violations
 

@@ -107,6 +107,8 @@ class Typed:
     places : int or None
         Fraction digits of a number that the column can hold, below 0 where it holds tens or hundreds alone; None
         where nothing bounds them.
+    shown : (int, int) or None
+        Characters and fraction digits of its display format, where a statistical package has given it one.
     """
 
     bits: int | None = None
@@ -114,6 +116,7 @@ class Typed:
     lower: Fraction | None = None
     upper: Fraction | None = None
     places: int | None = None
+    shown: tuple[int, int] | None = None
 
     @classmethod
     def integer(cls, bits: int, *, signed: bool = True) -> Typed:

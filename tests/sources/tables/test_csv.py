@@ -269,6 +269,9 @@ REFUSED: dict[str, tuple[bytes, dict[str, str], str, str]] = {
     "NUL in quotes": (b'A,B\n"\n\0",2\n', {}, ":3", "column 'A' holds a NUL byte"),
     "UTF-16 that nobody tells": ("A,B\n1,2\n".encode("utf-16-le"), {}, ":1", "encoding=utf-16-le"),
     "a control character": (b"A,B\n1,\x1b\n", {}, ":2", "column 'B' holds a control character"),
+    "CP1252 as Latin-1": (b"A,B\n1,\x80 5\n", {"encoding": "latin-1"}, ":2", "column 'B' holds a control.*=cp1252"),
+    "CP1252 in quotes": (b'A,B\n1,2\n1,"a\x92s"\n', {"encoding": "latin-1"}, ":3", "'B' holds a control.*=cp1252"),
+    "NEL": ("A,B\n1,\x85\n".encode(), {}, ":2", "column 'B' holds a control character"),
     "CRLF and LF": (b"A,B\r\n1,2\n", {}, ":2", "does not end with CRLF"),
     "LF and CR": (b"A,B\n1,2\n3,4\r5,6\n", {}, ":3", "does not end with LF"),
     "CP1252": ("A,B\n1,2\n1,ö\n".encode("cp1252"), {}, ":3", "character 3 of this line is not UTF-8\n.*=cp1252"),
@@ -476,6 +479,7 @@ def test_a_new_file_may_be_packed_and_in_another_encoding_with_another_point(tmp
         ({"1": ["x"], "2": ["y"]}, {}, "all names of columns are numbers"),
         ({"A": ["a,b"]}, {"quote": "none"}, "nothing is quoted"),
         ({"A": ["a\x02"]}, {}, "column 'A': a control character"),
+        ({"A": ["a\x85"]}, {}, "column 'A': a control character"),
         ({"A": ["NA"]}, {"null": "NA"}, "column 'A' has a value that reads otherwise"),
         ({"A": ["\u0142"]}, {"encoding": "cp1252"}, "cannot hold all values"),
     ],
@@ -630,3 +634,9 @@ def test_the_twin_of_a_file(tmp_path: Path) -> None:
         ({"id": "7"}, []),
     ]
     assert json.loads(json.dumps(source.records().lines.tolist())) == [2, 4]
+
+
+def test_what_stands_next_to_control_characters_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_bytes('A,B\n1,\xa0\xbf\u2019\x7f\n"\xa0",\u20ac\xc2\n'.encode())
+    assert len(CSV.read(path, {})) == 2

@@ -87,7 +87,7 @@ class CsvReport:
     def _counts(self, result: ValidateResult) -> Iterator[tuple[object, ...]]:
         for check, rule in zip(self._rulebook.checks, result.rules, strict=True):
             allowed = "" if rule.allowed is None else str(rule.allowed)
-            counts = (rule.fired, rule.failed, rule.errors)
+            counts = (rule.fired, "-" if rule.failed is None else rule.failed, rule.errors)
             passes = "true" if rule.passes else "false"
             yield (rule.id, rule.kind, severity(check), *counts, allowed, passes, rule_text(check))
 

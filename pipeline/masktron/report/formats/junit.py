@@ -47,7 +47,7 @@ class JunitReport:
 
     def _lines(self, result: ValidateResult) -> Iterator[str]:
         failing = [rule for rule in result.rules if not rule.passes]
-        failures = sum(rule.failed > 0 or _untested(rule) for rule in failing)
+        failures = sum(bool(rule.failed) or _untested(rule) for rule in failing)
         skipped = sum(not _tried(rule) and not rule.idle for rule in result.rules)
         counts = f'tests="{len(result.rules)}" failures="{failures}" errors="{len(failing) - failures}"'
         seconds = f"{time.monotonic() - self._start:.3f}"

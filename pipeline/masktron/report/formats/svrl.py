@@ -105,7 +105,7 @@ def _summary(result: ValidateResult, listed: Sequence[int]) -> Iterator[str]:
     for rule, follow in zip(result.rules, listed, strict=True):
         allowed = "" if rule.allowed is None else f", allowed {rule.allowed}"
         capped = f"; the first {follow} follow" if follow < rule.violations and not result.release_safe else ""
-        counts = f"fired {rule.fired}, failed {rule.failed}, errors {rule.errors}"
+        counts = f"fired {rule.fired}, failed {'-' if rule.failed is None else rule.failed}, errors {rule.errors}"
         yield f"{rule.id} ({rule.origin}): {counts}{allowed}{capped}"
 
 

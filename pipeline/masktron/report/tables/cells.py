@@ -29,9 +29,9 @@ def rules_table(rules: Sequence[RuleResult]) -> Table:
     allowed = ("allowed",) if bounded else ()
     table = headed("rule", "class", "fired", "failed", "errors", *allowed, "where")
     for rule in rules:
-        failed = f"[red]{number(rule.failed)}[/]" if rule.failed and not rule.passes else number(rule.failed)
-        if rule.idle:  # what is said of a rule on a field that is not there, the field decides
-            failed = "-"
+        # what is said of a rule on a field that is not there, the field decides
+        failed = "-" if rule.failed is None else number(rule.failed)
+        failed = f"[red]{failed}[/]" if rule.failed and not rule.passes else failed
         name = f"{plain(rule.id)} (soft)" if rule.soft else plain(rule.id)
         errors = f"[red]{number(rule.errors)}[/]" if rule.errors and not rule.passes else number(rule.errors)
         bound = (str(rule.allowed or "-"),) if bounded else ()

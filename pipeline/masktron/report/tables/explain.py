@@ -11,7 +11,7 @@ from rich.table import Table
 
 from masktron.report.tables.cells import count, headed, noted, optional, tested_line, unbroken
 from masktron.report.tables.preflight import preflight_lines
-from masktron.report.text import plain
+from masktron.report.text import number, plain
 from masktron.results import ExplainResult, FieldExplanation, RuleExplanation
 
 
@@ -62,10 +62,14 @@ class _Explained:
         for rule in self.rules:
             row = [plain(rule.id)]
             row += [rule.kind, plain(rule.form or rule.reason)] if meaning else []
-            row += [optional(rule.fired), optional(rule.failed), _tier(rule)] if facts else []
+            row += [optional(rule.fired), _failed(rule), _tier(rule)] if facts else []
             row += [_one_per_line(rule.candidates) or "-"] if planned else []
             table.add_row(*row)
         return unbroken(table, [rule.id for rule in self.rules])
+
+
+def _failed(rule: RuleExplanation) -> str:
+    return "-" if rule.failed is None else number(rule.failed)
 
 
 def _tier(rule: RuleExplanation) -> str:

@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -21,7 +22,7 @@ from masktron.sources.tables.column_names import column_name, xml_name
 from masktron.sources.tables.document import TwinNames, write_twin
 from masktron.sources.tables.new_names import NamesAllowed
 from masktron.sources.tables.table_format import SecondReading
-from masktron.sources.tables.table_model import Table
+from masktron.sources.tables.table_model import Table, TableRelease
 from masktron.sources.tables.table_source import TableSource
 from masktron.sources.variables import Variable
 from masktron.sources.xml.left_out import left_out_notes
@@ -222,6 +223,28 @@ def form_of_source(source: Source) -> Iterator[str]:
         yield f"namespaces: {', '.join(spaces)}"
     if attributes := [_local(tag) for tag, _ in layout.root_attributes]:
         yield f"attributes of the root: {', '.join(attributes)}"
+
+
+def copied(source: Source, target: str, path: Path, suffix: str) -> bool:
+    """Write the file of a statistical package again as it is, where the target has its format and its suffix.
+
+    Parameters
+    ----------
+    source : Source
+    target : str
+        Name of the format.
+    path : Path
+        What is written, unless False is returned: then it is to be made anew.
+    suffix : str
+        Of the name that it gets, which tells whether SPSS compresses it.
+    """
+    if not isinstance(source, TableSource) or source.metadata is not None:
+        return False
+    made, table = source.format, source.table
+    if not made.copies or made.name != target or source.path.suffix.lower() != suffix.lower():
+        return False
+    made.write(path, TableRelease(table, table.cells, np.arange(len(table), dtype=np.intp)))
+    return True
 
 
 def notes_of_source(source: Source) -> Iterator[str]:

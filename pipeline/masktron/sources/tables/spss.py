@@ -32,6 +32,8 @@ _ROWS = 1 << 14
 _FORMAT = re.compile(r"([A-Z]+)([0-9]*)(?:\.([0-9]+))?")
 _AS_SHOWN = frozenset({"F", "COMMA", "DOT", "DOLLAR", "PCT", "N", "CCA", "CCB", "CCC", "CCD", "CCE", "Z"})
 """Formats that show a number with so many fraction digits."""
+_ELSEWHERE = frozenset({"A", "F", *SPSS_CLOCKS})
+"""Formats for which other packages have one."""
 _KINDS = {"nominal": Kind.NOMINAL, "ordinal": Kind.ORDINAL, "scale": Kind.NUMBER}
 _NAMES = NamesAllowed(
     "SPSS has",
@@ -72,6 +74,7 @@ class SpssFormat(TableFormat):
 
     name: ClassVar[str] = "spss"
     exact_digits: ClassVar[int | None] = 15
+    copies: ClassVar[bool] = True
     options: ClassVar[Mapping[str, str]] = {"encoding": "of its texts, where the file does not say it or is wrong"}
 
     def read(self, path: Path, options: Options) -> Table:
@@ -172,7 +175,11 @@ class SpssFormat(TableFormat):
         amend(target, weights[0] if weights else None, [])
 
     def form(self, table: Table) -> Iterator[str]:
-        """Say that its documents stay behind."""
+        """Say that its documents and formats that no other package has stay behind."""
+        kinds = {name: shown or "" for name, shown in table.carried.meta.original_variable_types.items()}
+        own = [name for name, shown in kinds.items() if _name_of(shown) not in _ELSEWHERE]
+        if own:
+            yield f"display formats: {', '.join(f'{name} ({kinds[name]})' for name in own)}"
         if lines := len(table.carried.meta.notes):
             yield f"the documents of the file: {lines:,} {'line' if lines == 1 else 'lines'}"
 
@@ -305,7 +312,8 @@ def _describe(described: _Described, variable: Variable, one: Created) -> None:
             column.clock.what
         ]
     else:
-        described.formats[name] = f"F{max(8, one.width)}.{min(one.decimals, 16)}"
+        width, places = variable.typed.shown or (8, one.decimals)
+        described.formats[name] = f"F{min(40, max(width, one.width))}.{min(max(places, one.decimals), 16)}"
 
 
 def _too_long(codes: Collection[str]) -> bool:

@@ -99,6 +99,7 @@ class StataFormat(TableFormat):
 
     name: ClassVar[str] = "stata"
     exact_digits: ClassVar[int | None] = 15
+    copies: ClassVar[bool] = True
     options: ClassVar[Mapping[str, str]] = {"encoding": "of the texts of a file older than Stata 14"}
 
     def read(self, path: Path, options: Options) -> Table:
@@ -204,6 +205,9 @@ class StataFormat(TableFormat):
                 tags[name] = sorted(used)
             if variable.stored is not None and pa.types.is_decimal(variable.stored) and one.decimals:
                 formats[name] = f"%{max(9, one.width + 1)}.{min(one.decimals, 16)}f"
+            elif variable.typed.shown is not None and not column.text:
+                width, places = variable.typed.shown
+                formats[name] = f"%{max(width, one.width)}.{min(max(places, one.decimals), 16)}f"
             if column.clock is not None:
                 formats[name] = {"date": "%td", "datetime": "%tc", "time": "%tcHH:MM:SS"}[column.clock.what]
         try:

@@ -157,7 +157,8 @@ class StoredColumn:
         shown = self._shown()
         upper = None if shown.width is None else Fraction(10**shown.width - 1)
         lower = None if shown.width is None else -Fraction(10 ** (shown.width - 1) - 1)
-        return Typed(bits=bits, lower=lower, upper=upper, places=shown.decimals)
+        format_of = None if self.width is None or self.decimals is None else (self.width, self.decimals)
+        return Typed(bits=bits, lower=lower, upper=upper, places=shown.decimals, shown=format_of)
 
     @property
     def arrow(self) -> pa.DataType:

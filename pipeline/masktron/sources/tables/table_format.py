@@ -106,6 +106,8 @@ class TableFormat(ABC):
         texts, None where all values are texts anyway.
     journals : tuple of str
         Endings of files beside one of this format in which changes stand that are not yet in it.
+    copies : bool
+        Whether a file becomes another one of the same format with formats, widths and all else that it carries.
     """
 
     name: ClassVar[str]
@@ -113,6 +115,7 @@ class TableFormat(ABC):
     tells_empty: ClassVar[bool] = False
     exact_digits: ClassVar[int | None] = None
     journals: ClassVar[tuple[str, ...]] = ()
+    copies: ClassVar[bool] = False
 
     @property
     def writes(self) -> tuple[str, ...]:
@@ -209,7 +212,7 @@ def described_by(table: Table) -> Iterator[str]:
         yield "the title of the file"
     for what, lost in (
         ("labels of variables", [v.column for v in table.variables if v.label]),
-        ("labels of values", [v.column for v in table.variables if v.labels]),
+        ("labels of values", [v.column for v in table.variables if v.labels or any(v.missing.values())]),
         ("which codes mean 'missing'", [v.column for v in table.variables if v.missing]),
         ("which variable is the weight", [v.column for v in table.variables if v.weight]),
         ("kinds of variables", [v.column for v in table.variables if v.kind is not None]),

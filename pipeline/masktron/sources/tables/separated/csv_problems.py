@@ -67,10 +67,7 @@ def _problem(text: CsvText, found: CsvSurvey, where: str) -> DocumentError:
             says = f"text stands behind the closing quote of {place}"
             hint = f"double the quotes in a quoted cell {_QUOTES_ARE_PLAIN}"
         case kernel.CONTROL:
-            is_nul = text.part(at, 1)[0] == 0
-            says, hint = f"{place} holds a {'NUL byte' if is_nul else 'control character'}", "remove it"
-            if is_nul and dialect.codec == "utf-8":
-                hint += "; if every second byte is one, say --format-option encoding=utf-16-le or utf-16-be"
+            says, hint = _control(text.part(at, 1)[0], place, dialect.codec)
         case kernel.MIXED:
             first = _LINES[found[kernel.ENDING]]
             says, hint = f"this line does not end with {first}, as the first one does", "let all lines end alike"
@@ -80,3 +77,19 @@ def _problem(text: CsvText, found: CsvSurvey, where: str) -> DocumentError:
         case _:
             says, hint = f"the escape character in {place} stands before the end of a line", "remove it"
     return DocumentError(says, where=f"{where}:{found[kernel.LINE]}", hint=hint)
+
+
+def _control(byte: int, place: str, codec: str) -> tuple[str, str]:
+    """Say what is wrong with a control character, and what to do, by its first byte."""
+    if byte >= 0x80:
+        return (
+            f"{place} holds a control character from U+0080 to U+009F, as a file has them that is read in another "
+            "encoding than its own",
+            "is it cp1252? Then say --format-option encoding=cp1252; else remove it",
+        )
+    if byte:
+        return f"{place} holds a control character", "remove it"
+    hint = "remove it"
+    if codec == "utf-8":
+        hint += "; if every second byte is one, say --format-option encoding=utf-16-le or utf-16-be"
+    return f"{place} holds a NUL byte", hint

@@ -23,7 +23,7 @@ from masktron.sources.tables.table_model import Table, TableRelease
 
 _ROWS = 1 << 17
 """Records that are put together at once."""
-_CONTROLS = r"[\x00-\x08\x0b\x0c\x0e-\x1f]"
+_CONTROLS = r"[\x00-\x08\x0b\x0c\x0e-\x1f\x{80}-\x{9f}]"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
