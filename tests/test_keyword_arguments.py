@@ -119,3 +119,6 @@ def test_what_python_prints_names_keyword_arguments(tmp_path: Path) -> None:
     printed = " ".join(str(result).split())
     assert 'order="random" writes a random order' in printed
     assert "--" not in printed
+    with pytest.raises(MasktronError, match="not the result of a run") as caught:
+        masktron.check(result, rules)  # type: ignore[arg-type]
+    assert "result.output" in caught.value.hint

@@ -855,6 +855,11 @@ def _source(given: Microdata, what: str) -> Path:
     if isinstance(given, str | PathLike):
         return _place(given, what)
     if not _is_frame(given):
+        if isinstance(given, MaskResult):
+            raise UsageError(
+                f"{what} must be a path or a data frame, not the result of a run",
+                hint="give the data of the result: result.data of a data frame that was masked, else result.output",
+            )
         raise UsageError(
             f"{what} must be a path or a data frame, not of type {type(given).__name__}",
             hint="give the name of a file, or a data frame of pandas, polars, pyarrow or DuckDB with one row per "

@@ -189,9 +189,11 @@ def numbers_as_texts(table: Table, digits: int | None) -> list[str]:
     ]
     if not found:
         return []
+    what = "holds numbers: it is" if len(found) == 1 else "hold numbers: they are"
     return [
-        f"that {', '.join(found)} hold numbers: they are stored as texts, as numbers would not come back as they are "
-        "written, such as zeros at the end or exponents"
+        f"that {', '.join(found)} {what} stored as texts, as numbers would not come back as they are written, such "
+        "as zeros at the end or exponents; whole numbers among fractions that are codes for missing values are no "
+        "obstacle where a description declares them: --metadata FILE"
     ]
 
 
