@@ -23,7 +23,9 @@ def rows_of(n: int, *, category: bool = False) -> list[dict[str, object]]:
     ]
 
 
-def write_pair(folder: Path, n: int = 60, *, suffix: str = ".xml", category: bool = False) -> tuple[Path, Path]:
+def write_pair(
+    folder: Path, n: int = 60, *, suffix: str = ".xml", category: bool = False, test: str = "A + B = T"
+) -> tuple[Path, Path]:
     """Write records in a format, and a rulebook that they obey."""
     rows, data, rules = rows_of(n, category=category), folder / f"data{suffix}", folder / "rules.sch"
     if suffix == ".xml":
@@ -34,7 +36,7 @@ def write_pair(folder: Path, n: int = 60, *, suffix: str = ".xml", category: boo
     else:
         pq.write_table(pa.Table.from_pylist(rows), data)
     rules.write_text(
-        f'<schema xmlns="{SCHEMATRON}"><pattern><rule context="Record"><assert id="sum" test="A + B = T">m</assert>'
+        f'<schema xmlns="{SCHEMATRON}"><pattern><rule context="Record"><assert id="sum" test="{test}">m</assert>'
         '<assert id="sign" test="A &gt;= 0 and B &gt;= 0">m</assert></rule></pattern></schema>',
         encoding="utf-8",
     )

@@ -108,6 +108,15 @@ def test_it_says_what_broke_the_limits_and_lost_less() -> None:
     assert found.why.endswith("the one that loses less breaks linkage")
 
 
+def test_it_says_that_others_were_run_on_a_sample_alone() -> None:
+    limits = {"linkage": 10.0}
+    runs = [(50.0, 10.0, 6.0), (40.0, 30.0, 5.0), (40.0, 5.0, 5.0)]
+    one, other, third = judged([candidate(run) for run in runs], limits)
+    found = choose_candidate([one, other, replace(third, state="sampled")], RISK, LOSS, limits)
+    assert (found.recommended, found.front) == (0, (1, 0))
+    assert "loses least of the 2 candidates run on all records within linkage at most 10" in found.why
+
+
 def test_a_lucky_seed_does_not_keep_a_limit() -> None:
     lucky = candidate((1.0, 1.0, 5.0), (1.0, 1.0, 15.0))
     assert broken_limits(lucky.spread, {"linkage": 10.0}) == ("linkage is 15, the limit 10",)

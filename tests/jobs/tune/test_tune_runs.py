@@ -228,6 +228,14 @@ def test_what_is_kept_is_for_its_owner_alone(pair: tuple[Path, Path], tmp_path: 
     assert {mode for path, mode in modes.items() if path.is_file()} == {0o600}
 
 
+def test_an_interrupted_run_names_its_result_alone(pair: tuple[Path, Path], tmp_path: Path) -> None:
+    """There can be hundreds of files that are for the next run."""
+    with atomic.publishing() as published:
+        tuned(pair, tmp_path / "out", methods=("mdav",))
+    assert [Path(name).name for name in published.names] == [RESULT]
+    assert list((tmp_path / "out" / FOLDER).iterdir())
+
+
 def command(pair: tuple[Path, Path], out: Path) -> list[str]:
     return [
         *(sys.executable, "-m", "masktron", "tune", str(pair[0]), "--rules", str(pair[1]), "--out", str(out)),
@@ -236,9 +244,7 @@ def command(pair: tuple[Path, Path], out: Path) -> list[str]:
     ]
 
 
-@pytest.mark.parametrize(
-    "moment", parts([1, *range(2, 7), *(at + 0.5 for at in range(6)), *np.linspace(0.1, 0.9, 8)], 1)
-)
+@pytest.mark.parametrize("moment", parts([1, 2, 3, *np.linspace(0.05, 3.95, 17)], 1))
 def test_a_run_that_was_killed_goes_on(pair: tuple[Path, Path], tmp_path: Path, moment: float) -> None:
     """Kill -9 after some results, and a part of the time to the next: the next run ends as one that nobody killed."""
     wanted = tuned(pair).as_dict()
@@ -309,9 +315,14 @@ class Clock:
 
 @pytest.mark.parametrize("budget", [7.0, 20.0, 33.0, 50.0, 400.0])
 def test_the_budget_is_kept(pair: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch, budget: float) -> None:
-    clock = Clock(monkeypatch, {"mdav": 4.0, "noise": 5.0, "mst": 30.0})
+    seconds = {"mdav": 4.0, "noise": 5.0, "mst": 30.0}
+    clock = Clock(monkeypatch, seconds)
     result = tuned(pair, methods=("mdav", "mst", "noise"), budget=budget, config=Config(missing=CONFIG.missing))
     assert clock.now <= 1.1 * budget
+    known: set[str] = set()
+    for name, at in clock.begun:  # what is known to take longer than is left is not begun
+        assert name not in known or at + seconds[name] <= budget
+        known.add(name)
     states = [one.state for one in result.candidates]
     assert result.complete == ("unreached" not in states)
     assert result.complete == (budget == 400.0)
@@ -409,7 +420,7 @@ def test_what_helpers_that_never_came_leave_is_done_here(
 def test_a_process_is_ended_with_the_budget(pair: tuple[Path, Path]) -> None:
     begun = time.monotonic()
     tuned(pair, workers=2, methods=("cart", "sequential", "latent_class"), seeds=1000, budget=20.0)
-    assert 20.0 <= time.monotonic() - begun < 22.0
+    assert 10.0 < time.monotonic() - begun < 22.0
 
 
 # samples

@@ -138,7 +138,8 @@ def choose_candidate(
             name for at in cheaper for name, _ in _outside(candidates[at].spread, limits)
         )  # each breaks one at least
         beyond = f"; {_cheaper(len(cheaper))} {' or '.join(name for name, _ in broken.most_common())}"
-    among = f"of the {len(within)} candidates" if len(within) > 1 else "the only candidate"
+    whole = " run on all records" if any(one.state == "sampled" for one in candidates) else ""
+    among = f"of the {len(within)} candidates{whole}" if len(within) > 1 else f"the only candidate{whole}"
     loses = "loses least " if len(within) > 1 else "is "
     return Recommendation(front, best, f"{candidates[best].name} {loses}{among} within {named} ({said}){beyond}")
 
