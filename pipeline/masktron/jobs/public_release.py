@@ -59,7 +59,7 @@ def public_release(manifest: PlainData, rulebook: Rulebook, files: Assessed | No
     """
     result, plan, config = manifest.part("result"), manifest.part("plan"), manifest.part("config")
     declared = manifest.part("declared")
-    figures = _Figures(files, _labels(files, result, declared))
+    figures = _Figures(files)
     blocks = {
         name: (at, block)
         for at, block in enumerate(result.parts("blocks"), start=1)
@@ -100,45 +100,24 @@ def public_name(path: str) -> str:
     return path.replace("\\", "/").rpartition("/")[2]
 
 
-def _labels(files: Assessed | None, result: PlainData, declared: PlainData) -> NDArray[np.intp] | None:
-    """The group of each record that the method drew for; None where every record is on its own.
-
-    Of a method without groups the manifest has the strata in which it drew: these share no value.
-    """
-    groups = declared.content.get("groups")
-    in_groups = result.has("draw") and result.part("draw").has("groups")
-    if files is None or not in_groups or not isinstance(groups, list) or len(groups) != len(files):
-        return None
-    return np.asarray(groups, dtype=np.intp)
-
-
 class _Figures:
     """Coarse figures of the original, by field; none where few records or groups decide about them.
 
     Parameters
     ----------
     files : Assessed or None
-    drawn : ndarray of intp, shape (n,), or None
-        The groups for which values were drawn.
     """
 
-    def __init__(self, files: Assessed | None, drawn: NDArray[np.intp] | None) -> None:
+    def __init__(self, files: Assessed | None) -> None:
         self._files = files if files is not None and files.paired else None
         self._kept: dict[str, KeptVariation] = {}
         self._moved: dict[str, float] = {}
         if self._files is None:
             return
         for at, name in enumerate(self._files.numeric):
-            groups = self._groups(name, drawn)
+            groups = _groups(self._files, name)
             self._kept[name] = kept_variation(self._files.before[:, [at]], self._files.after[:, [at]], groups)[0]
         self._moved = self._correlations([name for name in self._files.numeric if self._told(name)])
-
-    def _groups(self, name: str, drawn: NDArray[np.intp] | None) -> NDArray[np.intp] | None:
-        assert self._files is not None  # noqa: S101 -- for mypy
-        for block, groups in zip(self._files.blocks, self._files.groups, strict=True):
-            if name in block and name not in self._files.solved and len(np.unique(groups)) < len(groups):
-                return groups
-        return drawn
 
     def _told(self, name: str) -> bool:
         """Whether so many records and groups decide about a field that its figures give nobody away."""
@@ -191,6 +170,14 @@ class _Figures:
         if int(present.sum()) < PUBLIC_LEAST_RECORDS or math.isnan(found.distance):
             return None
         return next((bound for bound in _SHARES if found.distance <= float(bound)), "more")
+
+
+def _groups(files: Assessed, name: str) -> NDArray[np.intp] | None:
+    """The groups that share their values of a field; None where each record has its own, and so is a group of one."""
+    for block, groups in zip(files.blocks, files.groups, strict=True):
+        if name in block and name not in files.solved and len(np.unique(groups)) < len(groups):
+            return groups
+    return None
 
 
 def _field(fact: PlainData, block: tuple[int, PlainData] | None, figures: _Figures) -> PublicField:
