@@ -182,6 +182,86 @@ def test_weighted_sums_are_those_of_weighted_values(tmp_path: Path) -> None:
     assert any(note.startswith("differencing says nothing of A, B, T") for note in result.notes)
 
 
+def published(own: Releases, name: str, columns: dict[str, list[Any]], **settings: Any) -> None:
+    """Mask a table of amounts, in its order."""
+    lines = [",".join(columns), *(",".join(map(str, row)) for row in zip(*columns.values(), strict=True))]
+    (own.folder / f"{name}.data.csv").write_text("\n".join(lines) + "\n")
+    given: dict[str, Any] = {"k": 2, "numeric": ["A"], "order": "keep", **settings}
+    masktron.mask(own.folder / f"{name}.data.csv", own.rules, own.folder / f"{name}.csv", **given)
+
+
+def compared(own: Releases, name: str, earlier: str) -> masktron.AssessResult:
+    return masktron.assess(
+        own.folder / f"{name}.csv",
+        own.folder / f"{name}.data.csv",
+        manifest=own.folder / f"{name}.manifest.json",
+        against=own.folder / f"{earlier}.csv",
+        against_original=own.folder / f"{earlier}.data.csv",
+        measures=["differencing"],
+    )
+
+
+@pytest.fixture
+def amounts(tmp_path: Path) -> Releases:
+    own = Releases(tmp_path)
+    write_rules(own.rules, "A >= 0")
+    return own
+
+
+def test_other_weights_of_the_same_groups_are_no_figure_of_0(amounts: Releases) -> None:
+    rng = np.random.default_rng(3)
+    values = [1000 * (at // 2) + int(own) for at, own in enumerate(rng.integers(0, 99, 40))]
+    ids = [f"p{at}" for at in range(40)]
+    weights = rng.integers(2, 9, (2, 40)).tolist()
+    roles = {"Id": "untouched", "W": "weight"}
+    for name, own in (("first", weights[0]), ("same", weights[0]), ("second", weights[1])):
+        published(amounts, name, {"Id": ids, "W": own, "A": values}, roles=roles)
+    result = compared(amounts, "second", "first")
+    assert np.isnan(result["differencing"])
+    assert any("says nothing of A: respondents of both releases have other weights" in one for one in result.notes)
+    assert compared(amounts, "same", "first")["differencing"] == 0.0
+
+
+def test_medians_are_values_and_no_sums(amounts: Releases) -> None:
+    columns = {"A": np.random.default_rng(3).integers(0, 99999, 60).tolist()}
+    published(amounts, "first", columns, k=3, aggregator="median")
+    published(amounts, "second", columns, k=5, aggregator="mean")
+    for pair in (("second", "first"), ("first", "second")):
+        result = compared(amounts, *pair)
+        assert np.isnan(result["differencing"])
+        assert any("says nothing of A: one of the releases publishes no means" in one for one in result.notes)
+
+
+def test_what_one_release_shows_is_given_away_whatever_the_other_publishes(amounts: Releases) -> None:
+    rng = np.random.default_rng(3)
+    columns = {name: rng.integers(0, 99999, 60).tolist() for name in "AB"}
+    published(amounts, "first", columns, numeric=["A", "B"], aggregator="median")
+    published(amounts, "second", columns, numeric=["A"], roles={"B": "untouched"}, aggregator="median")
+    for pair in (("second", "first"), ("first", "second")):
+        assert counts(compared(amounts, *pair)) == (60, 60, 60, 60)
+
+
+def test_without_ids_one_corrected_field_hides_nobody_and_two_leave_no_figure(amounts: Releases) -> None:
+    rng = np.random.default_rng(3)
+    columns = {name: [*rng.integers(100, 700, 59).tolist(), 500] for name in "ABC"}
+    for own in columns.values():
+        own[1] = own[0]  # nothing names the records
+    more = {name: [*own, 350] for name, own in columns.items()}
+    updated = {**more, "C": [one + 1 for one in more["C"]]}
+    both = {**updated, "B": [one + 1 for one in more["B"]]}
+    for name, own, k in (("first", columns, 3), ("more", more, 4), ("updated", updated, 4), ("both", both, 4)):
+        published(amounts, name, own, k=k, numeric=["A", "B", "C"])
+    assert counts(compared(amounts, "more", "first"))[0] == 183
+    one = compared(amounts, "updated", "first")
+    assert any("put together by all fields that both originals have, or all but one" in note for note in one.notes)
+    # those of A and B once, those of C twice; 2 of 60 records are alike in A and B
+    assert 183 + 58 <= counts(one)[0] <= 183 + 60 + 6
+    assert one["differencing"] > 0
+    two = compared(amounts, "both", "first")
+    assert np.isnan(two["differencing"])
+    assert any("differencing has no figure: no field names the records" in note for note in two.notes)
+
+
 @pytest.mark.full
 def test_what_is_drawn_is_not_covered_and_said_so(tmp_path: Path, releases: Releases) -> None:
     own = Releases(tmp_path)

@@ -29,6 +29,23 @@ MODEL = (
 )
 
 
+FEWEST = 0.5
+"""Share of the records of the smaller original, put together by their values alone, from which there is a figure."""
+UNCOVERED = (
+    "categories, fields in one release alone, fields that follow in each record from others, draws, and weights in "
+    "one release alone are not covered"
+)
+NO_MEAN = (
+    "one of the releases publishes no means of them; a median, a quantile or a medoid is the value of a respondent, "
+    "and two of them bound others: this is not covered, and no figure says that it is little"
+)
+OTHER_WEIGHTS = (
+    "respondents of both releases have other weights in one than in the other; two sums with two sets of weights may "
+    "determine all values of a group, even where groups are the same: this is not covered, and no figure says that "
+    "it is little; release one of the two, or keep the weights"
+)
+
+
 @dataclass(frozen=True, slots=True)
 class Against:
     """An earlier release, as the user gives it.
@@ -77,13 +94,18 @@ class _Side:
         found: NDArray[np.float64] = self.records.columns[name].values[self.rows]
         return found
 
+    def masks(self, name: str) -> bool:
+        """Whether groups share one number of the field."""
+        own = self.described.declared.drawn
+        return name in self.files.numeric and name not in self.files.solved and name not in own
+
     def sums(self, name: str) -> Sums | None:
-        """What the release tells of a field; None where it tells no sums."""
+        """What the release tells of a field; None where it tells no sums, or this part does not know them."""
         if name in self.described.kept:
             held = ~np.isnan(self.values(name))
             nothing = np.zeros(len(self.rows))
             return Sums(np.where(held, np.arange(len(self.rows)), OUTSIDE), nothing, nothing)
-        if name not in self.files.numeric or name in self.files.solved or name in self.described.declared.drawn:
+        if not self.masks(name) or name not in self.described.means:
             return None
         at = next(at for at, block in enumerate(self.files.blocks) if name in block)
         masked = self.files.masked[name]
@@ -154,19 +176,32 @@ def with_earlier(
     told = f"{len(np.intersect1d(*people)):,} respondents are in both releases"
     if earlier.original != described.original:
         people, how = _respondents(first, second)
-        told = f"{len(np.intersect1d(*people)):,} respondents are in both releases, put together by {how}"
+        told = f"{len(np.intersect1d(*people)):,} respondents are in both releases, put together by {how.field}"
+        fewest = min(map(len, people))
+        if not how.key and how.pairs < FEWEST * fewest:
+            return files, (
+                f"differencing has no figure: no field names the records of both originals, and by their values only "
+                f"{how.pairs:,} of {fewest:,} records are the same in all fields or all but one; who is in both "
+                "releases is not known, so what they tell together is not covered; give both originals a field that "
+                "names their records",
+            )
+        told += f", and {100 * how.alike:.0f} % of their values are the same in both originals"
     names = [name for name in second.records.columns if name in {*earlier.masked, *described.masked}]
-    found, lacking = {}, []
+    found: dict[str, Differencing] = {}
+    lacking: dict[str, list[str]] = {OTHER_WEIGHTS: [], NO_MEAN: [], UNCOVERED: []}
     for name in names:
         field = _field(first, second, name, people)
-        if field is None:
-            lacking.append(name)
+        if isinstance(field, str):
+            lacking[field].append(name)
         else:
             found[name] = differencing(field)
-    return replace(files, differenced=found), tuple(_notes(found, lacking, told))
+    observed = [name for name in found if any(name in side.described.observed for side in (first, second))]
+    return replace(files, differenced=found), tuple(_notes(found, lacking, observed, told))
 
 
-def _notes(found: Mapping[str, Differencing], lacking: Sequence[str], told: str) -> Iterator[str]:
+def _notes(
+    found: Mapping[str, Differencing], lacking: Mapping[str, Sequence[str]], observed: Sequence[str], told: str
+) -> Iterator[str]:
     total = Differencing.of_all(found.values())
     if found:
         yield (
@@ -174,23 +209,35 @@ def _notes(found: Mapping[str, Differencing], lacking: Sequence[str], told: str)
             f"{total.solvable:,}; despite rounding, {total.exact:,} are determined, and {total.given_away:,} are, "
             f"or lie in an interval of a tenth of a standard deviation; {MODEL}"
         )
-    if lacking:
+    for why, names in lacking.items():
+        if names:
+            yield f"differencing says nothing of {', '.join(names)}: {why}"
+    if observed:
         yield (
-            f"differencing says nothing of {', '.join(lacking)}: categories, fields in one release alone, fields "
-            "that follow in each record from others, draws, and weights in one release alone are not covered"
+            f"differencing: some groups publish values of their records instead of means, in {', '.join(observed)} "
+            "(exits of the manifests); the figure does not count these values"
         )
 
 
-def _field(first: _Side, second: _Side, name: str, people: tuple[NDArray[np.intp], ...]) -> TwiceReleased | None:
-    """Put what both releases tell of a field side by side; None where one of them tells no sums."""
+def _field(first: _Side, second: _Side, name: str, people: tuple[NDArray[np.intp], ...]) -> TwiceReleased | str:
+    """Put what both releases tell of a field side by side; or say why it is not covered."""
     if any(name not in side.records.columns for side in (first, second)):
-        return None
+        return UNCOVERED
     sums = [side.sums(name) for side in (first, second)]
     kept = [name in side.described.kept for side in (first, second)]
     weighted = {side.files.weights is not None for side, own in zip((first, second), kept, strict=True) if not own}
+    if any(kept) and all((~np.isnan(side.values(name))).any() for side in (first, second)):
+        # what one release shows as it is needs nothing from the other one
+        nothing = np.empty(0)
+        sums = [
+            Sums(np.full(len(side.rows), OUTSIDE, dtype=np.intp), nothing, nothing) if told is None else told
+            for side, told in zip((first, second), sums, strict=True)
+        ]
     one, other = sums
-    if one is None or other is None or len(weighted) != 1:
-        return None
+    if one is None or other is None:
+        return NO_MEAN if all(side.masks(name) for side in (first, second)) else UNCOVERED
+    if len(weighted) != 1:
+        return UNCOVERED
     size = 1 + max(int(own.max(initial=-1)) for own in people)
     values, weights, groups = [], [], []
     for side, own, told in zip((first, second), people, (one, other), strict=True):
@@ -201,7 +248,9 @@ def _field(first: _Side, second: _Side, name: str, people: tuple[NDArray[np.intp
     for at in np.flatnonzero(kept):
         # a value that is told as it is has the weight that the other release gives it
         weights[at] = np.where(np.isnan(weights[1 - at]), 1.0, weights[1 - at])
-    same = (values[0] == values[1]) & (weights[0] == weights[1])
+    same = values[0] == values[1]
+    if (weights[0] != weights[1])[same].any():
+        return OTHER_WEIGHTS
     outside = np.full(size, OUTSIDE, dtype=np.intp)
     held = [same, ~same & ~np.isnan(values[0]), ~same & ~np.isnan(values[1])]
     labels = ((groups[0], groups[1]), (groups[0], outside), (outside, groups[1]))
@@ -220,34 +269,69 @@ def _spread[T: np.generic](values: NDArray[T], places: NDArray[np.intp], size: i
     return found
 
 
-def _respondents(first: _Side, second: _Side) -> tuple[tuple[NDArray[np.intp], NDArray[np.intp]], str]:
+@dataclass(frozen=True, slots=True)
+class _PutTogether:
+    """How the respondents of two originals were put together.
+
+    Attributes
+    ----------
+    field : str
+        By which field, or what else.
+    key : bool
+        Whether that is one that names the records of both.
+    pairs : int
+        Respondents in both.
+    alike : float
+        Share of their values that are the same in both originals, from 0 to 1.
+    """
+
+    field: str
+    key: bool
+    pairs: int
+    alike: float
+
+
+def _respondents(first: _Side, second: _Side) -> tuple[tuple[NDArray[np.intp], NDArray[np.intp]], _PutTogether]:
     """Number the respondents of two originals: by what leaves most of their values as they were.
 
     Respondents are put together by a field that differs in every record of both, or where they have the same values
-    in all fields.
+    in all fields; of the others, where they have the same values in all fields but one, and nobody else has.
     """
     names = [name for name in first.records.columns if name in second.records.columns]
     sides = (first, second)
     codes = [_codes(name, first, second) for name in names]
-    best, how, pairs = -1, "", np.empty((2, 0), dtype=np.intp)
+    best, how, key, pairs = -1, "", False, np.empty((2, 0), dtype=np.intp)
     for name, own in zip(names, codes, strict=True):
         if all(len(np.unique(one)) == len(one) and one.min(initial=0) >= 0 for one in own):
             found = _pairs(*own)
             if (score := _agreement(codes, found)) > best:
-                best, how, pairs = score, name, found
+                best, how, key, pairs = score, name, True, found
     secret = b"respondents of two releases"
     hashes = [
-        RecordHashes.of({name: side.records.columns[name] for name in names}, secret, len(side.records)).whole[
-            side.rows
-        ]
+        RecordHashes.of({name: side.records.columns[name] for name in names}, secret, len(side.records))
         for side in sides
     ]
-    found = _pairs(*hashes)
-    if _agreement(codes, found) > best:
-        how, pairs = "all fields that both originals have", found
+    found = _pairs(*(own.whole[side.rows] for own, side in zip(hashes, sides, strict=True)))
+    for name in names if len(names) > 1 else ():
+        left = [np.setdiff1d(np.arange(len(side.rows)), own) for side, own in zip(sides, found, strict=True)]
+        rest = [own.without(name)[side.rows][at] for own, side, at in zip(hashes, sides, left, strict=True)]
+        single = [_single(own) for own in rest]
+        more = _pairs(*(own[at] for own, at in zip(rest, single, strict=True)))
+        joined = [at[one][pair] for at, one, pair in zip(left, single, more, strict=True)]
+        found = np.concatenate([found, np.stack(joined)], axis=1)
+    if (score := _agreement(codes, found)) > best:
+        best, how, key, pairs = score, "all fields that both originals have, or all but one", False, found
     others = len(first.rows) + np.arange(len(second.rows))
     others[pairs[1]] = pairs[0]
-    return (np.arange(len(first.rows)), others), how
+    count = pairs.shape[1]
+    return (np.arange(len(first.rows)), others), _PutTogether(how, key, count, best / max(1, count * len(names)))
+
+
+def _single(hashes: NDArray[np.uint64]) -> NDArray[np.intp]:
+    """Places of the hashes that stand in an array once."""
+    _, places, copies = np.unique(hashes, return_index=True, return_counts=True)
+    found: NDArray[np.intp] = places[copies == 1]
+    return found
 
 
 def _codes(name: str, first: _Side, second: _Side) -> tuple[NDArray[np.int32], NDArray[np.int32]]:

@@ -118,6 +118,10 @@ class DescribedRelease:
         What means 'missing' in a field, by name.
     medoid_share : float
         Groups that copy one of their records, per cent of all groups.
+    means : frozenset of str
+        Masked fields of which groups publish a mean.
+    observed : frozenset of str
+        Of these: fields of which some groups publish values of their records instead.
     declared : Declared
         The method and what it promises; identical groups of k where the manifest says nothing of it.
     untested : tuple of str
@@ -144,6 +148,8 @@ class DescribedRelease:
     weight: str | None
     missing: Mapping[str, frozenset[str]]
     medoid_share: float
+    means: frozenset[str]
+    observed: frozenset[str]
     declared: Declared
     untested: tuple[str, ...] = ()
     documents: Mapping[str, str] = field(default_factory=dict)
@@ -216,6 +222,8 @@ def _described(content: Mapping[str, Any]) -> DescribedRelease:
         weight=next((name for name, role in fields if role == "weight"), None),
         missing={_text(fact, "name"): frozenset(_list(fact, "codes", str)) for fact in facts},
         medoid_share=_medoid_share(_list(result, "blocks", dict)),
+        means=frozenset(name for block in _of_means(result) for name in block["variables"]),
+        observed=frozenset(name for block in _of_means(result) if _observed(block) for name in block["variables"]),
         declared=_declared(content, k, masked),
         untested=tuple(_text(rule, "id") for rule in result.get("rules", ()) if rule.get("untested")),
         documents=_digests(content),
@@ -262,6 +270,16 @@ def _medoid_share(blocks: list[Any]) -> float:
     if not copied <= groups > 0:
         raise ValueError("it does not have so many groups")
     return 100 * copied / groups
+
+
+def _of_means(result: Mapping[str, Any]) -> list[Any]:
+    """Return the blocks whose groups publish means; of one that does not say what they publish, nothing is known."""
+    return [block for block in _list(result, "blocks", dict) if block.get("aggregator") == "mean"]
+
+
+def _observed(block: Mapping[str, Any]) -> int:
+    exits = _table(block, "exits") if "exits" in block else {}
+    return sum(_count(exits, one) for one in ("median", "medoid", "mode", "observed") if one in exits)
 
 
 def _solved(blocks: list[Any]) -> tuple[tuple[str, str, int, int], ...]:
