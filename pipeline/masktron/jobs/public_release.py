@@ -14,6 +14,7 @@ from masktron.classify import classify
 from masktron.classify.display import render_cross_record, render_form
 from masktron.classify.forms import form_of
 from masktron.constraints import CrossRecordEdit, OpaqueEdit
+from masktron.kernels.distinct import alike
 from masktron.measures.assessed import Assessed
 from masktron.measures.category_shares import category_shares, moved_by_group
 from masktron.measures.kept_variation import KeptCorrelation, KeptVariation, kept_correlation, kept_variation
@@ -63,7 +64,8 @@ def public_release(manifest: PlainData, rulebook: Rulebook, files: Assessed | No
     """
     result, plan, config = manifest.part("result"), manifest.part("plan"), manifest.part("config")
     declared = manifest.part("declared")
-    figures = _Figures(files, _labels(files, result, declared))
+    whole = config.text("grouping") == "all"
+    figures = _Figures(files, _labels(files, result, declared), whole=whole)
     blocks = {
         name: (at, block)
         for at, block in enumerate(result.parts("blocks"), start=1)
@@ -79,7 +81,7 @@ def public_release(manifest: PlainData, rulebook: Rulebook, files: Assessed | No
         contract=declared.part("contract").text("kind"),
         promise=result.text("promise"),
         k=result.count("k"),
-        whole_records=config.text("grouping") == "all",
+        whole_records=whole,
         random_order=isinstance(manifest.content.get("order"), list),
         some_left_out=result.count("records_in") > result.count("records_out"),
         fields=tuple(
@@ -126,10 +128,13 @@ class _Figures:
     files : Assessed or None
     drawn : ndarray of intp, shape (n,), or None
         The groups for which values were drawn.
+    whole : bool
+        Whether one partition was made of all masked fields: the file shows it in all of them together.
     """
 
-    def __init__(self, files: Assessed | None, drawn: NDArray[np.intp] | None) -> None:
+    def __init__(self, files: Assessed | None, drawn: NDArray[np.intp] | None, *, whole: bool) -> None:
         self._files = files if files is not None and files.paired else None
+        self._whole = _whole(self._files) if whole and self._files is not None else None
         self._kept: dict[str, KeptVariation] = {}
         self._moved: dict[str, float] = {}
         self._drawn = drawn
@@ -144,7 +149,7 @@ class _Figures:
         assert self._files is not None  # noqa: S101 -- for mypy
         for block, groups in zip(self._files.blocks, self._files.groups, strict=True):
             if name in block and name not in self._files.solved and len(np.unique(groups)) < len(groups):
-                return groups
+                return groups if self._whole is None else self._whole
         return self._drawn
 
     def _told(self, name: str) -> bool:
@@ -215,6 +220,12 @@ class _Figures:
             return None
         distance = category_shares(before, after).distance
         return next((bound for bound in _SHARES if distance <= float(bound)), "more")
+
+
+def _whole(files: Assessed) -> NDArray[np.intp]:
+    """The groups of a partition of all masked fields, as the file shows them."""
+    names = (name for block in files.blocks for name in block if name not in files.solved)
+    return alike((files.codes[name] for name in names), len(files))[0]
 
 
 def _enough(kept: KeptVariation | KeptCorrelation) -> bool:

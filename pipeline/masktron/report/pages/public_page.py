@@ -258,8 +258,9 @@ def _coarse() -> list[str]:
         "whoever has the program, the rules and this file could solve them for values of respondents.",
         f"A figure is left out where fewer than {PUBLIC_LEAST_RECORDS} records or {PUBLIC_LEAST_GROUPS} groups are "
         f"behind it, or where a single one decides about more than {PUBLIC_LARGEST_SHARE * 100:.0f} % of it and more "
-        "than rounding hides: it would tell of that one. Of correlations each pair of fields is held to this. For "
-        "shares, records that this file shows alike in their block are a group.",
+        "than rounding hides: it would tell of that one. Each pair of fields behind an average of correlations is "
+        "held to this. Records that this file shows alike in a block, or in all masked fields where these were "
+        "masked in one go, count as one group.",
         "No checksum of the original is given, as a guess of it could be tested with that. Least and greatest "
         "values of the original are given nowhere.",
     ]
