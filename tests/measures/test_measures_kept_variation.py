@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from masktron.errors import UsageError
-from masktron.measures.kept_variation import correlations, kept_variation
+from masktron.measures.kept_variation import correlations, kept_correlation, kept_variation
 
 
 def plain(before: list[int], after: list[int], groups: list[int]) -> tuple[float, ...]:
@@ -70,6 +70,41 @@ def test_large_and_tiny_numbers_neither_overflow_nor_vanish() -> None:
 def test_infinite_values_are_refused() -> None:
     with pytest.raises(UsageError, match="infinite"):
         kept_variation(np.array([[1.0], [np.inf]]), np.ones((2, 1)))
+
+
+@given(st.integers(0, 10_000))
+def test_the_change_of_a_correlation_adds_up_from_records_and_groups(seed: int) -> None:
+    """By loops over plain numbers, and numpy's correlation as oracle of the change."""
+    random = np.random.default_rng(seed)
+    before = random.normal(size=(30, 2)) * [1, 1e6]
+    after = before + random.normal(size=(30, 2)) * [1, 1e6]
+    before[3, 0] = after[5, 1] = np.nan
+    groups = random.integers(0, 8, size=30)
+    found = kept_correlation(before, after, (groups, None))
+    held = [row for row in range(30) if row not in (3, 5)]
+    products = []
+    for table in (before[held], after[held]):
+        deviations = (table - table.mean(axis=0)) / table.std(axis=0)
+        products.append(deviations[:, 0] * deviations[:, 1] / len(held))
+    changes = [abs(products[0][at] - products[1][at]) for at in range(len(held))]
+    sums = [
+        abs(sum(products[0][at] - products[1][at] for at, row in enumerate(held) if groups[row] == one))
+        for one in {int(groups[row]) for row in held}
+    ]
+    moved = np.corrcoef(after[held].T)[0, 1] - np.corrcoef(before[held].T)[0, 1]
+    assert found.change == pytest.approx(abs(moved), abs=1e-9)
+    assert (found.records, found.groups) == (len(held), len(sums))
+    assert found.record_share == pytest.approx(max(abs(products[0])) / sum(abs(products[0])))
+    assert found.change_share == pytest.approx(max(max(one) / sum(one) for one in (sums, changes)))
+    assert found.largest_change == pytest.approx(max(*sums, *changes))
+
+
+def test_a_correlation_without_records_or_spread_has_no_change() -> None:
+    apart = np.array([[1.0, np.nan], [2.0, np.nan], [np.nan, 3.0]])
+    assert kept_correlation(apart, apart).records == 0
+    constant = np.array([[1.0, 5.0], [2.0, 5.0]])
+    for table in (apart, constant):
+        assert math.isnan(kept_correlation(table, table).change)
 
 
 @given(st.integers(0, 10_000))

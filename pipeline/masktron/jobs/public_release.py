@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from itertools import combinations
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,8 +14,10 @@ from masktron.classify import classify
 from masktron.classify.display import render_cross_record, render_form
 from masktron.classify.forms import form_of
 from masktron.constraints import CrossRecordEdit, OpaqueEdit
+from masktron.kernels.distinct import alike
 from masktron.measures.assessed import Assessed
-from masktron.measures.kept_variation import KeptVariation, correlations, kept_variation
+from masktron.measures.category_shares import category_shares, moved_by_group
+from masktron.measures.kept_variation import KeptCorrelation, KeptVariation, kept_correlation, kept_variation
 from masktron.report.pages.plain_reader import PlainData
 from masktron.report.wording import rule_text
 from masktron.results.public_release import (
@@ -35,6 +38,8 @@ from masktron.rulebook.schema import Rulebook
 
 _SHIFTS: tuple[ShiftBound, ...] = ("0.01", "0.05", "0.2")
 _SHARES: tuple[SharesBound, ...] = ("1", "5", "20")
+_LEAST_MOVED = float(_SHARES[0]) / 100 / 2
+"""Half of the finest bound of shares: a group that moves fewer of all records may have moved alone."""
 
 
 def public_release(manifest: PlainData, rulebook: Rulebook, files: Assessed | None) -> PublicRelease:
@@ -59,7 +64,8 @@ def public_release(manifest: PlainData, rulebook: Rulebook, files: Assessed | No
     """
     result, plan, config = manifest.part("result"), manifest.part("plan"), manifest.part("config")
     declared = manifest.part("declared")
-    figures = _Figures(files)
+    whole = config.text("grouping") == "all"
+    figures = _Figures(files, whole=whole)
     blocks = {
         name: (at, block)
         for at, block in enumerate(result.parts("blocks"), start=1)
@@ -75,7 +81,7 @@ def public_release(manifest: PlainData, rulebook: Rulebook, files: Assessed | No
         contract=declared.part("contract").text("kind"),
         promise=result.text("promise"),
         k=result.count("k"),
-        whole_records=config.text("grouping") == "all",
+        whole_records=whole,
         random_order=isinstance(manifest.content.get("order"), list),
         some_left_out=result.count("records_in") > result.count("records_out"),
         fields=tuple(
@@ -103,48 +109,71 @@ def public_name(path: str) -> str:
 class _Figures:
     """Coarse figures of the original, by field; none where few records or groups decide about them.
 
+    Every record counts once. With survey weights a single heavy record could decide about a bound.
+
     Parameters
     ----------
     files : Assessed or None
+    whole : bool
+        Whether one partition was made of all masked fields: the file shows it in all of them together.
     """
 
-    def __init__(self, files: Assessed | None) -> None:
+    def __init__(self, files: Assessed | None, *, whole: bool) -> None:
         self._files = files if files is not None and files.paired else None
+        self._whole = _whole(self._files) if whole and self._files is not None else None
         self._kept: dict[str, KeptVariation] = {}
         self._moved: dict[str, float] = {}
         if self._files is None:
             return
         for at, name in enumerate(self._files.numeric):
-            groups = _groups(self._files, name)
+            groups = self._groups(name)
             self._kept[name] = kept_variation(self._files.before[:, [at]], self._files.after[:, [at]], groups)[0]
         self._moved = self._correlations([name for name in self._files.numeric if self._told(name)])
+
+    def _groups(self, name: str) -> NDArray[np.intp] | None:
+        """The groups that share their values of a field; None where each record has one of its own."""
+        assert self._files is not None  # noqa: S101 -- for mypy
+        for block, groups in zip(self._files.blocks, self._files.groups, strict=True):
+            if name in block and name not in self._files.solved and len(np.unique(groups)) < len(groups):
+                return groups if self._whole is None else self._whole
+        return None
 
     def _told(self, name: str) -> bool:
         """Whether so many records and groups decide about a field that its figures give nobody away."""
         kept = self._kept.get(name)
-        return (
-            kept is not None
-            and kept.records >= PUBLIC_LEAST_RECORDS
-            and kept.groups >= PUBLIC_LEAST_GROUPS
-            and math.isfinite(kept.ratio)
-            and kept.record_share <= PUBLIC_LARGEST_SHARE
-            # a change below the rounding tells nothing, whoever decides about it
-            and (kept.change_share <= PUBLIC_LARGEST_SHARE or kept.largest_change <= STEP)
-        )
+        return kept is not None and math.isfinite(kept.ratio) and _enough(kept)
 
     def _correlations(self, names: Sequence[str]) -> dict[str, float]:
         """By how much the correlations of each field with the other ones moved on average, up or down."""
         if self._files is None or len(names) < 2:
             return {}
-        places = [self._files.numeric.index(name) for name in names]
-        moved = np.abs(correlations(self._files.after[:, places]) - correlations(self._files.before[:, places]))
-        np.fill_diagonal(moved, np.nan)
-        found = {}
-        for name, row in zip(names, moved, strict=True):
-            held = row[~np.isnan(row)]
-            if len(held):
-                found[name] = float(held.mean())
-        return found
+        held: dict[str, list[float]] = {name: [] for name in names}
+        for one, other in combinations(names, 2):
+            change = self._change(one, other)
+            if change is not None:
+                held[one].append(change)
+                held[other].append(change)
+        return {name: math.fsum(changes) / len(changes) for name, changes in held.items() if changes}
+
+    def _change(self, one: str, other: str) -> float | None:
+        """By how much one correlation moved; None where few decide about it, as averages can be solved for it.
+
+        The variances are tested again among the records that the two fields have in common, if these are fewer.
+        """
+        assert self._files is not None  # noqa: S101 -- for mypy
+        places = [self._files.numeric.index(name) for name in (one, other)]
+        before, after = self._files.before[:, places], self._files.after[:, places]
+        groups = [self._groups(name) for name in (one, other)]
+        found = kept_correlation(before, after, groups)
+        if not (math.isfinite(found.change) and _enough(found)):
+            return None
+        if found.records < max(self._kept[one].records, self._kept[other].records):
+            common = ~(np.isnan(before).any(axis=1) | np.isnan(after).any(axis=1))
+            for at, labels in enumerate(groups):
+                own = None if labels is None else labels[common]
+                if not _enough(kept_variation(before[common][:, [at]], after[common][:, [at]], own)[0]):
+                    return None
+        return found.change
 
     def mean(self, name: str) -> ShiftBound | None:
         """Bound of the shift of the mean, in standard deviations."""
@@ -165,19 +194,35 @@ class _Figures:
         """Bound of the shares of categories that moved."""
         if self._files is None or name not in self._files.categories:
             return None
-        found = self._files.categories[name]
-        present = self._files.original[name].present & self._files.masked[name].present
-        if int(present.sum()) < PUBLIC_LEAST_RECORDS or math.isnan(found.distance):
+        original, masked = self._files.original[name], self._files.masked[name]
+        present = original.present & masked.present
+        before, after = original.lexemes[present], masked.lexemes[present]
+        groups = self._groups(name)
+        moved = moved_by_group(before, after, None if groups is None else groups[present])
+        if len(before) < PUBLIC_LEAST_RECORDS or len(moved) < PUBLIC_LEAST_GROUPS:
             return None
-        return next((bound for bound in _SHARES if found.distance <= float(bound)), "more")
+        largest, total = float(moved.max()), float(moved.sum())
+        if largest > PUBLIC_LARGEST_SHARE * total and largest > _LEAST_MOVED * len(before):
+            return None
+        distance = category_shares(before, after).distance
+        return next((bound for bound in _SHARES if distance <= float(bound)), "more")
 
 
-def _groups(files: Assessed, name: str) -> NDArray[np.intp] | None:
-    """The groups that share their values of a field; None where each record has its own, and so is a group of one."""
-    for block, groups in zip(files.blocks, files.groups, strict=True):
-        if name in block and name not in files.solved and len(np.unique(groups)) < len(groups):
-            return groups
-    return None
+def _whole(files: Assessed) -> NDArray[np.intp]:
+    """The groups of a partition of all masked fields, as the file shows them."""
+    names = (name for block in files.blocks for name in block if name not in files.solved)
+    return alike((files.codes[name] for name in names), len(files))[0]
+
+
+def _enough(kept: KeptVariation | KeptCorrelation) -> bool:
+    """Whether enough records and groups are behind a figure, and none of them decides about it."""
+    return (
+        kept.records >= PUBLIC_LEAST_RECORDS
+        and kept.groups >= PUBLIC_LEAST_GROUPS
+        and kept.record_share <= PUBLIC_LARGEST_SHARE
+        # what moves a figure by less than half a step is lost in rounding, whoever decides about it
+        and (kept.change_share <= PUBLIC_LARGEST_SHARE or kept.largest_change < STEP / 2)
+    )
 
 
 def _field(fact: PlainData, block: tuple[int, PlainData] | None, figures: _Figures) -> PublicField:

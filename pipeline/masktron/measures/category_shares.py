@@ -76,6 +76,30 @@ def category_shares(
     return CategoryShares(before, after)
 
 
+def moved_by_group(
+    original: NDArray[np.object_], masked: NDArray[np.object_], groups: NDArray[np.intp] | None = None
+) -> NDArray[np.float64]:
+    """Count the records of each group that would have to change category to get its old counts back.
+
+    Parameters
+    ----------
+    original, masked : ndarray of object, shape (n,)
+        Lexemes of the same records in the same order, none of them None.
+    groups : ndarray of intp, shape (n,), optional
+        The group of each record; each is its own group when not given.
+
+    Returns
+    -------
+    ndarray of float64, shape (number of groups,)
+        Half the sum of the differences of counts, in the order of the numbers of the groups.
+    """
+    labels = np.arange(len(original)) if groups is None else np.unique(groups, return_inverse=True)[1]
+    codes, categories = factorized(np.concatenate((original, masked)))
+    cells, places = np.unique(np.tile(labels, 2) * len(categories) + codes, return_inverse=True)
+    differences = np.bincount(places, np.repeat((-1.0, 1.0), len(original)), len(cells))
+    return np.bincount(cells // max(len(categories), 1), np.abs(differences) / 2, int(labels.max(initial=-1)) + 1)
+
+
 def _counts(lexemes: NDArray[np.object_], weights: NDArray[np.float64]) -> dict[str, float]:
     codes, categories = factorized(lexemes)
     held = codes >= 0

@@ -23,7 +23,7 @@ PUBLIC_LEAST_RECORDS = 100
 PUBLIC_LEAST_GROUPS = 20
 """Groups, or records with values of their own, in which they are."""
 PUBLIC_LARGEST_SHARE = 0.1
-"""The largest share of the sum of squares that one record may have, and of its change that one group may have."""
+"""The largest share of a sum of squares or products that one record may have, or of its change that one group may."""
 STEP = 0.01
 """Figures are multiples of this: what an analyst needs, and too coarse to be solved for a value."""
 
@@ -81,9 +81,10 @@ class PublicField:
     variance : KeptFigure or None
         Variance after divided by variance before.
     correlations : KeptFigure or None
-        By how much its correlations with the other masked numbers have moved, on average, up or down.
+        By how much its correlations with the other masked numbers have moved, on average over the pairs of which each
+        may be told, up or down.
     shares : {"1", "5", "20", "more"} or None
-        Of categories.
+        Of categories; every record counts once.
     """
 
     name: str
@@ -138,6 +139,7 @@ class PublicRelease:
     method, contract, promise : str
         How it was masked, the kind of what that promises, and this in a sentence.
     k : int
+        Records in the smallest group, where the contract promises groups.
     whole_records : bool
         Whether one partition was made of all masked fields, so that whole records come in groups of k.
     random_order : bool

@@ -46,6 +46,11 @@ _DONE = {
     "marked-replaced": "Values beyond a threshold were replaced by others, drawn for groups of such records; all "
     "others are those of the respondents.",
 }
+_GROUPS = {
+    "identical-groups": "or more records share masked values, block by block",
+    "partitioned-synthesis": "or more records in each group that values are drawn for",
+}
+"""What k promises; the other contracts promise no groups of k."""
 _MEAN = {
     "0.01": "within 0.01 SD",
     "0.05": "within 0.05 SD",
@@ -92,8 +97,9 @@ def _done(release: PublicRelease) -> list[PagePart]:
         Fact("records", number(release.records)),
         Fact("masked fields", f"{number(len(masked))} of {number(len(release.fields))}"),
         Fact("method", release.method),
-        Fact("k", number(release.k), "records in the smallest group"),
     ]
+    if release.contract in _GROUPS:
+        facts.append(Fact("k", number(release.k), _GROUPS[release.contract]))
     together = (
         "All masked fields were masked in one go, so that groups are the same in all of them."
         if release.whole_records
@@ -186,7 +192,8 @@ def _fields(release: PublicRelease, masked: list[PublicField]) -> list[PagePart]
         *said(
             "SD: standard deviations of the original. Variance kept: in this file, divided by that of the original. "
             "Correlations moved: by how much the correlations with the other masked numbers are higher or lower, on "
-            "average. Every record counts once, without weights. A dash: not told, see below."
+            "average over those that may be told. Shares: how many of 100 records would have to change category to "
+            "get the old shares back. Every record counts once, without weights. A dash: not told, see below."
         ),
     ]
 
@@ -250,8 +257,10 @@ def _coarse() -> list[str]:
         "Figures of the original are rounded to two decimals or told as a bound. With more digits of a small file, "
         "whoever has the program, the rules and this file could solve them for values of respondents.",
         f"A figure is left out where fewer than {PUBLIC_LEAST_RECORDS} records or {PUBLIC_LEAST_GROUPS} groups are "
-        f"behind it, or where a single one decides about more than {PUBLIC_LARGEST_SHARE * 100:.0f} % of it: it "
-        "would tell of that one.",
+        f"behind it, or where a single one decides about more than {PUBLIC_LARGEST_SHARE * 100:.0f} % of it and more "
+        "than rounding hides: it would tell of that one. Each pair of fields behind an average of correlations is "
+        "held to this. Records that this file shows alike in a block, or in all masked fields where these were "
+        "masked in one go, count as one group.",
         "No checksum of the original is given, as a guess of it could be tested with that. Least and greatest "
         "values of the original are given nowhere.",
     ]
