@@ -327,7 +327,8 @@ class _Records:
         every = np.unique(np.concatenate(there))
         for name in self.hashes.fields:
             own = self.sample(name, level).hashes
-            common = np.intersect1d(own, every)
+            places = np.searchsorted(every, own)
+            common = own[places < np.searchsorted(every, own, side="right")]
             if not len(common):
                 continue
             for told in there:
