@@ -112,9 +112,18 @@ class Register:
     salt: Path
 
     @property
+    def count(self) -> Path:
+        """The file ``PATH.count``: how many lines the register has, and the hash of the last one."""
+        return self.path.with_name(f"{self.path.name}.count")
+
+    @property
     def files(self) -> dict[str, Path]:
-        """Both by the names that messages have for them: no output may overwrite them."""
-        return {"the register of releases": self.path, "the salt of the register": self.salt}
+        """All of them by the names that messages have for them: no output may overwrite them."""
+        return {
+            "the register of releases": self.path,
+            "the salt of the register": self.salt,
+            "the count of the register": self.count,
+        }
 
 
 @dataclass(frozen=True, slots=True)

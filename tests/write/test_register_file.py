@@ -107,11 +107,12 @@ def test_a_process_that_is_killed_loses_nothing_that_it_said_was_there(register:
 def test_a_line_that_was_cut_off_does_not_count_and_the_next_one_says_so(register: Register, left: int) -> None:
     with opened_register(register) as book:
         book.add({"kind": "test", "number": 0})
-    before = register.path.read_bytes()
+    before, counted = register.path.read_bytes(), register.count.read_text()
     with opened_register(register) as book:
         book.add({"kind": "test", "number": 1, "fill": "x" * 30_000})
     cut = register.path.read_bytes()[: len(before) + left]
     register.path.write_bytes(cut)
+    register.count.write_text(counted)
     assert [entry["number"] for entry in entries(register)] == [0]
     assert register.path.read_bytes() == cut, "who only looks changes nothing"
     with opened_register(register) as book:
@@ -125,6 +126,7 @@ def test_a_run_that_was_killed_before_its_first_line_leaves_a_register_that_can_
     with opened_register(register) as book:
         secret = book.secret
     register.path.write_bytes(register.path.read_bytes()[:10])
+    register.count.write_text("0\n")
     with opened_register(register) as book:
         assert (book.secret, len(book.entries)) == (secret, 1)
 
@@ -147,6 +149,83 @@ def test_a_line_that_was_changed_or_taken_out_stops_all(register: Register, line
         with pytest.raises(DocumentError, match=r"damaged") as caught, opened_register(register):
             pass
         assert caught.value.where.startswith((str(register.path), str(register.salt)))
+
+
+@pytest.mark.parametrize("cut", ["nothing", "half a header", "a header", "half a second line", "a line less"])
+def test_a_register_that_was_cut_is_refused_until_somebody_says_that_lines_are_lost(
+    register: Register, cut: str
+) -> None:
+    for number in range(2):
+        with opened_register(register) as book:
+            book.add({"kind": "test", "number": number})
+    whole = register.path.read_bytes()
+    first, second, _ = whole.splitlines(keepends=True)
+    left = {
+        "nothing": 0,
+        "half a header": 50,
+        "a header": len(first),
+        "half a second line": len(first) + 40,
+        "a line less": len(first) + len(second),
+    }[cut]
+    register.path.write_bytes(whole[:left])
+    for _ in range(2):
+        with (
+            pytest.raises(DocumentError, match=r"was cut: it has [012] whole lines, and had 3"),
+            opened_register(register),
+        ):
+            pass
+    assert register.path.read_bytes() == whole[:left]
+    register.path.write_bytes(whole)
+    assert [entry["number"] for entry in entries(register)] == [0, 1]
+    register.path.write_bytes(whole[:left])
+    register.count.write_text("0")
+    with opened_register(register) as book:
+        book.add({"kind": "test", "number": 7})
+    assert entries(register)[-1]["number"] == 7
+    assert register.count.read_text().startswith(f"{register.path.read_bytes().count(b'\n')} ")
+
+
+def test_a_count_that_is_behind_is_made_good_and_one_that_is_gone_or_another_is_refused(register: Register) -> None:
+    with opened_register(register):
+        behind = register.count.read_text()
+    with opened_register(register) as book:
+        book.add({"kind": "test", "number": 0})
+    counted = register.count.read_text()
+    assert (behind[:2], counted[:2]) == ("1 ", "2 ")
+    register.count.write_text(behind)
+    assert len(entries(register)) == 1
+    assert register.count.read_text() == counted
+    assert stat.S_IMODE(register.count.stat().st_mode) == 0o600
+    for wrong, what in (
+        (f"2 {'0' * 32}", "is not the line that"),
+        ("two", "not a number of lines"),
+        ("", "not a number"),
+    ):
+        register.count.write_text(wrong)
+        with pytest.raises(DocumentError, match=what), opened_register(register):
+            pass
+    register.count.unlink()
+    for content in (register.path.read_bytes(), b""):
+        register.path.write_bytes(content)
+        with pytest.raises(DocumentError, match="count of the register of releases cannot be read"):
+            entries(register)
+
+
+def test_a_count_that_cannot_be_written_takes_the_line_back(
+    register: Register, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object) -> None:
+        raise DocumentError("the output cannot be written: no room")
+
+    with opened_register(register) as book:
+        before = register.path.read_bytes()
+        monkeypatch.setattr(register_file, "_write_count", full)
+        with pytest.raises(DocumentError, match=r"register of releases cannot be written: .* no room"):
+            book.add({"kind": "test", "number": 0})
+        assert register.path.read_bytes() == before
+        monkeypatch.undo()
+        book.add({"kind": "test", "number": 1})
+    assert [entry["number"] for entry in entries(register)] == [1]
 
 
 def test_without_its_salt_a_register_is_not_begun_anew(register: Register) -> None:

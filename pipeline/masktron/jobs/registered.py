@@ -48,8 +48,8 @@ class Alike:
         Of the records of the smaller original, those that the other one has as well.
     same_file : bool
         The original is that very file.
-    field : str
-        The field without which they are alike; empty where they are alike in all fields.
+    apart : str
+        In what they are not alike, as "the field A"; empty where they are alike in all fields.
     published : bool
         Its file was seen to appear.
     """
@@ -57,13 +57,13 @@ class Alike:
     entry: Mapping[str, Any]
     share: float
     same_file: bool
-    field: str
+    apart: str
     published: bool
 
     def __str__(self) -> str:
         one = self.entry
         share = 100 if self.share == 1 else min(99, round(100 * self.share))
-        apart = f" (apart from the field {self.field})" if self.field else ""
+        apart = f" (apart from {self.apart})" if self.apart else ""
         which = (
             "this original"
             if self.same_file
@@ -149,6 +149,7 @@ class Registration:
             others = [one for one in alike if one.entry["output"]["sha256"] != digest]
             if others and self._again is None:
                 raise self._refusal(others, run)
+            torn = book.torn
             book.add({**entry, "again": self._again, "alike": [one.entry["id"] for one in alike]})
         self._id = entry["id"]
         described = {
@@ -157,7 +158,11 @@ class Registration:
             "again": self._again,
             "alike": [one.entry["id"] for one in alike],
         }
-        return described, tuple(self._notes(alike, others))
+        cut = (
+            f"a last line of the register that had been cut off ({torn} bytes) was taken out; it never counted, as "
+            "the run that began it was ended before its file appeared",
+        )
+        return described, (*self._notes(alike, others), *(cut if torn else ()))
 
     def confirm(self) -> tuple[str, ...]:
         """Add that the file was seen to appear; where that cannot be done, return a note that says so."""
@@ -288,7 +293,7 @@ class _Records:
             if name is not None:
                 single = found.single
                 few = 2 * len(single.hashes) < len(found.hashes)
-                found = HashSample(level, found.hashes[:0], found.drawn[:0]) if few else single
+                found = found.at(np.zeros(0, dtype=np.intp)) if few else single
             self.samples[name, level] = found
         return self.samples[name, level]
 
@@ -296,33 +301,91 @@ class _Records:
         """Compare an earlier release; None where it is of other records."""
         if entry["original"] == self.digest:
             return Alike(entry, 1.0, True, "", published)
-        share, name = max(self._shares(entry), key=lambda one: (one[0], not one[1]))
-        return Alike(entry, share, False, name, published) if share >= MOST else None
+        share, apart = max(self._shares(entry), key=lambda one: (one[0], not one[1]))
+        if share < MOST:
+            share, apart = self._in_some_way(entry), "one field of each record at most"
+        return Alike(entry, share, False, apart, published) if share >= MOST else None
 
     def _shares(self, entry: Mapping[str, Any]) -> Iterator[tuple[float, str]]:
-        """Shares of like records: in all fields, without one of either file, and without one of both."""
+        """Shares of like records: in all fields, without one of either file, and without one of both.
+
+        Without one of both, it may be another one in each: the same field, by another name.
+        """
         whole = _Told.read(entry["whole"])
-        without = {name: _Told.read(own) for name, own in entry["without"].items()}
+        without = [_Told.read(own) for own in entry["without"].values()]
         yield self._share(None, whole), ""
-        for own in without.values():
-            yield self._share(None, own), "that this file does not have"
+        for own in without:
+            yield self._share(None, own), "the field that this file does not have"
         for name in self.hashes.fields:
-            yield self._share(name, whole), name
-            if (told := without.get(self._field(name))) is not None:
-                yield self._share(name, told), name
+            yield self._share(name, whole), f"the field {name}"
+        for level in sorted({self._level(told) for told in without}):
+            yield from self._without_both(level, [told for told in without if self._level(told) == level])
+
+    def _without_both(self, level: int, without: Sequence[_Told]) -> Iterator[tuple[float, str]]:
+        """Shares of like records without one field of either file, where there is any like record."""
+        there = [told.hashes[: told.at(level)] for told in without]
+        every = np.unique(np.concatenate(there))
+        for name in self.hashes.fields:
+            own = self.sample(name, level).hashes
+            places = np.searchsorted(every, own)
+            common = own[places < np.searchsorted(every, own, side="right")]
+            if not len(common):
+                continue
+            for told in there:
+                smaller = min(len(own), len(told))
+                yield (len(np.intersect1d(common, told)) / smaller if smaller else 0.0), f"the field {name}"
+
+    def _in_some_way(self, entry: Mapping[str, Any]) -> float:
+        """Share of the records that are alike in all fields, or in all but one, which may be another in each record.
+
+        A record that differs in one field is alike without this one alone, so these records are added up over the
+        fields. Where they are estimated from samples, two standard errors are taken off. Where not even the whole
+        records are all there, those that are alike in all fields are taken off each field as many as there are.
+        """
+        whole = _Told.read(entry["whole"])
+        alike = self._alike_rows(None, whole)
+        level = self._level(whole)
+        total, variance = float(len(alike) << level), 0.0
+        fields = 0
+        for name in self.hashes.fields:
+            if (kept := entry["without"].get(self._field(name))) is None:
+                continue
+            told = _Told.read(kept)
+            rows = self._alike_rows(name, told)
+            if level == 0:
+                rows = np.setdiff1d(rows, alike)
+            weight = 1 << self._level(told)
+            total += len(rows) * weight
+            variance += len(rows) * weight * (weight - 1)
+            fields += 1
+        if level:
+            total -= fields * (len(alike) << level)
+            variance += (fields - 1) ** 2 * (len(alike) << level) * ((1 << level) - 1)
+        smaller = min(self.count, entry["records"])
+        return float(min(1.0, max(0.0, total - 2 * np.sqrt(variance)) / smaller)) if smaller else 0.0
+
+    def _alike_rows(self, name: str | None, told: _Told) -> NDArray[np.intp]:
+        level = self._level(told)
+        own = self.sample(name, level)
+        return own.rows[np.isin(own.hashes, told.hashes[: told.at(level)])]
 
     def _share(self, name: str | None, told: _Told) -> float:
-        """Share of like records in the smaller one of two samples of the same level.
+        """Share of like records in the smaller one of two samples of the same level."""
+        level = self._level(told)
+        own, others = self.sample(name, level).hashes, told.hashes[: told.at(level)]
+        smaller = min(len(own), len(others))
+        return len(np.intersect1d(own, others)) / smaller if smaller else 0.0
 
-        The level is that of the entry; a higher one where these records are so many more that to hash them would
-        take long, and enough of the entry are left.
+    def _level(self, told: _Told) -> int:
+        """Return the level of a comparison.
+
+        That of the entry; a higher one where these records are so many more that to hash them would take long, and
+        enough of the entry are left.
         """
         level = told.level
         while self.count >> level > AT_ONCE and told.at(level + 1) >= ENOUGH:
             level += 1
-        own, others = self.sample(name, level).hashes, told.hashes[: told.at(level)]
-        smaller = min(len(own), len(others))
-        return len(np.intersect1d(own, others)) / smaller if smaller else 0.0
+        return level
 
     def _field(self, name: str) -> str:
         return _hidden(self.hashes.secret, "field", name)[:16]

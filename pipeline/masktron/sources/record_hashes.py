@@ -93,12 +93,12 @@ class RecordHashes:
         level : int
             0 for all of them.
         """
-        drawn = self._drawn(records)
+        drawn, rows = self._drawn(records), np.arange(len(records))
         if level:
-            chosen = drawn < _bound(level)
-            records, drawn = records[chosen], drawn[chosen]
+            rows = np.flatnonzero(drawn < _bound(level))
+            records, drawn = records[rows], drawn[rows]
         order = np.argsort(drawn, kind="stable")
-        return HashSample(level, siphash(_key(self.secret, "record"), records[order]), drawn[order])
+        return HashSample(level, siphash(_key(self.secret, "record"), records[order]), drawn[order], rows[order])
 
     def _drawn(self, records: Hashes) -> Hashes:
         """What decides whether a record is in a sample: a random function of it, as it is a sum of hashes."""
@@ -120,18 +120,25 @@ class HashSample:
         Those of the samples of higher levels stand first.
     drawn : ndarray of uint64, shape (m,)
         What says to which levels a record belongs, ascending. A secret: it tells that of values.
+    rows : ndarray of intp, shape (m,)
+        Which records of the file they are.
     """
 
     level: int
     hashes: Hashes
     drawn: Hashes
+    rows: NDArray[np.intp]
 
     @property
     def single(self) -> HashSample:
         """Only the records that are like no other one."""
         _, places, copies = np.unique(self.hashes, return_index=True, return_counts=True)
         kept = np.sort(places[copies == 1])
-        return HashSample(self.level, self.hashes[kept], self.drawn[kept])
+        return self.at(kept)
+
+    def at(self, kept: NDArray[np.intp]) -> HashSample:
+        """Only some of the records, by their places in the sample, ascending."""
+        return HashSample(self.level, self.hashes[kept], self.drawn[kept], self.rows[kept])
 
     @property
     def sizes(self) -> list[int]:

@@ -3,6 +3,10 @@
 A line is JSON with a hash of itself and of all before it, keyed by the salt. Whoever reads or adds holds the lock of
 the file, which ends with its process. A line is on the disk before it counts. What a killed run has left of one has
 no line end; it never counted, and goes when the next line is added, which says so.
+
+A file beside it, the count, has the number of lines and the hash of the last one, and is written after each line: a
+register that was cut shorter is refused. A run that is killed between the two leaves a count that is one line behind,
+which the next one makes good. The count is made before the salt, so whoever finds the salt finds a count.
 """
 
 from __future__ import annotations
@@ -36,6 +40,7 @@ PATIENCE = 60.0
 """Seconds to wait for another run that holds the lock; it needs milliseconds."""
 _SALT_BYTES = 32
 _SALT = re.compile(r"[0-9a-f]{64}\s*")
+_COUNT = re.compile(r"(?:0|([1-9][0-9]{0,17}) ([0-9a-f]{32}))\s*")
 
 
 class OpenRegister:
@@ -47,23 +52,34 @@ class OpenRegister:
         Its salt.
     entries : list of dict
         All that was added, in order; of what each line holds.
+    torn : int
+        Bytes of a last line that was cut off, which the next line takes the place of.
     """
 
     def __init__(self, register: Register, descriptor: int) -> None:
         self._register, self._descriptor = register, descriptor
         content = _content(descriptor)
         whole = content.rfind(b"\n") + 1
-        self._end, self._torn = whole, len(content) - whole
+        self._end, self.torn = whole, len(content) - whole
         lines = content[:whole].splitlines()
+        counted, last = _counted(register, new=not content)
+        if counted and not lines:
+            raise self._shorter(0, counted)
         self.secret = _new_salt(register) if not lines else _salt(register)
         self._chain = ""
         self.entries: list[dict[str, Any]] = []
         for number, line in enumerate(lines, 1):
             self.entries.append(self._checked(line, number))
+            if number == counted and self._chain != last:
+                raise self._damaged(number, f"it is not the line that {register.count} has counted")
+        if len(lines) < counted:
+            raise self._shorter(len(lines), counted)
         if not lines:
             self.add({"kind": "header", "version": VERSION, "notice": NOTICE})
         elif self.entries[0].get("kind") != "header" or self.entries[0].get("version") != VERSION:
             raise self._damaged(1, f"it is of no register of version {VERSION}")
+        elif counted < len(lines):
+            self._count()
 
     def add(self, entry: Mapping[str, Any]) -> None:
         """Add a line, and return when it is on the disk.
@@ -73,18 +89,23 @@ class OpenRegister:
         DocumentError
             The disk takes no more; the register is as it was.
         """
-        torn, self._torn = self._torn, 0
+        torn, self.torn = self.torn, 0
+        before = self._end, self._chain, len(self.entries)
         try:
             if torn:
                 os.ftruncate(self._descriptor, self._end)
             if torn and self.entries:
                 self._append({"kind": "torn", "bytes": torn})
             self._append(dict(entry))
-        except OSError as problem:
+            self._count()
+        except (OSError, DocumentError) as problem:
+            self._end, self._chain, kept = before
+            del self.entries[kept:]
             with suppress(OSError):
                 os.ftruncate(self._descriptor, self._end)
+            why = problem.what if isinstance(problem, DocumentError) else problem.strerror
             raise DocumentError(
-                f"the register of releases cannot be written: {problem.strerror}",
+                f"the register of releases cannot be written: {why}",
                 where=str(self._register.path),
                 hint="nothing was published; make room, or give a file that you may write to",
             ) from None
@@ -100,6 +121,10 @@ class OpenRegister:
         self._end += len(line)
         self._chain = chain
         self.entries.append(entry)
+
+    def _count(self) -> None:
+        """Say in the file beside how many lines there are, once they are on the disk."""
+        _write_count(self._register, f"{len(self.entries)} {self._chain}\n")
 
     def _checked(self, line: bytes, number: int) -> dict[str, Any]:
         try:
@@ -125,6 +150,14 @@ class OpenRegister:
         text = json.dumps({"after": before, "entry": entry}, sort_keys=True).encode()
         return hashlib.blake2b(text, key=self.secret, digest_size=16, person=b"masktron chain").hexdigest()
 
+    def _shorter(self, lines: int, counted: int) -> DocumentError:
+        return DocumentError(
+            f"the register of releases was cut: it has {lines} whole lines, and had {counted}",
+            where=str(self._register.path),
+            hint=f"give back its newest copy; where no copy has all lines, write 0 into {self._register.count}, and "
+            "know that releases whose lines are lost are not recognised",
+        )
+
     def _damaged(self, number: int, how: str) -> DocumentError:
         return DocumentError(
             f"the register of releases is damaged: {how}",
@@ -140,16 +173,19 @@ def opened_register(register: Register) -> Iterator[OpenRegister]:
     Raises
     ------
     DocumentError
-        It cannot be opened, locked or read, is damaged, or its salt is gone or another one.
+        It cannot be opened, locked or read, is damaged or shorter than it was, or its salt or its count is gone or
+        another one.
     UsageError
         The system has no locks.
     """
-    # the register is made before its salt, so who finds the salt finds the register
-    if register.salt.exists() and not register.path.exists():
+    # the register is made before its count and its salt, so who finds one of these finds the register
+    left = [path for path in (register.salt, register.count) if path.exists()]
+    if left and not register.path.exists():
         raise DocumentError(
-            "the register of releases is gone, and its salt is there",
+            f"the register of releases is gone, and its {'salt' if register.salt in left else 'count'} is there",
             where=str(register.path),
-            hint=f"give it back; to begin anew, knowing nothing of earlier releases, remove {register.salt}",
+            hint="give it back; to begin anew, knowing nothing of earlier releases, remove "
+            + " and ".join(map(str, left)),
         )
     descriptor = _opened(register.path)
     try:
@@ -203,6 +239,32 @@ def _content(descriptor: int) -> bytes:
     while part := os.read(descriptor, 1 << 20):
         parts.append(part)
     return b"".join(parts)
+
+
+def _counted(register: Register, *, new: bool) -> tuple[int, str]:
+    """How many lines the register had, and the hash of the last one; (0, "") where none is known to have been."""
+    if new and not register.count.exists() and not register.salt.exists():
+        _write_count(register, "0\n")
+    try:
+        text = read_text(register.count, "count of the register")
+    except UsageError as error:
+        raise _without_count(register, error.what) from None
+    if (found := _COUNT.fullmatch(text)) is None:
+        raise _without_count(register, "it is not a number of lines and a hash")
+    return int(found[1] or 0), found[2] or ""
+
+
+def _write_count(register: Register, text: str) -> None:
+    with atomic_path(register.count, noted=False) as temporary:
+        temporary.write_text(text, encoding="ascii")
+
+
+def _without_count(register: Register, why: str) -> DocumentError:
+    return DocumentError(
+        f"the count of the register of releases cannot be read: {why}",
+        where=str(register.count),
+        hint="give it back as it was; where the register surely has all its lines, write 0 into it",
+    )
 
 
 def _salt(register: Register) -> bytes:
