@@ -246,7 +246,7 @@ def test_a_heavy_record_decides_about_no_share(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("what", "columns", "settings", "told"),
     [
-        ("one group of all", {"S": ["a"] * 118 + ["b", "c"]}, {"k": 120}, False),
+        ("one group of all", {"S": ["a"] * 239 + ["b"]}, {"k": 240}, False),
         ("few records", {"S": ["abc"[at % 3] for at in range(99)], "X": [*range(99)]}, {}, False),
         ("one group moves all", {"S": ["a"] * 116 + [*"bbaa"], "X": [*range(120)]}, {}, False),
         ("many groups, none of which moves much", {"S": ["a", "a", "b"] * 80, "X": [*range(240)]}, {}, True),
