@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import tomllib
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,9 @@ import pytest
 from referencing import Registry, Resource
 
 from cli_runner import Runner
+from masktron.cli.tune import _exit, _going_on_told
+from masktron.jobs.tune.outcomes import FOLDER
+from masktron.results import TuneCandidate, TuneResult
 from paths import ROOT
 from tuned_files import write_pair
 
@@ -77,6 +81,37 @@ def test_a_candidate_is_chosen_by_its_number(run: Runner, pair: tuple[Path, Path
     assert not Path("n.toml").exists()
 
 
+def test_a_candidate_without_figures_is_not_written_but_the_result_is(run: Runner, pair: tuple[Path, Path]) -> None:
+    more = ("--methods", "mdav,crest", "--k", 3, "--write", "new.toml", "--candidate", 1, "--json", "said.json")
+    outcome = run(*tune(pair, *more))
+    assert outcome.code == 2
+    assert "candidate 1 has no figures" in " ".join(outcome.err.split())
+    assert not Path("new.toml").exists()
+    said = json.loads(Path("said.json").read_text())
+    assert (said["candidates"][1]["state"], said) == ("refused", json.loads(Path("out/tune.json").read_text()))
+
+
+def test_a_budget_that_ends_before_any_figure_is_not_infeasible() -> None:
+    waiting = TuneCandidate("mdav", {}, 3, "rules")
+    refused = replace(waiting, state="refused")
+    common = {"records": 1, "sample": None, "risk": "linkage", "utility": "pil", "limits": {}, "front": ()}
+    codes = [
+        _exit(TuneResult("d", "r", candidates=of, recommended=None, why="", unmasked={}, **common))
+        for of in ((waiting, refused), (refused,))
+    ]
+    assert codes == [1, 5]
+
+
+def test_an_interrupt_says_that_the_run_goes_on(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for kept in (False, True):
+        if kept:
+            (tmp_path / FOLDER).mkdir()
+            (tmp_path / FOLDER / "a.json").touch()
+        with pytest.raises(KeyboardInterrupt), _going_on_told(tmp_path):
+            raise KeyboardInterrupt
+        assert ("the same command goes on" in capsys.readouterr().err) == kept
+
+
 def test_none_within_the_limits_ends_with_1_and_writes_no_settings(run: Runner, pair: tuple[Path, Path]) -> None:
     more = ("--methods", "mdav", "--k", 3, "--limit", "linkage=0", "--write", "new.toml", "--json", "-")
     outcome = run(*tune(pair, *more))
@@ -103,6 +138,9 @@ def test_nothing_admitted_ends_with_5(run: Runner, pair: tuple[Path, Path]) -> N
         (("--limit", "linkag=3"), 2, "unknown limit 'linkag'"),
         (("--limit", "linkage=x"), 2, "not of the form NAME=NUMBER"),
         (("--limit", "class_imbalance=1"), 2, "needs a field that is the class"),
+        (("--risk", "differencing"), 2, "differencing needs an earlier release"),
+        (("--write", "a.toml", "--json", "a.toml"), 2, "--write would overwrite"),
+        (("--write", "a.toml", "--candidate", -1), 2, "there is no candidate -1"),
         (("--risk", "pil"), 2, "pil is a figure of utility, not of risk"),
         (("--budget", "soon"), 2, "budget must be a time above 0"),
         (("--k", "3,y"), 2, "k must be whole numbers"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -360,6 +361,7 @@ def test_what_cannot_be_repeated_is_named(months: Months, out: Path, tmp_path: P
     assert "the manifest is damaged" in tried(repeat={})
     assert "the manifest is damaged" in tried(repeat=3)
     assert "the manifest is damaged" in tried(key="x")
+    assert "the manifest is damaged" in tried(result={**content["result"], "records_out": math.inf})
     settings = {**content["repeat"]["settings"], "k": 1}
     assert "settings cannot be used any more: k must be at least 2" in tried(
         repeat={**content["repeat"], "settings": settings}

@@ -23,7 +23,7 @@ from masktron.report.pages.mathematics import mathematical
 from masktron.report.pages.page import Mark, Page, PagePicture, PageTable, Section, Sentences
 from masktron.report.pages.plain_reader import PlainData
 from masktron.report.pages.registry import page_of_plain
-from masktron.report.pages.tune_page import tune_page
+from masktron.report.pages.tune_page import _short, tune_page
 from masktron.report.pictures.bars import Bar, Bars
 
 SEEN = (("mask", 1280, "light"), ("public", 360, "dark"), ("tune", 2560, "light"))
@@ -165,8 +165,34 @@ def test_a_map_without_a_recommendation_says_so() -> None:
     }
     content["candidates"] = [candidate("mdav", 3, state="sampled")]
     page = tune_page(PlainData(content))
-    assert page.verdict == Mark("No candidate is inside all limits", "bad")
+    assert page.verdict == Mark("No candidate is recommended", "bad")
+    assert page.lead == "linkage excludes all of them."
     assert "a sample of 100" in html_of(page)
+    assert "on the sample alone" in html_of(page)  # in the legend
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [("recommended", 99), ("recommended", -1), ("front", ["x"]), ("front", [99]), ("risk", "x"), ("utility", None)],
+)
+def test_a_damaged_map_is_refused(key: str, value: object) -> None:
+    with pytest.raises(UsageError, match=f"{key!r} is not of the right type"):
+        tune_page(PlainData(made_up_map() | {key: value}))
+
+
+def test_an_unknown_figure_or_state_of_a_candidate_is_refused() -> None:
+    for change, key in (({"figures": {"x": 1.0}}, "figures"), ({"state": "x"}, "state")):
+        content = made_up_map()
+        content["candidates"][0] |= change
+        with pytest.raises(UsageError, match=f"{key!r} is not of the right type"):
+            tune_page(PlainData(content))
+
+
+def test_points_of_one_method_are_told_apart_by_parameters() -> None:
+    assert [_short(PlainData(candidate("noise", 5, params={"c": c}))) for c in (0.2, 0.5)] == [
+        "noise 5, all, c = 0.2",
+        "noise 5, all, c = 0.5",
+    ]
 
 
 @pytest.mark.parametrize(

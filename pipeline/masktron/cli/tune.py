@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import time
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from masktron.cli import options, running
-from masktron.cli.given import documents_of, settings_file, settings_from
+from masktron.cli.given import documents_of, register_of, settings_file, settings_from
 from masktron.errors import Exit
 from masktron.processes import rules_within
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from masktron.config import Config
     from masktron.jobs.originals import InvalidOriginalError
@@ -146,7 +147,8 @@ def tune(
     inputs = {"the original": data, "the rulebook": rules}
     # the settings may be written where they stand
     running.check_outputs({"--json": json, "--html": html}, {**inputs, "the settings": file})
-    running.check_outputs({"--write": write}, inputs)
+    outputs = {"--json": json, "--html": html, "--write": write}
+    running.check_outputs(outputs, inputs)
     settings = settings_from(
         config,
         role,
@@ -167,7 +169,7 @@ def tune(
         phase=phase,
         rule_timeout=rule_timeout,
     )
-    running.check_outputs({"--json": json, "--html": html}, documents_of(settings))
+    running.check_outputs(outputs, {**documents_of(settings), **register_of(settings)})
     _require_writable(write, candidate, settings)
     wishes = {
         "methods": methods,
@@ -183,9 +185,9 @@ def tune(
         "workers": workers,
     }
     result = _tuned(data, rules, out, settings, file, wishes, json, begun)
+    running.report(result, json, html)
     if write is not None:
         _write(result, write, candidate, settings)
-    running.report(result, json, html)
     raise typer.Exit(_exit(result))
 
 
@@ -195,6 +197,8 @@ def _require_writable(write: Path | None, candidate: int | None, settings: Confi
 
     if candidate is not None and write is None:
         raise UsageError("--candidate says whose settings --write writes", hint="give both: --write masktron.toml")
+    if candidate is not None and candidate < 0:
+        raise UsageError(f"there is no candidate {candidate}", hint="they are counted from 0")
     if write is not None:
         from masktron.jobs.tune.settings_text import text_with
 
@@ -212,7 +216,7 @@ def _tuned(
     begun: float,
 ) -> TuneResult:
     refused: InvalidOriginalError | None = None
-    with running.progress_shown() as progress, rules_within(settings.rule_timeout):
+    with _going_on_told(out), running.progress_shown() as progress, rules_within(settings.rule_timeout):
         from masktron.jobs.originals import InvalidOriginalError
         from masktron.jobs.tune.asked import TuneSettings, tune_settings_in
         from masktron.jobs.tune.tuning import run_tune
@@ -224,6 +228,19 @@ def _tuned(
             refused = error
     running.report(refused.result, json)
     raise refused
+
+
+@contextmanager
+def _going_on_told(out: Path) -> Iterator[None]:
+    """Say, where a run is interrupted, that it can go on."""
+    try:
+        yield
+    except (KeyboardInterrupt, SystemExit):
+        from masktron.jobs.tune.outcomes import FOLDER
+
+        if any((out / FOLDER).glob("*.json")):
+            typer.echo("the results of candidates so far are kept: the same command goes on from them", err=True)
+        raise
 
 
 def _write(result: TuneResult, path: Path, candidate: int | None, settings: Config) -> None:
@@ -238,10 +255,17 @@ def _write(result: TuneResult, path: Path, candidate: int | None, settings: Conf
         raise UsageError(
             f"there is no candidate {position}", hint=f"the candidates are 0 to {len(result.candidates) - 1}"
         )
+    chosen = result.candidates[position]
+    if chosen.state in ("refused", "unreached"):
+        raise UsageError(
+            f"candidate {position} has no figures, so its settings are not written: {'; '.join(chosen.reasons)}",
+            hint="name another one with --candidate",
+        )
     write_settings(path, settings_of(result.candidates[position], settings))
 
 
 def _exit(result: TuneResult) -> Exit:
     if result.recommended is not None:
         return Exit.COMPLIES
-    return Exit.VIOLATION if any(one.figures for one in result.candidates) else Exit.INFEASIBLE
+    admitted = any(one.state not in ("refused", "same") for one in result.candidates)
+    return Exit.VIOLATION if admitted else Exit.INFEASIBLE

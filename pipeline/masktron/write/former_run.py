@@ -114,7 +114,7 @@ def read_former_run(path: Path) -> FormerRun:
         )
     try:
         return _read(content, described, path)
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
+    except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
         if isinstance(error, UsageError):
             raise UsageError(
                 f"its settings cannot be used any more: {error.what}", where=str(path), hint=error.hint

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from masktron.config import Config, Role, load_config
+from masktron.config import Config, Register, Role, load_config
 from masktron.errors import UsageError
 from masktron.jobs.tune.asked import TuneSettings, seconds_of, tune_settings_from, tune_settings_in
 from masktron.jobs.tune.recipes import TuneRecipe, recipes, settings_of
@@ -164,6 +164,20 @@ def test_settings_say_what_was_tried(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert replace(load_config("masktron.toml"), spare_documents=frozenset()) == wanted
 
 
+def test_the_register_is_written(tmp_path: Path) -> None:
+    wanted = settings_of(NOISE, Config(register=Register(tmp_path / "r.jsonl", tmp_path / "else" / "salt")))
+    write_settings(tmp_path / "m.toml", wanted)
+    assert load_config(tmp_path / "m.toml").register == wanted.register
+
+
+def test_settings_that_no_file_can_say_are_refused(tmp_path: Path) -> None:
+    wrong = settings_of(NOISE, Config())
+    object.__setattr__(wrong, "phase", object())
+    with pytest.raises(UsageError, match="a setting cannot be written to a file: it is a object"):
+        write_settings(tmp_path / "m.toml", wrong)
+    assert not (tmp_path / "m.toml").exists()
+
+
 def test_paths_start_at_the_folder_of_the_settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "sub").mkdir()
@@ -222,9 +236,9 @@ def test_settings_that_would_say_something_else_are_not_touched(tmp_path: Path, 
 
 
 def test_texts_with_quotes_and_control_characters_come_back(tmp_path: Path) -> None:
-    config = Config(missing={'q"\\\x7f\n': frozenset({"\t", "é"})}, nominal=("a b",))
+    config = Config(missing={'q"\\\x7f\n': frozenset({"a\tb", "é"})}, nominal=("a b",))
     path = tmp_path / "m.toml"
     path.write_text(settings_text(config, path), encoding="utf-8")
     found = load_config(path)
     assert found.nominal == config.nominal
-    assert found.missing.keys() == config.missing.keys()
+    assert found.missing == config.missing

@@ -406,6 +406,43 @@ def test_a_candidate_that_takes_its_helper_with_it_is_refused_and_not_kept(
     assert [one.state for one in again.candidates] == ["measured"] * 4
 
 
+def test_what_memory_or_time_ended_is_not_kept(
+    pair: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def ends(*_: object) -> None:
+        raise ResourceError("an engine took too long")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Bench, "_figures", ends)
+        result = tuned(pair, tmp_path / "out", methods=("mdav",))
+    assert {one.state for one in result.candidates} == {"refused"}
+    assert not list((tmp_path / "out" / FOLDER).iterdir())
+
+
+def test_an_interrupt_ends_the_helpers_at_once(pair: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    pretended(monkeypatch, helper := Pretended())
+    monkeypatch.setattr(Bench, "unmasked", interrupted)
+    begun = time.monotonic()
+    with pytest.raises(KeyboardInterrupt):
+        tuned(pair, workers=1, methods=("mdav",), budget=60.0)
+    assert time.monotonic() - begun < 20
+    assert helper.killed.is_set()
+    assert len(helper.given) <= 1  # nothing that waited was begun
+
+
+def test_each_table_of_a_database_has_results_of_its_own(pair: tuple[Path, Path]) -> None:
+    def key(**options: str) -> str:
+        original = open_original(*pair, CONFIG, no_progress)
+        named = replace(original, job=original.job, config=CONFIG.updated(format_options=options))
+        kept = outcomes.KeptOutcomes(None, named, ("pil",), "")
+        return kept._key(Attempt(0, TuneRecipe("mdav", 3, "rules"), 0, whole=True))
+
+    assert len({key(), key(table="one"), key(table="two")}) == 3
+
+
 def test_what_helpers_that_never_came_leave_is_done_here(
     pair: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -232,6 +232,11 @@ def _axis(name: object, group: Group) -> None:
         f"one of {', '.join(own)}",
     )
     _require("class" not in figure.needs, f"{name} needs a class, which only assess is told", "take another figure")
+    _require(
+        "earlier" not in figure.needs,
+        f"{name} needs an earlier release, and only assess is told of one",
+        "take another figure; masktron assess --against EARLIER shows this one",
+    )
 
 
 def _whole(name: str, value: object, least: int) -> None:

@@ -48,11 +48,14 @@ class TuneOutcome:
         Value, and the field where it is worst.
     seconds : float
         What it took.
+    ended : bool
+        Refused for want of time or memory: another run may get further.
     """
 
     refused: str = ""
     figures: Mapping[str, tuple[float, str]] = field(default_factory=dict)
     seconds: float = 0.0
+    ended: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +129,8 @@ class Bench:
         try:
             figures = self._figures(attempt, progress)
         except _REFUSALS as error:
-            return TuneOutcome(_reason(error), {}, time.perf_counter() - begun)
+            ended = isinstance(error, ResourceError)
+            return TuneOutcome(_reason(error), {}, time.perf_counter() - begun, ended)
         return TuneOutcome("", figures, time.perf_counter() - begun)
 
     def _figures(self, attempt: Attempt, progress: Progress) -> dict[str, tuple[float, str]]:

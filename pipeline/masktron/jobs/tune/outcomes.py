@@ -14,11 +14,13 @@ import math
 from collections.abc import Mapping
 from dataclasses import asdict
 from functools import cache
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
 from masktron.config import Config
 from masktron.errors import DocumentError
+from masktron.files import file_hash
 from masktron.jobs.prepared import Opened
 from masktron.jobs.randomness import rules_in_one_form
 from masktron.jobs.tune.bench import Attempt, TuneOutcome
@@ -27,12 +29,23 @@ from masktron.write.manifest import versions, write_plain
 
 FOLDER = "tune.cache"
 """In the output folder: confidential, as the manifest is."""
+_READERS_AND_KERNELS = (
+    "numba",
+    "pyarrow",
+    "threadpoolctl",
+    "pyreadstat",
+    "fastexcel",
+    "zstandard",
+    "duckdb",
+    "adbc-driver-sqlite",
+    "adbc-driver-postgresql",
+)
+"""Packages that read or compute, beside those that a manifest names."""
 _SPARED = frozenset(
     {
         "aggregator",
         "allow_unfired",
         "documents",
-        "format_options",
         "grouping",
         "k",
         "key",
@@ -48,7 +61,8 @@ _SPARED = frozenset(
         "workers",
     }
 )
-"""Settings that decide no figure, or do so by what is hashed anyway: candidate, fields, rules and the original."""
+"""Settings that decide no figure, or do so by what is hashed anyway: candidate, fields, rules, the original, and the
+file of metadata. How the file is read is none of them: its options say which table of a database is meant."""
 
 
 class KeptOutcomes:
@@ -72,13 +86,14 @@ class KeptOutcomes:
             "original": digest,
             "rules": rules_in_one_form(original.job, digest),
             "settings": _settings(original.config),
+            "metadata": None if original.config.metadata is None else file_hash(original.config.metadata),
             "fields": [
                 [one.name, str(one.role), str(one.kind), str(one.order), sorted(one.codes)] for one in original.fields
             ],
             "record": list(original.job.source.layout.record_path),
             "kept": len(original.kept),
             "figures": list(names),
-            "versions": versions(),
+            "versions": versions() | {name: _version(name) for name in _READERS_AND_KERNELS},
             "code": code_digest(),
         }
         self._common = _digest(content)
@@ -105,14 +120,14 @@ class KeptOutcomes:
             return None  # not there, or damaged: it is computed again
 
     def keep(self, attempt: Attempt, outcome: TuneOutcome) -> None:
-        """Keep what was found, whole or not at all.
+        """Keep what was found, whole or not at all; not what time or memory ended, which it may have another time.
 
         Raises
         ------
         DocumentError
             It cannot be written.
         """
-        if self._folder is None:
+        if self._folder is None or outcome.ended:
             return
         key = self._key(attempt)
         body = {
@@ -141,6 +156,15 @@ def code_digest() -> str:
         found.update(f"{path.relative_to(root).as_posix()} {len(content)}\n".encode())
         found.update(content)
     return found.hexdigest()
+
+
+@cache
+def _version(package: str) -> str:
+    """Return the version of a package; the empty one where it is not installed."""
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return ""
 
 
 def _settings(config: Config) -> dict[str, Any]:

@@ -92,7 +92,7 @@ class Durations:
         return _UNKNOWN * median(others) * ratio if others else 0.0
 
 
-class Crew:
+class WorkerProcesses:
     """The helpers, or the process that was called where there are none.
 
     Parameters
@@ -126,6 +126,7 @@ class Crew:
         self._waiting: list[Attempt] = []
         self._failure: BaseException | None = None
         self._done = 0
+        self._over = False
 
     def work(self, attempts: Iterable[Attempt], meanwhile: Callable[[], object] | None = None) -> None:
         """Do what fits into the time that is left; those that stand first are begun first.
@@ -135,9 +136,15 @@ class Crew:
         attempts : iterable of Attempt
         meanwhile : callable, optional
             What this process does while helpers work.
+
+        Raises
+        ------
+        BaseException
+            What was raised here, by `meanwhile` or in a helper, such as KeyboardInterrupt. The helpers have been
+            ended then, whatever they did.
         """
         self._waiting = list(attempts)
-        size, self._done = len(self._waiting), 0
+        size, self._done, self._over = len(self._waiting), 0, False
         expect(self._progress, _STAGE, size, "runs")
         self._progress(_STAGE, 0)
         threads = [
@@ -146,18 +153,29 @@ class Crew:
         ]
         for thread in threads:
             thread.start()
-        if meanwhile is not None:
-            meanwhile()
-        for thread in threads:
-            thread.join(max(0.0, self._deadline.left))
+        try:
+            if meanwhile is not None:
+                meanwhile()
+            for thread in threads:
+                thread.join(max(0.0, self._deadline.left))
+        except BaseException:
+            self._end()
+            raise
         if any(map(threading.Thread.is_alive, threads)):
-            for helper in self._helpers:
-                helper.kill()
+            self._end()
             for thread in threads:
                 thread.join()
         if self._failure is not None:
             raise self._failure
         self._here()
+
+    def _end(self) -> None:
+        """End the helpers at once, and begin nothing more."""
+        with self._lock:
+            self._over, self._waiting = True, []
+            helpers = list(self._helpers)
+        for helper in helpers:
+            helper.kill()
 
     def _here(self) -> None:
         """Do what no helper has done."""
@@ -176,15 +194,26 @@ class Crew:
                 try:
                     outcome = helper.outcome(attempt)
                 except HelperLost:
-                    if self._deadline.left <= 0:
+                    if self._over or self._deadline.left <= 0:
                         return
-                    outcome = TuneOutcome(LOST)
+                    outcome = TuneOutcome(LOST, ended=True)
                     helper.close()
-                    if (helper := self._again()) is not None:
-                        self._helpers[place] = helper
+                    helper = self._again()
+                    if helper is not None and not self._replaced(place, helper):
+                        return
                 self._take(attempt, outcome)
         except BaseException as error:  # noqa: BLE001 -- raised again where the results are waited for
-            self._failure, self._waiting = error, []
+            self._failure = error
+            self._end()
+
+    def _replaced(self, place: int, helper: Helper) -> bool:
+        """Put a helper in a place, unless all are ended."""
+        with self._lock:
+            if not self._over:
+                self._helpers[place] = helper
+                return True
+        helper.close()
+        return False
 
     def _next(self) -> Attempt | None:
         """Take the first attempt that still fits."""

@@ -11,7 +11,7 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
-from masktron.config import Config, config_from
+from masktron.config import Config, Register, config_from
 from masktron.errors import UsageError
 from masktron.files import read_text
 from masktron.write.atomic import atomic_path
@@ -56,6 +56,11 @@ def settings_text(config: Config, path: Path) -> str:
     config : Config
     path : Path
         Of the file: paths in it start at its folder.
+
+    Raises
+    ------
+    UsageError
+        A file of settings cannot say them.
     """
     usual = Config()
     own = {
@@ -68,7 +73,14 @@ def settings_text(config: Config, path: Path) -> str:
     for name, table in own.items():
         if isinstance(table, dict):
             lines += ["", f"[{name}]", *(f"{_key(key)} = {_toml(value)}" for key, value in table.items())]
-    return "\n".join(lines) + "\n"
+    made = "\n".join(lines) + "\n"
+    if apart := _apart(_read(made, path), config, path):
+        raise UsageError(
+            f"the settings cannot be written to a file: {', '.join(apart)}",
+            where=str(path),
+            hint="leave them out, or take the line of the candidate from tune.json",
+        )
+    return made
 
 
 def changed(text: str, config: Config, path: Path) -> str:
@@ -121,13 +133,7 @@ def _require_same(made: str, before: str, config: Config, path: Path) -> None:
         raise UsageError("the settings there cannot be changed", where=str(path), hint=hint) from error
     loose = {*CHANGED, "params"}
     same = _without(now, loose) == _without(former, loose)
-    found = config_from({name: value for name, value in now.items() if name != "tune"}, where=str(path))
-    apart = [
-        one.name
-        for one in fields(Config)
-        if one.name not in _KEPT_OUT | {"workers"}
-        and _plain(getattr(found, one.name), path) != _plain(getattr(config, one.name), path)
-    ]
+    apart = _apart(_read(made, path), config, path)
     if apart or not same:
         raise UsageError(
             f"the settings there would not say what was tried: {', '.join(apart) or 'other settings would change'}",
@@ -136,12 +142,37 @@ def _require_same(made: str, before: str, config: Config, path: Path) -> None:
         )
 
 
+def _read(text: str, path: Path) -> Config:
+    """Read settings as `mask` does."""
+    return config_from(
+        {name: value for name, value in tomllib.loads(text).items() if name != "tune"}, where=str(path)
+    )
+
+
+def _apart(found: Config, config: Config, path: Path) -> list[str]:
+    """Name the settings in which two differ; on how many processes compute nothing depends."""
+    return [
+        one.name
+        for one in fields(Config)
+        if one.name not in _KEPT_OUT | {"workers"}
+        and _plain(getattr(found, one.name), path) != _plain(getattr(config, one.name), path)
+    ]
+
+
 def _without(table: Mapping[str, Any], names: set[str]) -> dict[str, Any]:
     return {name: value for name, value in table.items() if name not in names}
 
 
 def _plain(value: Any, path: Path) -> Any:
-    """Return a setting as TOML has it."""
+    """Return a setting as TOML has it.
+
+    Raises
+    ------
+    UsageError
+        TOML has nothing for a value of this type.
+    """
+    if isinstance(value, Register):
+        return {name: _plain(getattr(value, name), path) for name in ("path", "salt")}
     if isinstance(value, Mapping):
         return {str(key): _plain(one, path) for key, one in value.items()}
     if isinstance(value, frozenset | set):
@@ -150,7 +181,9 @@ def _plain(value: Any, path: Path) -> Any:
         return [_plain(one, path) for one in value]
     if isinstance(value, Path):
         return Path(os.path.relpath(value, path.parent)).as_posix()
-    return value if value is None or isinstance(value, bool | int | float) else str(value)
+    if value is None or isinstance(value, str | bool | int | float):
+        return str(value) if isinstance(value, str) else value
+    raise UsageError(f"a setting cannot be written to a file: it is a {type(value).__name__}", where=str(path))
 
 
 def _key(key: str) -> str:

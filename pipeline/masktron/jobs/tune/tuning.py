@@ -25,7 +25,7 @@ from masktron.jobs.tune.choosing import broken_limits, choose_candidate, finalis
 from masktron.jobs.tune.helper import Helper, HelperFile, HelperSetup, helpers_of
 from masktron.jobs.tune.outcomes import FOLDER, KeptOutcomes
 from masktron.jobs.tune.recipes import TuneRecipe, recipes
-from masktron.jobs.tune.schedule import LOST, BudgetOver, Crew, Deadline, Durations
+from masktron.jobs.tune.schedule import BudgetOver, Deadline, Durations, WorkerProcesses
 from masktron.kernels.cores import usable_cores
 from masktron.progress import Progress, no_progress
 from masktron.results import SpreadResult, TuneCandidate, TuneResult, shown
@@ -185,7 +185,9 @@ class _Tuning:
         self._original_figures: dict[str, float] = {}
         folder = None if out is None else out / FOLDER
         self._kept = KeptOutcomes(folder, original, names, "" if self._sample is None else self._units)
-        self._crew = Crew(self._bench, helpers, self._again, deadline, self._durations, self._found, progress)
+        self._processes = WorkerProcesses(
+            self._bench, helpers, self._again, deadline, self._durations, self._found, progress
+        )
 
     def _look(self, bench: Bench) -> None:
         """Find out which candidates are refused before anything is masked, and which are the same."""
@@ -223,8 +225,7 @@ class _Tuning:
         return None
 
     def _found(self, attempt: Attempt, outcome: TuneOutcome) -> None:
-        if outcome.refused != LOST:  # what the system lacked now it may have another time
-            self._kept.keep(attempt, outcome)
+        self._kept.keep(attempt, outcome)
         self._tried[attempt.position].runs[attempt.whole][attempt.seed] = outcome
 
     def result(self) -> TuneResult:
@@ -306,7 +307,7 @@ class _Tuning:
                 if not known.refused:
                     self._durations.took(attempt, known.seconds)
         if waiting:
-            self._crew.work(waiting, self._unmasked)
+            self._processes.work(waiting, self._unmasked)
 
     def _candidates(self) -> tuple[TuneCandidate, ...]:
         return tuple(map(self._candidate, self._tried))

@@ -74,7 +74,7 @@ class PlainData:
     def _list(self, key: str, kind: type[Any]) -> tuple[Any, ...]:
         found = self._of(key, list, ())
         if not all(isinstance(one, kind) for one in found):
-            raise self._wrong(key)
+            raise self.wrong(key)
         return tuple(found)
 
     def _of(self, key: str, kind: type[Any] | tuple[type[Any], ...], default: Any) -> Any:
@@ -88,10 +88,18 @@ class PlainData:
         if found is None and default != "no default":
             return default
         if not isinstance(found, kind) or (isinstance(found, bool) and kind is not bool):
-            raise self._wrong(key)
+            raise self.wrong(key)
         return found
 
-    def _wrong(self, key: str) -> UsageError:
+    def positions(self, key: str, count: int) -> tuple[int, ...]:
+        """Return a list of positions below a count, the empty one for null."""
+        found = self._list(key, int)
+        if any(isinstance(one, bool) or one not in range(count) for one in found):
+            raise self.wrong(key)
+        return found
+
+    def wrong(self, key: str) -> UsageError:
+        """Return the error of what cannot be under a key."""
         return UsageError(
             f"not a result of masktron: {key!r} is not of the right type",
             where=self.where,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from masktron.figures import figure_of
+from masktron.figures import NAMES, figure_of
 from masktron.report.pages.common_parts import counted, figure, file_name, listed
 from masktron.report.pages.page import Fact, FactRow, Mark, Page, PagePart, PagePicture, PageTable, Section
 from masktron.report.pages.plain_reader import PlainData
@@ -35,7 +35,10 @@ def tune_page(result: PlainData) -> Page:
     """
     candidates = result.parts("candidates")
     recommended = result.optional_count("recommended")
-    front = tuple(int(at) for at in result.content.get("front") or ())
+    if recommended is not None and recommended not in range(len(candidates)):
+        raise result.wrong("recommended")
+    front = result.positions("front", len(candidates))
+    _require_known(result, candidates)
     inside = sum(one.has("within_limits") and one.switch("within_limits") for one in candidates)
     best = None if recommended is None else candidate_name(candidates[recommended])
     measured = [one for one in candidates if one.part("figures").content]
@@ -43,9 +46,7 @@ def tune_page(result: PlainData) -> Page:
         title=file_name(result.text("data")),
         kind="Risk-utility map",
         edition="internal",
-        verdict=Mark(
-            f"Recommended: {best}" if best else "No candidate is inside all limits", "good" if best else "bad"
-        ),
+        verdict=Mark(f"Recommended: {best}" if best else "No candidate is recommended", "good" if best else "bad"),
         lead=result.text("why"),
         sections=(
             Section(
@@ -70,6 +71,18 @@ def tune_page(result: PlainData) -> Page:
     )
 
 
+def _require_known(result: PlainData, candidates: tuple[PlainData, ...]) -> None:
+    """Refuse names of figures and states that there are not."""
+    for axis in ("risk", "utility"):
+        if result.text(axis) not in NAMES:
+            raise result.wrong(axis)
+    for one in candidates:
+        if not set(one.part("figures").content) <= set(NAMES):
+            raise one.wrong("figures")
+        if one.text("state") not in _STATES:
+            raise one.wrong("state")
+
+
 def candidate_name(one: PlainData) -> str:
     """Return what a candidate is called: ``mdav, k = 5, grouping all``."""
     parts = [f"{key} = {_param(value)}" for key, value in one.part("params").items()]
@@ -84,8 +97,10 @@ def _param(value: object) -> str:
 
 
 def _short(one: PlainData) -> str:
-    whole = ", all" if one.text("grouping") == "all" else ""
-    return f"{one.text('method')} {one.count('k')}{whole}"
+    whole = ["all"] if one.text("grouping") == "all" else []
+    by = [one.text("aggregator")] if one.has("aggregator") else []
+    own = [f"{key} = {_param(value)}" for key, value in one.part("params").items()]
+    return ", ".join([f"{one.text('method')} {one.count('k')}", *whole, *by, *own])
 
 
 def _sampled(result: PlainData) -> str:
@@ -123,11 +138,13 @@ def _map(
         points.append(PlanePoint("unmasked", unmasked.number(loss), unmasked.number(risk), "unmasked"))
     for at, one in shown:
         outside = one.has("within_limits") and not one.switch("within_limits")
-        kind = "best" if at == recommended else "outside" if outside else "other"
+        sampled = one.text("state") == "sampled"
+        kind = "best" if at == recommended else "sampled" if sampled else "outside" if outside else "other"
         named = at == recommended or at in front
         said = (
             f"{candidate_name(one)}: {loss} {_told(loss, _value(one, loss))}, {risk} {_told(risk, _value(one, risk))}"
             + (", recommended" if at == recommended else ", outside a limit" if outside else "")
+            + (", on the sample" if sampled else "")
         )
         points.append(
             PlanePoint(

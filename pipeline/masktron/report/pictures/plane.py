@@ -22,8 +22,9 @@ class PlanePoint:
     name : str
         Written beside the point where there is room; empty for none.
     loss, risk : float
-    kind : {"unmasked", "this", "other", "outside", "best"}
-        The file as it was; the one that the page is about; another one; one outside its limits; the recommended one.
+    kind : {"unmasked", "this", "other", "outside", "sampled", "best"}
+        The file as it was; the one that the page is about; another one; one outside its limits; one
+        of which only a sample was measured; the recommended one.
     loss_between, risk_between : (float, float) or None
         Least and most over several seeds.
     said : str
@@ -47,6 +48,7 @@ _LOOKS: Mapping[str, tuple[str, str, int]] = {
     "this": ("o", AFTER, 90),
     "other": ("o", AFTER, 46),
     "outside": ("X", WARN, 58),
+    "sampled": ("^", MUTED, 46),
     "best": ("*", AFTER, 240),
 }
 _TOLD = {
@@ -54,6 +56,7 @@ _TOLD = {
     "this": "this file",
     "other": "within limits",
     "outside": "outside a limit",
+    "sampled": "on the sample alone",
     "best": "recommended",
 }
 
@@ -151,7 +154,7 @@ def _names(ax: Axes, points: Sequence[PlanePoint]) -> None:
     width, height = 0.24, 0.045
     (x0, x1), (y0, y1) = ax.get_xlim(), ax.get_ylim()
     taken: list[tuple[float, float]] = []
-    order = {"best": 0, "this": 1, "unmasked": 2, "other": 3, "outside": 4}
+    order = {"best": 0, "this": 1, "unmasked": 2, "other": 3, "outside": 4, "sampled": 4}
     for point in sorted(points, key=lambda one: order[one.kind]):
         if not point.name:
             continue
