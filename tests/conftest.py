@@ -14,7 +14,7 @@ from paths import SHARED_DATA
 os.environ["MASKTRON_NO_BACKGROUND"] = "1"
 
 settings.register_profile(
-    "ci", max_examples=15, derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow]
+    "ci", max_examples=10, derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow]
 )
 settings.register_profile("full", settings.get_profile("ci"), max_examples=100)  # and `examples` are all tried
 settings.register_profile("dev", deadline=None)

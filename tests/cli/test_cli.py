@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -402,6 +403,7 @@ def test_a_signal_leaves_nothing(
     def killed(*_: object, **__: object) -> None:
         assert list(out.iterdir()), "the temporary file is there"
         os.kill(os.getpid(), signal.Signals[number])
+        time.sleep(30)  # until it is heard
 
     monkeypatch.setattr("masktron.jobs.written.revalidate", killed)
     outcome = run("mask", data, "-r", rules, "-o", out / "m.xml")

@@ -14,7 +14,7 @@ from referencing import Registry, Resource
 
 from cli_runner import Runner
 from masktron.cli.tune import _exit, _going_on_told
-from masktron.jobs.tune.outcomes import FOLDER
+from masktron.jobs.tune import FOLDER
 from masktron.results import TuneCandidate, TuneResult
 from paths import ROOT
 from tuned_files import write_pair

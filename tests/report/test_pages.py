@@ -294,6 +294,7 @@ def test_a_page_needs_no_script_and_a_script_sorts_and_filters(pages: dict[str, 
         assert page.get_by_role("status").inner_text() == "1 of 11"
 
 
+@pytest.mark.full
 def test_on_paper_each_sheet_is_marked_in_its_margin(pages: dict[str, Path], browser: Any) -> None:
     with shown(browser, pages["tune"]) as page:
         mark = page.locator(".on-every-sheet")

@@ -274,7 +274,7 @@ def test_what_a_phase_leaves_out_is_told(tmp_path: Path) -> None:
         '<pattern id="y"><rule context="Record"><assert test="B">b</assert></rule></pattern></schema>'
     )
     data = write_data(tmp_path / "d.xml", [{"A": 1}])
-    said = "the phase 'p' is active (defaultPhase; --phase '#ALL' takes all): 1 pattern is not evaluated: y"
+    said = "the phase 'p' is active (defaultPhase; phase=\"#ALL\" takes all): 1 pattern is not evaluated: y"
     assert said in masktron.validate(data, rules).notes
     assert said in masktron.check(data, rules).not_checked
     assert said in masktron.explain(rules).notes

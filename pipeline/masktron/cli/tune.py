@@ -236,7 +236,7 @@ def _going_on_told(out: Path) -> Iterator[None]:
     try:
         yield
     except (KeyboardInterrupt, SystemExit):
-        from masktron.jobs.tune.outcomes import FOLDER
+        from masktron.jobs.tune import FOLDER
 
         if any((out / FOLDER).glob("*.json")):
             typer.echo("the results of candidates so far are kept: the same command goes on from them", err=True)

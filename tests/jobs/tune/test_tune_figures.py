@@ -25,7 +25,9 @@ from masktron.progress import no_progress
 from tuned_files import rows_of, write_pair
 
 NAMES = [
-    one.name for one in FIGURES if "class" not in one.needs and (FULL or not one.name.startswith(("pmse", "subd")))
+    one.name
+    for one in FIGURES
+    if not {"class", "earlier"} & {*one.needs} and (FULL or not one.name.startswith(("pmse", "subd")))
 ]
 CONFIG = Config(missing={"C": frozenset({"-9"})}, nominal=("G",))
 

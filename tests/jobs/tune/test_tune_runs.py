@@ -25,11 +25,10 @@ from masktron.config import Config, Role
 from masktron.errors import ResourceError, UsageError
 from masktron.jobs.originals import InvalidOriginalError
 from masktron.jobs.prepared import open_original
-from masktron.jobs.tune import outcomes, sampling, schedule
+from masktron.jobs.tune import FOLDER, outcomes, sampling, schedule
 from masktron.jobs.tune.asked import TuneSettings
 from masktron.jobs.tune.bench import Attempt, Bench, TuneOutcome
 from masktron.jobs.tune.helper import HelperLost
-from masktron.jobs.tune.outcomes import FOLDER
 from masktron.jobs.tune.recipes import TuneRecipe
 from masktron.jobs.tune.schedule import Deadline, Durations
 from masktron.jobs.tune.tuning import RESULT, run_tune
@@ -86,6 +85,7 @@ def test_a_run_recommends_within_the_limits(pair: tuple[Path, Path], tmp_path: P
     assert frame["front"].sum() == len(result.front)
 
 
+@pytest.mark.full
 def test_a_helper_finds_the_same(pair: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch) -> None:
     wanted = tuned(pair, sample=20, k=(3, 4)).as_dict()
     assert {one["state"] for one in wanted["candidates"]} == {"measured", "sampled"}

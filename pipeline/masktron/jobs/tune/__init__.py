@@ -5,3 +5,6 @@ order, `bench` runs one, `sampling` draws the records that large files are compa
 run that goes on, `schedule` and `helper` share the work within the budget, `choosing` has the front and the
 recommendation, `settings_text` writes the settings of a candidate.
 """
+
+FOLDER = "tune.cache"
+"""Where results are kept, in the folder of the output."""

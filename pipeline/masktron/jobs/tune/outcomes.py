@@ -27,8 +27,6 @@ from masktron.jobs.tune.bench import Attempt, TuneOutcome
 from masktron.write.atomic import atomic_path
 from masktron.write.manifest import versions, write_plain
 
-FOLDER = "tune.cache"
-"""In the output folder: confidential, as the manifest is."""
 _READERS_AND_KERNELS = (
     "numba",
     "pyarrow",

@@ -18,12 +18,12 @@ from masktron.figures import NAMES
 from masktron.jobs.limits import refuse_class_limits
 from masktron.jobs.mask_result import unasked_figures
 from masktron.jobs.prepared import Opened, open_original
-from masktron.jobs.tune import sampling
+from masktron.jobs.tune import FOLDER, sampling
 from masktron.jobs.tune.asked import TuneSettings
 from masktron.jobs.tune.bench import Attempt, Bench, TuneOutcome
 from masktron.jobs.tune.choosing import broken_limits, choose_candidate, finalists
 from masktron.jobs.tune.helper import Helper, HelperFile, HelperSetup, helpers_of
-from masktron.jobs.tune.outcomes import FOLDER, KeptOutcomes
+from masktron.jobs.tune.outcomes import KeptOutcomes
 from masktron.jobs.tune.recipes import TuneRecipe, recipes
 from masktron.jobs.tune.schedule import BudgetOver, Deadline, Durations, WorkerProcesses
 from masktron.kernels.cores import usable_cores

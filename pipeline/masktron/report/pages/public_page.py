@@ -38,11 +38,12 @@ _DONE = {
     "identical-groups": "Records that are alike were put into groups of at least {k}, and each group got one value "
     "in the place of its own ones. A value in this file is that of a group, not of a respondent.",
     "partitioned-synthesis": "Records that are alike were put into groups of at least {k}, and for each record "
-    "values were drawn at random from what its group has in common. A value in this file is nobody's own.",
+    "values were drawn at random from what its group has in common. A value in this file is that of a respondent by "
+    "chance alone.",
     "noise-added": "Random noise was added to every masked value. A value in this file is near that of a respondent, "
-    "and not the same.",
+    "and the same by chance alone.",
     "model-drawn": "A model was fitted to the file, and the masked values were drawn from it at random. A value in "
-    "this file is not that of a respondent.",
+    "this file is that of a respondent by chance alone.",
     "marked-replaced": "Values beyond a threshold were replaced by others, drawn for groups of such records; all "
     "others are those of the respondents.",
 }
@@ -203,12 +204,12 @@ def _advice(release: PublicRelease) -> list[PagePart]:
     return listed(
         "",
         [
-            "Means, totals and frequencies are what this file is good for; see above how far they have moved.",
+            "Means, totals and frequencies suffer least; the table says how far they moved, where that may be told.",
             "Where a variance has shrunk, standard errors that you compute from this file are too small: divide a "
-            "variance by the share that is kept.",
-            "Correlations and regressions of masked fields are off by what the table says, most where a field "
-            "has lost much of its variance.",
-            "Least and greatest values, extreme quantiles and single records mean nothing: no respondent has them.",
+            "variance by the share that is kept, where the table has it.",
+            "Correlations and regressions of masked fields are off, most where a field has lost much of its "
+            "variance; the table says by how much, where that may be told.",
+            "Least and greatest values, extreme quantiles and single records say nothing of respondents.",
             "Relations that no rule below states, and small subgroups, may be lost.",
             "Masked values were drawn at random: other draws would give somewhat other results."
             if drawn
