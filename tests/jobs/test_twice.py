@@ -241,6 +241,7 @@ def test_what_one_release_shows_is_given_away_whatever_the_other_publishes(amoun
         assert counts(compared(amounts, *pair)) == (60, 60, 60, 60)
 
 
+@pytest.mark.full
 def test_without_ids_one_corrected_field_hides_nobody_and_two_leave_no_figure(amounts: Releases) -> None:
     rng = np.random.default_rng(3)
     columns = {name: [*rng.integers(100, 700, 59).tolist(), 500] for name in "ABC"}

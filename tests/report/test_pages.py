@@ -26,7 +26,7 @@ from masktron.report.pages.registry import page_of_plain
 from masktron.report.pages.tune_page import _short, tune_page
 from masktron.report.pictures.bars import Bar, Bars
 
-SEEN = (("mask", 1280, "light"), ("public", 360, "dark"), ("tune", 2560, "light"))
+SEEN = (("public", 360, "dark"), ("tune", 2560, "light"))
 """Windows that are looked at in a quick run."""
 WINDOWS = tuple(product(KINDS, (360, 1280, 2560), ("light", "dark")))
 CONFIDENTIAL = {"validate", "explain", "check", "assess", "mask", "tune"}
@@ -241,7 +241,9 @@ def browser() -> Iterator[Any]:
         yield found
 
 
-@pytest.mark.parametrize(("kind", "width", "scheme"), parts([*SEEN, *(one for one in WINDOWS if one not in SEEN)], 3))
+@pytest.mark.parametrize(
+    ("kind", "width", "scheme"), parts([*SEEN, *(one for one in WINDOWS if one not in SEEN)], len(SEEN))
+)
 def test_everybody_can_read_it_at_any_width_by_day_and_by_night(
     pages: dict[str, Path], browser: Any, kind: str, width: int, scheme: str
 ) -> None:

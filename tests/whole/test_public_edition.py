@@ -26,7 +26,7 @@ from masktron.results.public_release import KeptFigure, PublicRelease
 from secret_files import SecretFile, found_in, secret_file
 
 METHODS = tuple(method.name for method in methods.ALL)
-FIRST = ("mdav", "noise", "crest")
+FIRST = ("mdav", "noise")
 """Methods that are tried on one file each in a quick run: groups, draws, and groups by class."""
 SEEDS = range(50) if FULL else (1,)
 K = 5
@@ -262,7 +262,7 @@ def test_shares_need_many_records_and_groups(
     assert ({row[0]: row[3] for row in table(page)}["S"] != DASH) is told
 
 
-@pytest.mark.parametrize(("common", "told"), [(6, False), (240, True)])
+@pytest.mark.parametrize(("common", "told"), [(6, False), pytest.param(240, True, marks=pytest.mark.full)])
 def test_correlations_of_few_common_records_are_in_no_average(common: int, *, told: bool, tmp_path: Path) -> None:
     """An average over few fields can be solved for the change of one pair; with two fields it is that."""
     random = np.random.default_rng(5)
