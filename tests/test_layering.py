@@ -165,7 +165,6 @@ OPENED = {
     "settle.solver": "a device",
     "supervisor": "a channel to another process",
     "write.atomic": "folders of outputs",
-    "write.former_run": "manifests",
     "write.manifest": "manifests",
     "write.register_file": "the register of releases",
 }

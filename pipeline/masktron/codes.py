@@ -18,6 +18,7 @@ import numpy as np
 
 from masktron.classify import Edit
 from masktron.classify.forms import form_of, variables_of_atom
+from masktron.classify.unions import listed_numbers
 from masktron.config import Config, Role
 from masktron.constraints import (
     Atom,
@@ -304,7 +305,7 @@ def _apart(edit: Edit, name: str) -> frozenset[Fraction]:
         own = [atom for atom in disjunct if name in variables_of_atom(atom)]
         alone = len(own) == len(disjunct) == 1
         for atom in own:
-            if alone and (values := _points(atom)):
+            if alone and (values := listed_numbers(atom)):
                 points |= values
             elif isinstance(atom, Range):
                 ranges.append(atom)
@@ -313,17 +314,6 @@ def _apart(edit: Edit, name: str) -> frozenset[Fraction]:
     if not ranges and not related:
         return frozenset()
     return frozenset(point for point in points if not any(_within(point, one) for one in ranges))
-
-
-def _points(atom: Atom) -> frozenset[Fraction]:
-    """Return the numbers that an atom lists."""
-    match atom:
-        case Range(low=low, high=high) if low is not None and low == high:
-            return frozenset({low})
-        case Member(values=values, negated=False):
-            return frozenset(value for value in values if isinstance(value, Fraction))
-        case _:
-            return frozenset()
 
 
 def _within(point: Fraction, interval: Range) -> bool:

@@ -18,7 +18,7 @@ def pooled(forms: Iterable[Form]) -> Iterator[Form]:
     values: dict[tuple[str, bool], set[Fraction | str]] = {}
     for form in forms:
         atom = form[0][0] if len(form) == 1 and len(form[0]) == 1 else None
-        if isinstance(atom, Range | Member) and (numbers := _numbers(atom)):
+        if isinstance(atom, Range | Member) and (numbers := listed_numbers(atom)):
             values.setdefault((atom.variable, True), set()).update(numbers)
         elif isinstance(atom, Member) and _is_text(atom) and not atom.negated:
             values.setdefault((atom.variable, False), set()).update(atom.values)
@@ -67,19 +67,19 @@ def _with_text(one: tuple[Atom, ...], two: tuple[Atom, ...]) -> tuple[Atom, ...]
 
 def _union_of_values(one: Atom, two: Atom) -> tuple[Atom, ...] | None:
     if isinstance(one, Range) and isinstance(two, Range):
-        points = _numbers(one), _numbers(two)
+        points = listed_numbers(one), listed_numbers(two)
         if points[0] and points[1]:
             return (among(one.variable, points[0] | points[1]),)
         return _union_of_bounds((one,), (two,))
     if isinstance(one, Member) and isinstance(two, Member) and _is_text(one) and _is_text(two):
         return _union_of_texts(one, two)
-    numbers = _numbers(one), _numbers(two)
+    numbers = listed_numbers(one), listed_numbers(two)
     if numbers[0] and numbers[1] and isinstance(one, Range | Member):
         return (among(one.variable, numbers[0] | numbers[1]),)
     return None
 
 
-def _numbers(atom: Atom) -> frozenset[Fraction]:
+def listed_numbers(atom: Atom) -> frozenset[Fraction]:
     """Return the numbers that a point or a set of numbers admits; empty for anything else."""
     match atom:
         case Range(low=low, high=high) if low is not None and low == high:

@@ -103,9 +103,7 @@ class TuneCandidate(Serialised):
     @property
     def name(self) -> str:
         """What it is called in tables and sentences: ``mdav, k = 5, grouping all``."""
-        own = [f"{key} = {_shown(value)}" for key, value in self.params.items()]
-        by = [] if self.aggregator is None else [f"aggregator {self.aggregator}"]
-        return ", ".join([self.method, f"k = {self.k}", f"grouping {self.grouping}", *by, *own])
+        return candidate_name(self.method, self.k, self.grouping, self.aggregator, self.params)
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -202,7 +200,15 @@ class TuneResult(JobResult, PlottedResult):
         return pd.DataFrame(rows)
 
 
-def _shown(value: Param) -> str:
+def candidate_name(method: str, k: int, grouping: str, aggregator: str | None, params: Mapping[str, object]) -> str:
+    """Return what a candidate is called: ``mdav, k = 5, grouping all``; parameters may be those of its JSON."""
+    by = [] if aggregator is None else [f"aggregator {aggregator}"]
+    own = [f"{key} = {parameter_text(value)}" for key, value in params.items()]
+    return ", ".join([method, f"k = {k}", f"grouping {grouping}", *by, *own])
+
+
+def parameter_text(value: object) -> str:
+    """Return a parameter of a candidate as tables and sentences have it."""
     if isinstance(value, bool):
         return str(value).lower()
-    return ", ".join(map(str, value)) if isinstance(value, tuple) else "auto" if value is None else str(value)
+    return ", ".join(map(str, value)) if isinstance(value, list | tuple) else "auto" if value is None else str(value)

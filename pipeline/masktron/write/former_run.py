@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -11,8 +10,7 @@ from typing import Any
 
 from masktron.config import Config, config_from
 from masktron.errors import UsageError
-from masktron.files import read_text
-from masktron.write.manifest import DescribedRelease, read_manifest
+from masktron.write.manifest import DescribedRelease, described_release, manifest_content
 
 _SECRETS = ("key", "seed")
 
@@ -104,8 +102,8 @@ def read_former_run(path: Path) -> FormerRun:
     UsageError
         It is no manifest, one of an older version, or contradicts itself. No value of it is shown.
     """
-    described = read_manifest(path)
-    content = json.loads(read_text(path, "manifest"))
+    content = manifest_content(path)
+    described = described_release(content, path)
     if "repeat" not in content:
         raise UsageError(
             "the manifest does not say what its run was given: a former version of masktron wrote it",

@@ -19,6 +19,7 @@ from masktron.files import read_text
 from masktron.write.atomic import atomic_path
 from masktron.write.declared import Declared, declared_from
 
+_GIVE = "give the .manifest.json that mask wrote"
 MANIFEST_VERSION = 1
 NOTICE = "CONFIDENTIAL: this manifest may help to undo the masking; it must not leave the agency."
 PACKAGES = (
@@ -169,19 +170,39 @@ def read_manifest(path: Path) -> DescribedRelease:
     UsageError
         The file is missing, is not JSON, is not a manifest of this version, or contradicts itself.
     """
+    return described_release(manifest_content(path), path)
+
+
+def manifest_content(path: Path) -> Any:
+    """Read the plain data of a manifest, of which nothing has been checked.
+
+    Raises
+    ------
+    UsageError
+        The file is missing, or is not JSON.
+    """
     text = read_text(path, "manifest")
-    hint = "give the .manifest.json that mask wrote"
     try:
-        content = json.loads(text)
+        return json.loads(text)
     except (ValueError, RecursionError) as error:
         reason = str(error) if isinstance(error, ValueError) else "nested too deeply"
-        raise UsageError(f"the manifest is not JSON: {reason}", where=str(path), hint=hint) from error
+        raise UsageError(f"the manifest is not JSON: {reason}", where=str(path), hint=_GIVE) from error
+
+
+def described_release(content: Any, path: Path) -> DescribedRelease:
+    """Say what plain data of a manifest tell of the masked file.
+
+    Raises
+    ------
+    UsageError
+        It is not a manifest of this version, or contradicts itself.
+    """
     try:
         return _described(_table({"the manifest": content}, "the manifest"))
     except KeyError as error:
-        raise UsageError(f"not a manifest of masktron: {error} is missing", where=str(path), hint=hint) from error
+        raise UsageError(f"not a manifest of masktron: {error} is missing", where=str(path), hint=_GIVE) from error
     except (ValueError, TypeError) as error:
-        raise UsageError(f"not a manifest of masktron: {error}", where=str(path), hint=hint) from error
+        raise UsageError(f"not a manifest of masktron: {error}", where=str(path), hint=_GIVE) from error
 
 
 def _described(content: Mapping[str, Any]) -> DescribedRelease:

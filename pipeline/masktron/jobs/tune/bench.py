@@ -18,7 +18,7 @@ from masktron.jobs.mask import masked_by
 from masktron.jobs.mask_result import side_by_side
 from masktron.jobs.prepared import Opened, Prepared, planned
 from masktron.jobs.released import declared_of, require_contract
-from masktron.jobs.tune.recipes import TuneRecipe
+from masktron.jobs.tune.recipes import TuneRecipe, settings_of
 from masktron.jobs.unwritten import unwritten_columns
 from masktron.jobs.written import refuse_broken
 from masktron.kernels.distinct import codes_of
@@ -112,7 +112,7 @@ class Bench:
         UsageError, InfeasibleError
             The file, the rules or the method refuse it.
         """
-        config = replace(recipe.settings(self._original.config), key=key_of_run(seed), workers=self._threads)
+        config = replace(settings_of(recipe, self._original.config), key=key_of_run(seed), workers=self._threads)
         method = chosen(config.method, config.params, config.k)
         return planned(replace(self._original, kept=self._kept[whole]), config, method, no_progress)
 

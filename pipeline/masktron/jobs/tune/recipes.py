@@ -46,17 +46,6 @@ class TuneRecipe:
         """Whether it draws a value for each record."""
         return draws_values(self.kind)
 
-    def settings(self, config: Config) -> Config:
-        """Return the settings with this candidate in them."""
-        return replace(
-            config,
-            method=self.method,
-            k=self.k,
-            grouping=self.grouping,
-            aggregator=self.aggregator,
-            params=self.params,
-        )
-
     def as_dict(self) -> dict[str, Any]:
         """Plain data."""
         return {
@@ -191,7 +180,7 @@ class Recipes:
         return TuneRecipe(name, k, grouping, aggregator, own)
 
 
-def settings_of(candidate: TuneCandidate, config: Config) -> Config:
+def settings_of(candidate: TuneCandidate | TuneRecipe, config: Config) -> Config:
     """Return the settings with a candidate in them."""
     return replace(
         config,

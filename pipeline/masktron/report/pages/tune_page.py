@@ -10,6 +10,7 @@ from masktron.report.pages.page import Fact, FactRow, Mark, Page, PagePart, Page
 from masktron.report.pages.plain_reader import PlainData
 from masktron.report.pictures.plane import PlanePoint, RiskUtilityPlane
 from masktron.report.text import number
+from masktron.results.tune import candidate_name, parameter_text
 
 _STATES = {
     "measured": "on all records",
@@ -40,7 +41,7 @@ def tune_page(result: PlainData) -> Page:
     front = result.positions("front", len(candidates))
     _require_known(result, candidates)
     inside = sum(one.has("within_limits") and one.switch("within_limits") for one in candidates)
-    best = None if recommended is None else candidate_name(candidates[recommended])
+    best = None if recommended is None else _name(candidates[recommended])
     measured = [one for one in candidates if one.part("figures").content]
     return Page(
         title=file_name(result.text("data")),
@@ -83,23 +84,17 @@ def _require_known(result: PlainData, candidates: tuple[PlainData, ...]) -> None
             raise one.wrong("state")
 
 
-def candidate_name(one: PlainData) -> str:
-    """Return what a candidate is called: ``mdav, k = 5, grouping all``."""
-    parts = [f"{key} = {_param(value)}" for key, value in one.part("params").items()]
-    by = [f"aggregator {one.text('aggregator')}"] if one.has("aggregator") else []
-    return ", ".join([one.text("method"), f"k = {one.count('k')}", f"grouping {one.text('grouping')}", *by, *parts])
-
-
-def _param(value: object) -> str:
-    if isinstance(value, bool):
-        return str(value).lower()
-    return ", ".join(map(str, value)) if isinstance(value, list | tuple) else "auto" if value is None else str(value)
+def _name(one: PlainData) -> str:
+    by = one.text("aggregator") if one.has("aggregator") else None
+    return candidate_name(
+        one.text("method"), one.count("k"), one.text("grouping"), by, dict(one.part("params").items())
+    )
 
 
 def _short(one: PlainData) -> str:
     whole = ["all"] if one.text("grouping") == "all" else []
     by = [one.text("aggregator")] if one.has("aggregator") else []
-    own = [f"{key} = {_param(value)}" for key, value in one.part("params").items()]
+    own = [f"{key} = {parameter_text(value)}" for key, value in one.part("params").items()]
     return ", ".join([f"{one.text('method')} {one.count('k')}", *whole, *by, *own])
 
 
@@ -142,7 +137,7 @@ def _map(
         kind = "best" if at == recommended else "sampled" if sampled else "outside" if outside else "other"
         named = at == recommended or at in front
         said = (
-            f"{candidate_name(one)}: {loss} {_told(loss, _value(one, loss))}, {risk} {_told(risk, _value(one, risk))}"
+            f"{_name(one)}: {loss} {_told(loss, _value(one, loss))}, {risk} {_told(risk, _value(one, risk))}"
             + (", recommended" if at == recommended else ", outside a limit" if outside else "")
             + (", on the sample" if sampled else "")
         )
@@ -161,7 +156,7 @@ def _map(
     line = tuple((_value(candidates[at], loss), _value(candidates[at], risk)) for at in front)
     rows = tuple(
         (
-            candidate_name(one),
+            _name(one),
             _told(loss, _value(one, loss)),
             _told(risk, _value(one, risk)),
             "yes" if at in front else "",
@@ -215,7 +210,7 @@ def _table(
             verdict = Mark(_STATES[one.text("state")], "quiet")
         rows.append(
             (
-                candidate_name(one),
+                _name(one),
                 verdict,
                 *(_spread_told(one, name) for name in names),
                 *((_STATES[one.text("state")],) if measured else ()),
