@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -18,10 +19,10 @@ from attacks import KEY
 from cli_runner import SCHEMATRON, Runner, numbers, write_data
 from masktron.config import Register
 from masktron.errors import ReleasedBeforeError, UsageError, ViolationError
-from masktron.jobs import changes
+from masktron.jobs import changes, rerun
 from masktron.jobs.changes import KINDS
 from masktron.jobs.originals import InvalidOriginalError
-from masktron.jobs.rerun import ChangedInputError
+from masktron.jobs.rerun import OPTIONS, ChangedInputError
 from masktron.versions import EFFECTS
 from masktron.write.register_file import opened_register
 from paths import SCHEMAS
@@ -341,9 +342,16 @@ def test_a_limit_that_held_and_does_not_hold_now(tmp_path: Path, out: Path) -> N
 
 
 def test_a_rule_that_fails_now(months: Months, out: Path) -> None:
-    with pytest.raises(InvalidOriginalError, match="sum"):
+    with pytest.raises(InvalidOriginalError, match="sum") as caught:
         months.rerun(changed(7, T=5)(rows_of(2)), out)
+    assert caught.value.hint.endswith("rerun takes such settings from the manifest: for others, run masktron mask")
     assert not out.exists()
+
+
+def test_what_rerun_cannot_be_told_is_known(run: Runner) -> None:
+    assert {*re.findall(r"--([a-z-]+)", run("rerun", "--help").out)} - {"help"} == OPTIONS
+    kinds = [kind for about, _ in rerun._WAYS for kind in about]
+    assert sorted(kinds) == sorted(kind for kind, stands in KINDS.items() if stands)
 
 
 def test_what_cannot_be_repeated_is_named(months: Months, out: Path, tmp_path: Path) -> None:
@@ -420,8 +428,9 @@ def test_a_register_that_lacks_the_last_run_is_no_register_of_it(tmp_path: Path,
     for path, content in older.items():
         path.write_bytes(content)
     assert months.changes(february, out) == [("register", entry, True)]
-    with pytest.raises(ChangedInputError, match=f"register {entry}: .* lacks this entry of the last run"):
+    with pytest.raises(ChangedInputError, match=f"register {entry}: .* lacks this entry of the last run") as caught:
         months.rerun(february, out)
+    assert caught.value.hint.startswith("give the newest copy of the register back")
     assert {path: path.read_bytes() for path in older} == older
     other = tmp_path / "other.jsonl"
     assert months.changes(february, out, register=other) == [("register", entry, True)]

@@ -203,7 +203,7 @@ def _of_register(former: FormerRun, config: Config) -> Iterator[_Change]:
             "register",
             former.entry,
             f"{config.register.path.as_posix()} lacks this entry of the last run: it is an older copy, or another "
-            "register, and does not recognise what has been released; give back the newest copy",
+            "register, and does not recognise what has been released",
         )
 
 

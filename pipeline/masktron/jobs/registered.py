@@ -458,7 +458,8 @@ def _by_chance(entries: Sequence[Mapping[str, Any]]) -> float:
 
 
 def _more(alike: Sequence[Alike]) -> str:
-    return f", and in {len(alike) - 1} other entries" if len(alike) > 1 else ""
+    others = len(alike) - 1
+    return f", and in {others} other {'entry' if others == 1 else 'entries'}" if others else ""
 
 
 def _hidden(secret: bytes, *parts: str) -> str:

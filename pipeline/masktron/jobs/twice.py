@@ -240,7 +240,7 @@ def _beside(
                 "releases is not known, so what they tell together is not covered; give both originals a field that "
                 "names their records",
             )
-        told += f", and {100 * how.alike:.0f} % of their values are the same in both originals"
+        told += f", and {100 * how.alike:.0f} % of their values are the same in both originals" if how.pairs else ""
     names = [name for name in second.records.columns if name in {*earlier.masked, *described.masked}]
     found: dict[str, Differencing] = {}
     lacking: dict[str, list[str]] = {OTHER_WEIGHTS: [], NO_MEAN: [], UNCOVERED: []}
