@@ -354,11 +354,14 @@ def test_on_the_command_line(releases: Releases, run: Runner, tmp_path: Path) ->
     folder, report = releases.folder, tmp_path / "report.json"
     common = ["assess", folder / "second.xml", "--original", folder / "second.data.xml"]
     common += ["--manifest", folder / "second.manifest.json"]
-    outcome = run(*common, "--against", folder / "first.xml", "--measures", "block_k,differencing", "--json", report)
+    page = tmp_path / "page.html"
+    outcome = run(*common, "--against", folder / "first.xml", "--measures", "block_k,differencing", "--json", report,
+                  "--html", page)  # fmt: skip
     assert outcome.code == 0, outcome.err
     content = json.loads(report.read_text())
     jsonschema.validate(content, json.loads((SCHEMAS / "assess.schema.json").read_text()))
     assert [path.rpartition("/")[2] for path in content["against"]] == ["first.xml"]
     assert [one["figure"] for one in content["figures"]] == ["block_k", "differencing"]
     assert "differencing" in outcome.out
+    assert "beside what was released earlier: first.xml" in page.read_text()
     assert run(*common, "--against-manifest", folder / "first.manifest.json").code == 2
