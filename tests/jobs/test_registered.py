@@ -299,6 +299,27 @@ def test_in_large_files_another_field_in_each_record_is_estimated(
     _looked_up(office, [*rows[:200], *moved[200:600], *new[600:]])
 
 
+def test_of_an_estimate_two_standard_errors_are_taken_off(office: Office, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Half of the records are alike but for one field, or in two releases together: no sample says that it is most.
+
+    The salts are fixed, so that the samples are; without the two standard errors some of them say so.
+    """
+    monkeypatch.setattr(registered, "WHOLE", 300)
+    rows: list[Row] = [{"Id": at, **row} for at, row in enumerate(numbers(1000))]
+    new: list[Row] = [{"Id": 10_000 + at, **row} for at, row in enumerate(numbers(500, 2))]
+    moved = [_moved(row, ["Id", "A", "B", "T"][at % 4]) for at, row in enumerate(rows)]
+    runs = [_read(office, own) for own in (rows, [*moved[::2], *new], rows[::2], rows[1::2], [*rows[:500], *new])]
+    for salt in range(6):
+        first, changed, even, odd, part = (registered._Records.of(run, bytes([salt] * 32)) for run in runs)
+        assert 0.3 < changed._in_some_way(first.sketches) < 0.5
+        entries = [{"id": str(at), **own.sketches} for at, own in enumerate((even, odd))]
+        assert part.together(entries) == (0.0, [])
+        monkeypatch.setattr(registered, "MOST", 0.3)
+        share, having = part.together(entries)
+        assert (0.3 < share < 0.5, having) == (True, entries)
+        monkeypatch.setattr(registered, "MOST", 0.5)
+
+
 def test_a_line_that_was_cut_off_is_told(office: Office) -> None:
     office.release(ROWS)
     with office.register.path.open("ab") as register:
