@@ -230,6 +230,23 @@ def test_other_weights_of_the_same_groups_are_no_figure_of_0(amounts: Releases) 
     assert compared(amounts, "same", "first")["differencing"] == 0.0
 
 
+def test_another_unit_of_the_same_numbers_is_no_figure_of_0(amounts: Releases) -> None:
+    """Next month's numbers of the same respondents are other values, however much alike."""
+    rng = np.random.default_rng(3)
+    values = rng.integers(0, 99999, 40)
+    ids = [f"p{at}" for at in range(40)]
+    published(amounts, "first", {"Id": ids, "A": values.tolist()}, roles={"Id": "untouched"})
+    for name, own, told in (
+        ("yearly", 12 * values, False),
+        ("rounded", values.round(-2), False),
+        ("next", values + rng.integers(0, 20000, 40), True),
+    ):
+        published(amounts, name, {"Id": ids, "A": own.tolist()}, k=3, roles={"Id": "untouched"})
+        result = compared(amounts, name, "first")
+        assert np.isnan(result["differencing"]) == (not told)
+        assert any("in another unit or rounded otherwise" in one for one in result.notes) == (not told)
+
+
 def test_medians_are_values_and_no_sums(amounts: Releases) -> None:
     columns = {"A": np.random.default_rng(3).integers(0, 99999, 60).tolist()}
     published(amounts, "first", columns, k=3, aggregator="median")

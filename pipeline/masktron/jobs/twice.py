@@ -52,6 +52,15 @@ OTHER_WEIGHTS = (
 )
 
 
+OTHER_SCALE = (
+    "most respondents of both releases have other numbers in one than in the other, which are the same in another "
+    "unit or rounded otherwise; to whoever converts them they are one value: this is not covered, and no figure says "
+    "that it is little; give both originals the same unit"
+)
+STRAIGHT = 0.999
+"""Correlation of two fields from which on one is taken for the other in another unit, or rounded otherwise."""
+
+
 @dataclass(frozen=True, slots=True)
 class Against:
     """An earlier release, as the user gives it.
@@ -243,7 +252,7 @@ def _beside(
         told += f", and {100 * how.alike:.0f} % of their values are the same in both originals" if how.pairs else ""
     names = [name for name in second.records.columns if name in {*earlier.masked, *described.masked}]
     found: dict[str, Differencing] = {}
-    lacking: dict[str, list[str]] = {OTHER_WEIGHTS: [], NO_MEAN: [], UNCOVERED: []}
+    lacking: dict[str, list[str]] = {OTHER_WEIGHTS: [], OTHER_SCALE: [], NO_MEAN: [], UNCOVERED: []}
     for name in names:
         field = _field(first, second, name, people)
         if isinstance(field, str):
@@ -306,6 +315,8 @@ def _field(first: _Side, second: _Side, name: str, people: tuple[NDArray[np.intp
     same = values[0] == values[1]
     if (weights[0] != weights[1])[same].any():
         return OTHER_WEIGHTS
+    if _on_other_scale(*values):
+        return OTHER_SCALE
     outside = np.full(size, OUTSIDE, dtype=np.intp)
     held = [same, ~same & ~np.isnan(values[0]), ~same & ~np.isnan(values[1])]
     labels = ((groups[0], groups[1]), (groups[0], outside), (outside, groups[1]))
@@ -316,6 +327,15 @@ def _field(first: _Side, second: _Side, name: str, people: tuple[NDArray[np.intp
         np.concatenate([weights[at][rows] for at, rows in zip((0, 0, 1), held, strict=True)]),
         10.0 ** -max(side.records.columns[name].decimals for side in (first, second)),
     )
+
+
+def _on_other_scale(some: NDArray[np.float64], others: NDArray[np.float64]) -> bool:
+    """Whether most numbers that both releases have differ, and lie on a straight line."""
+    both = ~np.isnan(some) & ~np.isnan(others)
+    apart = both & (some != others)
+    if 2 * apart.sum() <= both.sum() or apart.sum() < 3 or min(np.ptp(some[apart]), np.ptp(others[apart])) == 0:
+        return False
+    return bool(abs(np.corrcoef(some[apart], others[apart])[0, 1]) >= STRAIGHT)
 
 
 def _spread[T: np.generic](values: NDArray[T], places: NDArray[np.intp], size: int, nothing: float) -> NDArray[T]:
