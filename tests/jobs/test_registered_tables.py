@@ -24,7 +24,7 @@ from masktron.sources.tables.postgresql import transaction
 from masktron.write.register_file import opened_register
 from postgres_server import server
 
-FILES = pytest.mark.parametrize("scheme", ["sqlite", "duckdb"])
+FILES = pytest.mark.parametrize("scheme", ["sqlite", pytest.param("duckdb", marks=pytest.mark.full)])
 MONTHS = ("january", "february")
 
 
@@ -91,6 +91,7 @@ def test_two_tables_of_one_file_are_two_originals(tmp_path: Path, scheme: str) -
     assert any("released again: this original was released on" in note for note in again.notes)
 
 
+@pytest.mark.full
 def test_a_copy_of_a_table_under_another_name_is_the_same_original(tmp_path: Path) -> None:
     office = Office(tmp_path)
     office.release(office.months, tmp_path / "january.sqlite", "january")
@@ -101,6 +102,7 @@ def test_a_copy_of_a_table_under_another_name_is_the_same_original(tmp_path: Pat
         office.release(office.months, tmp_path / "new.sqlite", "copied")
 
 
+@pytest.mark.full
 def test_two_sheets_of_one_workbook_are_two_originals(tmp_path: Path) -> None:
     office = Office(tmp_path)
     book = tmp_path / "months.xlsx"
