@@ -273,7 +273,7 @@ def test_without_ids_one_corrected_field_hides_nobody_and_two_leave_no_figure(am
     for own in columns.values():
         own[1] = own[0]  # nothing names the records
     more = {name: [*own, 350] for name, own in columns.items()}
-    updated = {**more, "C": [one + 1 for one in more["C"]]}
+    updated = {**more, "C": [101 + one * 7919 % 613 for one in more["C"]]}
     both = {**updated, "B": [one + 1 for one in more["B"]]}
     for name, own, k in (("first", columns, 3), ("more", more, 4), ("updated", updated, 4), ("both", both, 4)):
         published(amounts, name, own, k=k, numeric=["A", "B", "C"])
