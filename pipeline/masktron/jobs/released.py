@@ -28,8 +28,9 @@ from masktron.results import (
     shown,
 )
 from masktron.sources.records import Column
+from masktron.versions import versions
 from masktron.write.declared import Declared
-from masktron.write.manifest import MANIFEST_VERSION, NOTICE, described_output, versions
+from masktron.write.manifest import MANIFEST_VERSION, NOTICE, described_output
 
 _ELSEWHERE = frozenset({"workers", "rule_timeout", "key", "documents"})
 """Settings that the manifest has in other places, or leaves out: they change nothing in the file."""

@@ -14,7 +14,6 @@ import math
 from collections.abc import Mapping
 from dataclasses import asdict
 from functools import cache
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
@@ -24,21 +23,10 @@ from masktron.files import file_hash
 from masktron.jobs.prepared import Opened
 from masktron.jobs.randomness import rules_in_one_form
 from masktron.jobs.tune.bench import Attempt, TuneOutcome
+from masktron.versions import versions
 from masktron.write.atomic import atomic_path
-from masktron.write.manifest import versions, write_plain
+from masktron.write.manifest import write_plain
 
-_READERS_AND_KERNELS = (
-    "numba",
-    "pyarrow",
-    "threadpoolctl",
-    "pyreadstat",
-    "fastexcel",
-    "zstandard",
-    "duckdb",
-    "adbc-driver-sqlite",
-    "adbc-driver-postgresql",
-)
-"""Packages that read or compute, beside those that a manifest names."""
 _SPARED = frozenset(
     {
         "aggregator",
@@ -91,7 +79,7 @@ class KeptOutcomes:
             "record": list(original.job.source.layout.record_path),
             "kept": len(original.kept),
             "figures": list(names),
-            "versions": versions() | {name: _version(name) for name in _READERS_AND_KERNELS},
+            "versions": versions(),
             "code": code_digest(),
         }
         self._common = _digest(content)
@@ -154,15 +142,6 @@ def code_digest() -> str:
         found.update(f"{path.relative_to(root).as_posix()} {len(content)}\n".encode())
         found.update(content)
     return found.hexdigest()
-
-
-@cache
-def _version(package: str) -> str:
-    """Return the version of a package; the empty one where it is not installed."""
-    try:
-        return version(package)
-    except PackageNotFoundError:
-        return ""
 
 
 def _settings(config: Config) -> dict[str, Any]:

@@ -29,5 +29,5 @@ def tables(result: AssessResult) -> list[RenderableType]:
         *noted("no figure", [f"{one.name}: {one.field} had nothing before, or has nothing after" for one in unlike]),
         *noted("note", result.notes),
         f"{plain(result.masked)} against {plain(result.original)}: {count(result.records, 'record')}, {compared}"
-        + ("" if result.against is None else f"; the earlier release is {plain(result.against)}"),
+        + (f"; earlier: {', '.join(map(plain, result.against))}" if result.against else ""),
     ]
