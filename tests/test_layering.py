@@ -18,7 +18,8 @@ PACKAGE = Path(masktron.__file__).parent
 ORDER = [
     {"errors"},
     {"addresses"},
-    {"arrays", "files", "figures", "processes", "progress", "resources", "serialised", "streams", "thresholds"},
+    {"arrays", "counts", "files", "figures", "processes", "progress", "resources", "serialised"}
+    | {"streams", "thresholds"},
     {"release_key", "supervisor"},
     {"constraints", "config", "kernels", "scratch"},
     {"settings", "keyword_arguments"},

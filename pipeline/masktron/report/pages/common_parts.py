@@ -6,6 +6,7 @@ import math
 import re
 from collections.abc import Iterable, Sequence
 
+from masktron.counts import counted
 from masktron.report.pages.page import Listing, Mark, PagePart, PagePicture, PageTable, Sentences
 from masktron.report.pages.plain_reader import PlainData
 from masktron.report.pictures.bars import Bar, Bars
@@ -15,11 +16,6 @@ from masktron.report.text import number
 NOTHING = "\N{EN DASH}"
 SHOWN_RULES = 30
 """Rules, or fields, that a picture shows; the table behind it has all."""
-
-
-def counted(many: int, noun: str) -> str:
-    """Say how many there are of something."""
-    return f"{number(many)} {noun}" if many == 1 else f"{number(many)} {noun}s"
 
 
 def per_cent(share: float, of: float) -> str:

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise
 
-from masktron.report.pages.common_parts import NOTHING, SHOWN_RULES, counted, figure, listed
+from masktron.counts import counted
+from masktron.report.pages.common_parts import NOTHING, SHOWN_RULES, figure, listed
 from masktron.report.pages.page import PagePart, PagePicture, PageTable, PictureRow
 from masktron.report.pictures.bars import Bar, Bars, PairedBars, PairOfBars
 from masktron.report.pictures.distribution import TwoDistributions

@@ -6,7 +6,8 @@ import math
 
 from rich.console import RenderableType
 
-from masktron.report.tables.cells import count, figure_text, headed, noted
+from masktron.counts import counted
+from masktron.report.tables.cells import figure_text, headed, noted
 from masktron.report.text import number, plain
 from masktron.results import RerunResult
 
@@ -52,7 +53,7 @@ def _valued(value: float, unit: str) -> str:
 
 def _ending(result: RerunResult) -> str:
     if result.refused:
-        return f"{count(len(result.refused), 'change')} in the way: nothing is published"
+        return f"{counted(len(result.refused), 'change')} in the way: nothing is published"
     if result.dry_run:
         return f"a dry run: nothing was written; {plain(result.output)} and {plain(result.manifest)} would be"
     return (

@@ -1,0 +1,213 @@
+"""Where names of points stand in a picture, so that they cover neither a point nor each other.
+
+All lengths are in points of the picture, from its lower left corner. The same points give the same places.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import product
+
+type PicturePlace = tuple[float, float]
+type PictureLine = tuple[PicturePlace, PicturePlace]
+
+_NEAR = (2.0, 7.0)
+"""How far a name stands from the edge of its point, where it needs no line to it."""
+_FAR = (14.0, 21.0, 29.0, 38.0, 48.0, 60.0)
+"""How far it may stand with a line."""
+_DIRECTIONS = ((1, 0), (-1, 0), (1, 1), (1, -1), (-1, 1), (-1, -1), (0, 1), (0, -1))
+"""The best ones first: to the right, to the left, then aslant, above and below."""
+_APART = 1.5
+"""What is left free around a name."""
+_PER_RING, _PER_DIRECTION, _PER_CROSSING = 10.0, 0.5, 6.0
+"""What a place costs: for being far, for its direction, and for each line that it covers."""
+
+
+@dataclass(frozen=True, slots=True)
+class PictureBox:
+    """An upright rectangle."""
+
+    left: float
+    bottom: float
+    right: float
+    top: float
+
+    def meets(self, other: PictureBox) -> bool:
+        """Whether both share more than an edge."""
+        return (
+            self.left < other.right
+            and other.left < self.right
+            and self.bottom < other.top
+            and other.bottom < self.top
+        )
+
+    def holds(self, other: PictureBox) -> bool:
+        """Whether the other one is inside."""
+        return (
+            self.left <= other.left
+            and other.right <= self.right
+            and self.bottom <= other.bottom
+            and other.top <= self.top
+        )
+
+    def around(self, space: float) -> PictureBox:
+        """Return it with space on all sides."""
+        return PictureBox(self.left - space, self.bottom - space, self.right + space, self.top + space)
+
+    def crossed(self, line: PictureLine) -> bool:
+        """Whether a line from one spot to another goes through it (Liang and Barsky 1984)."""
+        (x, y), (x2, y2) = line
+        first, last = 0.0, 1.0
+        for step, low, high in ((x2 - x, self.left - x, self.right - x), (y2 - y, self.bottom - y, self.top - y)):
+            if not step:
+                if low > 0 or high < 0:
+                    return False
+                continue
+            enters, leaves = sorted((low / step, high / step))
+            first, last = max(first, enters), min(last, leaves)
+        return first < last
+
+    def contains(self, spot: PicturePlace) -> bool:
+        """Whether a spot is inside."""
+        return self.left < spot[0] < self.right and self.bottom < spot[1] < self.top
+
+    def nearest(self, spot: PicturePlace) -> PicturePlace:
+        """Return the point of it that is nearest to a spot."""
+        return min(max(spot[0], self.left), self.right), min(max(spot[1], self.bottom), self.top)
+
+
+@dataclass(frozen=True, slots=True)
+class ToName:
+    """A point that is to have a name.
+
+    Attributes
+    ----------
+    spot : (float, float)
+    radius : float
+        Of its mark.
+    sizes : tuple of (float, float)
+        Width and height of each name that it may have, the most telling one first. All but the last are taken only
+        where they need no line to the point.
+    """
+
+    spot: PicturePlace
+    radius: float
+    sizes: tuple[tuple[float, float], ...]
+
+    @property
+    def mark(self) -> PictureBox:
+        """The box around its mark."""
+        return PictureBox(*self.spot, *self.spot).around(self.radius)
+
+
+@dataclass(frozen=True, slots=True)
+class PlacedName:
+    """Where a name stands.
+
+    Attributes
+    ----------
+    which : int
+        The name, by its position among the sizes.
+    box : PictureBox
+    line : ((float, float), (float, float)) or None
+        From the point to the name, where it is not beside it.
+    """
+
+    which: int
+    box: PictureBox
+    line: PictureLine | None
+
+
+def placed(
+    points: Sequence[ToName],
+    inside: PictureBox,
+    avoided: Sequence[PictureBox] = (),
+    lines: Sequence[PictureLine] = (),
+) -> list[PlacedName | None]:
+    """Place the names of points one after the other, each at the cheapest place that is left.
+
+    Parameters
+    ----------
+    points : sequence of ToName
+        The most important ones first.
+    inside : PictureBox
+        What names do not leave.
+    avoided : sequence of PictureBox
+        What no name covers, beside the points.
+    lines : sequence of ((float, float), (float, float))
+        What names rather do not cover.
+
+    Returns
+    -------
+    list of (PlacedName or None)
+        One for each point; None where there is no place for any of its names.
+    """
+    found: list[PlacedName | None] = []
+    boxes: list[PictureBox] = []
+    drawn: list[PictureLine] = []
+    for at, point in enumerate(points):
+        others = [*avoided, *(one.mark for other, one in enumerate(points) if other != at), *boxes]
+        taken = _Taken(inside, (*others, point.mark), tuple(drawn), tuple(lines))
+        # a line to the name cannot keep clear of what covers the point itself
+        passed = [one for one in others if not one.contains(point.spot)]
+        best = None
+        for which in range(len(point.sizes)):
+            best = best or _cheapest(point, which, taken, passed)
+        found.append(best)
+        if best is not None:
+            boxes.append(best.box.around(_APART))
+            drawn += [] if best.line is None else [best.line]
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class _Taken:
+    """What a name has to stand in, must not cover, and rather does not cover."""
+
+    inside: PictureBox
+    boxes: tuple[PictureBox, ...]
+    drawn: tuple[PictureLine, ...]
+    lines: tuple[PictureLine, ...]
+
+    def admits(self, box: PictureBox) -> bool:
+        return (
+            self.inside.holds(box)
+            and not any(box.meets(one) for one in self.boxes)
+            and not any(box.crossed(line) for line in self.drawn)
+        )
+
+
+def _cheapest(point: ToName, which: int, taken: _Taken, passed: Sequence[PictureBox]) -> PlacedName | None:
+    """Return the place of one name that costs least; None where all are taken."""
+    best, least = None, math.inf
+    gaps = (*_NEAR, *_FAR) if which == len(point.sizes) - 1 else _NEAR
+    for (ring, gap), (order, direction) in product(enumerate(gaps), enumerate(_DIRECTIONS)):
+        box = _beside(point, point.sizes[which], gap, direction)
+        cost = ring * _PER_RING + order * _PER_DIRECTION + _PER_CROSSING * sum(map(box.crossed, taken.lines))
+        if cost >= least or not taken.admits(box):
+            continue
+        line = _line_to(point, box) if gap > _NEAR[-1] else None
+        if line is None or not any(one.crossed(line) for one in passed):
+            best, least = PlacedName(which, box, line), cost
+    return best
+
+
+def _beside(point: ToName, size: tuple[float, float], gap: float, direction: tuple[int, int]) -> PictureBox:
+    """Return the box of a name so far from the edge of its point in a direction."""
+    away = (point.radius + gap) * (0.71 if all(direction) else 1.0)
+    starts = [
+        middle + away if side > 0 else middle - away - length if side < 0 else middle - length / 2
+        for middle, length, side in zip(point.spot, size, direction, strict=True)
+    ]
+    return PictureBox(starts[0], starts[1], starts[0] + size[0], starts[1] + size[1])
+
+
+def _line_to(point: ToName, box: PictureBox) -> PictureLine:
+    """Return the line from the edge of a point to its name."""
+    x, y = point.spot
+    end = box.nearest(point.spot)
+    length = ((end[0] - x) ** 2 + (end[1] - y) ** 2) ** 0.5
+    share = point.radius / length
+    return (x + (end[0] - x) * share, y + (end[1] - y) * share), end
