@@ -33,7 +33,7 @@ def figure(value: float, unit: str = "", digits: int = 3) -> str:
     if math.isnan(value):
         return NOTHING
     if unit == "records":
-        return f"{number(value, '.0f')} {unit}"
+        return counted(round(value), "record")
     text = number(value, ".2g") if 0 < abs(value) < 10**-digits else number(value, f".{digits}f")
     return f"{text} {unit}".rstrip()
 

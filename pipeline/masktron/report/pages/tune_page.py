@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 
 from masktron.counts import counted
-from masktron.figures import NAMES, figure_of
+from masktron.figures import NAMES, Group, figure_of
 from masktron.report.pages.common_parts import figure, file_name, listed
 from masktron.report.pages.page import Fact, FactRow, Mark, Page, PagePart, PagePicture, PageTable, Ranged, Section
 from masktron.report.pages.plain_reader import PlainData
@@ -19,6 +20,12 @@ _STATES = {
     "refused": "refused",
     "same": "same as another",
     "unreached": "not reached",
+}
+
+_GROUPS: Mapping[Group, str] = {
+    "contract": "What masking promised",
+    "risk": "What an intruder may learn",
+    "utility": "What the data are still good for",
 }
 
 
@@ -249,19 +256,25 @@ def _table(
 
 
 def _further(result: PlainData, candidates: tuple[PlainData, ...]) -> list[PagePart]:
-    """One row for each candidate with figures beyond the two axes."""
+    """One row for each candidate with figures beyond the two axes; a table for each group of figures."""
     axes = {result.text("utility"), result.text("risk")}
-    names = [name for name in _names(candidates) if name not in axes]
-    rows = tuple(
-        (str(at), _name(one), *(_spread_told(one, name) for name in names))
-        for at, one in enumerate(candidates)
-        if one.part("figures").content
-    )
-    return (
-        [PageTable("All other figures", ("no.", "candidate", *names), rows, frozenset({"no.", *names}))]
-        if names
-        else []
-    )
+    groups: dict[Group, list[str]] = {}
+    for name in _names(candidates):
+        if name not in axes:
+            groups.setdefault(figure_of(name).group, []).append(name)
+    return [
+        PageTable(
+            _GROUPS[group],
+            ("no.", "candidate", *names),
+            tuple(
+                (str(at), _name(one), *(_spread_told(one, name) for name in names))
+                for at, one in enumerate(candidates)
+                if one.part("figures").content
+            ),
+            frozenset({"no.", *names}),
+        )
+        for group, names in groups.items()
+    ]
 
 
 def _names(candidates: tuple[PlainData, ...]) -> list[str]:

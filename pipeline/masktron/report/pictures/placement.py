@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import product
+from itertools import chain, product
 
 type PicturePlace = tuple[float, float]
 type PictureLine = tuple[PicturePlace, PicturePlace]
@@ -17,12 +17,14 @@ _NEAR = (2.0, 7.0)
 """How far a name stands from the edge of its point, where it needs no line to it."""
 _FAR = (14.0, 21.0, 29.0, 38.0, 48.0, 60.0)
 """How far it may stand with a line."""
-_DIRECTIONS = ((1, 0), (-1, 0), (1, 1), (1, -1), (-1, 1), (-1, -1), (0, 1), (0, -1))
-"""The best ones first: to the right, to the left, then aslant, above and below."""
+_DIRECTIONS = (0, 180, 45, 315, 135, 225, 90, 270)
+"""Degrees from the right; the best ones first: to the right, to the left, then aslant, above and below."""
+_BETWEEN = tuple(range(15, 360, 15))
+"""What else there is for a name that is far."""
 _APART = 1.5
 """What is left free around a name."""
-_PER_RING, _PER_DIRECTION, _PER_CROSSING = 10.0, 0.5, 6.0
-"""What a place costs: for being far, for its direction, and for each line that it covers."""
+_PER_RING, _PER_DIRECTION, _PER_CROSSING = 10.0, 0.2, 11.0
+"""What a place costs: for being far, for its direction, and for each line that it covers, or point that is passed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,13 +150,13 @@ def placed(
     boxes: list[PictureBox] = []
     drawn: list[PictureLine] = []
     for at, point in enumerate(points):
-        others = [*avoided, *(one.mark for other, one in enumerate(points) if other != at), *boxes]
-        taken = _Taken(inside, (*others, point.mark), tuple(drawn), tuple(lines))
+        marks = [*avoided, *(one.mark for other, one in enumerate(points) if other != at)]
         # a line to the name cannot keep clear of what covers the point itself
-        passed = [one for one in others if not one.contains(point.spot)]
+        passed = tuple(one for one in marks if not one.contains(point.spot))
+        taken = _Taken(inside, (*marks, *boxes, point.mark), tuple(boxes), passed, tuple(drawn), tuple(lines))
         best = None
         for which in range(len(point.sizes)):
-            best = best or _cheapest(point, which, taken, passed)
+            best = best or _cheapest(point, which, taken)
         found.append(best)
         if best is not None:
             boxes.append(best.box.around(_APART))
@@ -164,44 +166,71 @@ def placed(
 
 @dataclass(frozen=True, slots=True)
 class _Taken:
-    """What a name has to stand in, must not cover, and rather does not cover."""
+    """What a name has to stand in, must not cover, and rather does not cover.
+
+    Attributes
+    ----------
+    inside : PictureBox
+    boxes : tuple of PictureBox
+        What is covered by no name.
+    names : tuple of PictureBox
+        Those of them that are names, which no line crosses.
+    passed : tuple of PictureBox
+        Marks, which a line rather does not cross.
+    drawn, lines : tuple of PictureLine
+        Lines to names, which no name covers; others, which a name rather does not cover.
+    """
 
     inside: PictureBox
     boxes: tuple[PictureBox, ...]
+    names: tuple[PictureBox, ...]
+    passed: tuple[PictureBox, ...]
     drawn: tuple[PictureLine, ...]
     lines: tuple[PictureLine, ...]
 
-    def admits(self, box: PictureBox) -> bool:
-        return (
-            self.inside.holds(box)
-            and not any(box.meets(one) for one in self.boxes)
-            and not any(box.crossed(line) for line in self.drawn)
-        )
+    def cost(self, box: PictureBox, line: PictureLine | None) -> float:
+        """Return what a place costs for what it is on; infinite where it must not be."""
+        if (
+            not self.inside.holds(box)
+            or any(map(box.meets, self.boxes))
+            or any(map(box.crossed, self.drawn))
+            or (line is not None and any(one.crossed(line) for one in self.names))
+        ):
+            return math.inf
+        passed = 0 if line is None else sum(one.crossed(line) for one in self.passed)
+        return _PER_CROSSING * (passed + sum(map(box.crossed, self.lines)))
 
 
-def _cheapest(point: ToName, which: int, taken: _Taken, passed: Sequence[PictureBox]) -> PlacedName | None:
+def _cheapest(point: ToName, which: int, taken: _Taken) -> PlacedName | None:
     """Return the place of one name that costs least; None where all are taken."""
     best, least = None, math.inf
-    gaps = (*_NEAR, *_FAR) if which == len(point.sizes) - 1 else _NEAR
-    for (ring, gap), (order, direction) in product(enumerate(gaps), enumerate(_DIRECTIONS)):
-        box = _beside(point, point.sizes[which], gap, direction)
-        cost = ring * _PER_RING + order * _PER_DIRECTION + _PER_CROSSING * sum(map(box.crossed, taken.lines))
-        if cost >= least or not taken.admits(box):
+    last = which == len(point.sizes) - 1
+    near = product(enumerate(_NEAR), enumerate(_DIRECTIONS))
+    far = product(enumerate(_FAR, len(_NEAR)), enumerate((*_DIRECTIONS, *_BETWEEN))) if last else ()
+    for (ring, gap), (order, degrees) in chain(near, far):
+        cost = ring * _PER_RING + order * _PER_DIRECTION
+        if cost >= least:
             continue
+        box = _beside(point, point.sizes[which], gap, math.radians(degrees))
         line = _line_to(point, box) if gap > _NEAR[-1] else None
-        if line is None or not any(one.crossed(line) for one in passed):
+        cost += taken.cost(box, line)
+        if cost < least:
             best, least = PlacedName(which, box, line), cost
     return best
 
 
-def _beside(point: ToName, size: tuple[float, float], gap: float, direction: tuple[int, int]) -> PictureBox:
-    """Return the box of a name so far from the edge of its point in a direction."""
-    away = (point.radius + gap) * (0.71 if all(direction) else 1.0)
-    starts = [
-        middle + away if side > 0 else middle - away - length if side < 0 else middle - length / 2
-        for middle, length, side in zip(point.spot, size, direction, strict=True)
-    ]
-    return PictureBox(starts[0], starts[1], starts[0] + size[0], starts[1] + size[1])
+def _beside(point: ToName, size: tuple[float, float], gap: float, angle: float) -> PictureBox:
+    """Return the box of a name that is so far from the edge of its point in a direction."""
+    away = point.radius + gap
+    across, up = math.cos(angle), math.sin(angle)
+    left = point.spot[0] + away * across - size[0] * (1 - _toward(across)) / 2
+    bottom = point.spot[1] + away * up - size[1] * (1 - _toward(up)) / 2
+    return PictureBox(left, bottom, left + size[0], bottom + size[1])
+
+
+def _toward(share: float) -> float:
+    """Return 1 where a name begins at its place, -1 where it ends there, 0 where it has its middle there."""
+    return max(-1.0, min(1.0, 2 * share))
 
 
 def _line_to(point: ToName, box: PictureBox) -> PictureLine:

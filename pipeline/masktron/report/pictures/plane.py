@@ -140,7 +140,7 @@ class RiskUtilityPlane(Sketch):
     @property
     def size(self) -> tuple[int, int]:
         """One size for any number of points; a row more for each row of the legend."""
-        return (330 if self.slim else 640), 352 + _LEGEND_ROW * self._rows
+        return (330 if self.slim else 640), 384 + _LEGEND_ROW * self._rows
 
     @property
     def margins(self) -> tuple[float, float, float, float]:
@@ -251,6 +251,9 @@ class RiskUtilityPlane(Sketch):
         front = sorted((one.risk, one.loss) for one in self.points if one.front)
         lines = [(at(a[1], a[0]), at(b[1], b[0])) for a, b in pairwise(front)]
         (x0, x1), (y0, y1) = ax.get_xlim(), ax.get_ylim()
+        loss_limit, risk_limit = self._bounds
+        lines += [] if loss_limit is None else [(at(loss_limit, y0), at(loss_limit, y1))]
+        lines += [] if risk_limit is None else [(at(x0, risk_limit), at(x1, risk_limit))]
         inside = PictureBox(*at(x0, y0), *at(x1, y1))
         for point, own, name, found in zip(
             points, texts, shown, placed(points, inside, (*nameless, *ranges), lines), strict=True
@@ -264,7 +267,7 @@ class RiskUtilityPlane(Sketch):
             return (label(point.name),)
         if self.slim or not point.name:
             return (point.number,)
-        return label(f"{point.number}  {point.name}", 34), point.number
+        return label(f"{point.number}  {point.name}", 44), point.number
 
 
 def _near(limit: float | None, values: Sequence[float]) -> float | None:

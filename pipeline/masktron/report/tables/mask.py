@@ -11,7 +11,7 @@ from rich.table import Table
 
 from masktron.counts import counted
 from masktron.report.parts import drawn_fields, in_groups, listed
-from masktron.report.tables.cells import figure_text, headed, in_short, noted, optional, tested_line
+from masktron.report.tables.cells import figure_text, headed, in_short, noted, tested_line
 from masktron.report.text import number, plain
 from masktron.report.verdict import rules_held
 from masktron.results import (
@@ -123,7 +123,8 @@ def _groups(result: MaskResult) -> str:
             return "every record has values of its own"
         return f"every record has values of its own in {fields}; {plain(grouped)} (k = {result.k})"
     of = f" of {fields}" if grouped else ""
-    said = f"values{of} drawn for {optional(result.draw.groups)} groups of at least {result.draw.smallest} records"
+    groups = counted(result.draw.groups or 0, "group")
+    said = f"values{of} drawn for {groups} of at least {counted(result.draw.smallest, 'record')}"
     return f"k = {result.k}, {said}{'; ' if grouped else ''}{plain(grouped)}"
 
 
@@ -257,7 +258,7 @@ def _cut(cut: CutResult) -> str:
     """Say into what a stratum was cut, and what that costs."""
     how = "measured" if cut.measured else "estimated"
     return (
-        f"{number(cut.records)} records in {number(cut.blocks)} blocks of at most {number(cut.largest)}, costs "
+        f"{counted(cut.records, 'record')} in {counted(cut.blocks, 'block')} of at most {number(cut.largest)}, costs "
         f"{figure_text(cut.information_loss)} percentage points of information loss ({how})"
     )
 

@@ -57,7 +57,7 @@ def _ending(result: RerunResult) -> str:
     if result.dry_run:
         return f"a dry run: nothing was written; {plain(result.output)} and {plain(result.manifest)} would be"
     return (
-        f"{number(result.records_before)} records then, {number(result.records_after)} now; left out "
+        f"{counted(result.records_before, 'record')} then, {number(result.records_after)} now; left out "
         f"{number(result.excluded_before)} then, {number(result.excluded_after)} now; masked file: "
         f"{plain(result.output)}; manifest (confidential): {plain(result.manifest)}"
     )

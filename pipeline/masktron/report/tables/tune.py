@@ -79,9 +79,8 @@ def _kept(one: TuneCandidate) -> str:
 
 
 def _mark(result: TuneResult, at: int) -> str:
-    if at == result.recommended:
-        return "[bold]recommended[/]"
-    return "front" if at in result.front else ""
+    marks = ["[bold]recommended[/]"] if at == result.recommended else []
+    return ", ".join([*marks, *(["front"] if at in result.front else [])])
 
 
 def _reading(result: TuneResult, *, seeds: bool) -> Iterator[str]:
