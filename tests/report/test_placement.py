@@ -76,6 +76,6 @@ def test_lines_that_miss_a_box_do_not_cross_it() -> None:
         (((5, -5), (5, -1)), False),
         (((-5, 11), (15, 11)), False),
         (((-1, 5), (5, 12)), True),
-        (((-4, 5), (5, 14)), False),
+        (((-4, 8), (5, 17)), False),
     ):
         assert box.crossed(line) is crosses

@@ -48,7 +48,9 @@ def tables(result: RerunResult) -> list[RenderableType]:
 
 
 def _valued(value: float, unit: str) -> str:
-    return "-" if math.isnan(value) else f"{figure_text(value)} {unit}".rstrip()
+    if math.isnan(value):
+        return "-"
+    return counted(round(value), "record") if unit == "records" else f"{figure_text(value)} {unit}".rstrip()
 
 
 def _ending(result: RerunResult) -> str:
