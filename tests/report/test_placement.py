@@ -18,12 +18,12 @@ POINTS = st.lists(
         radius=st.floats(2, 9),
         sizes=st.sampled_from([((60.0, 13.0), (12.0, 13.0)), ((12.0, 13.0),), ((150.0, 13.0),)]),
     ),
-    max_size=14,
+    max_size=10,
 )
 
 
 @given(POINTS, st.lists(st.tuples(SPOTS, SPOTS), max_size=4))
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=12, deadline=None)
 def test_no_name_covers_anything(points: list[ToName], ranges: list[tuple[tuple[float, float], ...]]) -> None:
     avoided = [
         PictureBox(min(a[0], b[0]), min(a[1], b[1]), max(a[0], b[0]), max(a[1], b[1])).around(1) for a, b in ranges

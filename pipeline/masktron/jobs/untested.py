@@ -137,8 +137,8 @@ def written_untested(
         reason = before.get(index)
         if reason is None and not result.reached:
             what = (
-                f"the rule {result.id!r} fired on {counted(fired[index], 'node')} of the original and fires on none of the "
-                "masked file: masking, or leaving records out, has taken them from its context"
+                f"the rule {result.id!r} fired on {counted(fired[index], 'node')} of the original and fires on none "
+                "of the masked file: masking, or leaving records out, has taken them from its context"
             )
             reason = Untested(what, "", misnamed=False, allowed=True)
         found.append(replace(result, of_records=result.id in within, untested=reason))

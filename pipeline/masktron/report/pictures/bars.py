@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from textwrap import wrap
 from typing import TYPE_CHECKING
 
 from masktron.report.pictures.canvas import Sketch, label, room
@@ -13,6 +14,8 @@ if TYPE_CHECKING:
 
 _ROW = 24
 _SHORT = 16
+_WIDTH, _LINE = 46, 14
+"""Letters in a line below a narrow picture, and pixels that a line more takes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,12 +52,16 @@ class Bars(Sketch):
     @property
     def size(self) -> tuple[int, int]:
         """As high as there are bars."""
-        return (330 if self.slim else 640), 44 + _ROW * len(self.bars)
+        return (330 if self.slim else 640), 44 + _ROW * len(self.bars) + _LINE * (len(self._axis) - 1)
 
     @property
     def narrow(self) -> Sketch | None:
         """The same for a narrow window."""
         return replace(self, slim=True)
+
+    @property
+    def _axis(self) -> list[str]:
+        return wrap(self.axis, _WIDTH) if self.slim else [self.axis]
 
     @property
     def _names(self) -> list[str]:
@@ -63,7 +70,7 @@ class Bars(Sketch):
     @property
     def margins(self) -> tuple[float, float, float, float]:
         """Room for the names."""
-        return room(self._names) + 10, 8, 4, 40
+        return room(self._names) + 10, 8, 4, 40 + _LINE * (len(self._axis) - 1)
 
     def draw(self, ax: Axes) -> None:
         """Draw on an Axes."""
@@ -82,7 +89,11 @@ class Bars(Sketch):
         ax.set_yticks(places, self._names)
         ax.set_ylim(len(self.bars) - 0.4, -0.6)
         ax.set_xlim(0, longest * (1.3 if self.slim else 1.16))
-        ax.set_xlabel(self.axis, x=0 if self.slim else 0.5, ha="left" if self.slim else "center")
+        left, right, _, _ = self.margins
+        if self.slim:  # it begins below the names
+            ax.set_xlabel("\n".join(self._axis), x=-left / (self.size[0] - left - right), ha="left")
+        else:
+            ax.set_xlabel(self.axis)
         ax.grid(axis="x")
         ax.spines["left"].set_color(LINE)
         ax.spines["bottom"].set_visible(False)
