@@ -25,13 +25,14 @@ sys.path.append(str(SAMPLES))
 WIDTH = 1000
 """Of the window, in pixels."""
 SHOTS = (
-    ("tune", "#risk-utility-map", 0, "risk-utility-map"),
-    ("internal", "", 1000, "report-internal"),
-    ("public", "", 1180, "report-public"),
-    ("internal", "#distributions .side-by-side", 720, "report-before-after"),
-    ("rules", "#graph-of-rules", 0, "rule-graph"),
+    ("tune", "#risk-utility-map", 0, 0, "risk-utility-map"),
+    ("internal", "", 0, 1000, "report-internal"),
+    ("public", "", 0, 1180, "report-public"),
+    ("internal", "#distributions .side-by-side", 640, 640, "report-before-after"),
+    ("rules", "#graph-of-rules", 0, 0, "rule-graph"),
 )
-"""Page, what of it is shown, how many pixels of that at most, and the name of the picture; 0 and none are all."""
+"""Page, what of it is shown, how many pixels of that are left out above and shown at most, and the name of the
+picture; no part is the whole page, and 0 pixels are all."""
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -74,10 +75,10 @@ def photograph(found: dict[str, Path]) -> None:
     with sync_playwright() as play:
         browser = play.chromium.launch(executable_path=program, args=["--headless", "--no-sandbox", "--disable-gpu"])
         window = browser.new_page(viewport={"width": WIDTH, "height": 900}, color_scheme="light")
-        for page, part, height, name in SHOTS:
+        for page, part, above, height, name in SHOTS:
             window.goto(found[page].as_uri())
             box = window.locator(part or "body").first.bounding_box()
-            clip = {**box, "height": min(box["height"], height or box["height"])}
+            clip = {**box, "y": box["y"] + above, "height": min(box["height"] - above, height or box["height"])}
             window.screenshot(path=FIGURES / f"{name}.png", clip=clip, full_page=True)
         browser.close()
 
