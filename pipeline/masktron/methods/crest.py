@@ -121,7 +121,7 @@ def class_notes(labels: Labels, classes: Labels) -> tuple[str, ...]:
         if lone.any():
             notes.append(
                 f"in {int(lone.any(axis=1).sum())} of {counted(len(counts), 'group')}, "
-                f"{counted(int(lone.sum()), 'record is', 'records are')} the only one of their class{which}: a "
+                f"{counted(int(lone.sum()), 'record is', 'records are')} the only one of the class{which}: a "
                 "larger k makes them fewer"
             )
         single = (counts > 0).sum(axis=1) == 1
