@@ -90,6 +90,9 @@ class CrestMethod(Partitioning):
         return Drawn(drawn.values, drawn.labels, class_notes(drawn.labels, context.classes))
 
 
+_LONE = ("record is the only one of its class", "records are the only one of their class")
+
+
 def class_notes(labels: Labels, classes: Labels) -> tuple[str, ...]:
     """Say what groups tell of the classes of their records: classes of one record, and groups of one class.
 
@@ -121,8 +124,7 @@ def class_notes(labels: Labels, classes: Labels) -> tuple[str, ...]:
         if lone.any():
             notes.append(
                 f"in {int(lone.any(axis=1).sum())} of {counted(len(counts), 'group')}, "
-                f"{counted(int(lone.sum()), 'record is', 'records are')} the only one of the class{which}: a "
-                "larger k makes them fewer"
+                f"{counted(int(lone.sum()), *_LONE)}{which}: a larger k makes them fewer"
             )
         single = (counts > 0).sum(axis=1) == 1
         if single.any():
