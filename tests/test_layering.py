@@ -18,7 +18,7 @@ PACKAGE = Path(masktron.__file__).parent
 ORDER = [
     {"errors"},
     {"addresses"},
-    {"arrays", "files", "figures", "processes", "progress", "resources", "serialised"}
+    {"arrays", "counts", "files", "figures", "processes", "progress", "resources", "serialised"}
     | {"streams", "thresholds", "versions"},
     {"release_key", "supervisor"},
     {"constraints", "config", "kernels", "scratch"},

@@ -45,6 +45,10 @@ def read_text(path: Path, what: str) -> str:
         return path.read_text(encoding="utf-8-sig")
     except UnicodeDecodeError as error:
         raise UsageError(f"the {what} is not UTF-8", where=str(path), hint="convert it to UTF-8") from error
+    except FileNotFoundError as error:
+        raise UsageError(
+            f"cannot read the {what}: the file does not exist", where=str(path), hint="check the path"
+        ) from error
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise UsageError(f"cannot read the {what}: {reason}", where=str(path), hint="check the path") from error

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from masktron.config import Config, Kind, Role
+from masktron.counts import counted
 from masktron.jobs.documents import digests
 from masktron.jobs.job import Job
 from masktron.jobs.registered import has_entry
@@ -145,7 +146,7 @@ def _of_settings(
         yield "kind", name, f"it was masked as {before.kind}, and is {kind}", not said
     for these, what in ((codes - before.codes, "now, and did not"), (before.codes - codes, "no more")):
         if these:
-            number = "one code means" if len(these) == 1 else f"{len(these)} codes mean"
+            number = counted(len(these), "code means", "codes mean")
             yield "missing-code", name, f"{number} 'missing' {what}", not said
 
 
@@ -159,7 +160,7 @@ def _of_categories(name: str, before: Collection[str], column: Column, config: C
     new = column.present & ~np.isin(column.lexemes.astype(object), list(before))
     if new.any():
         distinct = len({*column.lexemes[new].tolist()})
-        number = "one category" if distinct == 1 else f"{distinct} categories"
+        number = counted(distinct, "category", "categories")
         yield _change("new-category", name, f"{number} that the last file did not have, {_where(new)}")
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from masktron.config import Config, Kind, Role, did_you_mean
+from masktron.counts import counted
 from masktron.errors import DocumentError, MasktronError, UsageError, ViolationError
 from masktron.figures import NAMES, figure_of
 from masktron.files import refuse_outputs
@@ -314,10 +315,10 @@ def _dry(result: RerunResult, paths: _Paths, config: Config, how: Repeating, pro
     out = int((~run.originals.keep).sum())
     blocks = "; ".join(f"{', '.join(block.variables)} ({block.aggregator})" for block in plan.blocks)
     notes = [
-        f"{run.method.name} with k = {config.k} would mask {', '.join(masked)} in {len(run.kept):,} records",
+        f"{run.method.name} with k = {config.k} would mask {', '.join(masked)} in {counted(len(run.kept), 'record')}",
         f"blocks, and the aggregator that would be tried first: {blocks}",
         *([f"left out: {', '.join(gone)}"] if gone else []),
-        *([f"{out:,} records that break a rule would be left out"] if out else []),
+        *([f"{counted(out, 'record that breaks', 'records that break')} a rule would be left out"] if out else []),
         "the same file and key would give the same bytes where no version has changed"
         if result.same_original
         else "another file: a new key would be made",

@@ -541,7 +541,7 @@ def test_nothing_is_tried_of_a_file_that_breaks_its_rules(pair: tuple[Path, Path
         tuned(pair, tmp_path / "out")
     kept = tuned(pair, tmp_path / "out", config=replace(CONFIG, invalid="exclude"), methods=("mdav",), k=(3,))
     assert kept.records == 40
-    assert "1 records that break a rule are left out, as mask leaves them out" in kept.notes
+    assert "1 record that breaks a rule is left out, as mask leaves them out" in kept.notes
 
 
 @pytest.mark.parametrize("given", [{"seed": 5}, {"key": bytes(range(32))}])

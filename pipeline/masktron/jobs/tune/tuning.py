@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from masktron.addresses import AddressPath
 from masktron.config import Config, Role
+from masktron.counts import counted
 from masktron.errors import DocumentError, ResourceError, UsageError
 from masktron.figures import NAMES
 from masktron.jobs.limits import refuse_class_limits
@@ -353,7 +354,8 @@ class _Tuning:
         yield from self._original.notes
         gone = len(self._original.records) - self._n
         if gone:
-            yield f"{gone} records that break a rule are left out, as mask leaves them out"
+            breaking = counted(gone, "record that breaks a rule is", "records that break a rule are")
+            yield f"{breaking} left out, as mask leaves them out"
         yield from self._original.originals.notes
         yield _UNWRITTEN
         if self._sample is not None:

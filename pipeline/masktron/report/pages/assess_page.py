@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 
-from masktron.report.pages.common_parts import counted, figure, figures_table, file_name, listed, said
+from masktron.counts import counted
+from masktron.report.pages.common_parts import figure, figures_table, file_name, listed, said
 from masktron.report.pages.compared_parts import (
     correlation_parts,
     distribution_parts,
