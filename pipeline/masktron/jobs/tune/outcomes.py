@@ -117,8 +117,10 @@ class KeptOutcomes:
         except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
             return None  # not there, or damaged: it is computed again
 
-    def keep(self, attempt: Attempt, outcome: TuneOutcome) -> None:
-        """Keep what was found, whole or not at all; not what time or memory ended, which it may have another time.
+    def keep(self, attempt: Attempt, outcome: TuneOutcome) -> bool:
+        """Keep what was found, whole or not at all, and tell whether it was kept.
+
+        What time or memory ended is not, since it may have both another time.
 
         Raises
         ------
@@ -126,7 +128,7 @@ class KeptOutcomes:
             It cannot be written.
         """
         if self._folder is None or outcome.ended:
-            return
+            return False
         key = self._key(attempt)
         body = {
             "refused": outcome.refused,
@@ -138,6 +140,7 @@ class KeptOutcomes:
         }
         with atomic_path(self._folder / f"{key}.json", noted=False) as temporary:
             write_plain(temporary, {"key": key, "sha256": _digest([key, body]), "body": body})
+        return True
 
     def _key(self, attempt: Attempt) -> str:
         own = [attempt.recipe.as_dict(), attempt.seed, "all" if attempt.whole else self._sample]
