@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import itertools
 import json
+import time
 import tomllib
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,7 +15,9 @@ import jsonschema
 import pytest
 from referencing import Registry, Resource
 
+import masktron.__main__
 from cli_runner import Runner
+from masktron.cli import main
 from masktron.cli.tune import _exit
 from masktron.jobs.tune.bench import Attempt, Bench, TuneOutcome
 from masktron.results import TuneCandidate, TuneResult
@@ -140,6 +144,24 @@ def test_an_interrupt_says_what_the_next_run_goes_on_from(
         "1 result of this run is kept: the same command goes on from there",
         "2 results of this run are kept: the same command goes on from there",
     ]
+
+
+def test_the_budget_counts_from_the_start_of_the_process(
+    run: Runner, pair: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun: list[float | None] = []
+    with monkeypatch.context() as patch:
+        patch.setattr(masktron.__main__, "supervised", lambda *_: None)
+        patch.setattr(masktron.__main__, "stoppable", lambda **_: nullcontext())
+        patch.setattr(masktron.__main__, "hide_passwords", lambda _: None)
+        patch.setattr("masktron.__main__.time.monotonic", lambda: 5.0)
+        patch.setattr("masktron.cli.main", begun.append)
+        masktron.__main__.start()
+    assert begun == [5.0]
+    monkeypatch.setattr("cli_runner.main", lambda: main(time.monotonic() - 100))
+    outcome = run(*tune(pair, "--methods", "mdav", "--k", 3, "--budget", "90s"))
+    assert outcome.code == 6
+    assert "the budget ended before the file was read" in outcome.err
 
 
 def test_pages_may_be_written_to_the_folder_of_the_output(run: Runner, pair: tuple[Path, Path]) -> None:

@@ -458,11 +458,42 @@ def test_an_interrupt_ends_the_helpers_at_once(pair: tuple[Path, Path], monkeypa
 
     pretended(monkeypatch, helper := Pretended(), instead := Pretended())
     monkeypatch.setattr(Bench, "unmasked", interrupted)
+    before = {*threading.enumerate()}
     with pytest.raises(KeyboardInterrupt):
         tuned(pair, workers=1, methods=("mdav",), budget=60.0)
+    for thread in {*threading.enumerate()} - before:
+        thread.join(5)
     assert helper.killed  # and not merely closed, which would have another take its place
     assert len(helper.given) <= 1  # nothing that waited was begun
     assert not instead.given
+
+
+IN_PYTHON = """
+import sys
+import masktron
+ask = {"methods": ["noise"], "k": 3, "seeds": 100000, "workers": 2, "budget": 120}
+masktron.tune(sys.argv[1], sys.argv[2], sys.argv[3], missing={"C": "-9"}, ask=ask)
+"""
+
+
+@pytest.mark.full
+@pytest.mark.skipif(sys.platform != "linux", reason="asks the kernel which processes a process has started")
+def test_an_interrupt_in_python_leaves_no_process(pair: tuple[Path, Path], tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    run = subprocess.Popen([sys.executable, "-c", IN_PYTHON, *map(str, (*pair, out))], stderr=subprocess.PIPE)
+    try:
+        while len(list(out.glob(f"{FOLDER}/*.json"))) < 5:
+            assert run.poll() is None
+            time.sleep(0.05)
+        threads = Path(f"/proc/{run.pid}/task").glob("*/children")
+        helpers = [int(pid) for children in threads for pid in children.read_text().split()]
+        run.send_signal(signal.SIGINT)
+        _, said = run.communicate(timeout=30)
+    finally:
+        run.kill()
+    assert said.decode().rstrip().endswith("KeyboardInterrupt")
+    assert len(helpers) == 2
+    assert not [pid for pid in helpers if Path(f"/proc/{pid}").exists()]
 
 
 def test_each_table_of_a_database_has_results_of_its_own(pair: tuple[Path, Path]) -> None:
