@@ -100,6 +100,38 @@ def test_a_candidate_that_there_is_not_is_refused_before_anything_is_tried(
     assert not list(Path("out").glob("*"))
 
 
+def test_a_number_is_that_of_the_table_that_was_seen(run: Runner, pair: tuple[Path, Path]) -> None:
+    """Candidates begin with what the settings say: writing them gives others the first numbers."""
+    more = ("tune", pair[0], "--rules", pair[1], "--out", "out", "--workers", 0, "-k", "3,4", "--seeds", 1)
+
+    def written(number: int, *others: object) -> tuple[int, dict[str, Any], str]:
+        outcome = run(*more, *others, "--write", "masktron.toml", "--candidate", number)
+        return outcome.code, tomllib.loads(Path("masktron.toml").read_text()), outcome.out + outcome.err
+
+    def seen() -> list[dict[str, Any]]:
+        found: list[dict[str, Any]] = json.loads(Path("out/tune.json").read_text())["candidates"]
+        return found
+
+    Path("masktron.toml").write_text('[missing]\nC = ["-9"]\n')
+    code, settings, _ = written(7)
+    first = seen()
+    assert (code, settings["method"]) == (0, first[7]["method"])
+    assert first[7]["method"] != "mdav"
+    code, settings, said = written(0)
+    assert (code, settings["method"], settings["k"]) == (0, "mdav", first[0]["k"])
+    assert "settings of mdav, k = 3, grouping rules written: masktron.toml" in said
+    before, now = Path("masktron.toml").read_text(), seen()
+    assert now[0]["method"] == first[7]["method"]  # what stands first is what was written before
+    last = next(at for at, one in enumerate(now) if one["method"] == "ipso")
+    code, _, said = written(last, "--methods", "mdav")
+    assert code == 2
+    assert "ipso, k = 3, grouping rules, is none of those that are asked for now" in " ".join(said.split())
+    assert Path("masktron.toml").read_text() == before
+    Path("out/tune.json").write_text("{}")  # a damaged result says nothing: it is the number of this run
+    code, settings, _ = written(0)
+    assert (code, settings["method"]) == (0, seen()[0]["method"])
+
+
 def test_a_candidate_without_figures_is_not_written_but_the_result_is(run: Runner, pair: tuple[Path, Path]) -> None:
     more = ("--methods", "mdav,crest", "--k", 3, "--write", "new.toml", "--candidate", 1, "--json", "said.json")
     outcome = run(*tune(pair, *more))

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from masktron.config import Config
     from masktron.jobs.originals import InvalidOriginalError
+    from masktron.jobs.tune.recipes import TuneRecipe
     from masktron.results import TuneResult
 
 
@@ -188,10 +189,11 @@ def tune(
         "sample": sample,
         "workers": workers,
     }
-    result = _tuned(data, rules, out, settings, file, wishes, candidate, json, begun)
+    wanted = _seen(candidate, out, data)
+    result = _tuned(data, rules, out, settings, file, wishes, wanted, json, begun)
     running.report(result, json, html)
     if write is not None:
-        _write(result, write, candidate, settings)
+        running.show(_written(result, write, wanted, settings), json)
     raise typer.Exit(_exit(result))
 
 
@@ -228,6 +230,15 @@ def _require_writable(write: Path | None, candidate: int | None, settings: Confi
         text_with(settings, write)
 
 
+def _seen(candidate: int | None, out: Path, data: Path) -> int | TuneRecipe | None:
+    """Return the candidate that the user has seen under a number: in the last result, if there is one."""
+    if candidate is None:
+        return None
+    from masktron.jobs.tune.tuning import earlier_candidate
+
+    return earlier_candidate(out, candidate, data) or candidate
+
+
 def _tuned(
     data: Path,
     rules: Path,
@@ -235,7 +246,7 @@ def _tuned(
     settings: Config,
     file: Path | None,
     wishes: Mapping[str, str | int | None],
-    candidate: int | None,
+    candidate: int | TuneRecipe | None,
     json: Path | None,
     begun: float,
 ) -> TuneResult:
@@ -277,12 +288,14 @@ def _going_on_told() -> Iterator[Callable[[], object]]:
         raise
 
 
-def _write(result: TuneResult, path: Path, candidate: int | None, settings: Config) -> None:
+def _written(result: TuneResult, path: Path, candidate: int | TuneRecipe | None, settings: Config) -> Iterator[str]:
+    """Write the settings of a candidate, and say of which."""
     from masktron.errors import UsageError
-    from masktron.jobs.tune.recipes import settings_of
+    from masktron.jobs.tune.recipes import position_of, settings_of
     from masktron.jobs.tune.settings_text import write_settings
+    from masktron.report.text import plain
 
-    position = result.recommended if candidate is None else candidate
+    position = result.recommended if candidate is None else position_of(candidate, result.candidates)
     if position is None:
         return  # the table says why, and so does the exit code
     chosen = result.candidates[position]
@@ -291,7 +304,8 @@ def _write(result: TuneResult, path: Path, candidate: int | None, settings: Conf
             f"candidate {position} has no figures, so its settings are not written: {'; '.join(chosen.reasons)}",
             hint="name another one with --candidate",
         )
-    write_settings(path, settings_of(result.candidates[position], settings))
+    write_settings(path, settings_of(chosen, settings))
+    yield f"settings of {plain(chosen.name)} written: {plain(path.as_posix())}"
 
 
 def _exit(result: TuneResult) -> Exit:

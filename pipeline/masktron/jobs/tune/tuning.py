@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -24,7 +25,7 @@ from masktron.jobs.tune.bench import Attempt, Bench, TuneOutcome
 from masktron.jobs.tune.choosing import Recommendation, broken_limits, choose_candidate, finalists
 from masktron.jobs.tune.helper import Helper, HelperFile, HelperSetup, helpers_of
 from masktron.jobs.tune.outcomes import KeptOutcomes
-from masktron.jobs.tune.recipes import TuneRecipe, recipes
+from masktron.jobs.tune.recipes import TuneRecipe, position_of, recipes
 from masktron.jobs.tune.schedule import BudgetOver, Deadline, Durations, WorkerProcesses
 from masktron.kernels.cores import usable_cores
 from masktron.progress import Progress, no_progress
@@ -60,7 +61,7 @@ def run_tune(
     *,
     config: Config | None = None,
     asked: TuneSettings | None = None,
-    candidate: int | None = None,
+    candidate: int | TuneRecipe | None = None,
     begun: float | None = None,
     kept: Callable[[], object] | None = None,
     progress: Progress = no_progress,
@@ -76,8 +77,8 @@ def run_tune(
     config : Config, optional
         As for `mask`; each candidate changes method, parameters, aggregator, k and grouping.
     asked : TuneSettings, optional
-    candidate : int, optional
-        A candidate that there has to be.
+    candidate : int or TuneRecipe, optional
+        A candidate that there has to be, by its position or as it is.
     begun : float, optional
         When the budget began, by `time.monotonic`; now when not given.
     kept : callable, optional
@@ -100,7 +101,7 @@ def run_tune(
             hint="leave them out; --seeds says how many runs there are of what draws",
         )
     if asked.methods:  # then they are known, whatever the file holds
-        _require_candidate(candidate, recipes(config, asked, numbers=True, categories=True))
+        _require_there(candidate, recipes(config, asked, numbers=True, categories=True))
     if out is not None:
         _make_folder(out)
     deadline = Deadline(asked.budget, begun)
@@ -114,7 +115,7 @@ def run_tune(
                 "the budget ended before the file was read", where=str(data), hint="give more: --budget 10m"
             ) from None
         found = recipes(original.config, asked, **_kinds(original))
-        _require_candidate(candidate, found)
+        _require_there(candidate, found)
         result = _Tuning(original, asked, found, deadline, helpers, file, out, kept, progress).result()
     finally:
         for helper in helpers:
@@ -124,12 +125,22 @@ def run_tune(
     return result
 
 
-def _require_candidate(candidate: int | None, found: Sequence[TuneRecipe]) -> None:
-    if candidate is not None and candidate not in range(len(found)):
-        raise UsageError(
-            f"there is no candidate {candidate}: there are {len(found)} of this file with what was asked for",
-            hint=f"name one of 0 to {len(found) - 1}",
-        )
+def earlier_candidate(out: Path, number: int, data: Path) -> TuneRecipe | None:
+    """Return what a number stood for in the last run on the same file; None where no result says so.
+
+    Candidates begin with what the settings say: they have other numbers once settings were written.
+    """
+    try:
+        last = json.loads((out / RESULT).read_bytes())
+        own = last["candidates"][number] if last["data"] == shown(data) else None
+        return None if own is None else TuneRecipe.from_dict(own)
+    except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError):
+        return None  # there was none, or its result is damaged, and will be written anew
+
+
+def _require_there(candidate: int | TuneRecipe | None, found: Sequence[TuneRecipe]) -> None:
+    if candidate is not None:
+        position_of(candidate, found)
 
 
 def _kinds(original: Opened) -> dict[str, bool]:
