@@ -234,7 +234,7 @@ def _seen(candidate: int | None, out: Path, data: Path) -> int | TuneRecipe | No
     """Return the candidate that the user has seen under a number: in the last result, if there is one."""
     if candidate is None:
         return None
-    from masktron.jobs.tune.tuning import earlier_candidate
+    from masktron.jobs.tune.outcomes import earlier_candidate
 
     return earlier_candidate(out, candidate, data) or candidate
 

@@ -23,7 +23,10 @@ from masktron.errors import DocumentError
 from masktron.files import file_hash
 from masktron.jobs.prepared import Opened
 from masktron.jobs.randomness import rules_in_one_form
+from masktron.jobs.tune import RESULT
 from masktron.jobs.tune.bench import Attempt, TuneOutcome
+from masktron.jobs.tune.recipes import TuneRecipe
+from masktron.results import shown
 from masktron.write.atomic import atomic_path
 from masktron.write.manifest import versions, write_plain
 
@@ -145,6 +148,19 @@ class KeptOutcomes:
     def _key(self, attempt: Attempt) -> str:
         own = [attempt.recipe.as_dict(), attempt.seed, "all" if attempt.whole else self._sample]
         return _digest([self._common, own])
+
+
+def earlier_candidate(out: Path, number: int, data: Path) -> TuneRecipe | None:
+    """Return what a number stood for in the last run on the same file; None where no result says so.
+
+    Candidates begin with what the settings say: they have other numbers once settings were written.
+    """
+    try:
+        last = json.loads((out / RESULT).read_bytes())
+        own = last["candidates"][number] if last["data"] == shown(data) else None
+        return None if own is None else TuneRecipe.from_dict(own)
+    except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError):
+        return None  # there was none, or its result is damaged, and will be written anew
 
 
 @cache

@@ -227,7 +227,7 @@ def position_of(candidate: int | TuneRecipe, found: Sequence[TuneRecipe | TuneCa
     name = candidate_name(candidate.method, candidate.k, candidate.grouping, candidate.aggregator, candidate.params)
     raise UsageError(
         f"the candidate of this number in the last run, {name}, is none of those that are asked for now",
-        hint="ask as the last run did, or run once without --candidate for new numbers",
+        hint="ask as the last run did, or run once without a number for new ones",
     )
 
 

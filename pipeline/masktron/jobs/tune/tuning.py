@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -123,19 +122,6 @@ def run_tune(
     if out is not None:
         write_json(out / RESULT, result.as_dict())
     return result
-
-
-def earlier_candidate(out: Path, number: int, data: Path) -> TuneRecipe | None:
-    """Return what a number stood for in the last run on the same file; None where no result says so.
-
-    Candidates begin with what the settings say: they have other numbers once settings were written.
-    """
-    try:
-        last = json.loads((out / RESULT).read_bytes())
-        own = last["candidates"][number] if last["data"] == shown(data) else None
-        return None if own is None else TuneRecipe.from_dict(own)
-    except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError):
-        return None  # there was none, or its result is damaged, and will be written anew
 
 
 def _require_there(candidate: int | TuneRecipe | None, found: Sequence[TuneRecipe]) -> None:
