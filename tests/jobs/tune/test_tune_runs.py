@@ -471,7 +471,7 @@ def test_an_interrupt_ends_the_helpers_at_once(pair: tuple[Path, Path], monkeypa
 IN_PYTHON = """
 import sys
 import masktron
-ask = {"methods": ["noise"], "k": 3, "seeds": 100000, "workers": 2, "budget": 120}
+ask = {"methods": ["noise"], "k": 3, "seeds": 1000, "workers": 2, "budget": 120}
 masktron.tune(sys.argv[1], sys.argv[2], sys.argv[3], missing={"C": "-9"}, ask=ask)
 """
 
