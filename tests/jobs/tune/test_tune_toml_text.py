@@ -25,11 +25,12 @@ SPELLINGS = {
     "method": ('"noise"', "'noise'", '"""noise"""', "'''\nnoise'''", '"nois\\u0065"', '"""\\\n  noise"""'),
     "grouping": ('"all"', "'rules'"),
     "aggregator": ('"median"', "'median'"),
-    "nominal": ('["G", "a # b"]', "[\n  'G',COMMENT\n  'x]', COMMENT\nCOMMENT\n]", '["""q""""", "[params]"]'),
+    "nominal": ('["G", "a # b"]', "[\n  'G',COMMENT\n  'x]', COMMENT\nCOMMENT\n]", '["""q"""", "# no [params]"]'),
     "invalid": ('"exclude"',),
 }
 """Settings of the first level, and ways to write them; COMMENT is a place for one."""
 PARAMS = {
+    "class": ("['a',COMMENT\n 'b # c'COMMENT\nCOMMENT\n]", "[]"),
     "c": ("0.25", "2.5e-1"),
     "exact": ("true", "false"),
     "method": ('"x = 1 # y"', "'''[params]\n# no comment'''"),
@@ -93,7 +94,9 @@ def settings_texts(draw: st.DrawFn) -> tuple[str, list[str]]:
 CANDIDATES = st.builds(
     TuneCandidate,
     method=st.sampled_from(["mdav", "noise"]),
-    params=st.dictionaries(st.sampled_from(["c", "exact", "a b"]), st.sampled_from([0.25, True, "#", (1, 2)])),
+    params=st.dictionaries(
+        st.sampled_from(["c", "exact", "class", "a b"]), st.sampled_from([0.25, True, "#", (1, 2)])
+    ),
     k=st.sampled_from([3, 4, 20]),
     grouping=st.sampled_from(["rules", "all"]),
     aggregator=st.sampled_from([None, "median"]),
