@@ -25,7 +25,12 @@ SPELLINGS = {
     "method": ('"noise"', "'noise'", '"""noise"""', "'''\nnoise'''", '"nois\\u0065"', '"""\\\n  noise"""'),
     "grouping": ('"all"', "'rules'"),
     "aggregator": ('"median"', "'median'"),
-    "nominal": ('["G", "a # b"]', "[\n  'G',COMMENT\n  'x]', COMMENT\nCOMMENT\n]", '["""q"""", "# no [params]"]'),
+    "nominal": (
+        '["G", "a # b"]',
+        '["a\\" # b"]',
+        "[\n  'G',COMMENT\n  'x]', COMMENT\nCOMMENT\n]",
+        '["""q"""", "# no [params]"]',
+    ),
     "invalid": ('"exclude"',),
 }
 """Settings of the first level, and ways to write them; COMMENT is a place for one."""
