@@ -160,6 +160,16 @@ def test_parameters_are_changed_where_they_stand() -> None:
     )
 
 
+def test_comments_within_a_value_stand_before_it_when_it_changes() -> None:
+    there = "[params]\nclass = ['a', # one\n  'b' # two\n] # three\n"
+    text = TomlText(there)
+    text.put(("params", "class"), '["c"]')
+    assert str(text) == '[params]\n# one\n# two\nclass = ["c"] # three\n'
+    text = TomlText(there)
+    text.remove(("params", "class"))
+    assert str(text) == "[params]\n# one\n# two\n# three\n"
+
+
 @pytest.mark.parametrize("newline", ["\n", "\r\n"])
 def test_ends_of_lines_stay(tmp_path: Path, newline: str) -> None:
     path = tmp_path / "m.toml"
