@@ -160,6 +160,17 @@ def test_parameters_are_changed_where_they_stand() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    "value", [r'"a\" # b"', r"'\'", '"""q""""', '"""" # b"""', "'''a\n# b'''", r'"""\""" # b"""', '"[", "{"']
+)
+def test_strings_end_where_toml_ends_them(value: str) -> None:
+    before = f"nominal = [{value}] # note\nk = 3\n"
+    assert tomllib.loads(before)["k"] == 3
+    text = TomlText(before)
+    text.put(("k",), "9")
+    assert str(text) == f"nominal = [{value}] # note\nk = 9\n"
+
+
 def test_comments_within_a_value_stand_before_it_when_it_changes() -> None:
     there = "[params]\nclass = ['a', # one\n  'b' # two\n] # three\n"
     text = TomlText(there)
