@@ -18,6 +18,7 @@ _STATES = {
     "measured": "on all records",
     "sampled": "on the sample",
     "refused": "refused",
+    "ended": "ended for want of time or memory",
     "same": "same as another",
     "unreached": "not reached",
 }
