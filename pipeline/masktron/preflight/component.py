@@ -71,6 +71,12 @@ class Component:
             self._tightness(rule)
         self._redundancies()
 
+    def ask_what_follows(self) -> None:
+        """Ask no more than which rules follow from others."""
+        self._contradictions()
+        if not self.contradictions and not self.undecided:
+            self._redundancies()
+
     # --- questions ---------------------------------------------------------------------------------------------
 
     def _contradictions(self) -> None:

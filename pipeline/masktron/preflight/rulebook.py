@@ -14,7 +14,7 @@ from masktron.classify.conjunctions import natural
 from masktron.classify.forms import ALWAYS, NEVER, form_of, variables_of
 from masktron.constraints import CrossRecordEdit, Form, OpaqueEdit
 from masktron.preflight.component import Component, Known
-from masktron.preflight.conclusions import Contradiction, Preflight, Skipped
+from masktron.preflight.conclusions import Contradiction, Preflight, Redundancy, Skipped
 from masktron.preflight.feasibility import solver_name
 from masktron.preflight.literals import is_whole
 
@@ -61,6 +61,21 @@ def preflight(edits: Sequence[Edit]) -> Preflight:
         in_part=tuple(rule.id for rule in plain if any(is_whole(atom) for c in rule.form for atom in c)),
         undecided=tuple(question for part in parts for question in part.undecided),
     )
+
+
+def what_follows(edits: Sequence[Edit]) -> tuple[Redundancy, ...]:
+    """Ask no more than which rules follow from others; see `Preflight.redundant`.
+
+    Parameters
+    ----------
+    edits : sequence of Edit
+        Of rules that follow from each other, the last is said to follow.
+    """
+    known = [_known(edit) for edit in edits if not isinstance(edit.constraint, OpaqueEdit | CrossRecordEdit)]
+    parts = [Component(rules) for rules in _components([one for one in known if one.form not in (ALWAYS, NEVER)])]
+    for part in parts:
+        part.ask_what_follows()
+    return tuple(found for part in parts for found in part.redundant)
 
 
 def _known(edit: Edit) -> Known:

@@ -22,6 +22,7 @@ from masktron.results.report import PageResult, ReportResult
 from masktron.results.rerun import BlockChange, ChangeResult, FailureChange, FigureChange, RerunResult
 from masktron.results.result import CONFIDENTIAL, SCHEMA_VERSION, JobResult, shown
 from masktron.results.rules import RuleResult, Tested, Untested
+from masktron.results.suggest import Proposal, SuggestResult
 from masktron.results.tune import SpreadResult, TuneCandidate, TuneResult
 from masktron.results.validate import FieldMeaning, ValidateResult
 
@@ -56,6 +57,7 @@ __all__ = [
     "MetadataResult",
     "MomentResult",
     "PageResult",
+    "Proposal",
     "RecordFinding",
     "RepairResult",
     "ReportResult",
@@ -65,6 +67,7 @@ __all__ = [
     "SampleResult",
     "SolvedResult",
     "SpreadResult",
+    "SuggestResult",
     "Tested",
     "TotalResult",
     "TuneCandidate",
