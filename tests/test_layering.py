@@ -37,6 +37,7 @@ ORDER = [
     {"measures"},
     {"masking"},
     {"preflight"},
+    {"proposals"},
     {"results"},
     {"write"},
     {"report"},

@@ -21,10 +21,11 @@ from masktron.jobs.job import open_job
 from masktron.jobs.rulebooks import open_rulebook
 from masktron.preflight.rulebook import what_follows
 from masktron.progress import Progress, no_progress, told_as
-from masktron.proposals.search import search
 from masktron.proposals.spelled import FieldPaths
+from masktron.proposals.suggesting import suggested_rules
 from masktron.proposals.written_rulebook import NamedRule, named_rules, schematron, told
 from masktron.results import Proposal, SuggestResult, shown
+from masktron.roles import refuse_unknown_fields
 from masktron.scratch import private_folder
 from masktron.sources.opening import open_source
 from masktron.sources.source import Source
@@ -37,8 +38,6 @@ _FIRST = 5
 _ALONE = frozenset({"unique", "integer", "required", "range"})
 _RELATED = frozenset({"order", "if-then", "equal", "multiple"})
 """Kinds of rules that are asked whether they follow from others."""
-_MOST_COMPARED = 80
-"""Rules up to which that is asked: it takes the longer the more there are."""
 _NUMBERS = re.compile(r"([0-9]{1,6})(?:-([0-9]{1,6}))?")
 
 
@@ -81,12 +80,13 @@ def run_suggest(
     progress(f"surveying {data.name}", 0)
     source = open_source(data, reading=config.reading, progress=progress, whole=True)
     config, declared = completed(config, source)
+    refuse_unknown_fields(config, [one.name for one in source.layout.fields], str(data))
     _require_flat(source)
     records = source.records(missing=config.missing, told=told_as(progress, f"reading {data.name}"))
     if not len(records):
         raise DocumentError("the file has no record, and suggests nothing", where=str(data))
     variables = {variable.name: variable for variable in source.variables}
-    found, notes = search(records, config, variables, progress)
+    found, notes = suggested_rules(records, config, variables, progress)
     paths = FieldPaths(source.layout)
     rules = named_rules(found, paths)
     notes = (*source.notes, *declared, *notes)
@@ -134,7 +134,8 @@ def _judged(
     job = open_job(data, draft, reading=config.reading, progress=progress, whole=True)
     evaluation = job.evaluate(None, progress, limit=0)
     places = {check.id: check.index for check in job.rulebook.checks}
-    kept, differing = [], []
+    kept: list[NamedRule] = []
+    differing: list[NamedRule] = []
     for rule in rules:
         at, candidate = places[rule.id], rule.candidate
         said = int(evaluation.failed[at]) + int(evaluation.errors[at])
@@ -154,10 +155,8 @@ def _implied(rules: Sequence[NamedRule], edits: Mapping[str, Edit]) -> dict[str,
     Those that say something of one field alone are premises; whole numbers and bounds imply nothing here.
     """
     asked = [edits[rule.id] for rule in rules if rule.candidate.kind not in _ALONE]
-    if len(asked) > _MOST_COMPARED:
-        return {}
     related = {rule.id for rule in rules if rule.candidate.kind in _RELATED}
-    return {one.rule: one.by for one in what_follows(asked) if one.rule in related and not one.numbers_only}
+    return {one.rule: one.by for one in what_follows(asked, asked=related)}
 
 
 def _required_anyway(rules: Sequence[NamedRule]) -> dict[str, tuple[str, ...]]:
@@ -226,5 +225,3 @@ def _chosen(proposals: Sequence[Proposal], accept: Iterable[str]) -> frozenset[s
                 raise UsageError(f"--accept {asked}: the proposals have the numbers 1 to {len(ids)}")
             found.update(ids[low - 1 : high])
     return frozenset(found)
-
-

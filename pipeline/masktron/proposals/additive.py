@@ -42,7 +42,7 @@ _SAMPLE = 2000
 
 
 @dataclass(frozen=True, slots=True)
-class Relation:
+class SumRelation:
     """``sum(factor * field) = factor * total``, in natural numbers without a common divisor.
 
     Attributes
@@ -72,7 +72,7 @@ class Additive:
 
     Attributes
     ----------
-    relation : Relation
+    relation : SumRelation
     applies : ndarray of bool, shape (n,)
         Records in which all its fields have a value.
     fails : ndarray of bool, shape (n,)
@@ -84,7 +84,7 @@ class Additive:
         Logarithm of the expected number of such relations by chance.
     """
 
-    relation: Relation
+    relation: SumRelation
     applies: NDArray[np.bool_]
     fails: NDArray[np.bool_]
     telling: int
@@ -92,7 +92,7 @@ class Additive:
     expected: float
 
 
-class Sums:
+class SumSearch:
     """Looks for relations among fields.
 
     Parameters
@@ -109,25 +109,23 @@ class Sums:
             if values is not None and values.any()
         ]
         self.left_out = tuple(
-            field.name
-            for field, values in zip(fields, aligned(list(fields), places), strict=True)
-            if values is None
+            field.name for field, values in zip(fields, aligned(list(fields), places), strict=True) if values is None
         )
         self.fields = [field for field, _ in kept]
         self.places = places
         self._values = np.array([values for _, values in kept], dtype=np.int64).reshape(len(kept), -1)
         self._known = np.array([field.present for field, _ in kept], dtype=np.bool_).reshape(len(kept), -1)
         self.long = len(kept) <= MOST_FIELDS_LONG
-        self._counted: dict[Relation, Additive | None] = {}
+        self._counted: dict[SumRelation, Additive | None] = {}
 
     def find(self) -> list[Additive]:
         """Return the relations that no chance explains and that do not follow from others, the shortest first."""
         if len(self.fields) < 2:
             return []
-        candidates: dict[Relation, None] = {}
+        candidates: dict[SumRelation, None] = {}
         for rows, fields in self._subsets():
             candidates.update(dict.fromkeys(self._candidates(rows, fields)))
-        found: dict[Relation, Additive] = {}
+        found: dict[SumRelation, Additive] = {}
         for relation in [*candidates, *self._ratios()]:
             counted = self._completed(relation)
             if counted is not None:
@@ -169,25 +167,25 @@ class Sums:
             if len(rows) >= FEWEST_RECORDS and len(fields) > 1:
                 yield rows, fields
 
-    def _candidates(self, rows: NDArray[np.intp], fields: list[int]) -> list[Relation]:
+    def _candidates(self, rows: NDArray[np.intp], fields: list[int]) -> list[SumRelation]:
         """Return the relations that hold in some records."""
         draws = chance.generator(chance.SUBSETS)
         weights = draws.integers(0, 1 << 63, len(rows), dtype=np.uint64) * np.uint64(2) + np.uint64(1)
         taken = self._values[np.ix_(fields, rows)].astype(np.uint64)
         prints = (taken * weights).sum(axis=1, dtype=np.uint64)
-        found: list[Relation] = []
+        found: list[SumRelation] = []
         for size, positions, totals in _matches(prints, long=self.long):
             if len(positions) > _CANDIDATES:
                 continue
             for parts, total in zip(positions.tolist(), totals.tolist(), strict=True):
                 if size == "scaled":
                     first, a, second, b, c = parts
-                    found.append(Relation(((fields[first], a), (fields[second], b)), (fields[total], c)))
+                    found.append(SumRelation(((fields[first], a), (fields[second], b)), (fields[total], c)))
                 else:
-                    found.append(Relation(tuple((fields[at], 1) for at in sorted(parts)), (fields[total], 1)))
+                    found.append(SumRelation(tuple((fields[at], 1) for at in sorted(parts)), (fields[total], 1)))
         return found
 
-    def _ratios(self) -> Iterator[Relation]:
+    def _ratios(self) -> Iterator[SumRelation]:
         """Yield fields that are nearly always the same whole multiple of another one."""
         draws = chance.generator(chance.SUBSETS)
         count = self._values.shape[1]
@@ -199,9 +197,9 @@ class Sums:
                 continue
             factor = float(np.median(sample[greater, both] / sample[lesser, both]))
             if 2 <= factor <= 1000 and factor.is_integer():
-                yield Relation(((lesser, int(factor)),), (greater, 1))
+                yield SumRelation(((lesser, int(factor)),), (greater, 1))
 
-    def _completed(self, relation: Relation) -> Additive | None:
+    def _completed(self, relation: SumRelation) -> Additive | None:
         """Count a relation; where another field is what its exceptions lack, count that with this field instead."""
         fails = self._failing(relation)
         while fails is not None and fails.any() and len(relation.parts) < 5 and self._plain(relation):
@@ -212,23 +210,25 @@ class Sums:
         return None if fails is None else self._count(relation)
 
     @staticmethod
-    def _plain(relation: Relation) -> bool:
+    def _plain(relation: SumRelation) -> bool:
         return all(factor == 1 for _, factor in (*relation.parts, relation.total))
 
-    def _longer(self, relation: Relation, fails: NDArray[np.bool_]) -> tuple[Relation, NDArray[np.bool_]] | None:
+    def _longer(
+        self, relation: SumRelation, fails: NDArray[np.bool_]
+    ) -> tuple[SumRelation, NDArray[np.bool_]] | None:
         rows = np.flatnonzero(fails)
         lacking = self._values[relation.total[0], rows] - sum(self._values[at, rows] for at, _ in relation.parts)
         used = set(relation.fields)
         for at in range(len(self.fields)):
             if at in used or 2 * int((self._values[at, rows] == lacking).sum()) < len(rows):
                 continue
-            longer = Relation(tuple(sorted((*relation.parts, (at, 1)))), relation.total)
+            longer = SumRelation(tuple(sorted((*relation.parts, (at, 1)))), relation.total)
             still = self._failing(longer)
             if still is not None and 2 * int(still.sum()) <= len(rows):
                 return longer, still
         return None
 
-    def _failing(self, relation: Relation) -> NDArray[np.bool_] | None:
+    def _failing(self, relation: SumRelation) -> NDArray[np.bool_] | None:
         """Return the records in which a relation fails; None where too many do, on a sample first."""
         count = self._values.shape[1]
         step = max(1, count // _SAMPLE)
@@ -237,7 +237,7 @@ class Sums:
         fails, applies = self._difference(relation, slice(None))
         return None if self._many(fails, applies) else fails
 
-    def _difference(self, relation: Relation, rows: slice) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    def _difference(self, relation: SumRelation, rows: slice) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
         applies = np.logical_and.reduce([self._known[at, rows] for at in relation.fields])
         difference = sum(factor * self._values[at, rows] for at, factor in relation.vector.items())
         return applies & (difference != 0), applies
@@ -246,12 +246,12 @@ class Sums:
     def _many(fails: NDArray[np.bool_], applies: NDArray[np.bool_]) -> bool:
         return int(fails.sum()) > 2 * MOST_EXCEPTIONS * int(applies.sum())
 
-    def _count(self, relation: Relation) -> Additive | None:
+    def _count(self, relation: SumRelation) -> Additive | None:
         if relation not in self._counted:
             self._counted[relation] = self._judged(relation)
         return self._counted[relation]
 
-    def _judged(self, relation: Relation) -> Additive | None:
+    def _judged(self, relation: SumRelation) -> Additive | None:
         """Count a relation on all records; None where it fails too often, or tells too little."""
         fails, applies = self._difference(relation, slice(None))
         parts = [self._values[at] != 0 for at, _ in relation.parts]
@@ -268,7 +268,7 @@ class Sums:
         rows = np.flatnonzero(telling)
         left = sum(factor * self._values[at] for at, factor in relation.parts)
         right = relation.total[1] * self._values[relation.total[0]]
-        share = chance.agreeing(rows, lambda one, other: int((left[one] == right[other]).sum()))  # type: ignore[index]
+        share = chance.agreeing(rows, lambda one, other: int((left[one] == right[other]).sum()))
         among = self._looked_for(len(relation.parts), scaled=not self._plain(relation))
         expected = chance.expected(among, int(holds.sum()), int((telling & fails).sum()), share)
         if expected > chance.PLAUSIBLE:
@@ -280,9 +280,7 @@ class Sums:
         return count * comb(count - 1, parts) * (1000 if scaled else 1)
 
 
-def _matches(
-    prints: NDArray[np.uint64], *, long: bool
-) -> Iterator[tuple[str, NDArray[np.intp], NDArray[np.intp]]]:
+def _matches(prints: NDArray[np.uint64], *, long: bool) -> Iterator[tuple[str, NDArray[np.intp], NDArray[np.intp]]]:
     """Yield where sums of fingerprints are fingerprints: positions of the parts, row by row, and of the totals."""
     count = len(prints)
     one, two = np.triu_indices(count, 1)

@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
+import typing
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-type RuleKind = Literal[
-    "total", "multiple", "equal", "order", "if-then", "unique", "codes", "not-negative", "integer", "required", "range"
+type RuleKind = typing.Literal[
+    "total",
+    "multiple",
+    "equal",
+    "order",
+    "if-then",
+    "unique",
+    "codes",
+    "not-negative",
+    "integer",
+    "required",
+    "range",
 ]
 KINDS: tuple[RuleKind, ...] = (
     "total",
@@ -25,19 +35,23 @@ KINDS: tuple[RuleKind, ...] = (
     "range",
 )
 """In the order in which equally strong ones are listed."""
-type Strength = Literal["strong", "fair", "guess"]
+type Strength = typing.Literal["strong", "fair", "guess"]
 LEVELS: tuple[Strength, ...] = ("strong", "fair", "guess")
 
 
+type FieldState = tuple[str, str]
+"""What may hold of a record: a field, and ``zero``, ``above-zero``, ``missing``, ``there``, or ``=`` with a code."""
+
+
 @dataclass(frozen=True, slots=True)
-class Shown:
+class ShownValue:
     """An XPath expression the value of which a message shows."""
 
     path: str
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Candidate:
+class SuggestedRule:
     """A rule that the records suggest.
 
     Attributes
@@ -50,7 +64,7 @@ class Candidate:
         Conditions on the record, beside its name, in XPath.
     test : str
         In XPath 1.0.
-    message : tuple of (str or Shown)
+    message : tuple of (str or ShownValue)
         What a record that breaks it is told.
     applies, fails : ndarray of bool, shape (n,)
         Records that it is asked of, and those that break it.
@@ -59,6 +73,8 @@ class Candidate:
         How likely it is chance, in a sentence.
     expected : float
         Logarithm of the expected number of such rules by chance; 0 where nobody can tell.
+    steps : tuple of (FieldState, FieldState)
+        What it says as IF the one THEN the other, as far as that is all.
     """
 
     kind: RuleKind
@@ -66,9 +82,10 @@ class Candidate:
     name: str
     guards: tuple[str, ...]
     test: str
-    message: tuple[str | Shown, ...]
+    message: tuple[str | ShownValue, ...]
     applies: NDArray[np.bool_]
     fails: NDArray[np.bool_]
     strength: Strength
     evidence: str
     expected: float = 0.0
+    steps: tuple[tuple[FieldState, FieldState], ...] = ()

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from masktron.config import Role
 from masktron.proposals import chance
-from masktron.proposals.candidate import Candidate, Shown
+from masktron.proposals.candidate import ShownValue, SuggestedRule
 from masktron.proposals.profiles import FieldProfile
 from masktron.proposals.spelled import FieldPaths, held, is_missing, is_one_of, known
 
@@ -40,7 +40,7 @@ class _Conclusion:
     says: str
 
 
-def governed(fields: Sequence[FieldProfile], paths: FieldPaths) -> Iterator[Candidate]:
+def governed(fields: Sequence[FieldProfile], paths: FieldPaths) -> Iterator[SuggestedRule]:
     """Yield the rules IF A THEN B that hold in all records in which the IF does, and that no chance explains.
 
     Codes of A with the same THEN are one rule.
@@ -105,7 +105,7 @@ def _conclusions(field: FieldProfile) -> Iterator[_Conclusion]:
 
 def _candidate(
     conditions: list[_Condition], expected: float, conclusion: _Conclusion, usual: float, paths: FieldPaths
-) -> Candidate | None:
+) -> SuggestedRule | None:
     field, other = conditions[0].field, conclusion.field
     path, target = paths[field.name], paths[other.name]
     rows = np.logical_or.reduce([one.rows for one in conditions])
@@ -121,16 +121,19 @@ def _candidate(
         guards = (*(held(path, field) if not field.by_number else known(path, field)), *guards)
     elif not field.complete:
         guards = (*known(path, field), *guards)
-    return Candidate(
+    return SuggestedRule(
         "if-then",
         (field.name, other.name),
         f"if-{field.name}-{other.name}-{conclusion.name}",
         guards,
         f"not({condition}) or {then if ' or ' not in then else f'({then})'}",
-        (f"{field.name} ", Shown(path), f", and {other.name} {conclusion.says}: ", Shown(target), "."),
+        (f"{field.name} ", ShownValue(path), f", and {other.name} {conclusion.says}: ", ShownValue(target), "."),
         asked,
         np.zeros(len(rows), dtype=np.bool_),
         "strong" if expected <= chance.STRONG else "fair",
         f"{count:,} records satisfy the IF, and all of them the THEN, which holds in {100 * usual:.2g} % of all",
         expected,
+        tuple(
+            ((field.name, f"={value}" if field.coded else "zero"), (other.name, conclusion.name)) for value in values
+        ),
     )

@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from itertools import permutations
 
 import numpy as np
 
 from masktron.proposals import chance
-from masktron.proposals.candidate import Candidate, Shown
+from masktron.proposals.candidate import ShownValue, SuggestedRule
 from masktron.proposals.profiles import FieldProfile, aligned
 from masktron.proposals.spelled import FieldPaths, known
 
 FEWEST_RECORDS = 20
+FEWEST_THAT_REACH_IT = 3
+"""Records in which both are the same, from which an order is more than a guess: else sizes alone may differ."""
 MOST_BY_CHANCE = 0.9
 """Share of records that would agree at random: where nearly all would, sizes differ and there is no rule."""
 _SAMPLE = 500
 
 
-def orders(fields: Sequence[FieldProfile], paths: FieldPaths) -> Iterator[Candidate]:
+def orders(
+    fields: Sequence[FieldProfile], paths: FieldPaths, implied: Collection[tuple[str, str]] = ()
+) -> Iterator[SuggestedRule]:
     """Yield ``A <= B`` for quantities that obey it in all records that have both, shortest chains alone.
 
     Neither a comparison that follows from two others nor one that the ranges of both fields imply is proposed.
@@ -28,6 +32,8 @@ def orders(fields: Sequence[FieldProfile], paths: FieldPaths) -> Iterator[Candid
     fields : sequence of FieldProfile
         Quantities.
     paths : FieldPaths
+    implied : collection of (str, str)
+        Pairs of fields whose order follows from something else.
     """
     places = max((field.places for field in fields), default=0)
     known_fields = [(f, v) for f, v in zip(fields, aligned(list(fields), places), strict=True) if v is not None]
@@ -46,19 +52,23 @@ def orders(fields: Sequence[FieldProfile], paths: FieldPaths) -> Iterator[Candid
             found[lesser.name, greater.name] = (lesser, greater, both, share, expected)
     for (low_name, high_name), (lesser, greater, both, share, expected) in found.items():
         names = {field.name for field in fields} - {low_name, high_name}
-        if any((low_name, name) in found and (name, high_name) in found for name in names):
+        if (low_name, high_name) in implied or any(
+            (low_name, name) in found and (name, high_name) in found for name in names
+        ):
             continue
         one, two = paths[low_name], paths[high_name]
-        yield Candidate(
+        same = int((both & (lesser.column.values == greater.column.values) & (lesser.column.values != 0)).sum())
+        yield SuggestedRule(
             "order",
             (low_name, high_name),
             f"order-{low_name}-{high_name}",
             (*known(one, lesser), *known(two, greater)),
             f"number({one}) <= number({two})",
-            (f"{low_name} ", Shown(one), f" is above {high_name} ", Shown(two), "."),
+            (f"{low_name} ", ShownValue(one), f" is above {high_name} ", ShownValue(two), "."),
             both,
             np.zeros(len(both), dtype=np.bool_),
-            "strong" if expected <= chance.STRONG else "fair",
-            f"{int(both.sum()):,} records obey it; put together at random, {100 * share:.0f} % of records would",
+            "guess" if same < FEWEST_THAT_REACH_IT else "strong" if expected <= chance.STRONG else "fair",
+            f"{int(both.sum()):,} records obey it, in {same:,} of them both are the same and not 0; put together at "
+            f"random, {100 * share:.0f} % of records would",
             expected,
         )

@@ -129,7 +129,7 @@ def profiles_of(records: Records, config: Config, variables: Mapping[str, Variab
 
 
 def exact_of(column: Column) -> NDArray[np.int64] | None:
-    """Return the numbers of a column as integers in units of their last digit; None where doubles do not tell them."""
+    """Return the numbers of a column as integers in units of their last digit; None where that is not exact."""
     if column.decimals > MOST_PLACES:
         return None
     scaled = np.where(column.present, column.values, 0.0) * 10.0**column.decimals

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from masktron.codes import MOST_CODES, RECORDS_A_CODE
 from masktron.config import Role
-from masktron.proposals.candidate import Candidate, Shown
+from masktron.proposals.candidate import ShownValue, SuggestedRule
 from masktron.proposals.chance import PLAUSIBLE
 from masktron.proposals.profiles import MOST_TEXTS, FieldProfile
 from masktron.proposals.spelled import FieldPaths, decimal, held, is_one_of, known
@@ -26,7 +26,7 @@ _OTHERS = 0.05
 _LN10 = math.log(10)
 
 
-def single_field(field: FieldProfile, paths: FieldPaths) -> Iterator[Candidate]:
+def single_field(field: FieldProfile, paths: FieldPaths) -> Iterator[SuggestedRule]:
     """Yield the rules that a field by itself suggests.
 
     Parameters
@@ -52,20 +52,20 @@ def single_field(field: FieldProfile, paths: FieldPaths) -> Iterator[Candidate]:
 
 
 def names_records(field: FieldProfile) -> bool:
-    """Whether values that never come twice tell records apart, and nothing else: texts, attributes, running numbers."""
+    """Whether values that never come twice do nothing but tell records apart: texts, attributes, running numbers."""
     if field.exact is None or field.column.field.attribute or field.role in (Role.IDENTIFIER, Role.KEY):
         return True
     steps = np.diff(field.exact)
     return bool((steps > 0).all() or (steps < 0).all())
 
 
-def _required(field: FieldProfile, paths: FieldPaths) -> Candidate:
+def _required(field: FieldProfile, paths: FieldPaths) -> SuggestedRule:
     path, count = paths[field.name], len(field.present)
     test = f"number({path}) = number({path})" if field.by_number else f"normalize-space({path}) != ''"
     written = (is_one_of(path, field, [code]) for code in field.codes)
     apart = [f"not({one})" for one in written if one is not None] if field.codes else []
     none = np.zeros(count, dtype=np.bool_)
-    return Candidate(
+    return SuggestedRule(
         "required",
         (field.name,),
         f"required-{field.name}",
@@ -80,7 +80,7 @@ def _required(field: FieldProfile, paths: FieldPaths) -> Candidate:
     )
 
 
-def _unique(field: FieldProfile, paths: FieldPaths) -> Candidate | None:
+def _unique(field: FieldProfile, paths: FieldPaths) -> SuggestedRule | None:
     """Propose that no value comes twice, where values drawn from their range would have met."""
     count = len(field.present)
     if not field.complete or len(field.texts) != count or field.places:
@@ -93,21 +93,21 @@ def _unique(field: FieldProfile, paths: FieldPaths) -> Candidate | None:
         if expected > PLAUSIBLE:
             return None
         evidence = (
-            f"{count:,} different whole numbers within a range of {int(_rounded_up(Fraction(spread))):,}: drawn at random, "
-            f"some would be the same"
+            f"{count:,} different whole numbers within a range of {int(_rounded_up(Fraction(spread))):,}: drawn at "
+            "random, some would be the same"
         )
     elif field.numeric and field.role is not Role.IDENTIFIER:
         return None
     else:
         expected, evidence = 0.0, f"{count:,} records have {count:,} different texts"
     none = np.zeros(count, dtype=np.bool_)
-    return Candidate(
+    return SuggestedRule(
         "unique",
         (field.name,),
         f"unique-{field.name}",
         (),
         f"not({path} = preceding-sibling::*/{path})",
-        (f"{field.name} ", Shown(path), " stands in an earlier record as well."),
+        (f"{field.name} ", ShownValue(path), " stands in an earlier record as well."),
         ~none,
         none,
         "strong" if names_records(field) else "guess",
@@ -116,7 +116,7 @@ def _unique(field: FieldProfile, paths: FieldPaths) -> Candidate | None:
     )
 
 
-def _codes(field: FieldProfile, paths: FieldPaths) -> Candidate | None:
+def _codes(field: FieldProfile, paths: FieldPaths) -> SuggestedRule | None:
     """Propose a list of values: those with labels, or the few that occur."""
     labels = [value for value in field.variable.labels if value not in field.codes]
     if labels and (field.coded or not field.numeric):
@@ -151,7 +151,7 @@ def _fitting(field: FieldProfile, labels: list[str]) -> NDArray[np.bool_] | None
 
 def listed_candidate(
     field: FieldProfile, paths: FieldPaths, values: list[str], fails: NDArray[np.bool_], evidence: str, strength: str
-) -> Candidate | None:
+) -> SuggestedRule | None:
     """Return the rule that a field has one of some values; None where XPath 1.0 cannot write one of them."""
     path = paths[field.name]
     if field.by_number and not all(parse_number(value) == parse_number(value) for value in values):
@@ -159,13 +159,13 @@ def listed_candidate(
     test = is_one_of(path, field, values)
     if test is None:
         return None
-    return Candidate(
+    return SuggestedRule(
         "codes",
         (field.name,),
         f"codes-{field.name}",
         known(path, field) if field.by_number else held(path, field),
         test,
-        (f"{field.name} ", Shown(path), " is not one of its codes."),
+        (f"{field.name} ", ShownValue(path), " is not one of its codes."),
         field.present,
         fails,
         "guess" if strength == "guess" else "fair",
@@ -173,7 +173,7 @@ def listed_candidate(
     )
 
 
-def _number(field: FieldProfile, paths: FieldPaths) -> Iterator[Candidate]:
+def _number(field: FieldProfile, paths: FieldPaths) -> Iterator[SuggestedRule]:
     """Yield the bounds of a number, and that it is whole."""
     if field.exact is None or field.coded or len(field.texts) < 2:
         return
@@ -183,14 +183,14 @@ def _number(field: FieldProfile, paths: FieldPaths) -> Iterator[Candidate]:
     count = len(values)
     none = np.zeros(len(field.present), dtype=np.bool_)
 
-    def rule(kind: str, test: str, says: str, strength: str, evidence: str) -> Candidate:
-        return Candidate(
+    def rule(kind: str, test: str, says: str, strength: str, evidence: str) -> SuggestedRule:
+        return SuggestedRule(
             kind,  # type: ignore[arg-type]
             (field.name,),
             f"{kind}-{field.name}",
             known(path, field),
             test,
-            (f"{field.name} ", Shown(path), says),
+            (f"{field.name} ", ShownValue(path), says),
             field.present,
             none,
             strength,  # type: ignore[arg-type]
@@ -253,5 +253,3 @@ def _natural(text: str) -> tuple[float, str]:
 
 def _percent(share: float) -> str:
     return f"{100 * min(share, 1.0):.2g} %"
-
-

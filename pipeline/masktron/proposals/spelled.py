@@ -1,4 +1,4 @@
-"""The XPath 1.0 of rules that the data suggest: spellings that libxml2 and Saxon read alike (docs/writing-rules.md)."""
+"""The XPath 1.0 of rules that the data suggest, spelled so that libxml2 and Saxon read it alike."""
 
 from __future__ import annotations
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from lxml import etree
 
-from masktron.proposals.candidate import Candidate, Shown
+from masktron.proposals.candidate import ShownValue, SuggestedRule
 from masktron.proposals.spelled import FieldPaths
 
 SCHEMATRON = "http://purl.oclc.org/dsdl/schematron"
@@ -23,15 +23,15 @@ class NamedRule:
     ----------
     id : str
     context : str
-    candidate : Candidate
+    candidate : SuggestedRule
     """
 
     id: str
     context: str
-    candidate: Candidate
+    candidate: SuggestedRule
 
 
-def named_rules(candidates: Iterable[Candidate], paths: FieldPaths) -> tuple[NamedRule, ...]:
+def named_rules(candidates: Iterable[SuggestedRule], paths: FieldPaths) -> tuple[NamedRule, ...]:
     """Give candidates ids that no two of them share."""
     taken: dict[str, int] = {}
     found = []
@@ -60,7 +60,7 @@ def schematron(rules: Sequence[NamedRule], namespaces: Mapping[str, str], title:
         By prefix.
     title : str
     """
-    schema = etree.Element(f"{{{SCHEMATRON}}}schema", nsmap={None: SCHEMATRON})
+    schema = etree.Element(f"{{{SCHEMATRON}}}schema", nsmap={None: SCHEMATRON})  # type: ignore[dict-item]
     _child(schema, "title").text = title
     for prefix, space in namespaces.items():
         _child(schema, "ns", prefix=prefix, uri=space)
@@ -81,10 +81,10 @@ def _child(parent: etree._Element, name: str, **attributes: str) -> etree._Eleme
     return etree.SubElement(parent, f"{{{SCHEMATRON}}}{name}", attributes)
 
 
-def _say(element: etree._Element, message: Sequence[str | Shown]) -> None:
+def _say(element: etree._Element, message: Sequence[str | ShownValue]) -> None:
     last: etree._Element | None = None
     for piece in message:
-        if isinstance(piece, Shown):
+        if isinstance(piece, ShownValue):
             last = _child(element, "value-of", select=piece.path)
         elif last is None:
             element.text = (element.text or "") + piece
@@ -99,6 +99,6 @@ def _unindented(said: etree._Element) -> None:
             one.tail = " " if one.getnext() is not None else None
 
 
-def told(message: Sequence[str | Shown]) -> str:
+def told(message: Sequence[str | ShownValue]) -> str:
     """Return a message as a text, with XPath in braces where it shows a value."""
-    return "".join(f"{{{piece.path}}}" if isinstance(piece, Shown) else piece for piece in message)
+    return "".join(f"{{{piece.path}}}" if isinstance(piece, ShownValue) else piece for piece in message)

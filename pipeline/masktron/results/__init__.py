@@ -11,6 +11,7 @@ from masktron.results.check import CheckResult
 from masktron.results.combine import CombineResult
 from masktron.results.convert import ConvertResult
 from masktron.results.demo import DemoResult, SampleResult
+from masktron.results.describe import DescribedProblem, DescribedRow, DescribeResult, FieldDescription, ValueCount
 from masktron.results.doctor import DoctorResult, EngineProbe
 from masktron.results.draw import CorrelationResult, DrawResult, MomentResult, UnmovedResult
 from masktron.results.explain import ExplainResult, FieldExplanation, RuleExplanation
@@ -41,6 +42,9 @@ __all__ = [
     "CorrelationResult",
     "CutResult",
     "DemoResult",
+    "DescribeResult",
+    "DescribedProblem",
+    "DescribedRow",
     "Diagnostic",
     "DoctorResult",
     "DrawResult",
@@ -48,6 +52,7 @@ __all__ = [
     "EngineResult",
     "ExplainResult",
     "FailureChange",
+    "FieldDescription",
     "FieldExplanation",
     "FieldMeaning",
     "FigureChange",
@@ -75,6 +80,7 @@ __all__ = [
     "UnmovedResult",
     "Untested",
     "ValidateResult",
+    "ValueCount",
     "by_field",
     "diagnostics_of",
     "severity",

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 import numpy as np
 
 from masktron.config import Config, Role
 from masktron.progress import Progress, no_progress
 from masktron.proposals import chance
-from masktron.proposals.additive import FEWEST_OF_A_PART, MOST_FIELDS_LONG, Additive, Sums
-from masktron.proposals.candidate import KINDS, LEVELS, Candidate, RuleKind, Shown
+from masktron.proposals.additive import FEWEST_OF_A_PART, MOST_FIELDS_LONG, Additive, SumSearch
+from masktron.proposals.candidate import KINDS, LEVELS, RuleKind, ShownValue, SuggestedRule
 from masktron.proposals.governed import governed
+from masktron.proposals.implications import leaner
 from masktron.proposals.orders import orders
 from masktron.proposals.profiles import FieldProfile, profiles_of
 from masktron.proposals.single_field import names_records, single_field
@@ -23,12 +24,12 @@ EXACT_SUM = 1 << 53
 """Engines add whole numbers up to here without rounding."""
 
 
-def search(
+def suggested_rules(
     records: Records,
     config: Config,
     variables: Mapping[str, Variable],
     progress: Progress = no_progress,
-) -> tuple[tuple[Candidate, ...], tuple[str, ...]]:
+) -> tuple[tuple[SuggestedRule, ...], tuple[str, ...]]:
     """Return the rules that records suggest, and what was not looked for.
 
     Parameters
@@ -42,7 +43,7 @@ def search(
 
     Returns
     -------
-    tuple of Candidate
+    tuple of SuggestedRule
         Strong ones first; among equally strong ones by kind, then in the order of the file.
     tuple of str
         Notes.
@@ -56,15 +57,37 @@ def search(
     asked = [field for field in asked if not (field.name in named and names_records(field))]
     quantities = [field for field in asked if field.quantity]
     progress("looking for totals", 0)
-    sums = Sums([field for field in asked if field.exact is not None and field.numeric and _adds(field)])
+    sums = SumSearch([field for field in asked if field.exact is not None and field.numeric and _adds(field)])
     additive = [_total(sums, one, paths) for one in sums.find()]
     found += [one for one in additive if one is not None]
     progress("looking for orders and conditions", 0)
-    found += orders(quantities, paths)
-    found += governed(asked, paths)
+    natural = {one.fields[0] for one in found if one.kind == "not-negative"}
+    parts = set(_parts(additive, natural))
+    ordered = list(orders(quantities, paths, parts))
+    found += ordered
+    below = parts.union(tuple(one.fields) for one in ordered)
+    given = [((high, "zero"), (low, "zero")) for low, high in below if low in natural]
+    conditional, fewer = leaner(sorted(governed(asked, paths), key=_codes_first), given, natural)
+    found += conditional
     places = {field.name: at for at, field in enumerate(profiles)}
-    found.sort(key=lambda one: (LEVELS.index(one.strength), KINDS.index(one.kind), *(places[f] for f in one.fields)))
-    return tuple(found), tuple(_notes(sums, profiles))
+    found.sort(key=lambda one: (*_by_strength(one), *(places[name] for name in one.fields)))
+    return tuple(found), tuple(_notes(sums, profiles, fewer))
+
+
+def _by_strength(one: SuggestedRule) -> tuple[int, int]:
+    return LEVELS.index(one.strength), KINDS.index(one.kind)
+
+
+def _codes_first(one: SuggestedRule) -> tuple[bool, int]:
+    """Conditions on codes are kept before those on zeros that say the same."""
+    return not one.steps[0][0][1].startswith("="), LEVELS.index(one.strength)
+
+
+def _parts(totals: Sequence[SuggestedRule | None], natural: Collection[str]) -> Iterator[tuple[str, str]]:
+    """Yield part and total of totals without negative parts: there, no part is above the total."""
+    for one in totals:
+        if one is not None and one.kind == "total" and all(name in natural for name in one.fields) and not one.guards:
+            yield from ((part, one.fields[-1]) for part in one.fields[:-1])
 
 
 def _adds(field: FieldProfile) -> bool:
@@ -72,7 +95,7 @@ def _adds(field: FieldProfile) -> bool:
     return field.quantity or (field.coded and field.by_number and not field.variable.labels)
 
 
-def _total(sums: Sums, one: Additive, paths: FieldPaths) -> Candidate | None:
+def _total(sums: SumSearch, one: Additive, paths: FieldPaths) -> SuggestedRule | None:
     """Spell a relation: exactly in whole numbers, else with a tolerance of half a unit of the last digit."""
     fields = [sums.fields[at] for at in one.relation.fields]
     parts = [(fields[at], factor) for at, (_, factor) in enumerate(one.relation.parts)]
@@ -91,7 +114,7 @@ def _total(sums: Sums, one: Additive, paths: FieldPaths) -> Candidate | None:
     else:
         test = f"{left} = number({right})" if times == 1 else f"{left} = {right}"
     kind: RuleKind = "total"
-    says: tuple[str | Shown, ...] = (" do not add up to ",)
+    says: tuple[str | ShownValue, ...] = (" do not add up to ",)
     if len(parts) == 1:
         kind = "equal" if parts[0][1] == 1 else "multiple"
         says = (" is not ",) if kind == "equal" else (f" times {parts[0][1]} is not ",)
@@ -100,13 +123,19 @@ def _total(sums: Sums, one: Additive, paths: FieldPaths) -> Candidate | None:
         says = (f", times {factors}, do not add up to {'' if times == 1 else f'{times} times '}",)
     fails, telling = int(one.fails.sum()), one.telling
     what = "in which it is not 0" if len(parts) == 1 else "in which two parts or more are not 0"
-    return Candidate(
+    return SuggestedRule(
         kind,
         tuple(field.name for field in fields),
         f"{kind}-{total.name}" if kind == "total" else f"{kind}-{fields[0].name}-{total.name}",
         tuple(guard for field in fields for guard in known(paths[field.name], field)),
         test,
-        (*_listed([field.name for field, _ in parts], paths), *says, f"{total.name} ", Shown(paths[total.name]), "."),
+        (
+            *_listed([field.name for field, _ in parts], paths),
+            *says,
+            f"{total.name} ",
+            ShownValue(paths[total.name]),
+            ".",
+        ),
         one.applies,
         one.fails,
         "strong" if one.expected <= chance.STRONG and not fails else "fair",
@@ -123,20 +152,20 @@ def _times(path: str, factor: int) -> str:
     return path if factor == 1 else f"{factor} * {path}"
 
 
-def _listed(names: Sequence[str], paths: FieldPaths) -> Iterator[str | Shown]:
+def _listed(names: Sequence[str], paths: FieldPaths) -> Iterator[str | ShownValue]:
     """Yield names with their values, put together as words are."""
     words = and_said([f"{name} \0" for name in names]).split("\0")
     for at, word in enumerate(words):
         yield word
         if at < len(names):
-            yield Shown(paths[names[at]])
+            yield ShownValue(paths[names[at]])
 
 
 def _one_in(share: float) -> str:
     return f"1 of {round(1 / share):,}" if share < 0.5 else f"{100 * share:.0f} %"
 
 
-def _notes(sums: Sums, profiles: Sequence[FieldProfile]) -> Iterator[str]:
+def _notes(sums: SumSearch, profiles: Sequence[FieldProfile], fewer: int) -> Iterator[str]:
     if not sums.long:
         yield (
             f"{len(sums.fields)} numbers: above {MOST_FIELDS_LONG}, totals of four and five parts are not looked for"
@@ -146,5 +175,7 @@ def _notes(sums: Sums, profiles: Sequence[FieldProfile]) -> Iterator[str]:
     unread = [field.name for field in profiles if field.column.numeric and not field.numeric and not field.coded]
     if unread:
         yield f"exponents or plus signs, which XPath 1.0 does not read as numbers: no rule on {', '.join(unread)}"
+    if fewer:
+        yield f"{fewer} rules IF ... THEN that follow from others step by step are not listed"
     rare = FEWEST_OF_A_PART
     yield f"a part of a total that is not 0 in fewer than {rare} records, and records that lack a part, are not seen"
