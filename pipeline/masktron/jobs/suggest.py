@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from masktron.classify import Edit
+from masktron.classify import Edit, classify
 from masktron.classify.display import render_cross_record, render_form
 from masktron.classify.forms import form_of
 from masktron.config import Config, did_you_mean
@@ -17,7 +17,7 @@ from masktron.constraints import CrossRecordEdit, OpaqueEdit
 from masktron.errors import DocumentError, UsageError, ViolationError
 from masktron.files import refuse_outputs
 from masktron.jobs.described import completed
-from masktron.jobs.job import open_job
+from masktron.jobs.job import Job
 from masktron.jobs.rulebooks import open_rulebook
 from masktron.preflight.rulebook import what_follows
 from masktron.progress import Progress, no_progress, told_as
@@ -97,7 +97,7 @@ def run_suggest(
     with private_folder() as folder:
         draft = folder / "draft.sch"
         draft.write_bytes(schematron(rules, paths.namespaces, title))
-        proposals, differing = _judged(draft, rules, data, config, progress)
+        proposals, differing = _judged(draft, rules, source, progress)
     if differing:
         notes = (*notes, f"left out, as engines count otherwise than was counted here: {', '.join(differing)}")
     wanted = _chosen(proposals, accept)
@@ -128,10 +128,11 @@ def _require_flat(source: Source) -> None:
 
 
 def _judged(
-    draft: Path, rules: Sequence[NamedRule], data: Path, config: Config, progress: Progress
+    draft: Path, rules: Sequence[NamedRule], source: Source, progress: Progress
 ) -> tuple[tuple[Proposal, ...], list[str]]:
     """Evaluate the drafted rules on the file, and number them; with the ids of those that do not hold as counted."""
-    job = open_job(data, draft, reading=config.reading, progress=progress, whole=True)
+    rulebook = open_rulebook(draft)
+    job = Job(source, rulebook, classify(rulebook, source.layout))
     evaluation = job.evaluate(None, progress, limit=0)
     places = {check.id: check.index for check in job.rulebook.checks}
     kept: list[NamedRule] = []

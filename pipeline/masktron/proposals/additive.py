@@ -202,12 +202,17 @@ class SumSearch:
     def _completed(self, relation: SumRelation) -> Additive | None:
         """Count a relation; where another field is what its exceptions lack, count that with this field instead."""
         fails = self._failing(relation)
-        while fails is not None and fails.any() and len(relation.parts) < 5 and self._plain(relation):
+        if fails is None:
+            return None
+        tried = [relation]
+        while fails.any() and len(relation.parts) < 5 and self._plain(relation):
             longer = self._longer(relation, fails)
             if longer is None:
                 break
             relation, fails = longer
-        return None if fails is None else self._count(relation)
+            tried.append(relation)
+        counted = (self._count(one) for one in reversed(tried))
+        return next((one for one in counted if one is not None), None)
 
     @staticmethod
     def _plain(relation: SumRelation) -> bool:
