@@ -37,9 +37,11 @@ def profiles(columns: dict[str, list[str | None]]) -> dict[str, FieldProfile]:
     return profiles_of(records, Config(numeric=tuple(columns)), {})
 
 
-def found(
-    columns: dict[str, NDArray[np.int64]],
-) -> dict[tuple[frozenset[tuple[str, int]], tuple[str, int]], Additive]:
+type Total = tuple[frozenset[tuple[str, int]], tuple[str, int]]
+"""Parts and total, each with its factor."""
+
+
+def found(columns: dict[str, NDArray[np.int64]]) -> dict[Total, Additive]:
     fields = profiles({name: [str(value) for value in column.tolist()] for name, column in columns.items()})
     search = SumSearch(list(fields.values()))
     return {

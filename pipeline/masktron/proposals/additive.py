@@ -106,7 +106,7 @@ class SumSearch:
         kept = [
             (field, values)
             for field, values in zip(fields, aligned(list(fields), places), strict=True)
-            if values is not None and values.any()
+            if values is not None and np.count_nonzero(values) >= FEWEST_OF_A_PART
         ]
         self.left_out = tuple(
             field.name for field, values in zip(fields, aligned(list(fields), places), strict=True) if values is None
