@@ -60,11 +60,11 @@ def by_id(result: SuggestResult) -> dict[str, Proposal]:
 
 
 def engines_agree(data: Path, rules: Path) -> None:
-    """Ask libxml2, Saxon and pyschematron about every rule."""
+    """Ask libxml2 and Saxon about every rule and every record."""
     job = open_job(data, rules)
     decided = replace(job.evaluate(None, no_progress), engine="ours")
     engines, _ = second_opinions(job, decided, range(len(job.rulebook.checks)), original=None, progress=no_progress)
-    assert [engine.engine.split()[0] for engine in engines] == ["libxml2", "Saxon", "pyschematron"]
+    assert [engine.engine.split()[0] for engine in engines] == ["libxml2", "SaxonC-HE"]
     assert all(engine.agrees for engine in engines)
 
 
