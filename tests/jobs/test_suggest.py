@@ -18,6 +18,7 @@ import masktron
 from cli_runner import Runner
 from examples import examples
 from masktron.errors import DocumentError, UsageError
+from masktron.jobs import suggest as module
 from masktron.jobs.job import open_job
 from masktron.jobs.revalidate import second_opinions
 from masktron.jobs.suggest import accepted_ids
@@ -96,6 +97,45 @@ def test_planted_rules_are_proposed_with_their_exceptions(suggested: tuple[Path,
     assert [one.number for one in suggested[2].proposals] == list(range(1, len(found) + 1))
     levels = [one.strength for one in suggested[2].proposals if not one.follows_from]
     assert levels == sorted(levels, key=["strong", "fair", "guess"].index)
+
+
+@examples(4, full=100)
+@given(seed=st.integers(0, 2**32 - 1), wrong=st.integers(0, 9))
+def test_engines_count_as_the_search_does(seed: int, wrong: int) -> None:
+    rng = np.random.default_rng(seed)
+    made = survey(seed, 200)
+    made.loc[rng.choice(200, wrong, replace=False), "Annual"] += 1
+    made.loc[rng.choice(200, wrong, replace=False), "Rate"] = np.nan
+    result = masktron.suggest(made)
+    assert not [note for note in result.notes if "count otherwise" in note]
+    assert by_id(result)["multiple-Monthly-Annual"].exceptions == wrong
+    assert ("required-Rate" in by_id(result)) == (not wrong)
+
+
+def test_what_engines_count_otherwise_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = module.suggested_rules
+
+    def miscounting(*arguments: Any) -> Any:
+        rules, notes = found(*arguments)
+        return tuple(replace(one, fails=~one.fails) if one.kind == "unique" else one for one in rules), notes
+
+    monkeypatch.setattr(module, "suggested_rules", miscounting)
+    result = masktron.suggest(survey(size=80))
+    assert "unique-Id" not in by_id(result)
+    assert [note for note in result.notes if "count otherwise" in note and "unique-Id" in note]
+
+
+def test_orders_and_equal_fields() -> None:
+    rng = np.random.default_rng(12)
+    low = rng.integers(1, 1000, 200)
+    high = low + rng.integers(0, 500, 200) * (rng.random(200) < 0.8)
+    top = high + rng.integers(0, 500, 200) * (rng.random(200) < 0.8)
+    made = pd.DataFrame({"Low": low, "High": high, "Top": top, "Same": low, "Far": rng.integers(5000, 9000, 200)})
+    forms = {one.form for one in masktron.suggest(made).proposals if one.kind in ("order", "equal")}
+    assert "Low = Same" in forms
+    assert "High <= Top" in forms
+    assert {"Low <= High", "Same <= High"} & forms
+    assert not {"Low <= Top", "Top <= Far", "High <= Far"} & forms  # from two others, or from the ranges
 
 
 def test_bounds_are_round_and_no_extreme_values(suggested: tuple[Path, Path, SuggestResult]) -> None:
