@@ -84,6 +84,12 @@ def test_kinds_are_those_of_mask(
         assert [(one.value, one.records) for one in field.frequent] == counted
 
 
+@pytest.mark.parametrize(("records", "kind"), [(24, "number"), (59, "number"), (60, None)])
+def test_few_integers_look_like_codes_where_many_records_share_them(records: int, kind: str | None) -> None:
+    described = by_name(masktron.describe(pd.DataFrame({"F": [at % 12 for at in range(records)]})))
+    assert described["F"].kind == kind
+
+
 def frame(size: int = 50) -> pd.DataFrame:
     rng = np.random.default_rng(2)
     return pd.DataFrame(

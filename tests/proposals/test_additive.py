@@ -138,6 +138,14 @@ def test_too_many_exceptions_or_too_little_to_tell() -> None:
     ]
 
 
+@pytest.mark.parametrize(("size", "likely"), [(12, False), (60, True)])
+def test_what_chance_explains_is_not_proposed(size: int, likely: bool) -> None:
+    """Of sums of 1 and 2, three in eight are right by chance: twelve of them say nothing, sixty do."""
+    rng = np.random.default_rng(13)
+    a, b = rng.integers(1, 3, (2, size))
+    assert (total("AB", "T") in found({"A": a, "B": b, "T": a + b})) is likely
+
+
 def test_a_rare_part_is_found_by_what_lacks() -> None:
     rng = np.random.default_rng(7)
     a, b = rng.integers(1, 1000, (2, 3000))
