@@ -38,6 +38,7 @@ ORDER = [
     {"measures"},
     {"masking"},
     {"preflight"},
+    {"proposals"},
     {"results"},
     {"write"},
     {"report"},
@@ -139,6 +140,7 @@ PARSERS = {
     "jobs.doctor": "asks the engines how they are",
     "jobs.documents": "documents that rules read are XML, whatever the data are",
     "masking.totals.control_totals": "numbers outside the records, where rules look for them",
+    "proposals.written_rulebook": "makes a rulebook, and reads none",
     "rulebook": "rulebooks are XML",
 }
 """Modules and packages that use lxml or expat, and what for."""

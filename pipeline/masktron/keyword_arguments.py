@@ -37,9 +37,10 @@ KEYWORDS: Mapping[str, tuple[str, _Form]] = MappingProxyType(
             "record", "format", "phase", "key", "metadata", "original", "manifest", "method", "aggregator", "to",
             "seed", "grouping", "group-size-vars", "invalid", "max-observed-share", "max-block-records", "workers",
             "rule-timeout", "max-findings", "measures", "data", "out", "again", "against",
-            "against-manifest", "against-original", "register", "rules", "html", "html-public", "masked",
+            "rows", "against-manifest", "against-original", "register", "rules", "html", "html-public", "masked",
         )},
         "class": ("class_field", _Form.VALUE),
+        "from": ("start", _Form.VALUE),
         **{name: (f'ask["{name}"]', _Form.VALUE) for name in ("budget", "seeds")},
         **{name: (name.replace("-", "_"), _Form.LIST) for name in (
             "nominal", "numeric", "allow", "allow-unfired", "accept", "beside",
@@ -183,12 +184,20 @@ def told_in_python[**P, R](function: Callable[P, R]) -> Callable[P, R]:
     return telling
 
 
+def _sentence(said: Any) -> Any:
+    """Return a sentence, or what holds some, in the words of Python."""
+    if isinstance(said, str):
+        return in_python(said)
+    texts = {one.name: getattr(said, one.name) for one in fields(said) if one.name in ("what", "hint")}
+    return replace(said, **{name: in_python(text) for name, text in texts.items()})
+
+
 def _told[R](result: R) -> R:
     if not is_dataclass(result) or isinstance(result, type):
         return result
     known: dict[str, Any] = {one.name: getattr(result, one.name) for one in fields(result) if one.name in _TOLD}
     changed = {
-        name: in_python(said) if isinstance(said, str) else said and tuple(map(in_python, said))
+        name: in_python(said) if isinstance(said, str) else said and tuple(map(_sentence, said))
         for name, said in known.items()
     }
     return replace(result, **changed) if changed != known else result
