@@ -245,7 +245,7 @@ def test_svrl_has_the_key_and_says_that_it_is_confidential(
     assert properties["record"] == "3"
     head = [str(e.text) for e in root.iterchildren(f"{SVRL}text")]
     assert head[0].startswith("CONFIDENTIAL")
-    assert "40 records, 1 violations, 0 warnings" in head[1]
+    assert "40 records, 1 violation, 0 warnings" in head[1]
     outcome = run("validate", data, "-r", rules, "--svrl", svrl, "--key", "Idd")
     assert outcome.code == 2
     assert "did you mean Id?" in outcome.err
