@@ -29,8 +29,10 @@ from masktron.cli.methods import methods
 from masktron.cli.options import without_passwords
 from masktron.cli.report import report
 from masktron.cli.rerun import rerun
+from masktron.cli.told_errors import tell_error, tell_other, tell_usage
 from masktron.cli.tune import tune
 from masktron.cli.validate import validate
+from masktron.cli.web import web
 from masktron.errors import Exit, MasktronError
 from masktron.stopping import stoppable
 
@@ -94,6 +96,7 @@ COMMANDS = (
     (demo, "masktron demo --out masktron-demo"),
     (doctor, "masktron doctor --warm"),
     (combine, "masktron combine estimates.csv"),
+    (web, "masktron web"),
 )
 """Each with an example, in the order of the help."""
 for _command, _example in COMMANDS:
@@ -119,18 +122,24 @@ def _run() -> None:
         with without_passwords(sys.argv[1:]) as arguments:
             app(arguments)
     except SystemExit as ended:
+        tell_usage(ended)
         reader.require_there(ended)
         if not isinstance(ended.code, int) or ended.code < _BY_SIGNAL:  # who ends a run wants nothing begun
             _compile_later()
         raise
     except MasktronError as error:
         _complain(str(error))
+        tell_error(error)
         sys.exit(error.exit_code)
     except OSError as error:
-        _complain(f"{error.filename or 'a file'}: {error.strerror or error}")
+        what = f"{error.filename or 'a file'}: {error.strerror or error}"
+        _complain(what)
+        tell_other(what, code=Exit.DOCUMENT)
         sys.exit(Exit.DOCUMENT)
     except MemoryError:
-        _complain("out of memory\n  -> give the run more, or fewer records at a time")
+        what, hint = "out of memory", "give the run more, or fewer records at a time"
+        _complain(f"{what}\n  -> {hint}")
+        tell_other(what, hint=hint, code=Exit.RESOURCES)
         sys.exit(Exit.RESOURCES)
 
 

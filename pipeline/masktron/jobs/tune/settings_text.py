@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import tomllib
@@ -14,13 +13,13 @@ from typing import Any
 from masktron.config import Config, Register, config_from
 from masktron.errors import UsageError
 from masktron.files import read_text
+from masktron.toml_text import toml_key, toml_text, toml_value
 from masktron.write.atomic import atomic_path
 
 CHANGED = ("k", "method", "grouping", "aggregator")
 """Settings of a candidate that are one line each; its parameters are a table."""
 _KEPT_OUT = frozenset({"key", "seed", "spare_documents"})
 """What has no place in a file of settings."""
-_BARE = re.compile(r"[A-Za-z0-9_-]+")
 _TABLE = re.compile(r"\s*\[")
 
 
@@ -69,11 +68,7 @@ def settings_text(config: Config, path: Path) -> str:
         if one.name not in _KEPT_OUT
         and (one.name in ("k", "method") or getattr(config, one.name) != getattr(usual, one.name))
     }
-    lines = [f"{name} = {_toml(value)}" for name, value in own.items() if not isinstance(value, dict)]
-    for name, table in own.items():
-        if isinstance(table, dict):
-            lines += ["", f"[{name}]", *(f"{_key(key)} = {_toml(value)}" for key, value in table.items())]
-    made = "\n".join(lines) + "\n"
+    made = toml_text(own)
     if apart := _apart(_read(made, path), config, path):
         raise UsageError(
             f"the settings cannot be written to a file: {', '.join(apart)}",
@@ -96,7 +91,7 @@ def changed(text: str, config: Config, path: Path) -> str:
     wanted = {name: _plain(getattr(config, name), path) for name in CHANGED}
     top = [line for line in lines[:start] if not re.match(r"\s*(?:params\b.*=)", line)]
     for name, value in wanted.items():
-        line = None if value is None else f"{name} = {_toml(value)}"
+        line = None if value is None else f"{name} = {toml_value(value)}"
         places = [at for at, one in enumerate(top) if re.match(rf"\s*{name}\s*=", one)]
         for at in reversed(places):
             top[at : at + 1] = [line] if line is not None and at == places[0] else []
@@ -108,7 +103,7 @@ def changed(text: str, config: Config, path: Path) -> str:
             top.insert(at, line)
     rest = list(_without_params(lines[start:]))
     if config.params:
-        own = [f"{_key(key)} = {_toml(_plain(value, path))}" for key, value in config.params.items()]
+        own = [f"{toml_key(key)} = {toml_value(_plain(value, path))}" for key, value in config.params.items()]
         rest = ["", "[params]", *own, "", *rest] if rest else ["", "[params]", *own]
     made = "\n".join([*top, *rest]).rstrip() + "\n"
     _require_same(made, text, config, path)
@@ -184,24 +179,3 @@ def _plain(value: Any, path: Path) -> Any:
     if value is None or isinstance(value, str | bool | int | float):
         return str(value) if isinstance(value, str) else value
     raise UsageError(f"a setting cannot be written to a file: it is a {type(value).__name__}", where=str(path))
-
-
-def _key(key: str) -> str:
-    return key if _BARE.fullmatch(key) else _text(key)
-
-
-def _toml(value: Any) -> str:
-    if isinstance(value, bool):
-        return str(value).lower()
-    if isinstance(value, str):
-        return _text(value)
-    if isinstance(value, list):
-        return f"[{', '.join(map(_toml, value))}]"
-    if isinstance(value, dict):
-        return "{ " + ", ".join(f"{_key(key)} = {_toml(one)}" for key, one in value.items()) + " }"
-    return '"auto"' if value is None else repr(value)
-
-
-def _text(text: str) -> str:
-    r"""Return a basic string of TOML: that of JSON, without surrogates and with DEL as an escape."""
-    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
