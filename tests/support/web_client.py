@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import re
+import signal
 import socket
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -18,6 +20,7 @@ from starlette.testclient import TestClient
 from masktron.web.access.gate import Cookie, TokenDoor
 from masktron.web.access.sessions import Lifetime, Sessions
 from masktron.web.app import WebParts, web_app
+from masktron.web.runs.one_run import runs_of
 from masktron.web.runs.run_queue import RunQueue
 from masktron.web.store.projects import Project, ProjectStore
 
@@ -30,19 +33,25 @@ TOKEN = "token-of-the-tests"  # noqa: S105
 class Office:
     """A server in memory: its parts, and browsers that ask it."""
 
+    folder: Path
     parts: WebParts
     app: Any
-    clients: list[TestClient] = field(default_factory=list)
+    others: list[Office] = field(default_factory=list)
 
     @property
     def store(self) -> ProjectStore:
         return self.parts.store
 
+    def again(self, **changes: Any) -> Office:
+        """Return another server on the same projects: as after the end of this one."""
+        other = made_office(self.folder, **changes)
+        self.others.append(other)
+        return other
+
     def browser(self, *, entered: bool = True, follow: bool = False, origin: str | None = OWN) -> TestClient:
         """Return a browser with cookies of its own; `entered` has used the address with the token."""
         headers = {} if origin is None else {"origin": origin}
         client = TestClient(self.app, f"http://{HOST}", headers=headers, follow_redirects=follow)
-        self.clients.append(client)
         if entered:
             assert client.get(f"/?token={TOKEN}", follow_redirects=False).status_code == 303
         return client
@@ -66,7 +75,19 @@ def made_office(folder: Path, *, door: Any = None, scheme: str = "http", **chang
         scheme=scheme,
         **changes,
     )
-    return Office(parts, web_app(parts))
+    return Office(folder, parts, web_app(parts))
+
+
+def end_runs(office: Office) -> None:
+    """End all runs of a server, and its watch over them."""
+    runs = [run for project in office.store.all() for run in runs_of(project)]
+    for run in runs:
+        if run.is_held and (pid := run.pid) is not None:
+            with suppress(ProcessLookupError):
+                os.killpg(pid, signal.SIGKILL)
+    until(lambda: not any(run.is_held for run in runs))
+    for one in (office, *office.others):
+        one.parts.queue.leave()
 
 
 def csrf_of(client: TestClient, path: str = "/") -> str:

@@ -139,6 +139,7 @@ def _lifespan(parts: WebParts) -> Callable[[Starlette], Any]:
                 task.cancel()
                 with suppress(asyncio.CancelledError):
                     await task
+            parts.queue.leave()
 
     return lifespan
 

@@ -129,6 +129,13 @@ class RunQueue:
             await asyncio.to_thread(self.beat)
             await asyncio.sleep(BEAT)
 
+    def leave(self) -> None:
+        """Leave the processes to themselves, as another server, or nobody, looks after them from now on."""
+        with self._lock:
+            for working in self._working.values():
+                if working.process is not None and working.process.poll() is None:
+                    working.process.returncode = 0  # it is not waited for
+
     def beat(self) -> None:
         """Take away what has ended, end what was cancelled, start what may start."""
         with self._lock:
@@ -149,7 +156,8 @@ class RunQueue:
 
     def _begin(self, run: Run) -> None:
         executable = interpreter() or sys.executable
-        with (run.folder / run_process.STDERR).open("ab") as err:
+        flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT
+        with os.fdopen(os.open(run.folder / run_process.STDERR, flags, 0o600), "wb") as err:
             process = subprocess.Popen(  # noqa: S603 -- ourselves
                 [executable, "-P", "-m", "masktron.web.runs.run_process", str(run.folder)],
                 cwd=run.project.folder,
