@@ -44,6 +44,8 @@ _LOG = logging.getLogger("masktron.web")
 FORM_BYTES = 4 << 20
 """Of a form without a file: a rulebook that is edited is the largest."""
 _FORM_SECONDS = 30.0
+_PASSING_OVER = 20.0
+"""Seconds for which the rest of a refused upload is read."""
 _OLD_EVERY = 3600.0
 """Seconds between two looks for projects that nobody keeps any more."""
 _STATIC: Mapping[str, tuple[str, str]] = {
@@ -217,24 +219,26 @@ class _Handlers:
             project = await run_in_threadpool(self._project, request)
             if project is None:
                 return self.nothing(request, None)
+            body = request.stream()
             try:
-                name = await self._received(request, project)
+                name = await self._received(request, project, body)
             except MasktronError as error:
+                await _passed_over(body)
                 status = error.status if isinstance(error, UploadRefusedError) else 422
                 problem = Problem(error.what, error.where, error.hint, "file")
                 answer = await run_in_threadpool(self._shown, page, request, project, [problem], None, status)
-                # what is left of the body is not read
+                # what is left of the body after that is not read
                 answer.headers["connection"] = "close"
                 return answer
             return await run_in_threadpool(self._taken, page, request, project, name)
 
         return answer
 
-    async def _received(self, request: Request, project: Project) -> str:
+    async def _received(self, request: Request, project: Project, body: AsyncIterator[bytes]) -> str:
         room = await run_in_threadpool(self._parts.store.left, project.owner)
         length = request.headers.get("content-length", "")
         found = await uploaded(
-            request.stream(),
+            body,
             request.headers.get("content-type", ""),
             project.files,
             limits=UploadLimits(self._parts.largest_upload, room, **self._parts.upload_limits),
@@ -490,6 +494,14 @@ async def _form(request: Request) -> FormFields | Response:
             "this form is older than your session", "go back, reload the page, and send it once more", 403
         )
     return form
+
+
+async def _passed_over(body: AsyncIterator[bytes]) -> None:
+    """Read the rest of what was refused: a browser hears no answer before it has sent all, or is cut off."""
+    with suppress(TimeoutError):
+        async with asyncio.timeout(_PASSING_OVER):
+            async for _ in body:
+                pass
 
 
 def _redirected(where: Redirect) -> Response:
