@@ -168,8 +168,8 @@ class WebPage:
     title : str
     show : callable
         Takes a `Visit` and a `Project`, and returns what the template gets; its ``problems``, a list of
-        `PageProblem`, are shown beside those of a form. A `MasktronError` becomes a page that says it; a `LookupError` one that says
-        that there is nothing.
+        `PageProblem`, are shown beside those of a form. A `MasktronError` becomes a page that says it; a
+        `LookupError` one that says that there is nothing.
     step : str or None
         The step of the way that it is, one of `STEPS`.
     actions : mapping of str to callable
