@@ -311,3 +311,20 @@ def test_the_shown_command_is_one_for_a_shell(office: Office, project: Project) 
     found = subprocess.run(["sh", "-c", script], capture_output=True, text=True, check=True, cwd=project.folder)
     assert found.stdout.splitlines() == words
     assert not (project.folder / "x").exists()
+
+
+def test_a_run_that_finds_no_process_is_told_and_others_go_on(
+    office: Office, project: Project, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def none(*_: object, **__: object) -> None:
+        raise OSError(11, "Resource temporarily unavailable")
+
+    lost, found = started(office, project, "hello"), started(office, project, "hello")
+    with monkeypatch.context() as patch:
+        patch.setattr(subprocess, "Popen", none)
+        office.parts.queue.beat()
+    assert (lost.state, found.state) == (RunState.ENDED, RunState.WAITING)
+    assert lost.error is not None and "Resource temporarily unavailable" in lost.error.what
+    assert "BlockingIOError at test_runs.py:" in caplog.text
+    third = started(office, project, "hello")
+    assert ended(office, third).exit_code == 0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -26,11 +27,14 @@ class ProjectSettings:
         Of the project.
     write : callable
         Writes files with history: by name, what was done (``said``), and by whom (``by``).
+    lock : context manager
+        Held from reading to writing, since two windows may be open.
     """
 
-    def __init__(self, folder: Path, write: Callable[..., None]) -> None:
+    def __init__(self, folder: Path, write: Callable[..., None], lock: AbstractContextManager[object]) -> None:
         self._path = folder / NAME
         self._write = write
+        self._lock = lock
 
     @property
     def text(self) -> str:
@@ -67,9 +71,10 @@ class ProjectSettings:
         UsageError
             A value is not what its setting can have, or names a file outside the project: nothing is written.
         """
-        table = {name: value for name, value in {**self.table, **changes}.items() if value is not None}
-        _checked(table)
-        self._write({NAME: toml_text(table).encode()}, said=said, by=by)
+        with self._lock:
+            table = {name: value for name, value in {**self.table, **changes}.items() if value is not None}
+            _checked(table)
+            self._write({NAME: toml_text(table).encode()}, said=said, by=by)
 
     def replace(self, text: str, *, said: str, by: str) -> None:
         """Take another file of settings as it is.
