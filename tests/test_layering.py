@@ -19,7 +19,7 @@ ORDER = [
     {"errors"},
     {"addresses"},
     {"arrays", "counts", "files", "figures", "processes", "progress", "resources", "serialised"}
-    | {"streams", "thresholds", "versions"},
+    | {"streams", "thresholds", "toml_text", "versions"},
     {"release_key", "supervisor"},
     {"constraints", "config", "kernels", "scratch"},
     {"settings", "keyword_arguments"},
@@ -44,6 +44,7 @@ ORDER = [
     {"report"},
     {"jobs"},
     {"stopping"},
+    {"web"},
     {"api", "cli"},
 ]
 RANK = {name: rank for rank, names in enumerate(ORDER) for name in names}
@@ -156,6 +157,7 @@ OPENED = {
     "files": "texts of the user, and hashes",
     "config": "settings",
     "release_key": "a key",
+    "report.progress_lines": "how far a run is, for another program",
     "resources": "templates and style sheets that come with the package",
     "jobs.combine": "estimates",
     "jobs.documents": "documents of rules, whose hash is that of the bytes that are read",
@@ -167,6 +169,13 @@ OPENED = {
     "scratch": "temporary files",
     "settle.solver": "a device",
     "supervisor": "a channel to another process",
+    "web.access.passwords": "users and what is kept of their passwords",
+    "web.runs.run_process": "what a command prints, and its lock",
+    "web.runs.run_queue": "what the process above a command prints",
+    "web.runs.one_run": "results of commands, as JSON; locks",
+    "web.store.disk": "small files of projects",
+    "web.server": "no file: a browser",
+    "web.store.projects": "the sample; the lock of a server",
     "write.atomic": "folders of outputs",
     "write.manifest": "manifests",
     "write.register_file": "the register of releases",

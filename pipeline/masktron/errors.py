@@ -5,6 +5,9 @@ from __future__ import annotations
 from enum import IntEnum
 from typing import ClassVar
 
+ERROR_FILE = "MASKTRON_ERROR"
+"""Variable of the environment: the file to which a command also writes the error that ends it, as JSON."""
+
 
 class Exit(IntEnum):
     """Exit codes of the command line."""

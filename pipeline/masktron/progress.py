@@ -11,6 +11,8 @@ type Told = Callable[[int, int], None]
 """Called by a part of a stage with how much of it is done, and of how much."""
 
 RECORDS = "records"
+PROGRESS_FILE = "MASKTRON_PROGRESS"
+"""Variable of the environment: the file to which a command also writes its progress, as lines of JSON."""
 
 
 @runtime_checkable

@@ -31,8 +31,10 @@ from masktron.cli.options import without_passwords
 from masktron.cli.report import report
 from masktron.cli.rerun import rerun
 from masktron.cli.suggest import suggest
+from masktron.cli.told_errors import tell_error, tell_other, tell_usage
 from masktron.cli.tune import tune
 from masktron.cli.validate import validate
+from masktron.cli.web import web
 from masktron.errors import Exit, MasktronError
 from masktron.stopping import stoppable
 
@@ -49,7 +51,7 @@ EPILOG = (
     "Exit codes: 0 complies; 1 an edit, contract or limit fails, or a hard rule fires on nothing; 2 usage; "
     "3 rulebook; 4 document; 5 the rules and k cannot both be kept, or the "
     "records were released before; 6 an engine lacks time or memory; 128+n ended by "
-    "signal n. Every command also writes its result as JSON: --json FILE, or - for standard output."
+    "signal n. Every command but web also writes its result as JSON: --json FILE, or - for standard output."
 )
 
 app = typer.Typer(
@@ -98,6 +100,7 @@ COMMANDS = (
     (demo, "masktron demo --out masktron-demo"),
     (doctor, "masktron doctor --warm"),
     (combine, "masktron combine estimates.csv"),
+    (web, "masktron web"),
 )
 """Each with an example, in the order of the help."""
 for _command, _example in COMMANDS:
@@ -129,18 +132,24 @@ def _run(begun: float | None) -> None:
         with without_passwords(sys.argv[1:]) as arguments:
             app(arguments, obj=begun)
     except SystemExit as ended:
+        tell_usage(ended)
         reader.require_there(ended)
         if not isinstance(ended.code, int) or ended.code < _BY_SIGNAL:  # who ends a run wants nothing begun
             _compile_later()
         raise
     except MasktronError as error:
         _complain(str(error))
+        tell_error(error)
         sys.exit(error.exit_code)
     except OSError as error:
-        _complain(f"{error.filename or 'a file'}: {error.strerror or error}")
+        what = f"{error.filename or 'a file'}: {error.strerror or error}"
+        _complain(what)
+        tell_other(what, code=Exit.DOCUMENT)
         sys.exit(Exit.DOCUMENT)
     except MemoryError:
-        _complain("out of memory\n  -> give the run more, or fewer records at a time")
+        what, hint = "out of memory", "give the run more, or fewer records at a time"
+        _complain(f"{what}\n  -> {hint}")
+        tell_other(what, hint=hint, code=Exit.RESOURCES)
         sys.exit(Exit.RESOURCES)
 
 

@@ -5,12 +5,14 @@ from __future__ import annotations
 import functools
 import os
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
 from rich.console import Console, RenderableType
+
+from masktron.progress import PROGRESS_FILE
 
 if TYPE_CHECKING:
     from masktron.progress import Progress
@@ -110,14 +112,19 @@ def judging(data: Path) -> Iterator[WellFormedness | None]:
 def progress_shown() -> Iterator[Progress]:
     """Show stages, what is done and the time left on standard error: in place on a terminal, else in lines.
 
-    Commands enter this before they load what they need, so that there is a sign of life at once.
+    Commands enter this before they load what they need, so that there is a sign of life at once. Where the
+    environment names a file for it (``MASKTRON_PROGRESS``), the same is written there for another program.
     """
     from masktron.report.watch import lines, watch
 
     console = Console(stderr=True, highlight=False)
-    if console.is_terminal:
-        with watch(console) as shown:
-            yield shown
-    else:
-        with lines(functools.partial(typer.echo, err=True)) as said:
-            yield said
+    with ExitStack() as stack:
+        if console.is_terminal:
+            shown: Progress = stack.enter_context(watch(console))
+        else:
+            shown = stack.enter_context(lines(functools.partial(typer.echo, err=True)))
+        if name := os.environ.get(PROGRESS_FILE):
+            from masktron.report.progress_lines import also_written
+
+            shown = stack.enter_context(also_written(Path(name), shown))
+        yield shown

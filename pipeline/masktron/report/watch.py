@@ -104,6 +104,11 @@ def figures(done: int, size: int | None, unit: str, elapsed: float, left: float 
     return ", ".join(said)
 
 
+def seconds_left(done: int, size: int | None, elapsed: float) -> float | None:
+    """Return the seconds that a stage will take if it goes on as it did; None where nobody can tell."""
+    return elapsed * max(size - done, 0) / done if size and done else None
+
+
 def _clock(seconds: float) -> str:
     minutes, rest = divmod(int(seconds), 60)
     return f"{minutes}:{rest:02d}"
@@ -173,8 +178,7 @@ class Lines:
     def _figures(self, name: str, stage: _Stage, now: float) -> str:
         size, unit = self._expected.get(name, (None, RECORDS))
         elapsed = now - stage.began
-        left = elapsed * (size - stage.done) / stage.done if size and stage.done else None
-        return figures(stage.done, size, unit, elapsed, left)
+        return figures(stage.done, size, unit, elapsed, seconds_left(stage.done, size, elapsed))
 
     def _leave(self, now: float) -> None:
         """Forget the stages that have ended, as another one begins."""

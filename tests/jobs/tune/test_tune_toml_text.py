@@ -15,8 +15,8 @@ from examples import examples
 from masktron.config import Config, config_from, load_config
 from masktron.jobs.tune.recipes import settings_of
 from masktron.jobs.tune.settings_text import changed, write_settings
-from masktron.jobs.tune.toml_text import TomlText
 from masktron.results import TuneCandidate
+from masktron.toml_text import TomlText
 
 NASTY = ("", " k = 9", ' "', " '''", ' """', " [params]", " ]} = {[", " \\", " é\u2028\x85")
 """What a comment may hold that looks like something else."""

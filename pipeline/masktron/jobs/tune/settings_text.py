@@ -12,7 +12,7 @@ from typing import Any
 from masktron.config import Config, Register, config_from
 from masktron.errors import UsageError
 from masktron.files import read_text
-from masktron.jobs.tune.toml_text import TomlText, key_text, value_text
+from masktron.toml_text import TomlText, toml_text, toml_value
 from masktron.write.atomic import atomic_path
 
 CHANGED = ("k", "method", "grouping", "aggregator")
@@ -67,11 +67,7 @@ def settings_text(config: Config, path: Path) -> str:
         if one.name not in _KEPT_OUT
         and (one.name in ("k", "method") or getattr(config, one.name) != getattr(usual, one.name))
     }
-    lines = [f"{name} = {value_text(value)}" for name, value in own.items() if not isinstance(value, dict)]
-    for name, table in own.items():
-        if isinstance(table, dict):
-            lines += ["", f"[{name}]", *(f"{key_text(key)} = {value_text(value)}" for key, value in table.items())]
-    made = "\n".join(lines) + "\n"
+    made = toml_text(own)
     if apart := _apart(_read(made, path), config, path):
         raise UsageError(
             f"the settings cannot be written to a file: {', '.join(apart)}",
@@ -99,31 +95,14 @@ def changed(text: str, config: Config, path: Path) -> str:
         value = _plain(getattr(config, name), path)
         if name in former and value is None:
             there.remove((name,))
-        elif (name in former and value_text(former[name]) != value_text(value)) or (
+        elif (name in former and toml_value(former[name]) != toml_value(value)) or (
             name not in former and getattr(config, name) != getattr(Config(), name)
         ):
-            there.put((name,), value_text(value))
-    _put_params(there, former.get("params"), _plain(config.params, path))
+            there.put((name,), toml_value(value))
+    there.assign("params", former.get("params"), _plain(config.params, path))
     made = str(there)
     _require_same(made, former, config, path, hint)
     return made
-
-
-def _put_params(there: TomlText, former: object, wanted: dict[str, Any]) -> None:
-    """Have a text say other parameters: on the lines that are there, as far as there are some."""
-    if not isinstance(former, dict):
-        former = {}
-    if not wanted:
-        there.remove(("params",))
-    elif there.has(("params",)):  # all on one line
-        if former != wanted:
-            there.put(("params",), value_text(wanted))
-    else:
-        for name in former.keys() - wanted.keys():
-            there.remove(("params", name))
-        for name, value in wanted.items():
-            if name not in former or value_text(former[name]) != value_text(value):
-                there.put(("params", name), value_text(value))
 
 
 def _require_same(made: str, former: Mapping[str, Any], config: Config, path: Path, hint: str) -> None:

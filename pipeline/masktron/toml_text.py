@@ -1,4 +1,4 @@
-"""The text of a TOML file, of which some values are changed while every comment and all else stays.
+"""Plain data as TOML, and the text of a TOML file of which some values are changed while every comment stays.
 
 The standard library reads TOML and does not write it. What is cut here into statements has been read by it before, so
 that strings, brackets and comments are all there is to tell apart.
@@ -9,13 +9,56 @@ from __future__ import annotations
 import json
 import re
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
 type TomlPath = tuple[str, ...]
 """Names from the root to a value or a table: ``("params", "c")``."""
 _BARE = re.compile(r"[A-Za-z0-9_-]+")
+
+
+def toml_text(table: Mapping[str, Any]) -> str:
+    """Return a table as a file of TOML: its values first, then each table in it under its own head.
+
+    Parameters
+    ----------
+    table : mapping of str to value
+        Texts, numbers, true or false, None (``"auto"``), lists, and mappings of these.
+    """
+    lines = [f"{toml_key(name)} = {toml_value(value)}" for name, value in table.items() if not _is_table(value)]
+    for name, inner in table.items():
+        if _is_table(inner):
+            lines += ["", f"[{toml_key(name)}]"]
+            lines += [f"{toml_key(key)} = {toml_value(value)}" for key, value in inner.items()]
+    return "\n".join(lines).lstrip("\n") + "\n"
+
+
+def _is_table(value: Any) -> bool:
+    return isinstance(value, Mapping)
+
+
+def toml_key(key: str) -> str:
+    """Return a key, in quotes where it needs them."""
+    return key if _BARE.fullmatch(key) else _text(key)
+
+
+def toml_value(value: Any) -> str:
+    """Return a value; None is ``"auto"``, as parameters of methods have it."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, str):
+        return _text(value)
+    if isinstance(value, list):
+        return f"[{', '.join(map(toml_value, value))}]"
+    if isinstance(value, dict):
+        return "{ " + ", ".join(f"{toml_key(key)} = {toml_value(one)}" for key, one in value.items()) + " }"
+    return '"auto"' if value is None else repr(value)
+
+
+def _text(text: str) -> str:
+    r"""Return a basic string of TOML: that of JSON, without surrogates and with DEL as an escape."""
+    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,11 +143,35 @@ class TomlText:
             if not one.header and not one.table and table and one.path[:-1] == tuple(table)
         ]  # fmt: skip
         if own:
-            self._insert(own[-1] + 1, f"{key_text(name)} = {value}\n", tuple(table))
+            self._insert(own[-1] + 1, f"{toml_key(name)} = {value}\n", tuple(table))
         elif dotted:
-            self._insert(dotted[-1] + 1, f"{'.'.join(map(key_text, path))} = {value}\n", ())
+            self._insert(dotted[-1] + 1, f"{'.'.join(map(toml_key, path))} = {value}\n", ())
         else:
-            self._begin(tuple(table), f"{key_text(name)} = {value}\n")
+            self._begin(tuple(table), f"{toml_key(name)} = {value}\n")
+
+    def assign(self, name: str, former: object, wanted: object) -> None:
+        """Give a name at the root another value, table or nothing, on the lines that are there.
+
+        Parameters
+        ----------
+        name : str
+        former : value
+            What the text says of it now; None for nothing.
+        wanted : value
+            None, and a table of nothing, take it out.
+        """
+        if wanted is None or wanted == {}:
+            self.remove((name,))
+        elif not isinstance(wanted, Mapping) or self.has((name,)):
+            if former is None or toml_value(former) != toml_value(wanted):
+                self.put((name,), toml_value(wanted))
+        else:
+            there = former if isinstance(former, Mapping) else {}
+            for key in there.keys() - wanted.keys():
+                self.remove((name, key))
+            for key, value in wanted.items():
+                if key not in there or toml_value(there[key]) != toml_value(value):
+                    self.put((name, key), toml_value(value))
 
     def remove(self, path: TomlPath) -> None:
         """Take out what a path names, and all that is in it."""
@@ -123,33 +190,10 @@ class TomlText:
         at = headers[0] if headers else len(self._parts)
         while headers and at and self._parts[at - 1].is_comment:  # it is about that table
             at -= 1
-        header = [f"[{'.'.join(map(key_text, table))}]\n"] if table else []
+        header = [f"[{'.'.join(map(toml_key, table))}]\n"] if table else []
         before = ["\n"] if header and at and self._parts[at - 1].text.strip() else []
         after = ["\n"] if headers else []
         self._parts[at:at] = list(_statements("".join([*before, *header, line, *after])))
-
-
-def key_text(key: str) -> str:
-    """Return a key as TOML has it."""
-    return key if _BARE.fullmatch(key) else _string_text(key)
-
-
-def value_text(value: Any) -> str:
-    """Return a value as TOML has it, on one line: a boolean, a number, a text, a list or a table; None is "auto"."""
-    if isinstance(value, bool):
-        return str(value).lower()
-    if isinstance(value, str):
-        return _string_text(value)
-    if isinstance(value, list):
-        return f"[{', '.join(map(value_text, value))}]"
-    if isinstance(value, dict):
-        return "{ " + ", ".join(f"{key_text(key)} = {value_text(one)}" for key, one in value.items()) + " }"
-    return '"auto"' if value is None else repr(value)
-
-
-def _string_text(text: str) -> str:
-    r"""Return a basic string of TOML: that of JSON, without surrogates and with DEL as an escape."""
-    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
 def _comments(comments: tuple[str, ...]) -> list[TomlStatement]:

@@ -1,0 +1,36 @@
+"""The error that ends a command, for another program: a file of JSON with what, where and what to do."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+from masktron.errors import ERROR_FILE, Exit, MasktronError
+
+
+def tell_error(error: MasktronError) -> None:
+    """Write an error of masktron to the file that the environment names for it (``MASKTRON_ERROR``), if any."""
+    _tell(type(error).__name__, error.what, error.where, error.hint, error.exit_code)
+
+
+def tell_other(what: str, *, hint: str = "", code: Exit) -> None:
+    """Write an error of the system there: of a file, or of memory."""
+    _tell("SystemError", what, "", hint, code)
+
+
+def tell_usage(ended: SystemExit) -> None:
+    """Write what typer has refused there; it has printed it, and ends the command while it handles its error."""
+    refused = ended.__context__
+    if refused is not None and hasattr(refused, "format_message"):
+        _tell("UsageError", str(refused.format_message()), "", "", Exit.USAGE)
+
+
+def _tell(kind: str, what: str, where: str, hint: str, code: Exit) -> None:
+    if not (name := os.environ.get(ERROR_FILE)):
+        return
+    told = {"kind": kind, "what": what, "where": where, "hint": hint, "exit_code": int(code)}
+    target = Path(name)
+    half = target.with_name(f".{target.name}.half")
+    half.write_text(json.dumps(told) + "\n", encoding="utf-8")
+    half.replace(target)

@@ -1,0 +1,251 @@
+"""The gate: names of hosts, origins of forms, and sessions are looked at before any page sees a request."""
+
+from __future__ import annotations
+
+import hmac
+import re
+import secrets
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Protocol
+
+from starlette.concurrency import run_in_threadpool
+from starlette.datastructures import MutableHeaders
+from starlette.requests import HTTPConnection, Request
+from starlette.responses import PlainTextResponse, RedirectResponse, Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from masktron.web.access.passwords import Doorkeeper
+from masktron.web.access.sessions import Session, Sessions
+
+LOCAL_USER = "local"
+"""Whoever has the token of a server that listens on its own machine alone."""
+_OPEN = ("/login", "/static/")
+"""What somebody may ask for who has not said who he is, where users have passwords."""
+_USER_NAME = re.compile(r"[\w.@+ \\-]{1,128}")
+
+
+@dataclass(frozen=True, slots=True)
+class Cookie:
+    """The cookie of a session.
+
+    Attributes
+    ----------
+    name : str
+        With the port, since cookies know none; ``__Host-`` where it is sent by TLS alone.
+    secure : bool
+    """
+
+    name: str
+    secure: bool
+
+    def header(self, secret: str) -> str:
+        """Return the header that sets it; it goes when the browser is closed."""
+        return f"{self.name}={secret}; Path=/; HttpOnly; SameSite=Strict{'; Secure' if self.secure else ''}"
+
+    @property
+    def removal(self) -> str:
+        """The header that removes it."""
+        return f"{self.header('')}; Max-Age=0"
+
+
+@dataclass(frozen=True, slots=True)
+class Entered:
+    """Who may go on: the user, and the secret of the session.
+
+    Attributes
+    ----------
+    user : str or None
+        None on the pages for those who have not said who they are.
+    secret : str
+        What the tokens of forms are made of.
+    is_new : bool
+        Whether the browser has to be told its cookie.
+    """
+
+    user: str | None
+    secret: str
+    is_new: bool = False
+
+
+class Door(Protocol):
+    """How users are known."""
+
+    def enter(self, request: Request, secret: str, session: Session | None) -> Entered | Response:
+        """Say who it is, or answer for the pages."""
+        ...
+
+
+class TokenDoor:
+    """Whoever has the token of the printed address, on the machine itself.
+
+    Parameters
+    ----------
+    token : str
+    sessions : Sessions
+    cookie : Cookie
+    """
+
+    def __init__(self, token: str, sessions: Sessions, cookie: Cookie) -> None:
+        self._token = token
+        self._sessions = sessions
+        self._cookie = cookie
+
+    def enter(self, request: Request, secret: str, session: Session | None) -> Entered | Response:
+        """Take the token once, and then the cookie."""
+        given = request.query_params.get("token")
+        if given is not None and request.method == "GET":
+            if not hmac.compare_digest(given.encode(), self._token.encode()):
+                return _closed()
+            # out of the address, and so out of the history of the browser
+            answer = RedirectResponse(_own_path(request.url.path), 303)
+            if session is None or session.user != LOCAL_USER:
+                answer.headers["set-cookie"] = self._cookie.header(self._sessions.begin(LOCAL_USER))
+            return answer
+        if session is None or session.user != LOCAL_USER:
+            return _closed()
+        return Entered(LOCAL_USER, secret)
+
+
+class PasswordDoor:
+    """Whoever has given a name and a password."""
+
+    def __init__(self, keeper: Doorkeeper) -> None:
+        self._keeper = keeper
+
+    def enter(self, request: Request, secret: str, session: Session | None) -> Entered | Response:
+        """Take the cookie of a session with a user that is one still; else lead to the page that asks for one."""
+        if session is not None and session.user is not None and self._keeper.is_user(session.user):
+            return Entered(session.user, secret)
+        if request.url.path.startswith(_OPEN):
+            # a secret that is kept nowhere: it binds the form to this browser
+            return Entered(None, secret or secrets.token_urlsafe(32), not secret)
+        if request.method == "GET":
+            return RedirectResponse("/login", 303)
+        return PlainTextResponse("Your session has ended. Log in once more.", 401)
+
+
+class ProxyDoor:
+    """Whom a reverse proxy names in a header.
+
+    Parameters
+    ----------
+    header : str
+    trusted : frozenset of str
+        Addresses of the proxy: from any other, the header could be anybody's.
+    sessions : Sessions
+    """
+
+    def __init__(self, header: str, trusted: frozenset[str], sessions: Sessions) -> None:
+        self._header = header
+        self._trusted = trusted
+        self._sessions = sessions
+
+    def enter(self, request: Request, secret: str, session: Session | None) -> Entered | Response:
+        """Take the name from the header of each request; the session is there for the tokens of forms alone."""
+        names = request.headers.getlist(self._header)
+        if request.client is None or request.client.host not in self._trusted or len(names) != 1:
+            return _closed()
+        if not _USER_NAME.fullmatch(names[0]):
+            return _closed()
+        if session is not None and session.user == names[0]:
+            return Entered(names[0], secret)
+        return Entered(names[0], self._sessions.begin(names[0]), is_new=True)
+
+
+class Gate:
+    """Refuses what does not come from a page of this server, and says who asks.
+
+    Parameters
+    ----------
+    app : ASGIApp
+    hosts : frozenset of str
+        The names by which the server may be asked, with their ports, in lower case.
+    scheme : str
+        ``http`` or ``https``, as browsers see it.
+    sessions : Sessions
+    door : Door
+    cookie : Cookie
+    """
+
+    def __init__(
+        self, app: ASGIApp, *, hosts: frozenset[str], scheme: str, sessions: Sessions, door: Door, cookie: Cookie
+    ) -> None:
+        self._app = app
+        self._hosts = hosts
+        self._scheme = scheme
+        self._sessions = sessions
+        self._door = door
+        self._cookie = cookie
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a request on, with ``state`` that says who asks, or answer it."""
+        if scope["type"] == "lifespan":
+            await self._app(scope, receive, send)
+            return
+        if scope["type"] != "http":
+            await send({"type": "websocket.close", "code": 1008})
+            return
+        request = Request(scope, receive)
+        entered: Entered | Response | None = self._refused(request)
+        if entered is None:
+            entered = await run_in_threadpool(self._entered, request)
+        if isinstance(entered, Response):
+            await entered(scope, receive, send)
+            return
+        scope.setdefault("state", {}).update(user=entered.user, secret=entered.secret)
+        told = self._cookie.header(entered.secret) if entered.is_new else None
+
+        async def with_cookie(message: Message) -> None:
+            if message["type"] == "http.response.start" and told is not None:
+                MutableHeaders(scope=message).append("set-cookie", told)
+            await send(message)
+
+        await self._app(scope, receive, with_cookie)
+
+    def _refused(self, request: Request) -> Response | None:
+        hosts = request.headers.getlist("host")
+        if len(hosts) != 1 or hosts[0].lower() not in self._hosts:
+            return PlainTextResponse("This server is not known by this name.", 421)
+        if request.method not in ("GET", "HEAD", "POST"):
+            return PlainTextResponse("There is nothing for this method.", 405)
+        if request.method == "POST" and not self._is_own(request.headers, hosts[0]):
+            return PlainTextResponse("This form comes from another site.", 403)
+        return None
+
+    def _is_own(self, headers: Mapping[str, str], host: str) -> bool:
+        own = f"{self._scheme}://{host}".lower()
+        if headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):
+            return False
+        if (origin := headers.get("origin")) is not None:
+            return origin.lower() == own
+        return headers.get("referer", "").lower().startswith(f"{own}/")
+
+    def _entered(self, request: Request) -> Entered | Response:
+        secret = request.cookies.get(self._cookie.name, "")
+        # what a page asks for by itself, while nobody is there, keeps no session alive
+        polled = "hx-trigger" in request.headers or request.query_params.get("again") is not None
+        session = self._sessions.of(secret, touch=not polled) if secret else None
+        return self._door.enter(request, secret, session)
+
+
+def user_of(connection: HTTPConnection) -> str:
+    """Return the user of a request behind the gate."""
+    user = connection.state.user
+    if not isinstance(user, str):
+        raise TypeError("a page for users was asked for by nobody")
+    return user
+
+
+def secret_of(connection: HTTPConnection) -> str:
+    """Return what the tokens of forms are made of."""
+    return str(connection.state.secret)
+
+
+def _closed() -> Response:
+    return PlainTextResponse("Open the address that masktron web has printed.", 403)
+
+
+def _own_path(path: str) -> str:
+    """Return a path of this server: ``//host`` would be another one."""
+    return "/" + path.lstrip("/\\")

@@ -1,0 +1,33 @@
+"""A project at a glance: how far each step is, what comes next, and its latest runs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from masktron.errors import UsageError
+from masktron.web.runs.one_run import runs_of
+from masktron.web.store.projects import Project
+from masktron.web.web_page import FormFields, Redirect, Visit, WebPage
+
+_SHOWN = 8
+
+
+def _show(visit: Visit, project: Project) -> dict[str, Any]:
+    runs = runs_of(project)
+    return {
+        "runs": [{"path": visit.path_of_run(run), "run": run, "state": run.state.value} for run in runs[:_SHOWN]],
+        "more": max(0, len(runs) - _SHOWN),
+        "folder": str(project.folder) if visit.is_local else None,
+        "has_settings": bool(project.settings.text),
+    }
+
+
+def _rename(visit: Visit, project: Project, form: FormFields) -> Redirect:
+    name = " ".join(form.text("name").split())
+    if not 1 <= len(name) <= 100:
+        raise UsageError("name: 1 to 100 characters", hint="such as the name of the survey")
+    project.change_facts(said=f"Name: {name}", by=visit.user, name=name)
+    return Redirect(visit.path(project))
+
+
+OVERVIEW = WebPage("overview", "", "Overview", _show, actions={"rename": _rename})

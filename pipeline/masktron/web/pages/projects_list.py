@@ -1,0 +1,48 @@
+"""The list of projects: new ones, the sample, and what is done with."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from masktron.web.runs.one_run import runs_of
+from masktron.web.web_page import FormFields, Redirect, Visit
+
+
+def show(visit: Visit) -> dict[str, Any]:
+    """Return what the template gets."""
+    projects = visit.store.of(visit.user)
+    return {
+        "projects": [
+            {
+                "path": visit.path(one),
+                "facts": one.facts,
+                "identity": one.identity,
+                "busy": any(not run.is_over for run in runs_of(one)),
+            }
+            for one in projects
+        ],
+        "taken": visit.store.taken(visit.user),
+        "room": visit.store.room,
+    }
+
+
+def _new(visit: Visit, form: FormFields) -> Redirect:
+    return Redirect(visit.path(visit.store.make(visit.user, form.text("name"))))
+
+
+def _sample(visit: Visit, _: FormFields) -> Redirect:
+    return Redirect(visit.path(visit.store.make_sample(visit.user)))
+
+
+def _delete(visit: Visit, form: FormFields) -> Redirect:
+    project = visit.store.get(visit.user, form.text("project"))
+    if project is None:
+        raise LookupError
+    visit.queue.end_project(project, visit.user)
+    visit.store.delete(project)
+    return Redirect("/")
+
+
+ACTIONS: Mapping[str, Callable[[Visit, FormFields], Redirect]] = {"new": _new, "sample": _sample, "delete": _delete}
+"""What forms of the page may ask for."""

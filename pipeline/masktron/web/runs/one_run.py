@@ -1,0 +1,316 @@
+"""A run as its folder tells it: the command, whether it waits, works or has ended, and what came out."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shlex
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import Any
+
+from masktron.errors import ResourceError
+from masktron.web.runs import run_process
+from masktron.web.runs.run_progress import StageProgress, stages_of
+from masktron.web.store.disk import (
+    bytes_of,
+    last_bytes,
+    make_private,
+    plain_files,
+    read_plain,
+    write_bytes,
+    write_plain,
+)
+from masktron.web.store.project_history import now
+from masktron.web.store.projects import Project
+
+_FOLDER = re.compile(r"(\d{4,})-([a-z][a-z-]*)")
+LARGEST_RESULT = 8_000_000
+"""Bytes of a result that pages read whole; JSON takes some ten times that in memory."""
+_SHOWN = 200_000
+"""Bytes of the end of what a command has printed that pages show."""
+
+
+class RunState(StrEnum):
+    """Where a run is."""
+
+    WAITING = "waiting"
+    RUNNING = "running"
+    ENDED = "ended"
+    CANCELLED = "cancelled"
+    LOST = "lost"
+    """Its process has gone without a word: the machine was switched off, or the system has killed it."""
+
+
+@dataclass(frozen=True, slots=True)
+class InRun:
+    """A file in the folder of the run, as an argument of its command: an output, or a copy that was made for it."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class InRunOf:
+    """A file in the folder of another run of the same project, as an argument."""
+
+    run: CommandRun
+    name: str
+
+
+type Argument = str | InRun | InRunOf
+
+
+@dataclass(frozen=True, slots=True)
+class ToldError:
+    """The error that ended a command, as its JSON has it."""
+
+    what: str
+    where: str = ""
+    hint: str = ""
+    kind: str = ""
+    exit_code: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RunOutput:
+    """A file that a run has written."""
+
+    name: str
+    size: int
+
+    @property
+    def confidential(self) -> bool:
+        """Whether it is for inside the agency: all but the masked file and the page about it."""
+        return not self.name.startswith(("masked.", "about."))
+
+
+@dataclass(frozen=True, slots=True)
+class CommandRun:
+    """A run: ``runs/0003-mask`` of a project."""
+
+    project: Project
+    number: int
+    step: str
+
+    @property
+    def name(self) -> str:
+        """The name of its folder."""
+        return f"{self.number:04d}-{self.step}"
+
+    @property
+    def folder(self) -> Path:
+        """Its folder."""
+        return self.project.runs / self.name
+
+    @property
+    def command(self) -> dict[str, Any]:
+        """What was asked for: ``arguments``, ``asked`` (when), ``by``."""
+        return read_plain(self.folder / run_process.COMMAND) or {"arguments": [], "asked": "", "by": ""}
+
+    @property
+    def shown_command(self) -> str:
+        """The command that does the same, for a shell in the folder of the project."""
+        return shlex.join(["masktron", *self.command["arguments"]])
+
+    @property
+    def state(self) -> RunState:
+        """Where it is; asked of its lock, so that no server needs to have seen it start."""
+        if (ended := read_plain(self.folder / run_process.EXIT)) is not None:
+            return RunState.CANCELLED if self.is_cancelled and ended["code"] != 0 else RunState.ENDED
+        if self.is_held:
+            return RunState.RUNNING
+        if (self.folder / run_process.EXIT).exists():  # it ended between the two looks
+            return self.state
+        if self.is_cancelled:
+            return RunState.CANCELLED
+        return RunState.LOST if (self.folder / run_process.PROCESS).exists() else RunState.WAITING
+
+    @property
+    def is_over(self) -> bool:
+        """Whether nothing more will come of it."""
+        return self.state not in (RunState.WAITING, RunState.RUNNING)
+
+    @property
+    def is_cancelled(self) -> bool:
+        """Whether somebody wanted it to end."""
+        return (self.folder / run_process.CANCEL).exists()
+
+    @property
+    def is_held(self) -> bool:
+        """Whether a process has its lock."""
+        try:
+            descriptor = run_process.locked(self.folder)
+        except FileNotFoundError:  # the project was deleted meanwhile
+            return False
+        if descriptor is None:
+            return True
+        os.close(descriptor)
+        return False
+
+    @property
+    def pid(self) -> int | None:
+        """The number of its process, which is that of its group; None before it has begun."""
+        found = read_plain(self.folder / run_process.PROCESS)
+        return None if found is None else int(found["pid"])
+
+    @property
+    def exit_code(self) -> int | None:
+        """The exit code of the command; None where it has not ended, or could not be started."""
+        ended = read_plain(self.folder / run_process.EXIT)
+        return None if ended is None else ended["code"]
+
+    @property
+    def seconds(self) -> float | None:
+        """How long it took; None where it has not ended."""
+        ended = read_plain(self.folder / run_process.EXIT)
+        return None if ended is None else ended["ended"] - ended["began"]
+
+    @property
+    def stages(self) -> list[StageProgress]:
+        """How far it is."""
+        return stages_of(self.folder / run_process.PROGRESS)
+
+    @property
+    def error(self) -> ToldError | None:
+        """The error that ended it, with what, where and hint; None where it ended without one."""
+        if (told := read_plain(self.folder / run_process.ERROR)) is not None:
+            return ToldError(told["what"], told["where"], told["hint"], told["kind"], told["exit_code"])
+        ended = read_plain(self.folder / run_process.EXIT)
+        if ended is not None and ended["code"] is None:
+            return ToldError(f"the command could not be started: {ended['problem']}", hint="ask who runs the server")
+        if ended is not None and ended["code"] == 1 and "Traceback (most recent call last)" in self.stderr:
+            return ToldError("masktron has a mistake", hint="please report what stands below, without data")
+        return None
+
+    @property
+    def stdout(self) -> str:
+        """The end of what the command has printed."""
+        return last_bytes(self.folder / run_process.STDOUT, _SHOWN).decode(errors="replace")
+
+    @property
+    def stderr(self) -> str:
+        """The end of what it has printed on standard error."""
+        return last_bytes(self.folder / run_process.STDERR, _SHOWN).decode(errors="replace")
+
+    @property
+    def outputs(self) -> list[RunOutput]:
+        """The files that came out, by name."""
+        copies = set(self.command.get("copies", ()))
+        return [
+            RunOutput(one.name, one.stat(follow_symlinks=False).st_size)
+            for one in plain_files(self.folder)
+            if one.name not in run_process.INTERNAL and one.name not in copies
+        ]
+
+    @property
+    def copies(self) -> list[str]:
+        """The copies of rules and settings that it works with."""
+        return [one for one in self.command.get("copies", ()) if (self.folder / one).is_file()]
+
+    def output(self, name: str) -> Path | None:
+        """Return the path of an output, or of a copy that it works with; None where it has none of this name."""
+        known = {*(one.name for one in self.outputs), *self.copies}
+        return self.folder / name if name in known else None
+
+    def result(self, name: str) -> dict[str, Any] | None:
+        """Return an output of JSON as plain data; None where it is not there.
+
+        Raises
+        ------
+        ResourceError
+            It is so large that reading it would take the memory that the server has for all.
+        """
+        path = self.output(name)
+        if path is None:
+            return None
+        if path.stat().st_size > LARGEST_RESULT:
+            raise ResourceError(
+                f"{name} has more than {LARGEST_RESULT // 1_000_000} MB", hint="download it from the page of the run"
+            )
+        found: dict[str, Any] = json.loads(path.read_bytes())
+        return found
+
+    def cancel(self, by: str) -> None:
+        """Take note that somebody wants it to end; `RunQueue` sees to it."""
+        if not self.is_cancelled:
+            write_plain(self.folder / run_process.CANCEL, {"by": by, "time": now()})
+
+
+def runs_of(project: Project) -> list[CommandRun]:
+    """Return the runs of a project, the newest first."""
+    try:
+        names = [one.name for one in project.runs.iterdir()]
+    except FileNotFoundError:
+        return []
+    found = [(int(match[1]), match[2]) for name in names if (match := _FOLDER.fullmatch(name))]
+    runs = [CommandRun(project, number, step) for number, step in sorted(found, reverse=True)]
+    return [run for run in runs if (run.folder / run_process.COMMAND).exists()]
+
+
+def run_of(project: Project, name: str) -> CommandRun | None:
+    """Return a run by the name of its folder; None where there is none."""
+    match = _FOLDER.fullmatch(name)
+    run = None if match is None else CommandRun(project, int(match[1]), match[2])
+    return run if run is not None and run.name == name and (run.folder / run_process.COMMAND).exists() else None
+
+
+def latest_run(project: Project, step: str, *, ended: bool = False) -> CommandRun | None:
+    """Return the newest run of a step; with `ended`, the newest that ended with a result."""
+    found = (run for run in runs_of(project) if run.step == step)
+    return next((run for run in found if not ended or run.state is RunState.ENDED), None)
+
+
+def prepared_run(
+    project: Project, step: str, arguments: Sequence[Argument], *, by: str, largest_file: int | None = None
+) -> CommandRun:
+    """Make the folder of a run, with copies of rules and settings as they are now, and its command.
+
+    Parameters
+    ----------
+    project : Project
+    step : str
+        What the folder is called after its number: ``mask``.
+    arguments : sequence of str, InRun or InRunOf
+        Of the command, without ``masktron``. What a user typed stands behind the ``=`` of an option, so that it
+        cannot be another option.
+    by : str
+    largest_file : int, optional
+        Bytes that a file may have that it writes.
+    """
+    with project.lock():
+        number = max((run.number for run in runs_of(project)), default=0) + 1
+        while (project.runs / f"{number:04d}-{step}").exists():  # of a server that was killed here
+            number += 1
+        run = CommandRun(project, number, step)
+        make_private(run.folder)
+        copies = _copied(project, run.folder)
+        plain = [_argument(run, one) for one in arguments]
+        command = {"arguments": plain, "asked": now(), "by": by, "copies": copies, "largest_file": largest_file}
+        write_plain(run.folder / run_process.COMMAND, command)
+    return run
+
+
+def _argument(run: CommandRun, one: Argument) -> str:
+    match one:
+        case InRun():
+            return f"runs/{run.name}/{one.name}"
+        case InRunOf():
+            return f"runs/{one.run.name}/{one.name}"
+        case _:
+            return one
+
+
+def _copied(project: Project, folder: Path) -> list[str]:
+    """Copy rules and settings, which may change before the run begins, and after it."""
+    copies = []
+    for entry in plain_files(project.folder):
+        if entry.name.endswith(".sch"):
+            write_bytes(folder / entry.name, bytes_of(project.folder / entry.name) or b"")
+            copies.append(entry.name)
+    if project.settings.text:
+        write_bytes(folder / "masktron.toml", project.settings.for_run(2))
+        copies.append("masktron.toml")
+    return copies

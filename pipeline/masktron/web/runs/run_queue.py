@@ -1,0 +1,214 @@
+"""Which runs work now: at most so many at once, for all and for each user; the others wait, on disk."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections import Counter
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from masktron.errors import ResourceError
+from masktron.processes import interpreter
+from masktron.web.mistakes import note_mistake
+from masktron.web.runs import run_process
+from masktron.web.runs.one_run import Argument, CommandRun, RunState, prepared_run, runs_of
+from masktron.web.store.disk import write_plain
+from masktron.web.store.projects import Project, ProjectStore
+
+BEAT = 0.25
+"""Seconds between two looks at the runs under way."""
+GRACE = 8.0
+"""Seconds that a cancelled run has to clean up, before it is killed."""
+MOST_WAITING = 20
+"""Runs of a user that may wait."""
+
+
+@dataclass(slots=True)
+class _Working:
+    run: CommandRun
+    process: subprocess.Popen[bytes] | None
+    """None where another server has started it."""
+    ending: float | None = None
+    """When it was asked to end."""
+    killed: bool = False
+
+
+class RunQueue:
+    """Starts runs, watches them, and ends those that are cancelled.
+
+    All that it knows is on disk as well: a server that begins finds the runs that wait and those that work.
+
+    Parameters
+    ----------
+    store : ProjectStore
+    at_once : int
+        Runs that work at the same time.
+    each : int
+        Of one user.
+    """
+
+    def __init__(self, store: ProjectStore, at_once: int = 1, each: int = 1) -> None:
+        self._store = store
+        self._at_once = at_once
+        self._each = each
+        self._lock = threading.Lock()
+        self._waiting: list[CommandRun] = []
+        self._working: dict[Path, _Working] = {}
+
+    def recover(self) -> None:
+        """Find the runs that wait or work, as another server has left them."""
+        with self._lock:
+            for project in self._store.all():
+                for run in runs_of(project):
+                    if (state := run.state) is RunState.WAITING:
+                        self._waiting.append(run)
+                    elif state is RunState.RUNNING:
+                        self._working[run.folder] = _Working(run, None)
+            self._waiting.sort(key=lambda run: (run.command["asked"], str(run.folder)))
+
+    def start(self, project: Project, step: str, arguments: Sequence[Argument], *, by: str) -> CommandRun:
+        """Enter a run, and return it at once; it works as soon as its turn comes.
+
+        Raises
+        ------
+        ResourceError
+            Too many of the user's runs wait, or there is no room on the disk for what it writes.
+        """
+        with self._lock:
+            if sum(run.project.owner == project.owner for run in self._waiting) >= MOST_WAITING:
+                raise ResourceError(
+                    f"{MOST_WAITING} of your runs wait already", hint="wait for one to end, or cancel some"
+                )
+        if not (left := self._store.left(project.owner)):
+            raise ResourceError("there is no room left for what the run writes", hint="delete projects or uploads")
+        run = prepared_run(project, step, arguments, by=by, largest_file=left)
+        with self._lock:
+            self._waiting.append(run)
+        return run
+
+    def cancel(self, run: CommandRun, by: str) -> None:
+        """End a run: at once if it waits, else as soon as its process has cleaned up."""
+        run.cancel(by)
+        with self._lock:
+            self._waiting = [one for one in self._waiting if one.folder != run.folder]
+
+    def end_project(self, project: Project, by: str) -> None:
+        """Cancel all runs of a project and wait until none of its processes is left, so that it can be deleted."""
+        runs = [run for run in runs_of(project) if not run.is_over]
+        for run in runs:
+            self.cancel(run, by)
+            with self._lock:
+                working = self._working.get(run.folder)
+            if working is not None:
+                self._signal(working, signal.SIGKILL)
+        limit = time.monotonic() + GRACE
+        while any(run.is_held for run in runs) and time.monotonic() < limit:
+            time.sleep(0.02)
+
+    def place(self, run: CommandRun) -> int | None:
+        """Return how many runs come before one that waits."""
+        with self._lock:
+            found = [one.folder for one in self._waiting]
+        return found.index(run.folder) if run.folder in found else None
+
+    def busy(self) -> set[Path]:
+        """Return the folders of projects that have a run under way."""
+        with self._lock:
+            return {run.project.folder for run in (*self._waiting, *(one.run for one in self._working.values()))}
+
+    async def work(self) -> None:
+        """Look after the runs until cancelled; they go on without it."""
+        while True:
+            try:
+                await asyncio.to_thread(self.beat)
+            except Exception as error:  # noqa: BLE001 -- other runs go on
+                note_mistake(error)
+            await asyncio.sleep(BEAT)
+
+    def leave(self) -> None:
+        """Leave the processes to themselves, as another server, or nobody, looks after them from now on."""
+        with self._lock:
+            for working in self._working.values():
+                if working.process is not None and working.process.poll() is None:
+                    working.process.returncode = 0  # it is not waited for
+
+    def beat(self) -> None:
+        """Take away what has ended, end what was cancelled, start what may start."""
+        with self._lock:
+            for folder, working in list(self._working.items()):
+                if self._is_over(working):
+                    del self._working[folder]
+                elif working.run.is_cancelled:
+                    self._end(working)
+            users = Counter(one.run.project.owner for one in self._working.values())
+            for run in list(self._waiting):
+                if len(self._working) >= self._at_once:
+                    break
+                if users[run.project.owner] < self._each:
+                    self._waiting.remove(run)
+                    if run.folder.is_dir() and not run.is_cancelled:
+                        self._try(run)
+                        users[run.project.owner] += 1
+
+    def _try(self, run: CommandRun) -> None:
+        try:
+            self._begin(run)
+        except OSError as error:  # no process, or no room
+            note_mistake(error)
+            self._note_unbegun(run, str(error.strerror))
+
+    @staticmethod
+    def _note_unbegun(run: CommandRun, problem: str) -> None:
+        now = time.time()
+        write_plain(run.folder / run_process.EXIT, {"code": None, "problem": problem, "began": now, "ended": now})
+
+    def _begin(self, run: CommandRun) -> None:
+        executable = interpreter() or sys.executable
+        flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT
+        with os.fdopen(os.open(run.folder / run_process.STDERR, flags, 0o600), "wb") as err:
+            process = subprocess.Popen(  # noqa: S603 -- ourselves
+                [executable, "-P", "-m", "masktron.web.runs.run_process", str(run.folder)],
+                cwd=run.project.folder,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=err,
+                start_new_session=True,
+            )
+        self._working[run.folder] = _Working(run, process)
+
+    def _is_over(self, working: _Working) -> bool:
+        process, run = working.process, working.run
+        if process is None:
+            return not run.is_held
+        if process.poll() is None:
+            return False
+        if run.folder.is_dir() and run.state is RunState.WAITING:  # else it would be started for ever
+            self._note_unbegun(run, f"its process ended with code {process.returncode} before it began")
+        return not run.is_held  # the command may live on where the process above it was killed
+
+    def _end(self, working: _Working) -> None:
+        now = time.monotonic()
+        if working.ending is None:
+            if self._signal(working, signal.SIGTERM):
+                working.ending = now
+        elif not working.killed and now - working.ending > GRACE:
+            working.killed = self._signal(working, signal.SIGKILL)
+
+    @staticmethod
+    def _signal(working: _Working, number: signal.Signals) -> bool:
+        """Send a signal to all processes of a run; False where it has none as yet."""
+        # who holds the lock is in the group, so its number is nobody else's
+        pid = working.run.pid if working.run.is_held else None
+        if pid is None:
+            return False
+        with suppress(ProcessLookupError):  # it has just ended
+            os.killpg(pid, number)
+        return True

@@ -1,0 +1,138 @@
+"""What changed in a project, when and by whom; every change can be undone.
+
+Beside the project lie ``history.jsonl``, a line for each change, and ``versions/``, the content of the files that
+have a history, by its hash. The files themselves are those that the command line reads. Where somebody has changed
+one by hand, the next change takes what it finds for the state before.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from masktron.errors import UsageError
+from masktron.web.store.disk import add_line, bytes_of, lines_of, make_private, write_bytes
+
+_KEPT = re.compile(r"project\.json|masktron\.toml|[\w-][\w.-]*\.sch")
+"""Files that have a history: all else is an upload, or the output of a run."""
+
+
+def now() -> str:
+    """Return the time as histories and runs have it, in UTC."""
+    return datetime.now(UTC).isoformat(timespec="milliseconds")
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One line of a history."""
+
+    number: int
+    time: str
+    by: str
+    said: str
+    """What was done, in a sentence for the reader."""
+    files: Mapping[str, tuple[str | None, str | None]]
+    """The hashes before and after, by the name of the file; None where there is none."""
+    undoes: int | None
+
+
+class History:
+    """The changes of one project.
+
+    Parameters
+    ----------
+    folder : Path
+        Of the project. Who changes it holds its lock (`Project.lock`).
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._lines = folder / "history.jsonl"
+        self._versions = folder / "versions"
+
+    def changes(self) -> list[Change]:
+        """Return all changes, the oldest first."""
+        return [
+            Change(
+                one["number"],
+                one["time"],
+                one["by"],
+                one["said"],
+                {name: (pair[0], pair[1]) for name, pair in one["files"].items()},
+                one["undoes"],
+            )
+            for one in lines_of(self._lines)
+        ]
+
+    def undoable(self) -> Change | None:
+        """Return the last change that was not undone, unless it is the first one, which made the project."""
+        standing: list[Change] = []
+        for change in self.changes():
+            if change.undoes is None:
+                standing.append(change)
+            else:
+                standing.pop()
+        return standing[-1] if len(standing) > 1 else None
+
+    def write(self, files: Mapping[str, bytes | None], *, said: str, by: str) -> None:
+        """Write files, or remove those whose content is None, and take note of it; nothing where nothing changes.
+
+        Raises
+        ------
+        ValueError
+            A file of another name: what pages write has fixed names, and no user chooses one.
+        """
+        self._write(files, said, by, None)
+
+    def undo(self, by: str) -> Change:
+        """Bring back what the last change that still stands has changed, and return it.
+
+        Raises
+        ------
+        UsageError
+            There is none.
+        """
+        if (last := self.undoable()) is None:
+            raise UsageError("there is nothing left to undo", hint="reload the page")
+        former = {name: self._content(before) for name, (before, _) in last.files.items()}
+        self._write(former, f"Undone: {last.said}", by, last.number)
+        return last
+
+    def _write(self, files: Mapping[str, bytes | None], said: str, by: str, undoes: int | None) -> None:
+        hashes = {}
+        for name, content in files.items():
+            if not _KEPT.fullmatch(name):
+                raise ValueError(f"{name} has no history")
+            before = bytes_of(self._folder / name)
+            if before != content:
+                hashes[name] = self._keep(before), self._keep(content)
+        if not hashes and undoes is None:
+            return
+        for name in hashes:
+            if (content := files[name]) is None:
+                (self._folder / name).unlink(missing_ok=True)
+            else:
+                write_bytes(self._folder / name, content)
+        number = max((one.number for one in self.changes()), default=0) + 1
+        line = {"number": number, "time": now(), "by": by, "said": said, "files": hashes, "undoes": undoes}
+        add_line(self._lines, line)
+
+    def _keep(self, content: bytes | None) -> str | None:
+        if content is None:
+            return None
+        digest = hashlib.sha256(content).hexdigest()
+        make_private(self._versions)
+        if not (self._versions / digest).exists():
+            write_bytes(self._versions / digest, content)
+        return digest
+
+    def _content(self, digest: str | None) -> bytes | None:
+        if digest is None:
+            return None
+        if (content := bytes_of(self._versions / digest)) is None:
+            raise UsageError("an earlier version is no longer there", hint="somebody has removed it from the folder")
+        return content

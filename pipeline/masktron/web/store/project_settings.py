@@ -1,0 +1,162 @@
+"""The settings of a project: ``masktron.toml`` in its folder, checked before it is written, with its history."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from masktron.config import Config, config_from
+from masktron.errors import UsageError
+from masktron.toml_text import TomlText, toml_text
+from masktron.web.store.disk import bytes_of
+
+NAME = "masktron.toml"
+_APART = frozenset({"tune"})
+"""Tables of the file that are no settings of a run."""
+
+
+class ProjectSettings:
+    """Reads and writes the settings of a project.
+
+    Parameters
+    ----------
+    folder : Path
+        Of the project.
+    write : callable
+        Writes files with history: by name, what was done (``said``), and by whom (``by``).
+    lock : context manager
+        Held from reading to writing, since two windows may be open.
+    """
+
+    def __init__(self, folder: Path, write: Callable[..., None], lock: AbstractContextManager[object]) -> None:
+        self._path = folder / NAME
+        self._write = write
+        self._lock = lock
+
+    @property
+    def text(self) -> str:
+        """The file as it is; empty where there is none."""
+        return (bytes_of(self._path) or b"").decode("utf-8-sig")
+
+    @property
+    def table(self) -> dict[str, Any]:
+        """What the file says, as plain data.
+
+        Raises
+        ------
+        UsageError
+            Somebody has written a file that is no TOML.
+        """
+        return table_of(self.text)
+
+    @property
+    def config(self) -> Config:
+        """What the file means; as `masktron.config.load_config` reads it.
+
+        Raises
+        ------
+        UsageError
+            It has unknown settings, or values that they cannot have.
+        """
+        return _checked(self.table)
+
+    def update(self, changes: Mapping[str, Any], *, said: str, by: str) -> None:
+        """Change some settings; one that is None goes. Comments and all else stay as they are.
+
+        Raises
+        ------
+        UsageError
+            A value is not what its setting can have, or names a file outside the project: nothing is written.
+        """
+        with self._lock:
+            former = self.table
+            wanted = {name: value for name, value in {**former, **changes}.items() if value is not None}
+            _checked(wanted)
+            there = TomlText(self.text.replace("\r\n", "\n"))
+            for name, value in changes.items():
+                there.assign(name, former.get(name), value)
+            # what is too intricate to be changed where it stands is written anew
+            made = str(there) if _says(str(there), wanted) else toml_text(wanted)
+            self._write({NAME: made.encode()}, said=said, by=by)
+
+    def replace(self, text: str, *, said: str, by: str) -> None:
+        """Take another file of settings as it is.
+
+        Raises
+        ------
+        UsageError
+            As `update` does, or it is no TOML.
+        """
+        _checked(table_of(text))
+        self._write({NAME: text.encode()}, said=said, by=by)
+
+    def for_run(self, depth: int) -> bytes:
+        """Return the settings for a copy that lies so many folders below: what it names is still found."""
+        table = self.table
+        up = "../" * depth
+        for name, paths in _paths(table).items():
+            for key, path in paths.items():
+                place = table if key is None else table[name]
+                place[name if key is None else key] = f"{up}{path}"
+        # byte for byte what is in the project, where nothing in it depends on the folder
+        return toml_text(table).encode() if _paths(table) else self.text.encode()
+
+
+def _says(text: str, wanted: Mapping[str, Any]) -> bool:
+    """Whether a text means a table; tables of nothing mean nothing."""
+    try:
+        return tomllib.loads(text) == {name: value for name, value in wanted.items() if value != {}}
+    except tomllib.TOMLDecodeError:
+        return False
+
+
+def table_of(text: str) -> dict[str, Any]:
+    """Read TOML.
+
+    Raises
+    ------
+    UsageError
+        It is none.
+    """
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise UsageError(f"not valid TOML: {error}", where=NAME, hint="correct the line that is named") from error
+    except RecursionError as error:
+        raise UsageError("not valid TOML: nested too deeply", where=NAME) from error
+
+
+def _checked(table: Mapping[str, Any]) -> Config:
+    for secret in ("key", "seed"):
+        if secret in table:
+            raise UsageError(
+                f"{secret} has no place in settings", where=NAME, hint="leave it out: each run has a key"
+            )
+    config = config_from({name: value for name, value in table.items() if name not in _APART}, where=NAME)
+    for name, paths in _paths(table).items():
+        for path in paths.values():
+            _require_inside(name, path)
+    return config
+
+
+def _paths(table: Mapping[str, Any]) -> dict[str, dict[str | None, str]]:
+    """Return what names files: the path by the key in the table of a setting, or by None where it has no table."""
+    found: dict[str, dict[str | None, str]] = {}
+    for name in ("documents", "metadata", "register"):
+        value = table.get(name)
+        if isinstance(value, str):
+            found[name] = {None: value}
+        elif isinstance(value, Mapping):
+            found[name] = {key: str(path) for key, path in value.items()}
+    return found
+
+
+def _require_inside(name: str, path: str) -> None:
+    parts = PurePosixPath(path).parts
+    if not parts or PurePosixPath(path).is_absolute() or ".." in parts or "\\" in path or "\0" in path:
+        raise UsageError(
+            f"{name} names a file outside the project", where=NAME, hint="upload the file, and name it files/NAME"
+        )

@@ -1,0 +1,400 @@
+"""Projects: folders of one user each, which the command line reads as well.
+
+A project has ``project.json`` (its name and its data), ``files/`` (uploads), ``rules.sch`` with what it includes,
+``masktron.toml``, ``runs/`` and its history.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import secrets
+import shutil
+import threading
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+
+from masktron.errors import UsageError
+from masktron.resources import resource
+from masktron.web.store.disk import bytes_of, make_private, plain_files, read_plain, room_of, write_plain
+from masktron.web.store.file_names import file_in, free_name
+from masktron.web.store.project_history import Change, History, now
+from masktron.web.store.project_settings import ProjectSettings
+
+RULES = "rules.sch"
+"""The rulebook of a project; what it includes lies beside it."""
+SAMPLE = "household"
+"""The sample that a click opens."""
+_IDENTITY = re.compile(r"[0-9a-f]{16}")
+_LONGEST_NAME = 100
+_SAMPLE_RULES = {RULES: f"{SAMPLE}.sch", "patterns.sch": "patterns.sch"}
+
+
+@dataclass(frozen=True, slots=True)
+class ProjectFacts:
+    """What ``project.json`` says.
+
+    Attributes
+    ----------
+    name : str
+        For the reader.
+    made : str
+        When, in UTC.
+    data : str or None
+        The microdata: a file of ``files/``, or one that was picked from a folder.
+    folder : str or None
+        The folder from which it was picked; None for an upload.
+    sample : bool
+    """
+
+    name: str
+    made: str
+    data: str | None = None
+    folder: str | None = None
+    sample: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Project:
+    """One project: its folder, and who may see it."""
+
+    folder: Path
+    owner: str
+    pickable: tuple[Path, ...] = ()
+    """Folders of the server from which data may be picked."""
+
+    @property
+    def identity(self) -> str:
+        """Its name in addresses: random, and told to nobody but its owner."""
+        return self.folder.name
+
+    @property
+    def facts(self) -> ProjectFacts:
+        """What its file says of it."""
+        return ProjectFacts(**(read_plain(self.folder / "project.json") or {"name": "?", "made": ""}))
+
+    @property
+    def settings(self) -> ProjectSettings:
+        """Its ``masktron.toml``."""
+        return ProjectSettings(self.folder, self.write, self.lock())
+
+    @property
+    def history(self) -> History:
+        """What changed in it."""
+        return History(self.folder)
+
+    @property
+    def has_rules(self) -> bool:
+        """Whether it has a rulebook."""
+        return (self.folder / RULES).is_file()
+
+    @property
+    def rulebook(self) -> str:
+        """The text of its rulebook; empty where it has none."""
+        return (bytes_of(self.folder / RULES) or b"").decode(errors="replace")
+
+    @property
+    def files(self) -> Path:
+        """Where its uploads are."""
+        return self.folder / "files"
+
+    @property
+    def runs(self) -> Path:
+        """Where its runs are."""
+        return self.folder / "runs"
+
+    def uploads(self) -> dict[str, int]:
+        """Return its uploads, with their sizes in bytes."""
+        return {one.name: one.stat(follow_symlinks=False).st_size for one in plain_files(self.files)}
+
+    def data(self) -> str | None:
+        """Return the microdata as the command line names it: from the folder of the project, or by a full path.
+
+        None where there is none: nothing was chosen, or the file has gone.
+
+        Raises
+        ------
+        UsageError
+            The file was picked from a folder that may no longer be picked from, or is not in it.
+        """
+        facts = self.facts
+        if facts.data is None:
+            return None
+        if facts.folder is None:
+            return f"files/{facts.data}" if facts.data in self.uploads() else None
+        allowed = [one for one in self.pickable if str(one) == facts.folder]
+        if not allowed:
+            raise UsageError("the folder of the data may no longer be picked from", hint="upload the file")
+        return str(file_in(allowed[0], facts.data))
+
+    def lock(self) -> threading.RLock:
+        """Return what is held while its files are changed."""
+        return _lock_of(str(self.folder))
+
+    def write(self, files: Mapping[str, bytes | None], *, said: str, by: str) -> None:
+        """Write files that have a history: ``masktron.toml``, ``*.sch``; None removes one.
+
+        Parameters
+        ----------
+        files : mapping of str to bytes or None
+        said : str
+            What was done, in a sentence for whoever reads the history.
+        by : str
+            The user.
+        """
+        with self.lock():
+            self.history.write(files, said=said, by=by)
+
+    def undo(self, by: str) -> Change:
+        """Undo the last change.
+
+        Raises
+        ------
+        UsageError
+            There is none.
+        """
+        with self.lock():
+            return self.history.undo(by)
+
+    def choose_data(self, name: str, *, folder: Path | None = None, by: str) -> None:
+        """Take an upload, or a file of a folder that may be picked from, as the microdata.
+
+        Raises
+        ------
+        UsageError
+            There is no such file.
+        """
+        if folder is not None:
+            if folder not in self.pickable:
+                raise UsageError("files of this folder may not be picked", hint="pick one from the list")
+            file_in(folder, name)
+        elif name not in self.uploads():
+            raise UsageError("there is no such upload", hint="upload it once more")
+        place = None if folder is None else str(folder)
+        self.change_facts(said=f"Data: {name}", by=by, data=name, folder=place)
+
+    def change_facts(self, *, said: str, by: str, **changes: str | None) -> None:
+        """Change what ``project.json`` says."""
+        with self.lock():
+            self.write({"project.json": _plain(replace(self.facts, **changes))}, said=said, by=by)  # type: ignore[arg-type]
+
+    def keep_upload(self, half: Path, name: str) -> str:
+        """Give an upload that is whole its name, or one with a number where it is taken, and return it."""
+        with self.lock():
+            free = free_name(self.files, name)
+            half.rename(self.files / free)
+            return free
+
+    def small_upload(self, name: str, most: int = 4_000_000) -> bytes:
+        """Return the bytes of an upload that is to be a rulebook, or settings.
+
+        Raises
+        ------
+        UsageError
+            There is no such upload, or it is larger than that.
+        """
+        size = self.uploads().get(name)
+        if size is None:
+            raise UsageError("there is no such upload", hint="upload it once more")
+        if size > most:
+            raise UsageError(f"the file has more than {most // 1_000_000} MB", hint="is it the one that was meant?")
+        return bytes_of(self.files / name) or b""
+
+    def remove_upload(self, name: str) -> None:
+        """Remove an upload at once; this cannot be undone.
+
+        Raises
+        ------
+        UsageError
+            There is no such upload.
+        """
+        with self.lock():
+            if name not in self.uploads():
+                raise UsageError("there is no such upload", hint="reload the page")
+            (self.files / name).unlink()
+
+    def changed(self) -> float:
+        """Return when somebody last did something with it, in seconds since 1970."""
+        places = (self.folder, self.folder / "history.jsonl", self.files, self.runs)
+        newest = max((one.stat().st_mtime for one in places if one.exists()), default=0.0)
+        with os.scandir(self.runs) as runs:
+            return max([newest, *(one.stat().st_mtime for one in runs)])
+
+
+def _plain(facts: ProjectFacts) -> bytes:
+    return (json.dumps(asdict(facts), indent=1, ensure_ascii=False) + "\n").encode()
+
+
+_LOCKS: dict[str, threading.RLock] = {}
+_LOCKS_LOCK = threading.Lock()
+
+
+def _lock_of(folder: str) -> threading.RLock:
+    with _LOCKS_LOCK:
+        return _LOCKS.setdefault(folder, threading.RLock())
+
+
+class ProjectStore:
+    """All projects, below one folder: a folder for each user, named so that no name of a user is a path.
+
+    Parameters
+    ----------
+    root : Path
+    pickable : tuple of Path
+        Folders of the server from which data may be picked.
+    room : int
+        Bytes that the projects of a user may take.
+    keep : float or None
+        Days after the last change of a project when it is deleted; never where None.
+    """
+
+    def __init__(
+        self, root: Path, *, pickable: tuple[Path, ...] = (), room: int = 1 << 40, keep: float | None = None
+    ) -> None:
+        self.root = root
+        self.pickable = pickable
+        self.room = room
+        self.keep = keep
+        make_private(root / "users")
+
+    def of(self, user: str) -> list[Project]:
+        """Return the projects of a user, those changed last first."""
+        found = list(self._projects(self._folder(user), user))
+        return sorted(found, key=lambda one: one.changed(), reverse=True)
+
+    def all(self) -> Iterator[Project]:
+        """Return all projects."""
+        with os.scandir(self.root / "users") as users:
+            folders = [Path(one.path) for one in users if one.is_dir(follow_symlinks=False)]
+        for folder in folders:
+            owner = read_plain(folder / "user.json")
+            if owner is not None:
+                yield from self._projects(folder, owner["name"])
+
+    def get(self, user: str, identity: str) -> Project | None:
+        """Return a project of a user; None alike where there is none and where it is another's."""
+        if not _IDENTITY.fullmatch(identity):
+            return None
+        folder = self._folder(user) / identity
+        return Project(folder, user, self.pickable) if (folder / "project.json").is_file() else None
+
+    def make(self, user: str, name: str) -> Project:
+        """Make a project without data.
+
+        Raises
+        ------
+        UsageError
+            The name is empty or too long, or there is no room.
+        """
+        name = " ".join(name.split())
+        if not name:
+            raise UsageError("name: a project needs one", hint="such as the name of the survey")
+        if len(name) > _LONGEST_NAME:
+            raise UsageError(f"name: at most {_LONGEST_NAME} characters", hint="shorten it")
+        return self._make(user, ProjectFacts(name, now()))
+
+    def make_sample(self, user: str) -> Project:
+        """Make a project of the sample that comes with masktron: data, rules, settings."""
+        project = self._make(user, ProjectFacts("Sample: a household survey", now(), sample=True))
+        data = f"{SAMPLE}.xml"
+        shutil.copyfile(resource(f"sample_xml/{data}"), project.files / data)
+        (project.files / data).chmod(0o600)
+        files = {name: resource(f"rules/{source}").read_bytes() for name, source in _SAMPLE_RULES.items()}
+        files["masktron.toml"] = resource(f"sample_xml/{SAMPLE}.toml").read_bytes()
+        files["project.json"] = _plain(replace(project.facts, data=data))
+        project.write(files, said="The sample: 2,000 households, 26 rules, settings", by=user)
+        return project
+
+    def delete(self, project: Project) -> None:
+        """Delete a project with all that it holds, at once."""
+        with project.lock():
+            # out of sight at once, however long the rest takes
+            gone = project.folder.with_name(f".gone-{project.folder.name}")
+            project.folder.rename(gone)
+            shutil.rmtree(gone)
+
+    def taken(self, user: str) -> int:
+        """Return the bytes that the projects of a user take."""
+        return room_of(self._folder(user))
+
+    def left(self, user: str) -> int:
+        """Return the bytes that they may still take."""
+        return max(0, self.room - self.taken(user))
+
+    def remove_old(self, busy: set[Path]) -> int:
+        """Delete projects that nobody has changed for the days that they are kept, and return how many.
+
+        Parameters
+        ----------
+        busy : set of Path
+            Folders of projects that have a run under way: they stay.
+        """
+        for gone in self.root.glob("users/*/.gone-*"):  # what a server that was killed has begun
+            shutil.rmtree(gone)
+        if self.keep is None:
+            return 0
+        limit = time.time() - self.keep * 86_400
+        old = [one for one in self.all() if one.folder not in busy and one.changed() < limit]
+        for project in old:
+            self.delete(project)
+        return len(old)
+
+    def _make(self, user: str, facts: ProjectFacts) -> Project:
+        if not self.left(user):
+            raise UsageError("there is no room for another project", hint="delete one that is done")
+        folder = self._folder(user)
+        make_private(folder)
+        if not (folder / "user.json").exists():
+            write_plain(folder / "user.json", {"name": user})
+        project = Project(folder / secrets.token_hex(8), user, self.pickable)
+        for part in (project.folder, project.files, project.runs):
+            make_private(part)
+        project.write({"project.json": _plain(facts)}, said=f"Project {facts.name!r} made", by=user)
+        return project
+
+    def _projects(self, folder: Path, owner: str) -> Iterator[Project]:
+        try:
+            with os.scandir(folder) as entries:
+                names = [one.name for one in entries if _IDENTITY.fullmatch(one.name)]
+        except FileNotFoundError:
+            return
+        for name in names:
+            if (folder / name / "project.json").is_file():
+                yield Project(folder / name, owner, self.pickable)
+
+    def _folder(self, user: str) -> Path:
+        return self.root / "users" / hashlib.sha256(user.encode()).hexdigest()[:32]
+
+
+@contextmanager
+def sole_user(root: Path) -> Iterator[None]:
+    """Hold the folder of all projects for this server alone.
+
+    Raises
+    ------
+    UsageError
+        Another server has it, or files there cannot be locked.
+    """
+    import fcntl  # noqa: PLC0415 -- not on Windows
+
+    make_private(root)
+    descriptor = os.open(root / "server.lock", os.O_RDWR | os.O_CREAT, 0o600)
+    try:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise UsageError(
+                "another masktron web has this folder", where=str(root), hint="end it, or name another: --projects"
+            ) from None
+        except OSError as error:
+            raise UsageError(
+                f"files cannot be locked there: {error.strerror}", where=str(root), hint="name another: --projects"
+            ) from error
+        yield
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,258 @@
+"""Uploads: from the connection to the disk piece by piece, never whole in memory; whole or not kept."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import secrets
+import time
+from collections.abc import AsyncIterator, Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, BinaryIO
+
+from python_multipart.exceptions import FormParserError
+from python_multipart.multipart import MultipartParser, parse_options_header
+
+from masktron.errors import DocumentError, UsageError
+from masktron.scratch import create_private
+from masktron.web.store.file_names import harmless_name
+
+if TYPE_CHECKING:
+    from python_multipart.multipart import MultipartCallbacks
+
+FIELD_BYTES = 4096
+"""Of a field of the form that is no file."""
+_HEADER_BYTES = 8192
+_ENVELOPE = 1 << 16
+"""What a form may have around its file."""
+
+
+@dataclass(frozen=True, slots=True)
+class UploadLimits:
+    """What an upload may take.
+
+    Attributes
+    ----------
+    file : int
+        Bytes.
+    room : int
+        Bytes that the user has left.
+    silence : float
+        Seconds without a byte.
+    slowest : float
+        Bytes in a second, after `patience`.
+    patience : float
+        Seconds.
+    """
+
+    file: int
+    room: int
+    silence: float = 20.0
+    slowest: float = 16_384.0
+    patience: float = 30.0
+
+
+@dataclass(frozen=True, slots=True)
+class Uploaded:
+    """A file that has come whole: where it is, and the name under which it may be kept."""
+
+    half: Path
+    name: str
+    size: int
+
+
+class UploadRefusedError(UsageError):
+    """An upload that is not kept, with the status of the answer."""
+
+    def __init__(self, status: int, what: str, hint: str = "") -> None:
+        super().__init__(what, hint=hint)
+        self.status = status
+
+
+@dataclass(slots=True)
+class _Part:
+    headers: dict[str, str] = field(default_factory=dict)
+    name: bytearray = field(default_factory=bytearray)
+    value: bytearray = field(default_factory=bytearray)
+
+
+class _Form:
+    """What the parser has found so far: the token of the form first, and then one file."""
+
+    def __init__(self, folder: Path, limits: UploadLimits, is_token: Callable[[str], bool]) -> None:
+        self._limits = limits
+        self._is_token = is_token
+        self._folder = folder
+        self._part = _Part()
+        self._text: bytearray | None = None
+        self._stream: BinaryIO | None = None
+        self._field = ""
+        self._trusted = False
+        self._whole = False
+        self._name = ""
+        self._size = 0
+        self.half: Path | None = None
+
+    def callbacks(self) -> MultipartCallbacks:
+        return {
+            "on_part_begin": self._begin,
+            "on_header_field": lambda data, start, end: self._add(self._part.name, data[start:end]),
+            "on_header_value": lambda data, start, end: self._add(self._part.value, data[start:end]),
+            "on_header_end": self._header,
+            "on_headers_finished": self._headers,
+            "on_part_data": lambda data, start, end: self._data(data[start:end]),
+            "on_part_end": self._end,
+            "on_end": self._ended,
+        }
+
+    def found(self) -> Uploaded:
+        if not self._whole:
+            raise UploadRefusedError(400, "the upload ended before the file did", "upload it once more")
+        if self.half is None:
+            raise UploadRefusedError(400, "no file was chosen", "choose one, and upload once more")
+        if not self._size:
+            raise UploadRefusedError(400, "the file is empty", "choose another one")
+        return Uploaded(self.half, self._name, self._size)
+
+    def close(self) -> None:
+        if self._stream is not None:
+            self._stream.close()
+
+    def _begin(self) -> None:
+        self._part, self._text = _Part(), None
+
+    def _add(self, place: bytearray, data: bytes) -> None:
+        place += data
+        if len(place) > _HEADER_BYTES:
+            raise UploadRefusedError(400, "the upload has headers that are too long")
+
+    def _header(self) -> None:
+        self._part.headers[self._part.name.decode("latin-1").lower()] = self._part.value.decode("utf-8", "replace")
+        self._part.name, self._part.value = bytearray(), bytearray()
+
+    def _headers(self) -> None:
+        _, options = parse_options_header(self._part.headers.get("content-disposition", ""))
+        said = options.get(b"filename")
+        if said is None:
+            self._text = bytearray()
+            self._field = options.get(b"name", b"").decode("utf-8", "replace")
+            return
+        if not self._trusted:
+            raise UploadRefusedError(
+                403, "this form is older than your session", "reload the page, and upload once more"
+            )
+        if self.half is not None:
+            raise UploadRefusedError(400, "one file at a time", "upload the others afterwards")
+        self._name = harmless_name(said.decode("utf-8", "replace"))
+        self.half = self._folder / f".{secrets.token_hex(8)}.upload"
+        self._stream = os.fdopen(create_private(self.half), "wb")
+
+    def _data(self, data: bytes) -> None:
+        if self._text is not None:
+            self._text += data
+            if len(self._text) > FIELD_BYTES:
+                raise UploadRefusedError(400, "a field of the form is too long")
+            return
+        if self._stream is None:
+            raise UploadRefusedError(400, "the upload is no form with a file")
+        self._size += len(data)
+        if self._size > self._limits.file:
+            raise too_large(self._limits.file)
+        if self._size > self._limits.room:
+            raise UploadRefusedError(413, "there is no room left for this file", "delete projects or uploads")
+        self._stream.write(data)
+
+    def _end(self) -> None:
+        if self._text is not None:
+            if self._field == "csrf":
+                self._trusted = self._is_token(self._text.decode("utf-8", "replace"))
+        elif self._stream is not None:
+            self._stream.close()
+
+    def _ended(self) -> None:
+        self._whole = True
+
+
+async def uploaded(
+    body: AsyncIterator[bytes],
+    content_type: str,
+    folder: Path,
+    *,
+    limits: UploadLimits,
+    is_token: Callable[[str], bool],
+    length: int | None = None,
+) -> Uploaded:
+    """Write the file of a form to a folder, under a name that nobody else has.
+
+    Parameters
+    ----------
+    body : async iterator of bytes
+        As it comes from the connection.
+    content_type : str
+        Of the request, with the boundary.
+    folder : Path
+        Of the uploads of a project.
+    limits : UploadLimits
+    is_token : callable
+        Whether the token of the form, which comes before the file, is that of the session.
+    length : int, optional
+        What the request says of its own length: to refuse early, never to believe.
+
+    Raises
+    ------
+    UploadRefusedError
+        Nothing is kept: no form with a token and a file, too large, too slow, cut short.
+    DocumentError
+        The disk is full.
+    """
+    kind, options = parse_options_header(content_type)
+    if kind != b"multipart/form-data" or not options.get(b"boundary"):
+        raise UploadRefusedError(400, "this is no form with a file", "reload the page, and upload once more")
+    if length is not None and length > min(limits.file, limits.room) + _ENVELOPE:
+        raise too_large(min(limits.file, limits.room))
+    form = _Form(folder, limits, is_token)
+    try:
+        await _read(body, MultipartParser(options[b"boundary"], form.callbacks()), limits)
+        return form.found()
+    except BaseException as error:
+        form.close()
+        if form.half is not None:
+            form.half.unlink(missing_ok=True)
+        if isinstance(error, FormParserError):
+            raise UploadRefusedError(400, "this is no form with a file", "upload it once more") from error
+        if isinstance(error, OSError) and not isinstance(error, TimeoutError):
+            raise DocumentError(
+                f"the upload cannot be kept: {error.strerror}", hint="ask who runs the server"
+            ) from error
+        raise
+
+
+async def _read(body: AsyncIterator[bytes], parser: MultipartParser, limits: UploadLimits) -> None:
+    began, size = time.monotonic(), 0
+    pieces = aiter(body)
+    while True:
+        try:
+            piece = await asyncio.wait_for(anext(pieces), limits.silence)
+        except StopAsyncIteration:
+            return
+        except TimeoutError:
+            raise UploadRefusedError(408, "the upload has stood still", "upload it once more") from None
+        size += len(piece)
+        took = time.monotonic() - began
+        if took > limits.patience and size < limits.slowest * took:
+            raise UploadRefusedError(408, "the upload is too slow", "try it from another connection")
+        # a slow disk holds up this upload, and no page
+        await asyncio.to_thread(parser.write, piece)
+
+
+def too_large(most: int) -> UploadRefusedError:
+    """Return the refusal of a file that has more than so many bytes."""
+    return UploadRefusedError(413, f"the file is larger than the {most // 1_000_000:,} MB that are left for it",
+                              "have a folder opened for it: masktron web --folder")  # fmt: skip
+
+
+def remove_halves(folder: Path) -> None:
+    """Remove what uploads have left that a killed server did not end."""
+    for half in folder.glob(".*.upload"):
+        half.unlink(missing_ok=True)

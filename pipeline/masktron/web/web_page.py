@@ -1,0 +1,235 @@
+"""What a page is: a path, a step of the way, what it shows, and what its forms may ask for."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import quote
+
+from masktron.errors import MasktronError
+from masktron.web.runs.one_run import Argument, CommandRun, ToldError
+from masktron.web.runs.run_queue import RunQueue
+from masktron.web.store.projects import Project, ProjectStore
+
+STEPS = {
+    "data": "Data",
+    "rules": "Rules",
+    "validate": "Validate",
+    "roles": "Roles",
+    "choose": "Choose",
+    "mask": "Mask",
+    "release": "Release",
+}
+"""The way through, in order: the name of a step, and what readers call it."""
+_WORD = re.compile(r"[A-Za-z][\w.-]*")
+
+
+class FormFields:
+    """What a form says: texts by name, some of them several times."""
+
+    def __init__(self, pairs: Iterable[tuple[str, str]]) -> None:
+        self._found: dict[str, list[str]] = {}
+        for name, value in pairs:
+            self._found.setdefault(name, []).append(value)
+
+    def text(self, name: str) -> str:
+        """Return a field without white space around it; empty where there is none."""
+        return self._found.get(name, [""])[-1].strip()
+
+    def raw(self, name: str) -> str:
+        """Return a field as it was typed, with line ends as files have them."""
+        return self._found.get(name, [""])[-1].replace("\r\n", "\n")
+
+    def texts(self, name: str) -> list[str]:
+        """Return all fields of a name, as of boxes that were ticked."""
+        return list(self._found.get(name, []))
+
+    def with_prefix(self, prefix: str) -> dict[str, str]:
+        """Return the fields whose names begin so, by the rest of their names: ``role.AGE`` by ``AGE``."""
+        return {
+            name[len(prefix) :]: found[-1].strip() for name, found in self._found.items() if name.startswith(prefix)
+        }
+
+    @property
+    def names(self) -> set[str]:
+        """The names of all fields."""
+        return set(self._found)
+
+
+@dataclass(frozen=True, slots=True)
+class Redirect:
+    """Where to go when a form has been taken: a page of this server.
+
+    Attributes
+    ----------
+    to : str
+        A path that `Visit` has made.
+    """
+
+    to: str
+
+
+@dataclass(frozen=True, slots=True)
+class Fragment:
+    """A part of a page, as the answer to a form that a script has sent: ``hx-post`` while somebody types.
+
+    Attributes
+    ----------
+    template : str
+        A template that extends none.
+    context : mapping
+        What it gets, beside ``csrf``, ``problems``, ``given``, ``project`` and ``page``.
+    """
+
+    template: str
+    context: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class PageProblem:
+    """What stands in the way, and where: at a field of a form, or above it.
+
+    Attributes
+    ----------
+    what, where, hint : str
+        As `MasktronError` has them.
+    field : str or None
+        The name of the field that caused it.
+    """
+
+    what: str
+    where: str = ""
+    hint: str = ""
+    field: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class StepState:
+    """How far a step of a project is: done or not, and what there is to say of it."""
+
+    done: bool
+    says: str = ""
+    problem: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Visit:
+    """One request: who asks, for what, and what a page may do for it."""
+
+    user: str
+    store: ProjectStore
+    queue: RunQueue
+    query: Mapping[str, str] = field(default_factory=dict)
+    parts: Mapping[str, str] = field(default_factory=dict)
+    """The parts of its path by name, such as ``run``."""
+    largest_upload: int = 0
+    is_local: bool = True
+    """Whether browser and server are on one machine, so that paths of it may be shown."""
+
+    def start(self, project: Project, step: str, arguments: Sequence[Argument]) -> CommandRun:
+        """Start a run; see `RunQueue.start`."""
+        return self.queue.start(project, step, arguments, by=self.user)
+
+    @staticmethod
+    def path(project: Project, page: str = "") -> str:
+        """Return the path of a page of a project: ``data``, or nothing for its overview."""
+        return f"/projects/{project.identity}/{page}".rstrip("/")
+
+    @staticmethod
+    def path_of_run(run: CommandRun, output: str | None = None) -> str:
+        """Return the path of a run, or of one of its outputs."""
+        own = f"/projects/{run.project.identity}/runs/{run.name}"
+        return own if output is None else f"{own}/files/{quote(output)}"
+
+    @staticmethod
+    def path_of_report(run: CommandRun, output: str) -> str:
+        """Return the path under which a page that a run has written is shown."""
+        return f"/projects/{run.project.identity}/runs/{run.name}/report/{quote(output)}"
+
+
+type PageContext = Mapping[str, Any]
+type Show = Callable[[Visit, Project], PageContext]
+type Act = Callable[[Visit, Project, FormFields], Redirect | Fragment]
+type Take = Callable[[Visit, Project, str], Redirect]
+
+
+@dataclass(frozen=True, slots=True)
+class WebPage:
+    """A page of a project.
+
+    Attributes
+    ----------
+    name : str
+        Of its route, and of its template: ``data`` stands for ``data.html``.
+    path : str
+        Below that of the project: ``data``, ``runs/{run}``.
+    title : str
+    show : callable
+        Takes a `Visit` and a `Project`, and returns what the template gets; its ``problems``, a list of
+        `PageProblem`, are shown beside those of a form. A `MasktronError` becomes a page that says it; a
+        `LookupError` one that says that there is nothing.
+    step : str or None
+        The step of the way that it is, one of `STEPS`.
+    actions : mapping of str to callable
+        What its forms may ask for, by the value of their field ``action``: takes visit, project and `FormFields`,
+        and returns a `Redirect` (or a `Fragment`, for a script). A `MasktronError` is shown at the field that it
+        names, with all that was typed.
+    take : callable or None
+        Takes visit, project and the name of a file that was uploaded on this page, and says where to go. Where it
+        raises a `MasktronError`, the upload goes again.
+    state : callable or None
+        How far the step is in a project.
+    """
+
+    name: str
+    path: str
+    title: str
+    show: Show
+    step: str | None = None
+    actions: Mapping[str, Act] = field(default_factory=dict)
+    take: Take | None = None
+    state: Callable[[Project], StepState] | None = None
+
+
+_SETTINGS = {
+    "-k": "k",
+    "--role": "roles",
+    "--limit": "limits",
+    "--param": "params",
+    "--document": "documents",
+    "--format-option": "format_options",
+}
+"""Options in messages of commands, by the settings that they are; others have the same name but for the dashes."""
+
+
+def problem_of(error: MasktronError | ToldError, fields: Iterable[str] = ()) -> PageProblem:
+    """Return an error as a page shows it: at the first field of the form that its message names, if any.
+
+    Messages name settings, options or fields of the data: ``k must be at least 2``, ``--role AGE=kye``, ``'AGE'``. A
+    field of a form is meant by its own name, or by the last part of it: ``role.AGE`` by ``AGE``.
+
+    Parameters
+    ----------
+    error : MasktronError or ToldError
+        Of this process, or of a run.
+    fields : iterable of str
+        The names of the fields of the form.
+    """
+    return PageProblem(error.what, error.where, error.hint, field_named(error.what, fields))
+
+
+def field_named(message: str, fields: Iterable[str]) -> str | None:
+    """Return the first field of a form that a message names; None where it names none."""
+    known = {name: name for name in fields}
+    known |= {name.rpartition(".")[2]: name for name in known if "." in name}
+    text = message
+    for option, setting in _SETTINGS.items():
+        text = re.sub(rf"(?<!\S){option}(?![\w-])", setting, text)
+    for word in _WORD.findall(text):
+        plain = word.rstrip(".-")
+        for found in (plain, plain.replace("-", "_"), plain.partition(".")[2], plain.partition(".")[0]):
+            if found in known:
+                return known[found]
+    return None

@@ -1,0 +1,164 @@
+"""Pages of masktron web asked for without a network, or through a socket of this machine."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from starlette.testclient import TestClient
+
+from masktron.web.access.gate import Cookie, TokenDoor
+from masktron.web.access.sessions import Lifetime, Sessions
+from masktron.web.app import WebParts, web_app
+from masktron.web.runs.one_run import runs_of
+from masktron.web.runs.run_queue import RunQueue
+from masktron.web.store.projects import Project, ProjectStore
+
+HOST = "127.0.0.1:8000"
+WEB = [sys.executable, "-P", "-m", "masktron", "web"]
+"""How a server is started."""
+OWN = f"http://{HOST}"
+TOKEN = "token-of-the-tests"  # noqa: S105
+
+
+@dataclass
+class Office:
+    """A server in memory: its parts, and browsers that ask it."""
+
+    folder: Path
+    parts: WebParts
+    app: Any
+    others: list[Office] = field(default_factory=list)
+
+    @property
+    def store(self) -> ProjectStore:
+        return self.parts.store
+
+    def again(self, **changes: Any) -> Office:
+        """Return another server on the same projects: as after the end of this one."""
+        other = made_office(self.folder, **changes)
+        self.others.append(other)
+        return other
+
+    def browser(self, *, entered: bool = True, follow: bool = False, origin: str | None = OWN) -> TestClient:
+        """Return a browser with cookies of its own; `entered` has used the address with the token."""
+        headers = {} if origin is None else {"origin": origin}
+        client = TestClient(self.app, f"http://{HOST}", headers=headers, follow_redirects=follow)
+        if entered:
+            assert client.get(f"/?token={TOKEN}", follow_redirects=False).status_code == 303
+        return client
+
+
+def made_office(folder: Path, *, door: Any = None, scheme: str = "http", **changes: Any) -> Office:
+    """Make a server whose projects are in a folder; its runs begin when somebody calls `beat` of its queue."""
+    store_options = {name: changes.pop(name) for name in ("pickable", "room", "keep") if name in changes}
+    queue_options = {name: changes.pop(name) for name in ("at_once", "each") if name in changes}
+    lifetime = changes.pop("lifetime", Lifetime(3600.0, 600.0))
+    store = ProjectStore(folder / "projects", **store_options)
+    sessions = Sessions(folder / "projects" / "sessions.json", lifetime)
+    cookie = Cookie("masktron-8000", scheme == "https")
+    parts = WebParts(
+        store=store,
+        queue=RunQueue(store, **queue_options),
+        sessions=sessions,
+        door=TokenDoor(TOKEN, sessions, cookie) if door is None else door(sessions, cookie),
+        cookie=cookie,
+        hosts=frozenset({HOST}),
+        scheme=scheme,
+        **changes,
+    )
+    return Office(folder, parts, web_app(parts))
+
+
+def end_runs(office: Office) -> None:
+    """End all runs of a server, and its watch over them."""
+    runs = [run for project in office.store.all() for run in runs_of(project)]
+    for run in runs:
+        if run.is_held and (pid := run.pid) is not None:
+            with suppress(ProcessLookupError):
+                os.killpg(pid, signal.SIGKILL)
+    until(lambda: not any(run.is_held for run in runs))
+    for one in (office, *office.others):
+        one.parts.queue.leave()
+
+
+def csrf_of(client: TestClient, path: str = "/") -> str:
+    """Return the token of the forms of a page."""
+    found = re.search(r'name="csrf" value="([0-9a-f]{64})"', client.get(path).text)
+    assert found is not None
+    return found[1]
+
+
+def sent(client: TestClient, path: str, action: str, page: str | None = None, **fields: str) -> Any:
+    """Send a form of a page as a browser does."""
+    token = csrf_of(client, path if page is None else page)
+    return client.post(path, data={"csrf": token, "action": action, **fields})
+
+
+def sample_of(office: Office, client: TestClient) -> tuple[Project, str]:
+    """Open the sample, and return the project and its path."""
+    where = sent(client, "/", "sample").headers["location"]
+    project = office.store.get("local", where.rpartition("/")[2])
+    assert project is not None
+    return project, where
+
+
+def until(condition: Any, within: float = 30.0) -> None:
+    """Wait until something holds."""
+    limit = time.monotonic() + within
+    while not condition():
+        assert time.monotonic() < limit, "it took too long"
+        time.sleep(0.02)
+
+
+@dataclass
+class Served:
+    """A server as a process: its address with the token, and what it says."""
+
+    process: subprocess.Popen[str]
+    opened: str
+    port: int
+    log: Path
+
+    @property
+    def address(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
+
+
+@contextmanager
+def served(projects: Path, *arguments: object, port: int = 0) -> Iterator[Served]:
+    """Start ``masktron web`` and end it afterwards."""
+    log = projects.with_name(f"{projects.name}.log")
+    with log.open("a") as err:
+        argv = [*WEB, "--no-browser", "--port", port, "--projects", projects, *arguments]
+        process = subprocess.Popen(list(map(str, argv)), stdout=subprocess.PIPE, stderr=err, text=True)
+    try:
+        assert process.stdout is not None
+        line = process.stdout.readline()
+        assert line.startswith("masktron web: "), log.read_text()
+        opened = line.split()[-1]
+        found = re.search(r":(\d+)/", opened)
+        assert found is not None
+        until(lambda: _answers(int(found[1])))
+        yield Served(process, opened, int(found[1]), log)
+    finally:
+        if process.poll() is None:
+            process.terminate()
+        process.wait(20)
+        if process.stdout is not None:
+            process.stdout.close()
+
+
+def _answers(port: int) -> bool:
+    with socket.socket() as asking:
+        return asking.connect_ex(("127.0.0.1", port)) == 0
