@@ -7,7 +7,6 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-import jsonschema
 import numpy as np
 import pandas as pd
 import pytest
@@ -31,7 +30,7 @@ from masktron.resources import resource
 from masktron.sources.xml.microdata import read_records
 from masktron.sources.xml.plain import detect_layout
 from masktron.sources.xml.wellformed import SMALLEST
-from paths import ROOT
+from schema_files import conforms
 
 SAMPLES = ["household", "business"]
 
@@ -39,12 +38,6 @@ SAMPLES = ["household", "business"]
 @pytest.fixture
 def run(capsys: pytest.CaptureFixture[str]) -> Runner:
     return Runner(capsys)
-
-
-def conforms(content: dict[str, Any], name: str) -> None:
-    schema = json.loads((ROOT / "schemas" / f"{name}.schema.json").read_text())
-    jsonschema.Draft202012Validator.check_schema(schema)
-    jsonschema.validate(content, schema)
 
 
 # the samples
@@ -486,7 +479,7 @@ REPAIRS = {
     chosen=st.lists(st.sampled_from(sorted(MENU)), min_size=1, max_size=3, unique=True),
     grouping=st.sampled_from(["rules", "all"]),
 )
-@examples(8, full=25)
+@examples(5, full=25)
 def test_small_files_keep_their_rules(
     tmp_path_factory: pytest.TempPathFactory, seed: int, n: int, k: int, chosen: list[str], grouping: str
 ) -> None:
