@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import gc
 import os
 import re
@@ -46,4 +47,5 @@ def pytest_collection_finish() -> None:
     """Collect garbage from here on, and never look again at the millions of objects that all tests share."""
     gc.collect()
     gc.freeze()
+    atexit.register(gc.unfreeze)  # else extension modules take for leaked what nobody looks at
     gc.enable()
