@@ -5,6 +5,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 WARM := $(VENV)/.compiled
+# what else is compiled first in each process that imports it, again and again where the environment forbids to keep it
+unexport PYTHONDONTWRITEBYTECODE
 SCALE ?= 1
 # one more than cores, since tests wait for processes, and 4 at most
 WORKERS ?= $(shell n=$$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 1); echo $$(( n < 4 ? n + 1 : 4 )))
@@ -17,7 +19,7 @@ CANDIDATES := python3.14 python3.13 python3.12 python3 python \
 SUITABLE := -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 12))' >/dev/null 2>&1
 PYTHON ?= $(shell for p in $(CANDIDATES); do "$$p" $(SUITABLE) && { echo "$$p"; break; }; done)
 
-.PHONY: help install demo test test-full lint types format bench reproduce clean
+.PHONY: help install demo collected test test-full lint types format bench reproduce clean
 
 help:  ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
@@ -33,8 +35,9 @@ $(STAMP): pyproject.toml
 	@"$(PYTHON)" -m venv $(VENV)
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade "pip>=25.1"
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile --editable . --group dev
-	@# on all cores and without the tests of packages; a file of another Python is no error here, nor to pip
-	@$(BIN)/python -m compileall -qq -j 0 -x '/tests?/' $(VENV) || true
+	@# on all cores what commands import, and the rest when somebody does; a file of another Python is no error, nor to pip
+	@$(BIN)/python -m compileall -qq -j 0 -x '/(tests?|cuda)/' pipeline \
+	 $(VENV)/lib/*/site-packages/{llvmlite,numba,numpy,pandas,scipy} || true
 	@touch $@
 
 $(WARM): $(STAMP)
@@ -44,11 +47,14 @@ $(WARM): $(STAMP)
 demo: $(WARM)  ## validate, mask and check two samples, and say where the results lie
 	@$(BIN)/masktron demo --out demo-output
 
+collected: $(STAMP)  # compiled by one process, before several import them: the tests, and packages that they alone need
+	@$(BIN)/python -m pytest -q --collect-only -m "not full" >/dev/null || true  # `test` says what is wrong
+
 test: $(STAMP)  ## the test suite (seeded parts of the long ones), lint and types
-	@$(MAKE) --no-print-directory --jobs 3 $(WARM) lint types
+	@$(MAKE) --no-print-directory --jobs 4 $(WARM) collected lint types
 	@$(BIN)/python -m pytest -q -m "not full" -n $(WORKERS) --dist loadfile
 
-test-full: $(STAMP) lint types  ## everything, the long suites too
+test-full: $(STAMP) collected lint types  ## everything, the long suites too
 	@HYPOTHESIS_PROFILE=full $(BIN)/python -m pytest -q -n $(WORKERS) --dist loadfile
 
 lint: $(STAMP)  ## ruff

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import atexit
+import gc
 import os
 import re
 from pathlib import Path
@@ -12,6 +14,7 @@ from hypothesis import HealthCheck, settings
 from paths import SHARED_DATA
 
 os.environ["MASKTRON_NO_BACKGROUND"] = "1"
+gc.disable()  # what the collection of tests makes is kept; see pytest_collection_finish
 
 settings.register_profile(
     "ci", max_examples=10, derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow]
@@ -38,3 +41,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Refuse names that hold the address of an object: processes that share the tests find others, and run none."""
     if addressed := [item.nodeid for item in items if re.search(r" at 0x[0-9a-f]{8,}", item.nodeid)]:
         raise pytest.UsageError(f"these names differ in every process; give them ids: {addressed}")
+
+
+def pytest_collection_finish() -> None:
+    """Collect garbage from here on, and never look again at the millions of objects that all tests share."""
+    gc.collect()
+    gc.freeze()
+    atexit.register(gc.unfreeze)  # else extension modules take for leaked what nobody looks at
+    gc.enable()

@@ -15,6 +15,7 @@ from lxml import etree
 import masktron
 from attacks import KEY, SEED, three_errors
 from cli_runner import Runner, write_data, write_rules
+from examples import parts
 from masktron.config import Config, load_config
 from masktron.errors import UsageError
 from masktron.release_key import key_of_seed, read_key
@@ -95,7 +96,7 @@ def test_two_releases_have_unrelated_noise_and_are_averaged(tmp_path: Path) -> N
     assert np.all(np.abs(halved - 0.5) < 0.1)
 
 
-@pytest.mark.parametrize("method", ["noise", "cart", "hierarchical", "mdav"])
+@pytest.mark.parametrize("method", parts(["noise", "mdav", "cart", "hierarchical"], 2))
 def test_the_same_key_gives_the_same_bytes(tmp_path: Path, method: str) -> None:
     """From a key, its file or the manifest; for any workers, limits, folders and spellings of the settings."""
     survey(tmp_path)

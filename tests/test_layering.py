@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import functools
 import subprocess
 import sys
 from importlib import import_module
@@ -11,10 +10,9 @@ from pathlib import Path
 
 import pytest
 
-import masktron
 from masktron.sources.xml.wellformed import SMALLEST
+from package_trees import PACKAGE, tree_of
 
-PACKAGE = Path(masktron.__file__).parent
 ORDER = [
     {"errors"},
     {"addresses"},
@@ -54,11 +52,6 @@ MODULES = sorted(path for path in PACKAGE.rglob("*.py") if path.parent != PACKAG
 def part_of(path: Path) -> str:
     relative = path.relative_to(PACKAGE)
     return relative.parts[0] if len(relative.parts) > 1 else relative.stem
-
-
-@functools.cache
-def tree_of(path: Path) -> ast.Module:
-    return ast.parse(path.read_text(encoding="utf-8"))
 
 
 def imported(path: Path) -> set[str]:
@@ -281,6 +274,7 @@ def test_files_alone_tells_whether_two_names_are_of_one_file() -> None:
     asking = {
         str(path.relative_to(PACKAGE))
         for path in MODULES
+        if "samefile" in path.read_text(encoding="utf-8")
         for node in ast.walk(tree_of(path))
         if isinstance(node, ast.Attribute) and node.attr == "samefile"
     }

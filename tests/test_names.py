@@ -6,16 +6,13 @@ import ast
 from collections import defaultdict
 from collections.abc import Iterator
 from graphlib import CycleError, TopologicalSorter
-from pathlib import Path
 
-import masktron
+from package_trees import PACKAGE, tree_of
 
-PACKAGE = Path(masktron.__file__).parent
 FILES = {
     ".".join(("masktron", *path.relative_to(PACKAGE).with_suffix("").parts)).removesuffix(".__init__"): path
     for path in sorted(PACKAGE.rglob("*.py"))
 }
-TREES = {name: ast.parse(path.read_text(encoding="utf-8")) for name, path in FILES.items()}
 SIBLINGS = [
     {"methods", "partitions", "synthesis", "kernels"},
     {"measures", "kernels", "."},
@@ -62,7 +59,9 @@ def together(modules: list[str]) -> bool:
 
 
 def test_no_import_circle() -> None:
-    graph = {name: {other for other in imported(tree) if other in FILES} - {name} for name, tree in TREES.items()}
+    graph = {
+        name: {other for other in imported(tree_of(path)) if other in FILES} - {name} for name, path in FILES.items()
+    }
     assert sum(map(len, graph.values())) > 1000
     assert circle(graph) == []
 
@@ -75,8 +74,8 @@ def test_a_circle_is_found() -> None:
 
 def test_no_public_name_twice() -> None:
     where = defaultdict(list)
-    for name, tree in TREES.items():
-        for found in public(tree):
+    for name, path in FILES.items():
+        for found in public(tree_of(path)):
             where[found].append(name)
     assert len(where) > 500
     assert {found: names for found, names in where.items() if len(names) > 1} == {}

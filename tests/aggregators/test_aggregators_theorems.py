@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from examples import examples, parts
+from examples import examples, spread
 from masktron.aggregators import ALL, AUTOMATIC, Aggregator, GroupContext, ObservedAggregator, variables_of
 from masktron.constraints import (
     Atom,
@@ -379,11 +379,20 @@ CASES = [
     ),
     Case(polynomial("<", mono(x=2), mono(-1, z=1), mono(-1)), "DOICBNLUX", constant="z", cautious="M"),
 ]
-POOLS = {str(case): case.pools() for case in CASES}
 INDEX = st.integers(0, 9999)
 MEMBER = st.tuples(INDEX, st.integers(0, 3))
 """A record of the pool, and its weight."""
 PAIRS = [(case, aggregator) for case in CASES for aggregator in ALL]
+
+
+POOLS: dict[str, list[list[Record]]] = {}
+
+
+def pools_of(case: Case) -> list[list[Record]]:
+    """Pools of a case, made once: no collection of tests waits for them."""
+    if str(case) not in POOLS:
+        POOLS[str(case)] = case.pools()
+    return POOLS[str(case)]
 
 
 def name_of(part: Case | Aggregator) -> str:
@@ -408,13 +417,15 @@ def test_declaration_is_as_in_the_table(aggregator: Aggregator) -> None:
     assert declared == {str(case): claimed(case, aggregator) for case in CASES}
 
 
-@pytest.mark.parametrize(("case", "aggregator"), [p for p in PAIRS if claimed(*p) and p[1] in AUTOMATIC], ids=name_of)
+@pytest.mark.parametrize(
+    ("case", "aggregator"), spread((p for p in PAIRS if claimed(*p) and p[1] in AUTOMATIC), every=4), ids=name_of
+)
 @examples(1, full=12)
 @given(drawn=st.lists(st.tuples(INDEX, st.lists(MEMBER, min_size=1, max_size=7)), min_size=1, max_size=8))
 def test_what_is_claimed_holds(
     case: Case, aggregator: Aggregator, drawn: list[tuple[int, list[tuple[int, int]]]]
 ) -> None:
-    pools = POOLS[str(case)]
+    pools = pools_of(case)
     groups: list[Group] = []
     for which, members in drawn:
         pool = pools[which % len(pools)]
@@ -442,7 +453,7 @@ def test_what_is_claimed_holds_in_many_groups(case: Case, aggregator: Aggregator
 def fail_if_broken(case: Case, aggregator: Aggregator, count: int) -> None:
     """Draw groups of 1 to 9 records from what satisfies a case, some of them without weight."""
     rng = np.random.default_rng(20091)
-    pools = POOLS[str(case)]
+    pools = pools_of(case)
     groups: list[Group] = []
     for _ in range(count):
         pool = pools[rng.integers(len(pools))]
@@ -457,12 +468,12 @@ def fail_if_broken(case: Case, aggregator: Aggregator, count: int) -> None:
 
 @pytest.mark.parametrize(
     ("case", "aggregator"),
-    parts((p for p in PAIRS if not claimed(*p) and not cautious(*p)), 140),
+    spread((p for p in PAIRS if not claimed(*p) and not cautious(*p)), every=4),
     ids=name_of,
 )
 def test_what_is_refused_can_break(case: Case, aggregator: Aggregator) -> None:
     rng = np.random.default_rng(20090)
-    pools = POOLS[str(case)]
+    pools = pools_of(case)
     for count in (10, *[100] * 60):
         groups: list[Group] = []
         for _ in range(count):

@@ -136,7 +136,7 @@ def form_holds(edit: Edit, record: Mapping[str, CellValue]) -> bool:
     return holds(form_of(edit.constraint), record)
 
 
-@examples(80, full=500)
+@examples(40, full=500)
 @given(combined(simple_1), loose_records)
 def test_the_form_of_an_xpath_1_test_agrees_with_libxml2(test: str, record: dict[str, str | None]) -> None:
     expected = bool(etree.XPath(f"boolean({test})")(element(record)))
@@ -148,14 +148,14 @@ sums_1 = st.tuples(sums(st.one_of(fields, fields, constants)), relations, sums(s
 )
 
 
-@examples(50, full=300)
+@examples(25, full=300)
 @given(st.one_of(sums_1, sums_1.map(lambda test: f"not({test})"), combined(sums_1)), loose_records)
 def test_the_form_of_a_sum_of_products_agrees_with_libxml2(test: str, record: dict[str, str | None]) -> None:
     expected = bool(etree.XPath(f"boolean({test})")(element(record)))
     assert form_holds(edit_of(test), record) == expected
 
 
-@examples(12, full=150)
+@examples(6, full=150)
 @given(simple_1, simple_1, simple_1, simple_1, loose_records)
 def test_contexts_and_rule_order_are_antecedents(
     first: str, second: str, one: str, two: str, record: dict[str, str | None]
@@ -221,7 +221,7 @@ simple_2 = st.one_of(
 )
 
 
-@examples(25, full=400)
+@examples(12, full=400)
 @given(combined(simple_2), clean_records)
 def test_the_form_of_an_xpath_2_test_agrees_with_saxon(test: str, record: dict[str, str | None]) -> None:
     assert form_holds(edit_of(test, version="2.0"), record) == by_saxon(test, record)
@@ -295,14 +295,14 @@ roundings = st.tuples(
 roundings = st.one_of(roundings, roundings.map(lambda test: f"not({test})"))
 
 
-@examples(50, full=300)
+@examples(25, full=300)
 @given(roundings, loose_records)
 def test_the_form_of_a_rounded_number_agrees_with_libxml2(test: str, record: dict[str, str | None]) -> None:
     expected = bool(etree.XPath(f"boolean({test})")(element(record)))
     assert form_holds(edit_of(test), record) == expected
 
 
-@examples(50, full=300)
+@examples(25, full=300)
 @given(roundings, clean_records)
 def test_the_form_of_a_rounded_number_agrees_with_saxon(test: str, record: dict[str, str | None]) -> None:
     assert form_holds(edit_of(test, version="2.0"), record) == by_saxon(test, record)
@@ -325,7 +325,7 @@ def test_the_form_of_a_tolerance_on_products_agrees_with_saxon(test: str, record
     assert form_holds(edit_of(test, version="2.0"), record) == by_saxon(test, record)
 
 
-@examples(60, full=150)
+@examples(30, full=150)
 @given(combined(simple_1), st.lists(loose_records, min_size=1, max_size=5))
 def test_columns_agree_with_single_records(test: str, records: list[dict[str, str | None]]) -> None:
     edit = edit_of(test)

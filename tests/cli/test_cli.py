@@ -10,12 +10,9 @@ import sys
 import time
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
-import jsonschema
 import pytest
 from lxml import etree
-from referencing import Registry, Resource
 from rich.console import RenderableType
 
 import masktron
@@ -24,7 +21,7 @@ from masktron.partitions.kdcut import Cut
 from masktron.report.rendering import render, tables_of
 from masktron.report.text import number
 from masktron.results import CutResult
-from paths import ROOT
+from schema_files import conforms
 
 COMMANDS = [
     "describe",
@@ -63,14 +60,6 @@ def data(tmp_path: Path) -> Path:
 @pytest.fixture
 def rules(tmp_path: Path) -> Path:
     return write_rules(tmp_path / "rules.sch", "A + B = T", "A >= 0")
-
-
-def conforms(content: dict[str, Any], name: str) -> None:
-    schemas = {path.name: json.loads(path.read_text()) for path in (ROOT / "schemas").glob("*.schema.json")}
-    resources = [(schema["$id"], Resource.from_contents(schema)) for schema in schemas.values()]
-    jsonschema.Draft202012Validator(
-        schemas[f"{name}.schema.json"], registry=Registry().with_resources(resources)
-    ).validate(content)
 
 
 # help and tables

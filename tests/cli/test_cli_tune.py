@@ -11,9 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import jsonschema
 import pytest
-from referencing import Registry, Resource
 
 import masktron.__main__
 from cli_runner import Runner
@@ -21,7 +19,7 @@ from masktron.cli import main
 from masktron.cli.tune import _exit
 from masktron.jobs.tune.bench import Attempt, Bench, TuneOutcome
 from masktron.results import TuneCandidate, TuneResult
-from paths import ROOT
+from schema_files import conforms
 from tuned_files import write_pair
 
 
@@ -40,12 +38,6 @@ def tune(pair: tuple[Path, Path], *more: object) -> list[object]:
     return [*("tune", pair[0], "--rules", pair[1], "--out", "out", "--workers", 0, "--missing", "C=-9"), *more]
 
 
-def conforms(content: dict[str, Any]) -> None:
-    schema = json.loads((ROOT / "schemas" / "tune.schema.json").read_text())
-    registry = Registry().with_resources([(schema["$id"], Resource.from_contents(schema))])
-    jsonschema.Draft202012Validator(schema, registry=registry).validate(content)
-
-
 def test_the_next_mask_does_what_was_recommended(run: Runner, pair: tuple[Path, Path]) -> None:
     Path("masktron.toml").write_text('# ours\nk = 5\n[limits]\nlinkage = 80\n[tune]\nmethods = "mdav"\nk = [3, 6]\n')
     outcome = run(*tune(pair, "--write", "masktron.toml"))
@@ -57,7 +49,7 @@ def test_the_next_mask_does_what_was_recommended(run: Runner, pair: tuple[Path, 
     outcome = run("tune", pair[0], "--rules", pair[1], *options)
     assert outcome.code == 0
     said = json.loads(Path("said.json").read_text())
-    conforms(said)
+    conforms(said, "tune")
     assert said == json.loads(Path("out/tune.json").read_text())
     best = said["candidates"][said["recommended"]]
     assert said["why"] in " ".join(outcome.out.split())
@@ -209,7 +201,7 @@ def test_none_within_the_limits_ends_with_1_and_writes_no_settings(run: Runner, 
     outcome = run(*tune(pair, *more))
     assert outcome.code == 1
     said = json.loads(outcome.out)
-    conforms(said)
+    conforms(said, "tune")
     assert said["recommended"] is None
     assert "linkage at most 0 excludes all of" in said["why"]
     assert not Path("new.toml").exists()
@@ -220,7 +212,7 @@ def test_nothing_admitted_ends_with_5(run: Runner, pair: tuple[Path, Path]) -> N
     assert outcome.code == 5
     assert "no candidate is admitted" in " ".join(outcome.out.split())
     assert "50 records cannot form a group of k = 60" in " ".join(outcome.out.split())
-    conforms(json.loads(Path("out/tune.json").read_text()))
+    conforms(json.loads(Path("out/tune.json").read_text()), "tune")
 
 
 @pytest.mark.parametrize(

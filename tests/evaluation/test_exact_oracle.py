@@ -183,7 +183,7 @@ def written(folder: Path, case: Case) -> Path:
 ONE = (("assert", "V1 = 1"), ("report", "../V1 = ."))
 
 
-@examples(25, full=120)
+@examples(12, full=120)
 @given(CASES)
 @example(Case("<Data><Record><V1>1</V1></Record></Data>", (((("Record[1]", ONE), ("*", ONE))),)))
 @example(Case("<Data><Note><V1>5</V1></Note><Record><V1>1</V1></Record></Data>", (((("V1", ONE),)),)))

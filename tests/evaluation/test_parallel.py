@@ -229,7 +229,7 @@ PIECES = st.sampled_from(
 
 
 @pytest.mark.parametrize("engine", ["auto", "saxon"])
-@settings(examples(40, full=250), suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@settings(examples(20, full=250), suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 @given(pieces=st.lists(PIECES, min_size=1, max_size=12), size=st.integers(1, 200))
 def test_no_file_is_cut_wrongly(tmp_path: Path, engine: EngineChoice, pieces: list[str], size: int) -> None:
     path = tmp_path / "data.xml"

@@ -127,7 +127,7 @@ def test_what_is_no_expression_stays_as_it_is() -> None:
     assert converted(deep).text == deep
 
 
-@examples(40, full=2000)
+@examples(20, full=2000)
 @given(st.from_regex(r"[ \t]?-?[0-9]{0,25}\.?[0-9]{0,25}([eE][+-]?[0-9]{0,3})?[ \n]?", fullmatch=True))
 @example("1.14")
 @example("1e3")
@@ -140,7 +140,7 @@ def test_numbers_are_read_as_the_recommendation_says(text: str) -> None:
     assert is_misread(text) == (not same and not (math.isnan(theirs) and math.isnan(xpath1_number(text))))
 
 
-@examples(120, full=2000)
+@examples(60, full=2000)
 @given(st.floats())
 @example(1e23)
 @example(5e-324)

@@ -115,7 +115,7 @@ TESTS = [
 ]
 
 
-@examples(20, full=100)
+@examples(10, full=100)
 @given(
     rules=st.lists(
         st.lists(

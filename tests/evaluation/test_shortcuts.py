@@ -122,7 +122,7 @@ def test_is_left_as_it_is(expression: str) -> None:
     assert found(expression) == []
 
 
-@examples(15, full=100)
+@examples(7, full=100)
 @given(content=records, original=records)
 def test_means_the_same(
     tmp_path_factory: pytest.TempPathFactory, content: list[object], original: list[object]
@@ -143,7 +143,7 @@ def test_means_the_same(
 
 
 @pytest.mark.parametrize("binding", ["xslt", "xslt2"])
-@examples(15, full=100)
+@examples(7, full=100)
 @given(content=records)
 def test_saxon_finds_the_same(tmp_path_factory: pytest.TempPathFactory, binding: str, content: list[object]) -> None:
     folder = tmp_path_factory.mktemp("saxon")

@@ -211,7 +211,7 @@ def assert_equal_to_the_engine(case: Drawn, columnar: Callable[..., Evaluation])
 
 
 @pytest.mark.parametrize(("head", "tests"), CASES, ids=["1.0", "2.0"])
-@examples(12, full=40)
+@examples(6, full=40)
 @given(data=st.data())
 def test_equal_to_the_engine_alone(
     tmp_path_factory: pytest.TempPathFactory, head: str, tests: tuple[str, ...], data: st.DataObject
@@ -225,7 +225,7 @@ def test_equal_to_the_engine_alone(
 
 
 @pytest.mark.parametrize(("head", "tests"), CASES, ids=["1.0", "2.0"])
-@examples(12, full=40)
+@examples(6, full=40)
 @given(data=st.data())
 def test_the_reader_and_the_program_change_nothing(
     tmp_path_factory: pytest.TempPathFactory, head: str, tests: tuple[str, ...], data: st.DataObject

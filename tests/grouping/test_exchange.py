@@ -28,7 +28,7 @@ def lack(disjuncts: Disjuncts, labels: np.ndarray) -> int:
     return int(disjuncts.lacking(counts, np.array([len(own) for own in groups])).sum())
 
 
-@examples(80, full=200)
+@examples(40, full=200)
 @given(st.integers(0, 2**32 - 1), st.booleans())
 def test_nothing_is_lost(seed: int, repair: bool) -> None:
     generator = np.random.default_rng(seed)

@@ -15,7 +15,7 @@ from masktron.grouping.disjuncts import Disjuncts
 from masktron.grouping.nearest_group import nearest_group
 
 
-@examples(120, full=300)
+@examples(60, full=300)
 @given(st.integers(0, 2**32 - 1))
 def test_it_is_the_nearest_and_there_is_none_only_if_none_exists(seed: int) -> None:
     generator = np.random.default_rng(seed)

@@ -35,7 +35,7 @@ def by_name(result: DescribeResult) -> dict[str, FieldDescription]:
     return {field.name: field for field in result.fields}
 
 
-@examples(20, full=500)
+@examples(10, full=500)
 @given(
     values=st.lists(VALUES, min_size=1, max_size=30),
     often=st.integers(1, 6),

@@ -11,7 +11,6 @@ import time
 from pathlib import Path
 from types import SimpleNamespace
 
-import jsonschema
 import pytest
 
 from masktron import cli
@@ -23,6 +22,7 @@ from masktron.report.rendering import render
 from masktron.report.tables.doctor import tables as doctor_tables
 from other_processes import ends, lives
 from paths import SCHEMAS
+from schema_files import conforms
 
 SCHEMA = json.loads((SCHEMAS / "doctor.schema.json").read_text(encoding="utf-8"))
 
@@ -36,7 +36,7 @@ def test_what_there_is_is_told() -> None:
     assert result.works
     assert all(engine.works for engine in result.engines)
     assert set(result.compiled) == {family.name for family in warm.FAMILIES}
-    jsonschema.validate(result.as_dict(), SCHEMA)
+    conforms(result.as_dict(), "doctor")
 
 
 def test_an_engine_that_does_not_work_and_a_package_that_is_missing_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -51,7 +51,7 @@ def test_an_engine_that_does_not_work_and_a_package_that_is_missing_are_told(mon
         assert not result.works
         assert result.engines[0].works
         assert result.engines[1].name.startswith(name)
-        jsonschema.validate(result.as_dict(), SCHEMA)
+        conforms(result.as_dict(), "doctor")
         table = render(doctor_tables(result)[:1])
         assert "does not work: the engine Saxon did not get the memory -> raise the limit" in table
         monkeypatch.undo()

@@ -15,7 +15,6 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-import jsonschema
 import numpy as np
 import pytest
 
@@ -28,7 +27,7 @@ from masktron.jobs import mask as mask_job
 from masktron.jobs import registered
 from masktron.sources.opening import open_source
 from masktron.write.register_file import opened_register
-from paths import SCHEMAS
+from schema_files import conforms
 
 ROWS = [{"Id": 100 + at, **row} for at, row in enumerate(numbers(60))]
 type Row = dict[str, object]
@@ -87,7 +86,7 @@ def test_an_original_is_released_once_unless_somebody_says_why(office: Office) -
     assert later["alike"] == [earlier["id"]]
     assert any("released again: this original was released on" in note for note in again.notes)
     manifest = json.loads((office.folder / "out3.manifest.json").read_text())
-    jsonschema.validate(manifest, json.loads((SCHEMAS / "manifest.schema.json").read_text()))
+    conforms(manifest, "manifest")
     assert manifest["register"] == {
         "path": office.register.path.as_posix(),
         "id": later["id"],

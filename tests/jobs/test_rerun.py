@@ -9,7 +9,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import jsonschema
 import pandas as pd
 import pyreadstat
 import pytest
@@ -25,7 +24,7 @@ from masktron.jobs.originals import InvalidOriginalError
 from masktron.jobs.rerun import OPTIONS, ChangedInputError
 from masktron.versions import EFFECTS
 from masktron.write.register_file import opened_register
-from paths import SCHEMAS
+from schema_files import conforms
 
 type Row = dict[str, object]
 
@@ -313,9 +312,9 @@ def test_both_runs_side_by_side(months: Months, out: Path) -> None:
     assert {one.variables: (one.aggregator_before, one.groups_before) for one in result.blocks} == then
     keys = [json.loads(path.read_text())["key"] for path in (months.manifest, out.with_name("out2.manifest.json"))]
     assert keys[0] != keys[1], "another file has a key of its own"
-    jsonschema.validate(result.as_dict(), json.loads((SCHEMAS / "rerun.schema.json").read_text()))
+    conforms(result.as_dict(), "rerun")
     manifest = json.loads(out.with_name("out2.manifest.json").read_text())
-    jsonschema.validate(manifest, json.loads((SCHEMAS / "manifest.schema.json").read_text()))
+    conforms(manifest, "manifest")
     again = masktron.rerun(out.with_name("out2.manifest.json"), months.data, out.with_name("out3.xml"))
     assert [one.kind for one in again.changes] == [], "a repeated run can be repeated"
 
@@ -448,7 +447,7 @@ def test_on_the_command_line(months: Months, out: Path, run: Runner) -> None:
     common = ["rerun", months.manifest, february, "--out", out, "--json", report]
     refused = run(*common)
     assert (refused.code, "new-field N" in refused.err, "yes" in refused.out) == (4, True, True)
-    jsonschema.validate(json.loads(report.read_text()), json.loads((SCHEMAS / "rerun.schema.json").read_text()))
+    conforms(json.loads(report.read_text()), "rerun")
     dry = run(*common, "--role", "N=identifier", "--dry-run")
     assert (dry.code, "a dry run: nothing was written" in dry.out) == (0, True)
     assert not out.exists()

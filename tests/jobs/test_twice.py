@@ -9,7 +9,6 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-import jsonschema
 import numpy as np
 import pandas as pd
 import pytest
@@ -20,7 +19,7 @@ import masktron
 from cli_runner import Runner, numbers, write_data, write_rules
 from masktron.errors import UsageError
 from masktron.jobs.twice import TOGETHER
-from paths import SCHEMAS
+from schema_files import conforms
 
 type Row = dict[str, object]
 
@@ -315,7 +314,7 @@ def test_of_several_earlier_releases_the_pair_that_tells_most_is_shown(releases:
         f"{(releases.folder / f'{most}.xml').as_posix()} tells most; the figure is its",
         TOGETHER,
     ]  # fmt: skip
-    jsonschema.validate(result.as_dict(), json.loads((SCHEMAS / "assess.schema.json").read_text()))
+    conforms(result.as_dict(), "assess")
     with pytest.raises(UsageError, match="3 earlier releases and 1 originals of earlier releases were given"):
         releases.compare("second", "first", against=earlier)
 
@@ -376,7 +375,7 @@ def test_on_the_command_line(releases: Releases, run: Runner, tmp_path: Path) ->
                   "--html", page)  # fmt: skip
     assert outcome.code == 0, outcome.err
     content = json.loads(report.read_text())
-    jsonschema.validate(content, json.loads((SCHEMAS / "assess.schema.json").read_text()))
+    conforms(content, "assess")
     assert [path.rpartition("/")[2] for path in content["against"]] == ["first.xml"]
     assert [one["figure"] for one in content["figures"]] == ["block_k", "differencing"]
     assert "differencing" in outcome.out

@@ -8,7 +8,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import jsonschema
 import pytest
 
 import masktron
@@ -16,6 +15,7 @@ from cli_runner import numbers, write_data, write_rules
 from masktron.keyword_arguments import in_python
 from masktron.results import DrawResult, MaskResult, SolvedResult, UnmovedResult
 from paths import SCHEMAS
+from schema_files import conforms
 
 SCHEMA = json.loads((SCHEMAS / "mask.schema.json").read_text(encoding="utf-8"))
 
@@ -148,7 +148,7 @@ def test_a_category_keeps_the_fields_of_its_block_from_being_drawn(
     rows = [{**row, "D": "xy"[at % 2], "E": 3 + at % 7} for at, row in enumerate(numbers(60))]
     data, rules = write_data(tmp_path / "d.xml", rows), write_rules(tmp_path / "r.sch", *JOINED)
     result = masktron.mask(data, rules, tmp_path / "out.xml", method=method, k=3, nominal=["D"], numeric=["E"])
-    jsonschema.validate(result.as_dict(), SCHEMA)
+    conforms(result.as_dict(), "mask")
     assert [block.drawn for block in result.blocks] == [False, True]
     least = result.blocks[0].min_group
     assert f"; {said}, and {GROUPED} {least} records." in result.verdict
@@ -213,7 +213,7 @@ def test_the_order_of_the_original_links_every_record(
     assert result.original_order is said
     assert result.identifying == fields
     plain = result.as_dict()
-    jsonschema.validate(plain, SCHEMA)
+    conforms(plain, "mask")
     assert (plain["original_order"], plain["identifying"]) == (said, list(fields))
     unmasked = (
         f"Of the unmasked fields, {fields[0]} differs in every record and identifies it; the others were not looked "

@@ -76,7 +76,7 @@ def assert_like_the_twin(lexemes: list[str | None]) -> None:
             assert found == expected, lexeme
 
 
-@examples(120, full=300)
+@examples(60, full=300)
 @given(st.lists(st.one_of(PLAIN, NEAR, st.none(), st.sampled_from(FORMS)), max_size=12))
 @example([*FORMS, None, "&", "1\r"])
 def test_cells_are_read_as_the_twin_reads_them(lexemes):

@@ -50,7 +50,8 @@ def called_from_outside() -> set[str]:
     """Names of the compiled functions that the package imports from its kernels."""
     found = set()
     for path in PACKAGE.rglob("*.py"):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        text = path.read_text(encoding="utf-8")
+        for node in ast.walk(ast.parse(text)) if "masktron.kernels." in text else ():
             name = (node.module or "") if isinstance(node, ast.ImportFrom) else ""
             if not name.startswith("masktron.kernels.") or path.parent.name == "kernels":
                 continue

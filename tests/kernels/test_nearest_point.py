@@ -79,7 +79,7 @@ def optimal(normals: Floats, excess: Floats, equal: int, move: Floats) -> bool:
 
 
 @pytest.mark.parametrize("project", WAYS, ids=lambda way: way.__name__)
-@examples(60, full=150)
+@examples(30, full=150)
 @given(polyhedra())
 def test_what_is_found_is_optimal_and_what_is_not_does_not_exist(
     project: type[None], polyhedron: tuple[Floats, Floats, int]

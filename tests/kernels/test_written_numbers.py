@@ -46,7 +46,7 @@ def test_integers_are_written_as_python_writes_them(kind: pa.DataType) -> None:
         assert texts == [*absent, *map(str, inside), *absent]
 
 
-@examples(150, full=2000)
+@examples(75, full=2000)
 @given(st.lists(SHORT | st.floats(allow_infinity=False) | st.none(), min_size=1, max_size=30), st.integers(0, 3))
 @example([*EDGES, None, float("nan")], 1)
 @example([None], 0)

@@ -10,7 +10,6 @@ from math import gcd
 from pathlib import Path
 from typing import Any
 
-import jsonschema
 import numpy as np
 import pytest
 from hypothesis import given
@@ -29,8 +28,8 @@ from masktron.masking.totals.total_condition import TallyTerm, TotalCondition
 from pairs.judge import smallest_group, table, violations
 from pairs.spelling import SCH
 from pairs.values import multiplies_up, written
-from paths import SCHEMAS
 from rulebook_builder import edit_of, layout
+from schema_files import conforms
 
 type Rows = list[dict[str, object]]
 FIELDS = layout("ID", "V1", "V2", "V3", "REGION", "@W")
@@ -205,8 +204,7 @@ def masked(
     assert violations(rulebook, out, source) == {}
     records = table(out)
     assert all(smallest_group(records, block.variables) >= k for block in result.blocks)
-    schema = json.loads((SCHEMAS / "mask.schema.json").read_text())
-    jsonschema.validate(result.as_dict(), schema)
+    conforms(result.as_dict(), "mask")
     manifest = out.with_suffix(".manifest.json")
     assert masktron.check(out, rulebook, original=source, manifest=manifest).complies
     return result

@@ -7,7 +7,6 @@ from itertools import combinations
 from pathlib import Path
 from typing import Any
 
-import jsonschema
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -22,6 +21,7 @@ from masktron import methods
 from masktron.masking.draws import perturbing
 from masktron.measures.moment_shift import moment_shift
 from paths import SCHEMAS
+from schema_files import conforms
 
 type Rows = list[dict[str, object]]
 type Kept = tuple[list[bool], list[tuple[str | None, ...]]]
@@ -39,7 +39,7 @@ def masked(folder: Path, rows: Rows, *tests: str, **settings: Any) -> tuple[mask
     data, rules = write_data(folder / "d.xml", rows), write_rules(folder / "r.sch", *tests)
     numbers = sorted({name for row in rows for name, value in row.items() if isinstance(value, int)})
     result = masktron.mask(data, rules, folder / "m.xml", numeric=numbers, order="keep", key=KEY, **settings)
-    jsonschema.validate(result.as_dict(), SCHEMA)
+    conforms(result.as_dict(), "mask")
     assert result.draw is not None
     return result, result.draw
 
@@ -195,7 +195,7 @@ def test_draws_beyond_what_a_column_can_hold_are_counted(tmp_path: Path, monkeyp
         pq.write_table(pa.table({"A": pa.array(values, kind)}), data)
         result = masktron.mask(data, rules, out, **told)
         assert result.draw is not None
-        jsonschema.validate(result.as_dict(), SCHEMA)
+        conforms(result.as_dict(), "mask")
         assert result.as_dict()["draw"]["moments"][0].keys() == set(MOMENT["required"]) == set(MOMENT["properties"])
         (moment,) = result.draw.moments
         beyond = int((drew[-1] > 127).sum() + (drew[-1] < -128).sum())

@@ -108,10 +108,10 @@ def test_least_totals_bind_the_group(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "rules",
     [
-        ("A + B + C = U", "A >= 0", "B >= 0", "C >= 0"),
+        pytest.param(("A + B + C = U", "A >= 0", "B >= 0", "C >= 0"), marks=pytest.mark.full),
         ("A + B + C = U", "A + B <= 1300", "A >= 0", "not(C < 0)", "not(A > 500) or B <= 700"),
         ("A + S = U", "B + C = S", "A >= 0", "B >= 0", "C >= 0"),
-        ("A + B + C = U", "B + C = S", "A >= 0"),
+        pytest.param(("A + B + C = U", "B + C = S", "A >= 0"), marks=pytest.mark.full),
         ("U - A - B = C", "A >= 0.5 * B or C < 2000"),
     ],
 )
@@ -346,7 +346,7 @@ def forms_of(tests: Sequence[str]) -> list[tuple[int, Form]]:
     return [(at, form_of(edit_of(test).constraint)) for at, test in enumerate(tests)]
 
 
-@examples(20, full=100)
+@examples(10, full=100)
 @given(st.sampled_from(SYSTEMS), st.fixed_dictionaries(dict.fromkeys("ABCTUW", values)))
 def test_a_completed_record_satisfies_the_equalities(tests: tuple[str, ...], record: dict[str, Fraction]) -> None:
     forms = forms_of(tests)
@@ -369,7 +369,7 @@ def test_a_completed_record_satisfies_the_equalities(tests: tuple[str, ...], rec
                     assert sum(c * evaluate(p, numbers) for p, c in solution.terms) == numbers[name]
 
 
-@examples(20, full=100)
+@examples(10, full=100)
 @given(
     st.sampled_from(SYSTEMS),
     st.sampled_from(["B >= 3", "A <= B", "2 * A - B < U", "A * B <= 50", "B = 4", "T > C + B"]),

@@ -129,7 +129,7 @@ def test_deviation_by_hand() -> None:
     assert by_deviation(original, original + np.array([[5.0], [-95.0]]), deviation_of="masked") == 5
 
 
-@examples(50, full=100)
+@examples(25, full=100)
 @given(seed=st.integers(0, 10**6))
 def test_properties(seed: int) -> None:
     original, masked = random_file(seed)

@@ -53,7 +53,7 @@ def files(draw: st.DrawFn) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     return original, masked
 
 
-@examples(120, full=300)
+@examples(60, full=300)
 @given(pair=files())
 def test_all_pairs(pair: tuple[NDArray[np.float64], NDArray[np.float64]]) -> None:
     assert linkage(*pair) == pytest.approx(brute_force(*pair), rel=1e-12)
@@ -96,7 +96,7 @@ def test_bad_arguments() -> None:
         linkage(np.zeros((1, 1)), np.full((1, 1), np.inf))
 
 
-@examples(80, full=200)
+@examples(40, full=200)
 @given(pair=files(), workers=st.sampled_from([1, 2]), capacity=st.sampled_from([2, 3, 64]))
 def test_the_tree_and_its_twin_give_the_same_credits(
     pair: tuple[NDArray[np.float64], NDArray[np.float64]], workers: int, capacity: int

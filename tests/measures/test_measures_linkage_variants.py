@@ -92,7 +92,7 @@ def test_all_variants_agree_with_all_pairs(seed: int) -> None:
     assert by_knowledge(original, masked, p) == pytest.approx(100 * np.mean(shares), rel=1e-12)
 
 
-@examples(60, full=150)
+@examples(30, full=150)
 @given(seed=st.integers(0, 10**6), depth=st.integers(1, 4), workers=st.sampled_from([1, 2]))
 def test_the_tree_and_its_twin_give_the_same_credits(seed: int, depth: int, workers: int) -> None:
     points = linkage_points(*random_file(seed))
@@ -150,7 +150,7 @@ def test_many_records_with_ties_go_through_blocks() -> None:
             assert group_linkage(corners, centre, kept) == pytest.approx(expected, rel=1e-12)
 
 
-@examples(50, full=100)
+@examples(25, full=100)
 @given(seed=st.integers(0, 10**6))
 def test_order_among_the_variants(seed: int) -> None:
     original, masked = random_file(seed)

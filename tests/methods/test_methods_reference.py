@@ -12,7 +12,7 @@ import pytest
 import masktron
 from attacks import SEED
 from cli_runner import write_rules
-from examples import parts
+from examples import FULL, parts
 from masktron.jobs.job import open_job
 from masktron.methods.chosen import chosen
 from masktron.sources.xml.microdata import read_records
@@ -33,8 +33,10 @@ RULES = (*PAPER, *REAL, *NONNEGATIVE)
 @pytest.fixture(scope="session")
 def census(shared_data: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     folder = tmp_path_factory.mktemp("census")
-    script, data = ROOT / "sample_xml" / "convert_csv.py", folder / "microdata.xml"
-    command = [sys.executable, str(script), str(shared_data / "census.csv"), str(data), "--census-paper"]
+    script, data, some = ROOT / "sample_xml" / "convert_csv.py", folder / "microdata.xml", folder / "census.csv"
+    lines = (shared_data / "census.csv").read_text(encoding="utf-8").splitlines(keepends=True)
+    some.write_text("".join(lines if FULL else lines[:501]), encoding="utf-8")
+    command = [sys.executable, str(script), str(some), str(data), "--census-paper"]
     subprocess.run(command, check=True, capture_output=True)
     return data, write_rules(folder / "rules.sch", *RULES)
 
@@ -61,7 +63,7 @@ def test_draws_that_break_everything_are_written_without_a_violation(
 ) -> None:
     data, rules = census
     without = breaking(data, rules, method, 5)
-    assert without > 500
+    assert without > (500 if FULL else 230)
     out = tmp_path / "masked.xml"
     # SEED itself draws a record with V5 near 0: settled as V16 / V5, it gives V15 65 times its variance
     result = masktron.mask(data, rules, out, k=5, method=method, seed=SEED + 10 + seed, invalid="exclude")

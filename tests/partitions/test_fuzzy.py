@@ -89,7 +89,7 @@ def test_clustering_decreases_its_objective_and_says_whether_it_converged() -> N
     assert np.sort(runs[-1].centres[:, 0]) == pytest.approx([-3, 0, 3], abs=0.2)
 
 
-@examples(60, full=150)
+@examples(30, full=150)
 @given(files(), st.integers(2, 9), st.sampled_from([1.05, 1.3, 2.0, 5.0]), st.sampled_from([None, 1, 3]))
 def test_groups_have_k_records_and_prototypes_keep_linear_rules(
     values: Floats, k: int, m: float, clusters: int | None

@@ -44,7 +44,7 @@ def tied_points(draw: st.DrawFn) -> NDArray[np.float64]:
     return standardise(points) if draw(st.booleans()) else points * scale
 
 
-@examples(60, full=150)
+@examples(30, full=150)
 @given(points=tied_points(), k=st.integers(1, 7))
 def test_fast_and_slow_agree(points: NDArray[np.float64], k: int) -> None:
     k = min(k, len(points))
@@ -70,7 +70,7 @@ def test_mean_decides_ties_exactly(seed: int) -> None:
     assert mdav(points, 3).tolist() == slow_mdav(points, 3)
 
 
-@examples(50, full=100)
+@examples(25, full=100)
 @given(points=tied_points(), k=st.integers(1, 12))
 def test_groups_have_k_to_2k_minus_1_records(points: NDArray[np.float64], k: int) -> None:
     k = min(k, len(points))

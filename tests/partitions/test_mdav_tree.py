@@ -137,7 +137,7 @@ def test_reference_data_by_the_definition_with_fractions(shared_data: Path, file
         assert through_tree(points, k).tolist() == slow_mdav(points, k)
 
 
-@examples(120, full=300)
+@examples(60, full=300)
 @given(
     values=st.lists(st.floats(-1e60, 1e60, allow_subnormal=False), min_size=1, max_size=12),
     count=st.integers(1, 2**31 - 1),

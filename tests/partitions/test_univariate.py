@@ -89,7 +89,7 @@ def test_least_of_all_partitions(seed: int) -> None:
     assert loss(values, found) <= least(values, k) * (1 + Fraction(1, 10**12))
 
 
-@examples(12, full=200)
+@examples(6, full=200)
 @given(
     values=st.lists(st.integers(0, 5) | st.integers(10**9, 10**9 + 9), min_size=1, max_size=13),
     k=st.integers(1, 5),

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 
-import jsonschema
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
@@ -28,7 +27,7 @@ from masktron.resources import resource
 from masktron.rulebook.schematron.reader import read_rules
 from masktron.settle import grid
 from pairs.generate import generate
-from paths import ROOT
+from schema_files import conforms
 
 
 @pytest.fixture
@@ -113,7 +112,7 @@ rows_of_numbers = st.lists(
 
 
 @given(rows_of_numbers, st.sampled_from([1, 10, 1000]))
-@examples(40, full=200)
+@examples(20, full=200)
 def test_systems_are_decided_as_by_elimination(
     drawn: list[tuple[tuple[int, int, int], str, int]], denominator: int
 ) -> None:
@@ -390,7 +389,7 @@ def asked(tests: Sequence[str], folder: Path) -> Preflight:
 
 @pytest.mark.full
 @given(st.lists(rule, min_size=1, max_size=5))
-@examples(12, full=120)
+@examples(6, full=120)
 def test_what_is_found_is_true_of_every_record(tmp_path_factory: pytest.TempPathFactory, tests: list[str]) -> None:
     """Missing values included; numbers outside the box cannot save a claim that the box refutes."""
     found = asked(tests, tmp_path_factory.getbasetemp())
@@ -420,7 +419,7 @@ def test_what_is_found_is_true_of_every_record(tmp_path_factory: pytest.TempPath
 
 @pytest.mark.full
 @given(st.lists(rule, min_size=1, max_size=4))
-@examples(12, full=120)
+@examples(6, full=120)
 def test_in_a_box_of_integers_everything_is_found(tmp_path_factory: pytest.TempPathFactory, tests: list[str]) -> None:
     assume(not any("A * B" in test for test in tests))
     full = (*BOX, *tests)
@@ -457,7 +456,7 @@ def test_explain_names_a_contradiction_and_ends_well(tmp_path: Path, run: Runner
     assert outcome.code == 0
     assert "contradiction: no record satisfies all of R1, R2, R3, R4" in outcome.out
     content = json.loads(run("explain", rules, "--json", "-").out)
-    jsonschema.validate(content, json.loads((ROOT / "schemas/explain.schema.json").read_text()))
+    conforms(content, "explain")
     assert content["preflight"]["contradictions"] == [{"rules": ["R1", "R2", "R3", "R4"], "numbers_only": False}]
     assert "HiGHS" in content["preflight"]["solver"]
     assert content["coverage"] == []
@@ -506,7 +505,7 @@ def test_rules_that_tie_masked_to_unmasked_fields(covered: tuple[Path, Path], ru
     data, rules = covered
     roles = ("--role", "S=key", "--role", "K=untouched", "--role", "B=identifier")
     content = json.loads(run("explain", rules, "--data", data, *roles, "--json", "-").out)
-    jsonschema.validate(content, json.loads((ROOT / "schemas/explain.schema.json").read_text()))
+    conforms(content, "explain")
     found = {each["rule"]: each for each in content["ties"]}
     assert found["R1"]["meaning"] == "not applicable once B is removed"
     assert found["R3"]["masked"] == ["A"]

@@ -87,7 +87,7 @@ def readings(tree: Tree, word: str) -> int:
     return count(tree, 0, len(word))
 
 
-@examples(40, full=3000)
+@examples(20, full=3000)
 @given(trees())
 def test_what_is_found_has_twice_as_many_readings_for_each_repetition(tree: Tree) -> None:
     try:

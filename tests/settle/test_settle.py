@@ -157,7 +157,7 @@ def test_a_total_of_totals_is_solved_in_order() -> None:
 
 
 @pytest.mark.full
-@examples(12, full=100)
+@examples(6, full=100)
 @given(st.integers(2, 24), st.booleans())
 def test_breakdowns_of_one_total_are_all_solved(count: int, chained: bool) -> None:
     one = Fraction(1)
@@ -391,7 +391,7 @@ def block_of(caps: list[int], values: list[int], k: int) -> tuple[BlockRecords, 
     return records, candidates
 
 
-@examples(20, full=100)
+@examples(10, full=100)
 @given(st.lists(st.integers(1, 400), min_size=12, max_size=60), st.integers(2, 6), st.randoms(use_true_random=False))
 def test_a_prototype_satisfies_every_context_of_its_group(caps: list[int], k: int, random: Random) -> None:
     records, candidates = block_of(caps, [random.randint(0, cap) for cap in caps], k)

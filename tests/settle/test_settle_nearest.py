@@ -65,7 +65,7 @@ def columns(point: Sequence[float]) -> dict[str, NDArray[np.float64]]:
 TARGETS = st.lists(st.floats(-8, 8), min_size=3, max_size=3)
 
 
-@examples(50, full=300)
+@examples(25, full=300)
 @given(linear_cases(), TARGETS, st.sampled_from([Grid(0), Grid(2), Grid(12, digits=9)]))
 def test_no_rounding_of_a_wide_projection_breaks_a_condition(
     conditions: list[NumberComparison], target: list[float], grid: Grid
@@ -89,7 +89,7 @@ def test_no_rounding_of_a_wide_projection_breaks_a_condition(
     assume(tried)
 
 
-@examples(40, full=200)
+@examples(20, full=200)
 @given(linear_cases(), TARGETS)
 def test_no_point_of_the_grid_is_nearer_than_the_projection(
     conditions: list[NumberComparison], target: list[float]

@@ -175,7 +175,7 @@ def nearest(problem: Problem) -> float | None:
     return min(distances, default=None)
 
 
-@examples(20, full=100)
+@examples(10, full=100)
 @given(st.lists(forms(LINEAR_ATOMS), min_size=1, max_size=4), TARGETS)
 @example(MISSED_BY_THE_PRESOLVER, (0.75, 0.25, -1.75))
 def test_the_projection_is_the_nearest_point(found: list[Form], target: tuple[float, float, float]) -> None:
@@ -189,7 +189,7 @@ def test_the_projection_is_the_nearest_point(found: list[Form], target: tuple[fl
         assert distance == pytest.approx(solution.distance)
 
 
-@examples(15, full=100)
+@examples(7, full=100)
 @given(st.lists(forms(LINEAR_ATOMS), min_size=2, max_size=5), TARGETS)
 def test_a_conflict_is_one_and_the_smallest(found: list[Form], target: tuple[float, float, float]) -> None:
     problem = problem_of(found, target)

@@ -97,7 +97,7 @@ def test_sums_of_multiples_are_multiples_of_the_common_measure(numbers: list[Fra
 
 
 @pytest.mark.full
-@examples(25, full=100)
+@examples(12, full=100)
 @given(st.lists(st.integers(1, 12).map(Fraction), min_size=1, max_size=3))
 def test_the_common_measure_is_a_sum_of_multiples(numbers: list[Fraction]) -> None:
     span = range(-12, 13)

@@ -220,7 +220,7 @@ SOUND = b"""<?xml version="1.0" encoding="UTF-8"?>
 CHANGE = st.tuples(st.integers(0, len(SOUND)), st.integers(0, 12), st.binary(max_size=3) | st.just(b"<A>"))
 
 
-@settings(examples(12, full=100), suppress_health_check=[HealthCheck.filter_too_much, HealthCheck.too_slow])
+@settings(examples(6, full=100), suppress_health_check=[HealthCheck.filter_too_much, HealthCheck.too_slow])
 @given(st.lists(CHANGE, min_size=1, max_size=3))
 def test_a_damaged_file_is_refused_or_read_as_libxml2_reads_it(changes):
     damaged = SOUND

@@ -103,7 +103,7 @@ def assert_cells_are_those_of_libxml2(path: Path, layout: Layout, batches) -> in
     return plain
 
 
-@examples(40, full=150)
+@examples(20, full=150)
 @given(file=flat_files(), block=BLOCKS, prefix=PREFIXES, rows=st.integers(1, 9))
 def test_flat_files_are_surveyed_and_read_alike(folder, file, block, prefix, rows):
     path = written(folder, file.data)
@@ -120,7 +120,7 @@ def test_flat_files_are_surveyed_and_read_alike(folder, file, block, prefix, row
     assert_cells_are_those_of_libxml2(path, found[0], batches)
 
 
-@examples(40, full=150)
+@examples(20, full=150)
 @given(file=flat_files(wild=True), block=BLOCKS, prefix=PREFIXES)
 def test_the_survey_of_any_file_is_that_of_expat_or_none(folder, file, block, prefix):
     path = written(folder, file.data)
@@ -135,7 +135,7 @@ def test_the_survey_of_any_file_is_that_of_expat_or_none(folder, file, block, pr
         assert (found is not None) == expected[1].flat
 
 
-@examples(50, full=100)
+@examples(25, full=100)
 @given(file=flat_files(broken=True), block=BLOCKS, prefix=PREFIXES)
 def test_a_broken_file_is_left_to_the_exact_way(folder, file, block, prefix):
     path = written(folder, file.data)
@@ -181,7 +181,7 @@ def by_hand(path: Path, record: str, default: str) -> tuple[Layout, PlainFile]:
     return layout, plain
 
 
-@examples(40, full=200)
+@examples(20, full=200)
 @given(file=flat_files(wild=True), block=BLOCKS, rows=st.integers(1, 9))
 def test_records_of_any_kind_are_read_or_called_odd(folder, file, block, rows):
     path = written(folder, file.data)

@@ -39,7 +39,7 @@ def same(one: Records, other: Records) -> None:
         assert column.decimals == second.decimals, name
 
 
-@settings(examples(60, full=150), suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(examples(25, full=150), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(file=flat_files(), codes=st.sampled_from([{}, CODES]))
 def test_generated_files(folder: Path, file: object, codes: dict[str, frozenset[str]]) -> None:
     path = folder / "data.xml"

@@ -85,7 +85,7 @@ def compare(folder, source: bytes, data, *, rows: int) -> tuple[bool, int]:
     return answers[0], parsed
 
 
-@examples(40, full=200)
+@examples(20, full=200)
 @given(file=flat_files(), data=st.data(), rows=st.integers(1, 9))
 def test_any_flat_file_is_written_as_libxml2_writes_it(folder, file, data, rows):
     # a prefix for each namespace, unless the default namespace has one, too: then libxml2 chooses between them
@@ -126,7 +126,7 @@ FULL = '<R id="1" p:w="1" no="1"><A>1</A><AB>1</AB><p:V>1</p:V><é>1</é><B>1</B
 
 
 @pytest.mark.full
-@examples(40, full=200)
+@examples(20, full=200)
 @given(records=st.lists(plain_records(), min_size=1, max_size=6), data=st.data(), rows=st.integers(1, 9))
 def test_plain_records_are_not_parsed(folder, records, data, rows):
     encoding = data.draw(st.sampled_from(("utf-8", "iso-8859-1")))

@@ -144,7 +144,7 @@ def _read_back(text: bytes) -> list[list[str | None]]:
     return [list(row) for row in zip(*cells, strict=True)]
 
 
-@examples(20, full=100)
+@examples(10, full=100)
 @given(FULL, st.lists(ROW, max_size=6), STYLE, st.data())
 def test_records_are_left_out_and_reordered(first, rest, style, data):
     rows = [first, *rest]

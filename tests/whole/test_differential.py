@@ -39,7 +39,7 @@ def test_generated_files_are_well_formed(seed: int) -> None:
     assert len(etree.fromstring(case.rulebook).findall(".//{*}rule")) == len(list(case.rules))
 
 
-@pytest.mark.parametrize("seeds", [range(10), pytest.param(range(10, 36), marks=pytest.mark.full)])
+@pytest.mark.parametrize("seeds", [range(5), pytest.param(range(5, 36), marks=pytest.mark.full)])
 def test_generated_cases_agree(seeds: range) -> None:
     summary = run(seeds)
     assert summary.checks > 30 * len(seeds)

@@ -26,7 +26,7 @@ from pairs.summary import medoid_share, summary
 from pairs.values import Variable
 from pairs_run import run
 
-SEEDS = range(50 if FULL else 6)
+SEEDS = range(50 if FULL else 4)
 ALL_SEEDS = range(2000)
 
 MOST_REFUSED = 0.03

@@ -328,7 +328,7 @@ def test_expressions_that_are_not_columnar_say_why() -> None:
         assert why in reasons[0] and bool(reasons[0]) == bool(why), (test, reasons)
 
 
-@examples(60, full=150)
+@examples(30, full=150)
 @given(
     st.lists(st.tuples(st.sampled_from(CONTEXTS), booleans(texts=False, depth=2)), min_size=1, max_size=4),
     st.lists(st.fixed_dictionaries(dict.fromkeys(NAMES, lexemes(plain=False))), max_size=6),

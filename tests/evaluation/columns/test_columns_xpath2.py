@@ -19,7 +19,7 @@ from masktron.xpath.translate import Scope, translate
 
 @pytest.fixture(scope="module")
 def odd() -> tuple[list[dict[str, str | None]], np.ndarray, np.ndarray]:
-    rows = odd_rows(1)
+    rows = odd_rows(1, 300 if FULL else 120)
     return rows, saxon(TESTS, LAYOUT, rows), columns(TESTS, LAYOUT, rows)
 
 
@@ -29,11 +29,12 @@ def plain() -> tuple[list[dict[str, str | None]], np.ndarray, np.ndarray]:
     return rows, saxon(TESTS, LAYOUT, rows), columns(TESTS, LAYOUT, rows)
 
 
-@pytest.mark.parametrize("k", range(len(TESTS)), ids=lambda k: TESTS[k])
-def test_what_is_said_is_what_saxon_says(k, odd, plain) -> None:
+def test_what_is_said_is_what_saxon_says(odd, plain) -> None:
     for rows, expected, said in (odd, plain):
-        wrong = (said[:, k] != UNSURE) & (said[:, k] != expected[:, k])
-        assert not wrong.any(), (rows[int(np.flatnonzero(wrong)[0])], said[wrong, k][0], expected[wrong, k][0])
+        assert said.shape == expected.shape == (len(rows), len(TESTS))
+        wrong = (said != UNSURE) & (said != expected)
+        first = {TESTS[k]: (rows[i], said[i, k], expected[i, k]) for i, k in reversed(np.argwhere(wrong).tolist())}
+        assert first == {}
 
 
 def test_parts_that_are_errors_or_missing() -> None:
@@ -55,12 +56,11 @@ SELDOM_PLAIN = (
 """What meets a negative zero, or depends on the order of decimals."""
 
 
-@pytest.mark.parametrize("k", range(len(TESTS)), ids=lambda k: TESTS[k])
-def test_plain_data_need_no_engine(k, plain) -> None:
+def test_plain_data_need_no_engine(plain) -> None:
     rows, expected, said = plain
-    needless = (said[:, k] == UNSURE) & (expected[:, k] != ERROR)
-    if TESTS[k] not in SELDOM_PLAIN:
-        assert not needless.any(), rows[int(np.flatnonzero(needless)[0])]
+    needless = (said == UNSURE) & (expected != ERROR)
+    first = {TESTS[k]: rows[i] for i, k in reversed(np.argwhere(needless).tolist())}
+    assert {test: row for test, row in first.items() if test not in SELDOM_PLAIN} == {}
 
 
 def test_both_answers_occur(odd) -> None:

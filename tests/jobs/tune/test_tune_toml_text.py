@@ -108,7 +108,7 @@ CANDIDATES = st.builds(
 )
 
 
-@examples(60, full=3000)
+@examples(30, full=3000)
 @given(settings_texts(), CANDIDATES)
 def test_every_comment_stays_and_the_rest_says_what_it_is_to_say(
     written: tuple[str, list[str]], candidate: TuneCandidate

@@ -404,7 +404,7 @@ def _tables(draw: st.DrawFn) -> pa.Table:
 
 @pytest.mark.parametrize("end", ENDS)
 @given(table=_tables(), data=st.data())
-@examples(20, full=500)
+@examples(10, full=500)
 def test_random_tables(
     end: str, table: pa.Table, data: st.DataObject, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
