@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from examples import examples
 from masktron.config import Config
 from masktron.proposals.additive import MOST_EXCEPTIONS, Additive, SumSearch
 from masktron.proposals.candidate import FieldState, SuggestedRule
@@ -57,6 +58,7 @@ def total(parts: Iterable[str], whole: str) -> Total:
     return frozenset((name, 1) for name in parts), (whole, 1)
 
 
+@examples(10, full=300)
 @given(seed=SEEDS, parts=st.integers(2, 5), wrong=st.integers(0, 8))
 def test_a_planted_total_is_found_and_counted(seed: int, parts: int, wrong: int) -> None:
     rng = np.random.default_rng(seed)
@@ -73,12 +75,14 @@ def test_a_planted_total_is_found_and_counted(seed: int, parts: int, wrong: int)
     assert len(all_found) == 1
 
 
+@examples(10, full=300)
 @given(seed=SEEDS, largest=st.sampled_from([3, 20, 100_000]))
 def test_random_numbers_suggest_no_total(seed: int, largest: int) -> None:
     rng = np.random.default_rng(seed)
     assert found({name: rng.integers(0, largest, 100) for name in "ABCDEFGH"}) == {}
 
 
+@examples(10, full=300)
 @given(seed=SEEDS)
 def test_what_is_found_says_all_that_any_total_says(seed: int) -> None:
     """Against all sums of two and three: each that holds without exceptions is a combination of those found."""
