@@ -30,7 +30,7 @@ ORDER = [
         "thresholds",
         "toml_text",
     },
-    {"release_key", "supervisor"},
+    {"release_key", "supervisor", "rulebook_text"},
     {"constraints", "config", "kernels", "scratch"},
     {"settings", "keyword_arguments"},
     {"sources", "engines"},

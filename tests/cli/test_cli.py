@@ -29,6 +29,7 @@ from paths import ROOT
 COMMANDS = [
     "describe",
     "suggest",
+    "rules",
     "validate",
     "explain",
     "mask",
