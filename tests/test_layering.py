@@ -151,7 +151,9 @@ PARSERS = {
     "jobs.doctor": "asks the engines how they are",
     "jobs.documents": "documents that rules read are XML, whatever the data are",
     "masking.totals.control_totals": "numbers outside the records, where rules look for them",
+    "proposals.written_rulebook": "rulebooks are XML",
     "rulebook": "rulebooks are XML",
+    "rulebook_text.spans": "rulebooks are XML",
 }
 """Modules and packages that use lxml or expat, and what for."""
 OPENED = {
@@ -170,6 +172,7 @@ OPENED = {
     "resources": "templates and style sheets that come with the package",
     "jobs.combine": "estimates",
     "jobs.documents": "documents of rules, whose hash is that of the bytes that are read",
+    "jobs.rules": "rulebooks",
     "jobs.report": "results that commands wrote",
     "jobs.tune.asked": "settings",
     "jobs.tune.outcomes": "results of former runs, and the code of masktron, whose hash says whether they count",

@@ -52,7 +52,7 @@ EPILOG = (
     "Exit codes: 0 complies; 1 an edit, contract or limit fails, or a hard rule fires on nothing; 2 usage; "
     "3 rulebook; 4 document; 5 the rules and k cannot both be kept, or the "
     "records were released before; 6 an engine lacks time or memory; 128+n ended by "
-    "signal n. Every command also writes its result as JSON: --json FILE, or - for standard output."
+    "signal n. Every command but web also writes its result as JSON: --json FILE, or - for standard output."
 )
 
 app = typer.Typer(
