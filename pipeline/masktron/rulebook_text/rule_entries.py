@@ -208,3 +208,21 @@ def _entry(number: int, element: Element, locked: str, beside: tuple[int, ...]) 
         removable=not locked,
         set_id="" if found is None else found.attributes.get("id", ""),
     )
+
+
+def includes_of(source: bytes, where: str) -> tuple[str, ...]:
+    """Return the files that a file of Schematron takes in, as it names them; it may be a part of a rulebook.
+
+    Raises
+    ------
+    RulebookError
+        It is no XML, or no Schematron, or its places are not known.
+    """
+    text = xml_text(source, where)
+    if text.root.name.startswith("{"):
+        raise RulebookError(
+            "the file is no Schematron: its outermost element is of another kind",
+            where=f"{where}:{text.root.line}",
+            hint="a rulebook begins with <schema xmlns='http://purl.oclc.org/dsdl/schematron'>",
+        )
+    return _includes(text.root)

@@ -17,6 +17,10 @@ _QUOTED = re.compile(rb"\"[^\"]*\"|'[^']*'")
 _ATTRIBUTE = re.compile(rb"([^\s=/<>\"']+)\s*=\s*(\"[^\"]*\"|'[^']*')")
 
 
+class NotInPlaceError(RulebookError):
+    """A rulebook that may be right, and of which bytes are no places: no rule of it is changed in place."""
+
+
 @dataclass(slots=True, eq=False)
 class Element:
     """An element with its place.
@@ -110,7 +114,9 @@ def xml_text(source: bytes, where: str) -> XmlText:
     Raises
     ------
     RulebookError
-        It is not well-formed, declares a document type, or has an encoding of which bytes are no places.
+        It is not well-formed.
+    NotInPlaceError
+        It declares a document type, or has an encoding of which bytes are no places.
     """
     builder = _Builder(source)
     try:
@@ -122,9 +128,9 @@ def xml_text(source: bytes, where: str) -> XmlText:
             hint="correct that line; every element is closed, and < and & are written &lt; and &amp;",
         ) from error
     except (LookupError, UnicodeError) as error:
-        raise RulebookError("its encoding is not known", where=where, hint="save it as UTF-8") from error
+        raise NotInPlaceError("its encoding is not known", where=where, hint="save it as UTF-8") from error
     if builder.refused:
-        raise RulebookError(builder.refused, where=where, hint="change it in an editor of texts")
+        raise NotInPlaceError(builder.refused, where=where, hint="change it in an editor of texts")
     if builder.root is None:
         raise AssertionError
     return XmlText(source, builder.root, builder.encoding)
@@ -164,7 +170,7 @@ class _Builder:
         self.parser.EntityDeclHandler = self._entity
 
     def _entity(self, *_: Any) -> None:
-        raise RulebookError("a rulebook that declares entities is not read here", hint="write the texts out")
+        raise NotInPlaceError("a rulebook that declares entities is not read here", hint="write the texts out")
 
     def _start(self, name: str, attributes: dict[str, str]) -> None:
         space, _, local = name.rpartition(" ")

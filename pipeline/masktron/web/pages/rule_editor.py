@@ -1,0 +1,201 @@
+"""One rule: changed, tried out while it is typed, removed, moved, or made."""
+
+from __future__ import annotations
+
+import hashlib
+import shlex
+from typing import Any
+
+from masktron.errors import RulebookError, UsageError
+from masktron.rulebook_text.rule_changes import NewRule, empty_rulebook, moved, with_parts, with_rules, without
+from masktron.rulebook_text.rule_entries import RuleEntry, RulesInText, rules_in
+from masktron.web.pages.rule_facts import (
+    RESULT,
+    RuleFacts,
+    checked_rules,
+    entry_at,
+    explain_arguments,
+    facts_in,
+    facts_of,
+)
+from masktron.web.pages.rules_step import rules_of, saved
+from masktron.web.runs.one_run import CommandRun, RunState, run_of
+from masktron.web.store.disk import bytes_of
+from masktron.web.store.projects import RULES, Project
+from masktron.web.web_page import FormFields, Fragment, PageProblem, Redirect, Visit, WebPage, problem_of
+
+DRAFT = "draft"
+"""What runs that try a rule out are called."""
+NEW = "new"
+_PARTS = ("id", "context", "test", "message")
+
+
+def _rules(project: Project) -> RulesInText:
+    """Return the rules of the project, or those of a rulebook without any."""
+    found = rules_of(project)
+    return rules_in(empty_rulebook("rules")) if found is None else found
+
+
+def _version(rules: RulesInText) -> str:
+    return hashlib.sha256(rules.text.source).hexdigest()[:16]
+
+
+def _show(visit: Visit, project: Project) -> dict[str, Any]:
+    try:
+        rules = _rules(project)
+    except RulebookError as error:
+        raise UsageError(error.what, where=error.where, hint=error.hint) from error
+    asked = visit.parts["rule"]
+    entry = None if asked == NEW else entry_at(rules, asked)
+    draft = _draft_run(project, visit.query.get("draft", ""))
+    tried = None if draft is None else _tried(rules, draft, entry)
+    checked = checked_rules(project)
+    known = [] if entry is None else facts_of(entry, checked.facts, current=checked.current)
+    others = [] if entry is None else [rules.entries[number - 1].named for number in entry.beside]
+    return {
+        "entry": entry,
+        "values": {part: getattr(tried or entry, part) if tried or entry else "" for part in _PARTS},
+        "version": _version(rules),
+        "others": others,
+        "known": known[0] if known else None,
+        "command": None if entry is None else _change_command(entry, {"test": "..."}),
+        "contexts": list(dict.fromkeys(one.context for one in rules.entries if one.context))[:20],
+        **_outcome(visit, project, rules, draft, entry),
+    }
+
+
+def _draft_run(project: Project, name: str) -> CommandRun | None:
+    run = run_of(project, name)
+    return run if run is not None and run.step == DRAFT else None
+
+
+def _tried(rules: RulesInText, draft: CommandRun, entry: RuleEntry | None) -> RuleEntry | None:
+    """Return the rule as it stands in a draft; None where the draft has another number of rules, or none."""
+    try:
+        after = rules_in(bytes_of(draft.folder / RULES) or b"")
+    except RulebookError:
+        return None
+    if len(after.entries) != len(rules.entries) + (entry is None):
+        return None
+    return after.entries[(entry.number if entry is not None else _place_of(rules, after)) - 1]
+
+
+def _place_of(before: RulesInText, after: RulesInText) -> int:
+    """Return the number of the rule that was added."""
+    for one, other in zip(before.entries, after.entries, strict=False):
+        if (one.kind, one.id, one.test, one.context, one.message) != (
+            other.kind, other.id, other.test, other.context, other.message,
+        ):  # fmt: skip
+            return other.number
+    return len(after.entries)
+
+
+def _outcome(
+    visit: Visit, project: Project, rules: RulesInText, draft: CommandRun | None, entry: RuleEntry | None
+) -> dict[str, Any]:
+    """Return what the check of a draft has said so far."""
+    nothing: dict[str, Any] = {"draft": draft, "state": "none", "found": None, "error": None, "poll": ""}
+    if draft is None or draft.state in (RunState.CANCELLED, RunState.LOST):
+        return nothing
+    path = visit.path(project, f"rules/edit/{NEW if entry is None else entry.number}")
+    if not draft.is_over:
+        return {**nothing, "state": "active", "poll": f"{path}?draft={draft.name}&again=1"}
+    if draft.error is not None:
+        where = draft.error.where.rpartition("/")[2]
+        return {**nothing, "state": "error", "error": PageProblem(draft.error.what, where, draft.error.hint, "test")}
+    tried, result = _tried(rules, draft, entry), draft.result(RESULT)
+    found: list[RuleFacts] = []
+    if tried is not None and result is not None:
+        found = facts_of(tried, facts_in(result), current=True)
+    return {**nothing, "state": "over" if found else "none", "found": found[0] if found else None}
+
+
+def _drafted(project: Project, visit: Visit, form: FormFields) -> tuple[bytes, str, str]:
+    """Return the rulebook with what was typed, and what was done: in a sentence, and as a command.
+
+    Raises
+    ------
+    UsageError
+        It cannot be written like this, or the rules have changed meanwhile.
+    """
+    rules = _rules(project)
+    if form.text("version") not in ("", _version(rules)):
+        raise UsageError(
+            "the rules have changed since this page was loaded",
+            hint="copy what you typed, go back to the rules, and open the rule once more",
+        )
+    typed = {part: form.text(part) for part in _PARTS if part in form.names}
+    if visit.parts["rule"] == NEW:
+        new = NewRule(*(typed.get(part, "") for part in ("context", "test", "message", "id")))
+        command = _command("--add", {part: text for part, text in typed.items() if text})
+        return with_rules(rules, [new]), f"Rule {new.id or new.test} added", command
+    entry = entry_at(rules, visit.parts["rule"])
+    # the message is shown in one line, and what is shown is not what was typed
+    changed = {part: text for part, text in typed.items() if " ".join(text.split()) != _shown(entry, part)}
+    return (
+        with_parts(rules, f"#{entry.number}", changed),
+        f"Rule {entry.named} changed: {', '.join(changed) or 'nothing'}",
+        _change_command(entry, changed),
+    )
+
+
+def _shown(entry: RuleEntry, part: str) -> str:
+    return " ".join(str(getattr(entry, part)).split())
+
+
+def _change_command(entry: RuleEntry, parts: dict[str, str]) -> str:
+    return _command(f"--change={entry.named}", parts)
+
+
+def _command(what: str, parts: dict[str, str]) -> str:
+    words = [f"--{part}={text}" for part, text in parts.items()]
+    return shlex.join(["masktron", "rules", RULES, what, *words])
+
+
+def _check(visit: Visit, project: Project, form: FormFields) -> Redirect | Fragment:
+    by_script = form.text("script") == "1"
+    path = visit.path(project, f"rules/edit/{visit.parts['rule']}")
+    try:
+        draft, _, _ = _drafted(project, visit, form)
+    except UsageError as error:
+        if not by_script:
+            raise
+        problem = problem_of(error, form.names)
+        return Fragment("rule_checked.html", {"state": "error", "error": problem, "poll": "", "found": None})
+    run = visit.try_out(project, DRAFT, explain_arguments(project, page=False), {RULES: draft})
+    if by_script:
+        poll = f"{path}?draft={run.name}&again=1"
+        return Fragment("rule_checked.html", {"state": "active", "error": None, "poll": poll, "found": None})
+    return Redirect(f"{path}?draft={run.name}")
+
+
+def _save(visit: Visit, project: Project, form: FormFields) -> Redirect:
+    content, said, command = _drafted(project, visit, form)
+    return saved(visit, project, {RULES: content}, f"{said} ({command})")
+
+
+def _changed(visit: Visit, project: Project, form: FormFields, option: str) -> Redirect:
+    rules = _rules(project)
+    entry = entry_at(rules, visit.parts["rule"])
+    if form.text("version") != _version(rules):
+        raise UsageError("the rules have changed since this page was loaded", hint="reload it, and look once more")
+    name = f"#{entry.number}"
+    content = without(rules, name) if option == "remove" else moved(rules, name, up=option == "up")
+    done = {"remove": "removed", "up": "moved up", "down": "moved down"}[option]
+    said = f"Rule {entry.named} {done} ({_command(f'--{option}={entry.named}', {})})"
+    return saved(visit, project, {RULES: content}, said)
+
+
+RULE_EDITOR = WebPage(
+    "rule_editor",
+    "rules/edit/{rule}",
+    "A rule",
+    _show,
+    actions={
+        "check": _check,
+        "save": _save,
+        "remove": lambda visit, project, form: _changed(visit, project, form, "remove"),
+        "up": lambda visit, project, form: _changed(visit, project, form, "up"),
+        "down": lambda visit, project, form: _changed(visit, project, form, "down"),
+    },
+)
