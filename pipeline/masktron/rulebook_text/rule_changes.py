@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from masktron.errors import UsageError
-from masktron.rulebook_text.rule_entries import SETS, RuleEntry, RulesInText, rules_in
+from masktron.rulebook_text.rule_entries import SETS, RuleEntry, RulesInText, is_abstract, rules_in
 from masktron.rulebook_text.shown_messages import escaped, message_markup, quoted
 from masktron.rulebook_text.spans import NAMESPACES, Element
 
@@ -166,6 +166,29 @@ def moved(rules: RulesInText, name: str, *, up: bool) -> bytes:
             return _checked(rules, _replaced(source, edits), len(rules.entries))
         one = one.parent
     raise UsageError(f"{entry.named} is the {'first' if up else 'last'} already")
+
+
+def alone(rules: RulesInText, name: str) -> bytes | None:
+    """Return a rulebook with the pattern of a rule and no other, in which each rule has the line that it had.
+
+    Returns
+    -------
+    bytes or None
+        None where what is left would mean something else: a phase is the default, or the rule stands elsewhere.
+    """
+    root = rules.text.root
+    kept: Element | None = rules.elements[rules.entry(name).number - 1]
+    while kept is not None and kept.parent is not root:
+        kept = kept.parent
+    if kept is None or kept.name not in SETS or "defaultPhase" in root.attributes:
+        return None
+    source = rules.text.source
+    gone = [
+        one
+        for one in root.children
+        if one is not kept and (one.name == "phase" or (one.name in SETS and not is_abstract(one)))
+    ]
+    return _replaced(source, [(one.start, one.end, b"\n" * source.count(b"\n", one.start, one.end)) for one in gone])
 
 
 def empty_rulebook(title: str) -> bytes:

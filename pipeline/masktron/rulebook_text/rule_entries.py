@@ -148,7 +148,7 @@ def _entries(root: Element) -> Iterator[tuple[Element, str]]:
     for one in containers:
         if one.name in ("include", "extends"):
             yield one, f"its rules stand in {one.attributes.get('href', 'another file')}"
-        elif one.name in SETS and not _is_abstract(one):
+        elif one.name in SETS and not is_abstract(one):
             if "is-a" in one.attributes:
                 yield one, _instance(one)
             else:
@@ -160,7 +160,7 @@ def _of_set(found: Element) -> Iterator[tuple[Element, str]]:
         if rule.name == "include":
             yield rule, f"its rules stand in {rule.attributes.get('href', 'another file')}"
         elif rule.name == "rule":
-            why = "other rules extend it: it is abstract" if _is_abstract(rule) else ""
+            why = "other rules extend it: it is abstract" if is_abstract(rule) else ""
             for check in rule.of(*_CHECKS):
                 yield check, why
 
@@ -173,7 +173,8 @@ def _instance(found: Element) -> str:
     return f"it is made from the abstract pattern {found.attributes['is-a']}: {parts}"
 
 
-def _is_abstract(element: Element) -> bool:
+def is_abstract(element: Element) -> bool:
+    """Tell whether a pattern or a rule is declared as abstract."""
     return element.attributes.get("abstract", "").strip() in ("true", "1")
 
 

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import shlex
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 from masktron.errors import RulebookError, UsageError
-from masktron.rulebook_text.rule_changes import NewRule, empty_rulebook, moved, with_parts, with_rules, without
+from masktron.rulebook_text.rule_changes import NewRule, alone, empty_rulebook, moved, with_parts, with_rules, without
 from masktron.rulebook_text.rule_entries import RuleEntry, RulesInText, rules_in
 from masktron.web.pages.rule_facts import (
     RESULT,
@@ -19,13 +22,15 @@ from masktron.web.pages.rule_facts import (
     facts_of,
 )
 from masktron.web.pages.rules_step import rules_of, saved
-from masktron.web.runs.one_run import CommandRun, RunState, run_of
+from masktron.web.runs.one_run import CommandRun, RunState, latest_run, run_of
 from masktron.web.store.disk import bytes_of
 from masktron.web.store.projects import RULES, Project
 from masktron.web.web_page import FormFields, Fragment, PageProblem, Redirect, Visit, WebPage, problem_of
 
-DRAFT = "draft"
-"""What runs that try a rule out are called."""
+DRAFT, WHOLE = "draft", "draft-whole"
+"""Runs that try a rule out: alone, which is quick, and beside all others, which tells contradictions."""
+_OF_RULES = ("allow", "allow_unfired", "max_failures")
+"""Settings that name other rules, which are not there when a rule is tried out alone."""
 NEW = "new"
 _PARTS = ("id", "context", "test", "message")
 
@@ -47,8 +52,8 @@ def _show(visit: Visit, project: Project) -> dict[str, Any]:
         raise UsageError(error.what, where=error.where, hint=error.hint) from error
     asked = visit.parts["rule"]
     entry = None if asked == NEW else entry_at(rules, asked)
-    draft = _draft_run(project, visit.query.get("draft", ""))
-    tried = None if draft is None else _tried(rules, draft, entry)
+    draft, whole = _draft_runs(project, visit.query.get("draft", ""))
+    tried = None if draft is None else _tried(rules, whole or draft, entry)
     checked = checked_rules(project)
     known = [] if entry is None else facts_of(entry, checked.facts, current=checked.current)
     others = [] if entry is None else [rules.entries[number - 1].named for number in entry.beside]
@@ -60,13 +65,17 @@ def _show(visit: Visit, project: Project) -> dict[str, Any]:
         "known": known[0] if known else None,
         "command": None if entry is None else _change_command(entry, {"test": "..."}),
         "contexts": list(dict.fromkeys(one.context for one in rules.entries if one.context))[:20],
-        **_outcome(visit, project, rules, draft, entry),
+        **_outcome(_Tried(visit, project, rules, entry, draft, whole)),
     }
 
 
-def _draft_run(project: Project, name: str) -> CommandRun | None:
+def _draft_runs(project: Project, name: str) -> tuple[CommandRun | None, CommandRun | None]:
+    """Return the runs that try a draft out: of the rule, and of all; the first where only that is there is of all."""
     run = run_of(project, name)
-    return run if run is not None and run.step == DRAFT else None
+    if run is None or run.step not in (DRAFT, WHOLE):
+        return None, None
+    whole = latest_run(project, WHOLE) if run.step == DRAFT else None
+    return run, whole if whole is not None and whole.number == run.number + 1 else None
 
 
 def _tried(rules: RulesInText, draft: CommandRun, entry: RuleEntry | None) -> RuleEntry | None:
@@ -90,24 +99,45 @@ def _place_of(before: RulesInText, after: RulesInText) -> int:
     return len(after.entries)
 
 
-def _outcome(
-    visit: Visit, project: Project, rules: RulesInText, draft: CommandRun | None, entry: RuleEntry | None
-) -> dict[str, Any]:
+@dataclass(frozen=True, slots=True)
+class _Tried:
+    """A rule that is tried out."""
+
+    visit: Visit
+    project: Project
+    rules: RulesInText
+    entry: RuleEntry | None
+    draft: CommandRun | None
+    whole: CommandRun | None
+
+    def facts(self, run: CommandRun) -> RuleFacts | None:
+        """Return what a run has found out about the rule."""
+        whole = self.whole or self.draft
+        tried = None if whole is None else _tried(self.rules, whole, self.entry)
+        result = run.result(RESULT) if run.state is RunState.ENDED else None
+        if tried is None or result is None:
+            return None
+        return next(iter(facts_of(tried, facts_in(result), current=True)), None)
+
+
+def _outcome(tried: _Tried) -> dict[str, Any]:
     """Return what the check of a draft has said so far."""
-    nothing: dict[str, Any] = {"draft": draft, "state": "none", "found": None, "error": None, "poll": ""}
+    nothing: dict[str, Any] = {"state": "none", "found": None, "error": None, "poll": "", "more": False}
+    draft, whole = tried.draft, tried.whole
     if draft is None or draft.state in (RunState.CANCELLED, RunState.LOST):
         return nothing
-    path = visit.path(project, f"rules/edit/{NEW if entry is None else entry.number}")
+    number = NEW if tried.entry is None else str(tried.entry.number)
+    path = tried.visit.path(tried.project, f"rules/edit/{number}")
+    polled = {**nothing, "poll": f"{path}?draft={draft.name}&again=1"}
     if not draft.is_over:
-        return {**nothing, "state": "active", "poll": f"{path}?draft={draft.name}&again=1"}
+        return {**polled, "state": "active"}
     if draft.error is not None:
         where = draft.error.where.rpartition("/")[2]
         return {**nothing, "state": "error", "error": PageProblem(draft.error.what, where, draft.error.hint, "test")}
-    tried, result = _tried(rules, draft, entry), draft.result(RESULT)
-    found: list[RuleFacts] = []
-    if tried is not None and result is not None:
-        found = facts_of(tried, facts_in(result), current=True)
-    return {**nothing, "state": "over" if found else "none", "found": found[0] if found else None}
+    if whole is not None and whole.is_over and (found := tried.facts(whole)) is not None:
+        return {**nothing, "state": "over", "found": found}
+    found = tried.facts(draft)
+    return {**polled, "state": "over" if found else "none", "found": found, "more": bool(whole and not whole.is_over)}
 
 
 def _drafted(project: Project, visit: Visit, form: FormFields) -> tuple[bytes, str, str]:
@@ -161,12 +191,34 @@ def _check(visit: Visit, project: Project, form: FormFields) -> Redirect | Fragm
         if not by_script:
             raise
         problem = problem_of(error, form.names)
-        return Fragment("rule_checked.html", {"state": "error", "error": problem, "poll": "", "found": None})
-    run = visit.try_out(project, DRAFT, explain_arguments(project, page=False), {RULES: draft})
+        return Fragment("rule_checked.html", {**_ASKED, "state": "error", "error": problem})
+    run = _try_out(visit, project, draft)
     if by_script:
         poll = f"{path}?draft={run.name}&again=1"
-        return Fragment("rule_checked.html", {"state": "active", "error": None, "poll": poll, "found": None})
+        return Fragment("rule_checked.html", {**_ASKED, "state": "active", "poll": poll})
     return Redirect(f"{path}?draft={run.name}")
+
+
+_ASKED: Mapping[str, Any] = MappingProxyType({"error": None, "poll": "", "found": None, "more": False})
+
+
+def _try_out(visit: Visit, project: Project, draft: bytes) -> CommandRun:
+    """Start the runs that try a draft out, and return the one that ends first."""
+    words = explain_arguments(project, page=False)
+    after = rules_in(draft)
+    number = visit.parts["rule"]
+    name = f"#{number if number != NEW else _place_of(_rules(project), after)}"
+    phase = "phase" in project.settings.table
+    first = None if phase else alone(after, name)
+    if first is None:
+        return visit.try_out(project, WHOLE, words, {RULES: draft})
+    settings = project.settings
+    files = {RULES: first}
+    if settings.text:
+        files["masktron.toml"] = settings.for_run(2, without=_OF_RULES)
+    run = visit.try_out(project, DRAFT, words, files)
+    visit.try_out(project, WHOLE, words, {RULES: draft})
+    return run
 
 
 def _save(visit: Visit, project: Project, form: FormFields) -> Redirect:

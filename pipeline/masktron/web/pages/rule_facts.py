@@ -21,7 +21,7 @@ _ORIGIN = re.compile(r"(.*?):(\d+)(?: \(from .*\))?")
 CLASSES = {
     "linear": "sums, differences and limits of numbers",
     "product": "products of numbers",
-    "values": "a list of values that are allowed",
+    "values": "limits of one field, or a list of its values",
     "governing": "an IF with its THEN, or several alternatives",
     "domain": "values that the original has",
     "cross-record": "asks several records at once",
