@@ -29,8 +29,8 @@ GRACE = 8.0
 """Seconds that a cancelled run has to clean up, before it is killed."""
 _DRAFTS = 4
 """Runs that try drafts out at the same time."""
-_DRAFTS_EACH = 2
-"""Of one user: one of them, as a rule, is about to end."""
+_DRAFTS_EACH = 1
+"""Of one user, beside those that are about to end."""
 MOST_WAITING = 20
 """Runs of a user that may wait."""
 
@@ -190,7 +190,9 @@ class RunQueue:
                 self._begin_some(aside, at_once, each)
 
     def _begin_some(self, aside: bool, at_once: int, each: int) -> None:
-        users = Counter(one.run.project.owner for one in self._working.values() if one.run.is_aside == aside)
+        works = [one.run for one in self._working.values() if one.run.is_aside == aside]
+        # who types on does not wait for what has been typed before
+        users = Counter(run.project.owner for run in works if not (aside and run.is_cancelled))
         for run in [one for one in self._waiting if one.is_aside == aside]:
             if users.total() >= at_once:
                 break
