@@ -60,7 +60,7 @@ def _show(visit: Visit, project: Project) -> dict[str, Any]:
     return {
         "entry": entry,
         "values": {part: getattr(tried or entry, part) if tried or entry else "" for part in _PARTS},
-        "version": _version(rules),
+        "stamp": _version(rules),
         "others": others,
         "known": known[0] if known else None,
         "command": None if entry is None else _change_command(entry, {"test": "..."}),
@@ -149,7 +149,7 @@ def _drafted(project: Project, visit: Visit, form: FormFields) -> tuple[bytes, s
         It cannot be written like this, or the rules have changed meanwhile.
     """
     rules = _rules(project)
-    if form.text("version") not in ("", _version(rules)):
+    if form.text("stamp") not in ("", _version(rules)):
         raise UsageError(
             "the rules have changed since this page was loaded",
             hint="copy what you typed, go back to the rules, and open the rule once more",
@@ -229,7 +229,7 @@ def _save(visit: Visit, project: Project, form: FormFields) -> Redirect:
 def _changed(visit: Visit, project: Project, form: FormFields, option: str) -> Redirect:
     rules = _rules(project)
     entry = entry_at(rules, visit.parts["rule"])
-    if form.text("version") != _version(rules):
+    if form.text("stamp") != _version(rules):
         raise UsageError("the rules have changed since this page was loaded", hint="reload it, and look once more")
     name = f"#{entry.number}"
     content = without(rules, name) if option == "remove" else moved(rules, name, up=option == "up")
