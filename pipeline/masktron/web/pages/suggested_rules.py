@@ -17,7 +17,7 @@ from masktron.web.web_page import FormFields, Redirect, Visit, WebPage
 STEP, RESULT = "suggest", "suggest.json"
 STRENGTHS = {
     "strong": ("Strong", "No chance explains these, and no record breaks them."),
-    "fair": ("Fair", "Chance is not ruled out, or some records break these: look at the numbers before you accept one."),
+    "fair": ("Fair", "Chance is not ruled out, or some records break these: look at the numbers first."),
     "guess": ("Guesses", "The data cannot tell where these end: you have to know it."),
 }
 
