@@ -132,6 +132,8 @@ def test_new_rules_stand_after_the_others_and_prefixes_where_they_belong() -> No
     assert [one.id for one in added.entries][-3:] == ["one-2", "", "i"]
     assert added.entries[-3].beside == (added.entries[-2].number,)
     assert with_rules(added, [], {"d": "urn:d"}) == changed
+    same = rules_in(with_rules(added, [NewRule("F", "j", "j", "j"), NewRule("F", "j", "j", "j")]))
+    assert [one.id for one in same.entries][-2:] == ["j", "j-2"]
     with pytest.raises(UsageError, match="the prefix 'd' stands for something else"):
         with_rules(added, [], {"d": "urn:other"})
 

@@ -14,6 +14,7 @@ from masktron.jobs.rules import run_rules
 from masktron.rulebook_text.rule_changes import with_parts
 from masktron.rulebook_text.rule_entries import rules_in
 from masktron.web.runs.one_run import CommandRun, RunState, latest_run, runs_of
+from masktron.web.runs.run_queue import _Working
 from masktron.web.store.projects import Project
 from paths import ROOT
 from told_results import explained, failed, suggested, told
@@ -305,27 +306,27 @@ def test_an_error_of_a_draft_stands_below_its_test(client: TestClient, own: tupl
     assert answer.status_code == 200 and "a { stands alone" in answer.text
 
 
-def test_a_draft_does_not_wait_for_long_runs(office: Office, client: TestClient, own: tuple[Project, str]) -> None:
+def test_a_draft_waits_for_no_long_run_and_for_no_former_draft(
+    office: Office, client: TestClient, own: tuple[Project, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     project, where = own
     queue = office.parts.queue
-    long = queue.start(project, "mask", ["sleep"], by="local")
-    typed(client, where, "1", "check", script="1", id="sum", context="Record", test="A", message="m")
     begun: list[str] = []
-    queue._begin = lambda run: begun.append(run.step) or queue._working.update({run.folder: _Begun(run)})  # type: ignore[method-assign,assignment,func-returns-value,dict-item]
-    queue._is_over = lambda working: False  # type: ignore[method-assign,assignment]
+
+    def begin(run: CommandRun) -> None:
+        begun.append(run.name)
+        queue._working[run.folder] = _Working(run, None)
+
+    monkeypatch.setattr(queue, "_begin", begin)
+    monkeypatch.setattr(queue, "_is_over", lambda _: False)
+    queue.start(project, "mask", ["sleep"], by="local")
+    typed(client, where, "1", "check", script="1", id="sum", context="Record", test="A", message="m")
     queue.beat()
-    assert begun == ["mask", "draft"]  # the whole waits for the one that is quick, the others for none of both
-    assert queue.place(long) is None
-    queue.leave = lambda: None  # type: ignore[method-assign]
-
-
-class _Begun:
-    process = None
-    ending = None
-    killed = False
-
-    def __init__(self, run: CommandRun) -> None:
-        self.run = run
+    assert begun == ["0001-mask", "0002-draft"]  # the other draft waits for the one that is quick
+    monkeypatch.setattr(CommandRun, "is_held", property(lambda run: run.name in begun))
+    typed(client, where, "1", "check", script="1", id="sum", context="Record", test="B", message="m")
+    queue.beat()
+    assert begun == ["0001-mask", "0002-draft", "0004-draft"]
 
 
 def test_proposals_are_accepted_one_by_one(office: Office, client: TestClient) -> None:

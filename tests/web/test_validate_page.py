@@ -135,6 +135,8 @@ def test_records_are_filtered_sorted_and_paged(client: TestClient, sample: tuple
     # each link keeps what the others have chosen
     text = html.unescape(client.get(f"{where}/validate?rule=income-sum&sort=line").text)
     assert '"?rule=income-sum&sort=line&page=2"' in text and '"?sort=line#records"' in text
+    text = html.unescape(client.get(f"{where}/validate?page=3").text)
+    assert '"?sort=rule#records"' in text and '"?page=2"' in text
 
 
 def test_every_report_can_be_downloaded(client: TestClient, sample: tuple[Project, str]) -> None:
