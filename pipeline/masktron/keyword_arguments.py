@@ -186,7 +186,7 @@ def told_in_python[**P, R](function: Callable[P, R]) -> Callable[P, R]:
 
 def _sentence(said: Any) -> Any:
     """Return a sentence, or what holds some, in the words of Python."""
-    if not is_dataclass(said) or isinstance(said, type):
+    if isinstance(said, str):
         return in_python(said)
     texts = {one.name: getattr(said, one.name) for one in fields(said) if one.name in ("what", "hint")}
     return replace(said, **{name: in_python(text) for name, text in texts.items()})

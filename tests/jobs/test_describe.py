@@ -54,10 +54,11 @@ def test_kinds_are_those_of_mask(
     """A field is what `resolve_roles` makes of it, or there is a problem where that or `suspects` refuses."""
     rows: list[dict[str, object]] = [{"F": value, "G": 5 * at + 1} for at, value in enumerate(values * often)]
     path = write_data(tmp_path_factory.mktemp("d") / "d.xml", rows)
+    kinds: dict[str, Any] = {kind: {"F": ()} if kind == "ordinal" else ("F",)} if kind else {}
     config = Config(
         roles={} if role is None else {"F": Role(role)},
         missing={"F": frozenset({"NA", "-9"})} if code else {},
-        **({kind: {"F": ()} if kind == "ordinal" else ("F",)} if kind else {}),
+        **kinds,
     )
     records = open_source(path).records(missing=config.missing)
     if "F" not in records.columns:
@@ -78,10 +79,16 @@ def test_kinds_are_those_of_mask(
         assert field.kind == str(fact.kind)
     present = records.columns["F"].present
     lexemes = [str(value).strip() for value in records.columns["F"].lexemes[present]]
-    assert (field.missing, field.distinct) == (len(present) - present.sum(), len(set(lexemes)))
+    assert (field.missing, field.distinct) == (len(present) - int(present.sum()), len(set(lexemes)))
     if field.frequent:
         counted = sorted(Counter(lexemes).items(), key=lambda one: (-one[1], one[0]))[:10]
         assert [(one.value, one.records) for one in field.frequent] == counted
+
+
+@pytest.mark.parametrize(("records", "kind"), [(24, "number"), (59, "number"), (60, None)])
+def test_few_integers_look_like_codes_where_many_records_share_them(records: int, kind: str | None) -> None:
+    described = by_name(masktron.describe(pd.DataFrame({"F": [at % 12 for at in range(records)]})))
+    assert described["F"].kind == kind
 
 
 def frame(size: int = 50) -> pd.DataFrame:
@@ -139,7 +146,7 @@ def test_release_safe_shows_no_value(data: Path) -> None:
 @pytest.mark.parametrize("name", ["d.csv", "d.xml"])
 def test_a_file_that_is_streamed_says_the_same(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path, size, long = tmp_path / name, 20_000, "N" * 50
-    rows = [
+    rows: list[dict[str, object]] = [
         {f"A{long}": at % 7, f"B{long}": f"{at}.5" if at % 3 else None, "C": f"c{at % 900}"} for at in range(size)
     ]
     if name == "d.csv":

@@ -23,6 +23,7 @@ from masktron.jobs.job import open_job
 from masktron.jobs.revalidate import second_opinions
 from masktron.jobs.suggest import accepted_ids
 from masktron.progress import no_progress
+from masktron.proposals.suggesting import suggested_rules
 from masktron.results import Proposal, SuggestResult
 from paths import ROOT
 from schema_files import conforms
@@ -113,7 +114,7 @@ def test_engines_count_as_the_search_does(seed: int, wrong: int) -> None:
 
 
 def test_what_engines_count_otherwise_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    found = module.suggested_rules
+    found = suggested_rules
 
     def miscounting(*arguments: Any) -> Any:
         rules, notes = found(*arguments)

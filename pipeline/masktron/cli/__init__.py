@@ -109,16 +109,22 @@ for _command, _example in COMMANDS:
     app.command(epilog=f"Example: {_example}")(_command)
 
 
-def main() -> None:
-    """Run the command line; every error of masktron ends in one message and its exit code."""
+def main(begun: float | None = None) -> None:
+    """Run the command line; every error of masktron ends in one message and its exit code.
+
+    Parameters
+    ----------
+    begun : float, optional
+        When the process began, by `time.monotonic`: a budget counts from there, else from the call of the command.
+    """
     # what is imported never becomes garbage, and by default looking for some among it takes a tenth of a second
     gc.set_threshold(_COLLECTED)
     _own_stderr()
     with stoppable():
-        _run()
+        _run(begun)
 
 
-def _run() -> None:
+def _run(begun: float | None) -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             # A name that the terminal's encoding lacks is no reason to stop.
@@ -126,7 +132,7 @@ def _run() -> None:
     reader = _Reader()
     try:
         with without_passwords(sys.argv[1:]) as arguments:
-            app(arguments)
+            app(arguments, obj=begun)
     except SystemExit as ended:
         tell_usage(ended)
         reader.require_there(ended)

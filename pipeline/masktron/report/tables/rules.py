@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from rich.console import RenderableType
 
-from masktron.report.tables.cells import count, headed, unbroken
+from masktron.counts import counted
+from masktron.report.tables.cells import headed, unbroken
 from masktron.report.text import number, plain
 from masktron.results import RulesResult
 
@@ -21,6 +22,6 @@ def tables(result: RulesResult) -> list[RenderableType]:
             plain(one.test or one.locked),
             plain(one.message),
         )
-    said = f"{plain(result.rulebook)}: {count(len(result.rules), 'rule')}"
+    said = f"{plain(result.rulebook)}: {counted(len(result.rules), 'rule')}"
     written = [f"written: {plain(result.output)}"] if result.output is not None else []
     return [said, unbroken(table, [one.id for one in result.rules]), *written]
