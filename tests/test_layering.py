@@ -156,6 +156,7 @@ OPENED = {
     "evaluation.cross_check": "slices for engines that are not ours",
     "evaluation.recount.tasks": "slices for engines that are not ours",
     "files": "texts of the user, and hashes",
+    "cli.rules": "proposals, as JSON",
     "config": "settings",
     "release_key": "a key",
     "report.progress_lines": "how far a run is, for another program",
