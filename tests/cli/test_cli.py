@@ -451,6 +451,10 @@ def test_rules_are_listed_and_changed_where_they_stand(rules: Path, run: Runner,
     assert (rules.read_bytes(), other.read_bytes()) == (before, before.replace(b"A + B = T", b"A &lt; T"))
     assert run("rules", other, "--change", name, "--test", "A + B = T").code == 0
     assert other.read_bytes() == before
+    assert run("rules", other, "--change", name, "--soft").code == 0
+    assert b'role="warning"' in other.read_bytes()
+    assert run("rules", other, "--change", name, "--hard").code == 0
+    assert other.read_bytes() == before
     new = tmp_path / "new.sch"
     words = ("--context", "Record", "--test", "B > 1", "--message", "B {B}", "--id", "b")
     assert run("rules", new, "--add", *words).code == 0
@@ -472,6 +476,8 @@ def test_what_rules_cannot_change_stays_as_it_is(rules: Path, run: Runner, tmp_p
         (("--change", "#1", "--test", ""), 2, "test: there is none"),
         (("--change", "#1", "--remove", "#2"), 2, "--change and --remove are two changes"),
         (("--test", "A"), 2, "--test needs --change or --add"),
+        (("--soft",), 2, "--soft needs --change or --add"),
+        (("--accept", "1"), 2, "--accept needs --suggested"),
         (("--out", "x.sch"), 2, "--out needs a change"),
         (("--suggested", proposals, "--accept", "1"), 2, "not what masktron suggest has written"),
         (("--remove", "#1", "--out", tmp_path), 2, "--out names a folder"),

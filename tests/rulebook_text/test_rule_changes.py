@@ -101,6 +101,11 @@ def test_one_attribute_is_changed_and_no_other_byte() -> None:
     assert with_parts(rules, "four", {"message": "x {e}"}) == PATTERN.replace(
         b'id="four"/>', b'id="four">x <sch:value-of select="e"/></sch:assert>'
     )
+    assert with_parts(rules, "one", {"role": ""}) == PATTERN.replace(b' role="warning"', b"")
+    assert with_parts(rules, "five", {"role": "warning"}) == PATTERN.replace(
+        b'<sch:assert test="f"', b'<sch:assert role="warning" test="f"'
+    )
+    assert [one.soft for one in rules.entries] == [True, False, False, False, False]
     same = {"test": " b > 1\n", "message": "one {b}", "context": 'A[x = "1"]', "id": "one"}
     assert with_parts(rules, "one", same) == PATTERN
 

@@ -196,6 +196,21 @@ def test_a_rule_is_changed_as_the_command_in_the_history_does(
     assert (tmp_path / "rules.sch").read_bytes() == expected
 
 
+def test_a_rule_becomes_a_warning_and_is_one_no_more(client: TestClient, own: tuple[Project, str]) -> None:
+    project, where = own
+    shown = {"id": "sum", "context": "Record", "test": "A + B = C", "message": "A {{literally}} {A}"}
+    assert "checked" not in client.get(f"{where}/rules/edit/1").text.split('id="soft"')[1].partition(">")[0]
+    typed(client, where, "1", "save", **shown, soft="1", soft_shown="1")
+    assert project.rulebook == OWN.replace('<assert id="sum"', '<assert role="warning" id="sum"')
+    last = project.history.undoable()
+    assert last is not None and last.said == (
+        "Rule sum changed: a warning from now on (masktron rules rules.sch --change=sum --soft)"
+    )
+    assert "checked" in client.get(f"{where}/rules/edit/1").text.split('id="soft"')[1].partition(">")[0]
+    typed(client, where, "1", "save", **shown, soft_shown="1")
+    assert project.rulebook == OWN
+
+
 def test_what_was_typed_comes_back_with_the_problem_at_its_field(
     client: TestClient, own: tuple[Project, str]
 ) -> None:

@@ -39,6 +39,9 @@ def rules(
     message: Annotated[
         str | None, typer.Option(metavar="TEXT", help="What is wrong where it fails; {Income} shows a value.")
     ] = None,
+    soft: Annotated[
+        bool | None, typer.Option("--soft/--hard", help='Whether a failure is only told: role="warning".')
+    ] = None,
     out: Annotated[
         Path | None,
         typer.Option("--out", "-o", metavar="RULES.sch", help="The changed file.", show_default="in place"),
@@ -64,9 +67,12 @@ def rules(
         raise UsageError(f"{given[0]} and {given[1]} are two changes", hint="make one after the other")
     parts = {"id": id, "context": context, "test": test, "message": message}
     wanted = {name: text for name, text in parts.items() if text is not None}
-    for name, takes in {**dict.fromkeys(wanted, ("--change", "--add")), "accept": ("--suggested",)}.items():
-        if (name in wanted or (name == "accept" and accept)) and not {*given} & {*takes}:
-            raise UsageError(f"--{name} needs {' or '.join(takes)}", hint="say which rule is meant")
+    if soft is not None:
+        wanted["role"] = "warning" if soft else ""
+    for name in wanted:
+        _require_change(f"--{'soft' if name == 'role' else name}", given, ("--change", "--add"))
+    if accept:
+        _require_change("--accept", given, ("--suggested",))
     if out is not None and not given:
         raise UsageError("--out needs a change", hint="--change, --add, --suggested, --remove, --up or --down")
     running.check_outputs({"--json": json}, {"the rulebook": rulebook, "the proposals": suggested})
@@ -78,6 +84,13 @@ def rules(
     new = empty_rulebook(rulebook.stem) if add or suggested is not None else None
     found = run_rules(rulebook, _change(given, asked, wanted, accept or []), out, begin=new)
     running.report(found, json)
+
+
+def _require_change(option: str, given: list[str], takes: tuple[str, ...]) -> None:
+    from masktron.errors import UsageError
+
+    if not {*given} & {*takes}:
+        raise UsageError(f"{option} needs {' or '.join(takes)}", hint="say which rule is meant")
 
 
 def _change(
@@ -93,7 +106,7 @@ def _change(
         case "--change", str():
             return partial(with_parts, name=named, parts=wanted)
         case "--add", _:
-            new = NewRule(*(wanted.get(part, "") for part in ("context", "test", "message", "id")))
+            new = NewRule(*(wanted.get(part, "") for part in ("context", "test", "message", "id", "role")))
             return partial(with_rules, added=[new])
         case "--remove", str():
             return partial(without, name=named)

@@ -22,7 +22,7 @@ class NewRule:
     Attributes
     ----------
     context, test, message : str
-    id : str
+    id, role : str
         Empty where it gets none.
     """
 
@@ -30,10 +30,11 @@ class NewRule:
     test: str
     message: str
     id: str = ""
+    role: str = ""
 
 
 def with_parts(rules: RulesInText, name: str, parts: Mapping[str, str]) -> bytes:
-    """Change id, context, test or message of a rule; what says the same as before is not touched.
+    """Change id, context, test, message or role of a rule; what says the same as before is not touched.
 
     Parameters
     ----------
@@ -55,7 +56,7 @@ def with_parts(rules: RulesInText, name: str, parts: Mapping[str, str]) -> bytes
     wanted = {part: _plain(text) for part, text in parts.items() if _plain(text) != _plain(getattr(entry, part))}
     _require(rules, wanted, entry)
     edits = []
-    for part, element in (("test", check), ("id", check), ("context", rule)):
+    for part, element in (("test", check), ("id", check), ("role", check), ("context", rule)):
         if part in wanted:
             edits.append(_attribute(rules, element, part, wanted[part]))
     if "message" in wanted:
@@ -88,7 +89,7 @@ def with_rules(rules: RulesInText, added: Sequence[NewRule], namespaces: Mapping
         _require(rules, {part: _plain(getattr(one, part)) for part in _PARTS[1:]}, None)
         name = _free(one.id, taken)
         by_context.setdefault(_plain(one.context), []).append(
-            NewRule(_plain(one.context), _plain(one.test), _plain(one.message), name)
+            NewRule(_plain(one.context), _plain(one.test), _plain(one.message), name, one.role)
         )
     prefixes = _prefix_markup(rules, namespaces or {})
     text = "".join(_pattern_markup(rules, context, own) for context, own in by_context.items())
@@ -236,9 +237,9 @@ def _attribute(rules: RulesInText, element: Element, name: str, text: str) -> tu
         return place, place, rules.text.encoded(f" {name}={quoted(text, name)}") if text else b""
     start, end = found
     quote = rules.text.source[start : start + 1].decode()
-    if name == "id" and not text:  # with the white space before it
+    if name in ("id", "role") and not text:  # with the white space before it
         tag = rules.text.source[element.start : start]
-        begin = element.start + len(re.sub(rb"\s+id\s*=\s*\Z", b"", tag))
+        begin = element.start + len(re.sub(rb"\s+\w+\s*=\s*\Z", b"", tag))
         return begin, end, b""
     return start, end, rules.text.encoded(quoted(text, name, quote))
 
@@ -342,6 +343,7 @@ def _pattern_markup(rules: RulesInText, context: str, own: Sequence[NewRule]) ->
     lines = [f"{unit}<{names}pattern>", f"{unit * 2}<{names}rule context={quoted(context, 'context')}>"]
     for one in own:
         name = f" id={quoted(one.id, 'id')}" if one.id else ""
+        name += f" role={quoted(one.role, 'role')}" if one.role else ""
         lines += [
             f"{unit * 3}<{names}assert{name} test={quoted(one.test, 'test')}>",
             f"{unit * 4}{message_markup(one.message, rules.text)}",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
@@ -11,6 +11,8 @@ from masktron.rulebook_text.shown_messages import shown_message
 from masktron.rulebook_text.spans import Element, XmlText, xml_text
 
 SETS = ("pattern", "group")
+SOFT = frozenset({"warning", "warn", "information", "info", "informational", "hint", "soft"})
+"""Values of ``role``, ``flag`` or ``severity`` (in lower case) that mark a soft edit."""
 _CHECKS = ("assert", "report")
 type EntryKind = Literal["assert", "report", "instance", "include"]
 
@@ -40,6 +42,10 @@ class RuleEntry:
     removable : bool
     set_id : str
         Of its pattern.
+    role : str
+        As written: ``warning`` makes it soft, so that a failure is only told.
+    soft_by : str
+        Another attribute that makes it soft, as written; empty where none does.
     """
 
     number: int
@@ -55,6 +61,13 @@ class RuleEntry:
     beside: tuple[int, ...] = ()
     removable: bool = True
     set_id: str = ""
+    role: str = ""
+    soft_by: str = ""
+
+    @property
+    def soft(self) -> bool:
+        """Whether a failure is only told."""
+        return bool(self.soft_by) or self.role.strip().lower() in SOFT
 
     @property
     def named(self) -> str:
@@ -208,7 +221,15 @@ def _entry(number: int, element: Element, locked: str, beside: tuple[int, ...]) 
         beside,
         removable=not locked,
         set_id="" if found is None else found.attributes.get("id", ""),
+        role=attributes.get("role", ""),
+        soft_by=_soft_by(attributes),
     )
+
+
+def _soft_by(attributes: Mapping[str, str]) -> str:
+    words = [("flag", word) for word in attributes.get("flag", "").split()]
+    words += [("severity", attributes.get("severity", ""))]
+    return next((f'{name}="{attributes[name]}"' for name, word in words if word.strip().lower() in SOFT), "")
 
 
 def includes_of(source: bytes, where: str) -> tuple[str, ...]:

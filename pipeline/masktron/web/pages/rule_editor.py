@@ -54,13 +54,15 @@ def _show(visit: Visit, project: Project) -> dict[str, Any]:
     entry = None if asked == NEW else entry_at(rules, asked)
     draft, whole = _draft_runs(project, visit.query.get("draft", ""))
     tried = None if draft is None else _tried(rules, whole or draft, entry)
+    shown = tried or entry
     checked = checked_rules(project)
     known = [] if entry is None else facts_of(entry, checked.facts, current=checked.current)
     others = [] if entry is None else [rules.entries[number - 1].named for number in entry.beside]
     return {
         "entry": entry,
-        "values": {part: getattr(tried or entry, part) if tried or entry else "" for part in _PARTS},
+        "values": {part: "" if shown is None else getattr(shown, part) for part in _PARTS},
         "stamp": _version(rules),
+        "soft": shown is not None and shown.soft,
         "others": others,
         "known": known[0] if known else None,
         "command": None if entry is None else _change_command(entry, {"test": "..."}),
@@ -155,17 +157,22 @@ def _drafted(project: Project, visit: Visit, form: FormFields) -> tuple[bytes, s
             hint="copy what you typed, go back to the rules, and open the rule once more",
         )
     typed = {part: form.text(part) for part in _PARTS if part in form.names}
+    soft = form.text("soft") == "1"
     if visit.parts["rule"] == NEW:
-        new = NewRule(*(typed.get(part, "") for part in ("context", "test", "message", "id")))
-        command = _command("--add", {part: text for part, text in typed.items() if text})
+        parts = [typed.get(part, "") for part in ("context", "test", "message", "id")]
+        new = NewRule(*parts, "warning" if soft else "")
+        command = _command("--add", {part: text for part, text in typed.items() if text}, soft=soft or None)
         return with_rules(rules, [new]), f"Rule {new.id or new.test} added", command
     entry = entry_at(rules, visit.parts["rule"])
     # the message is shown in one line, and what is shown is not what was typed
     changed = {part: text for part, text in typed.items() if " ".join(text.split()) != _shown(entry, part)}
+    softened = soft if "soft_shown" in form.names and soft != entry.soft else None
+    what = [*changed, *([] if softened is None else ["a warning from now on" if soft else "no warning any more"])]
+    role = {} if softened is None else {"role": "warning" if soft else ""}
     return (
-        with_parts(rules, f"#{entry.number}", changed),
-        f"Rule {entry.named} changed: {', '.join(changed) or 'nothing'}",
-        _change_command(entry, changed),
+        with_parts(rules, f"#{entry.number}", {**changed, **role}),
+        f"Rule {entry.named} changed: {', '.join(what) or 'nothing'}",
+        _change_command(entry, changed, soft=softened),
     )
 
 
@@ -173,12 +180,13 @@ def _shown(entry: RuleEntry, part: str) -> str:
     return " ".join(str(getattr(entry, part)).split())
 
 
-def _change_command(entry: RuleEntry, parts: dict[str, str]) -> str:
-    return _command(f"--change={entry.named}", parts)
+def _change_command(entry: RuleEntry, parts: dict[str, str], *, soft: bool | None = None) -> str:
+    return _command(f"--change={entry.named}", parts, soft=soft)
 
 
-def _command(what: str, parts: dict[str, str]) -> str:
+def _command(what: str, parts: dict[str, str], *, soft: bool | None = None) -> str:
     words = [f"--{part}={text}" for part, text in parts.items()]
+    words += [] if soft is None else ["--soft" if soft else "--hard"]
     return shlex.join(["masktron", "rules", RULES, what, *words])
 
 
