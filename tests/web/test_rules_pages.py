@@ -288,6 +288,7 @@ def test_what_is_typed_is_tried_out_alone_and_beside_the_others(
     typed(client, where, "1", "check", script="1", **fields)
     assert not draft.folder.exists() and [one.step for one in runs_of(project)].count("draft") == 2
     draft, whole = the_run(project, "draft"), the_run(project, "draft-whole")
+    assert "draft" not in client.get(where).text and "draft" not in client.get(f"{where}/history").text
     page = f"{where}/rules/edit/1?draft={draft.name}"
     assert "Looking at the rule" in client.get(page).text
     fact = {

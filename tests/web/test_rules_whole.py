@@ -167,6 +167,7 @@ def test_every_page_in_every_window(chromium: Any, server: Served, project: Proj
             page.goto(f"{server.address}/projects/{project.identity}/{one}")
             page.evaluate("document.querySelectorAll('details').forEach(one => one.open = true)")
             assert axe_findings(page) == [], one
+            assert all(hint.is_visible() for hint in page.locator("p.hint").all())
             wide = page.evaluate("[document.documentElement.scrollWidth, window.innerWidth]")
             assert wide[0] <= wide[1], (one, wide)
         assert all(one.startswith((server.address, "data:")) for one in page.asked)

@@ -159,8 +159,10 @@ def _drafted(project: Project, visit: Visit, form: FormFields) -> tuple[bytes, s
     typed = {part: form.text(part) for part in _PARTS if part in form.names}
     soft = form.text("soft") == "1"
     if visit.parts["rule"] == NEW:
-        parts = [typed.get(part, "") for part in ("context", "test", "message", "id")]
-        new = NewRule(*parts, "warning" if soft else "")
+        role = "warning" if soft else ""
+        new = NewRule(
+            typed.get("context", ""), typed.get("test", ""), typed.get("message", ""), typed.get("id", ""), role
+        )
         command = _command("--add", {part: text for part, text in typed.items() if text}, soft=soft or None)
         return with_rules(rules, [new]), f"Rule {new.id or new.test} added", command
     entry = entry_at(rules, visit.parts["rule"])
@@ -168,9 +170,9 @@ def _drafted(project: Project, visit: Visit, form: FormFields) -> tuple[bytes, s
     changed = {part: text for part, text in typed.items() if " ".join(text.split()) != _shown(entry, part)}
     softened = soft if "soft_shown" in form.names and soft != entry.soft else None
     what = [*changed, *([] if softened is None else ["a warning from now on" if soft else "no warning any more"])]
-    role = {} if softened is None else {"role": "warning" if soft else ""}
+    marked = {} if softened is None else {"role": "warning" if soft else ""}
     return (
-        with_parts(rules, f"#{entry.number}", {**changed, **role}),
+        with_parts(rules, f"#{entry.number}", {**changed, **marked}),
         f"Rule {entry.named} changed: {', '.join(what) or 'nothing'}",
         _change_command(entry, changed, soft=softened),
     )
