@@ -227,6 +227,8 @@ def test_what_has_no_places_is_refused() -> None:
         (b"<!DOCTYPE schema>" + PATTERN[PATTERN.index(b"<sch:schema") :], "with a document type"),
         (PATTERN.decode().replace('"1.0"', '"1.0" encoding="UTF-16"').encode("utf-16"), "UTF-16"),
         (PATTERN.replace(b'"1.0"', b'"1.0" encoding="cp1252"'), "cp1252"),
+        (PATTERN + b" " * 1_000_000, "more than 1 MB"),
+        (HEAD.encode() + b"<a>" * 200 + b"</a>" * 200 + b"</sch:schema>", "nested so deeply"),
     ):
         with pytest.raises(NotInPlaceError, match=said):
             rules_in(source)

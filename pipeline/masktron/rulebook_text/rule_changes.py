@@ -122,7 +122,7 @@ def without(rules: RulesInText, name: str) -> bytes:
         raise UsageError(f"{entry.named} cannot be removed here: {entry.locked}", hint="change the file by hand")
     gone = element
     rule = element.parent
-    if entry.kind != "instance" and rule is not None and not entry.beside:
+    if entry.kind != "instance" and rule is not None and len(entry.together) == 1:
         found = _parent(rule)
         others = [one for one in found.children if one.name in ("rule", "include")]
         if others[-1] is rule and not rule.of("extends", "include"):  # which bring it checks of others

@@ -37,8 +37,8 @@ class RuleEntry:
         Why it cannot be changed; empty where it can.
     message_locked : str
         Why its message cannot be.
-    beside : tuple of int
-        Numbers of the other rules that have the same context because they stand in the same element.
+    together : tuple of int
+        Numbers of the rules that stand in the same element, itself among them: they have one context.
     removable : bool
     set_id : str
         Of its pattern.
@@ -58,11 +58,16 @@ class RuleEntry:
     last_line: int
     locked: str = ""
     message_locked: str = ""
-    beside: tuple[int, ...] = ()
+    together: tuple[int, ...] = ()
     removable: bool = True
     set_id: str = ""
     role: str = ""
     soft_by: str = ""
+
+    @property
+    def beside(self) -> tuple[int, ...]:
+        """Numbers of the other rules that have its context."""
+        return tuple(one for one in self.together if one != self.number)
 
     @property
     def soft(self) -> bool:
@@ -149,8 +154,9 @@ def rules_in(source: bytes, where: str = "rules.sch") -> RulesInText:
     for number, (element, _) in enumerate(found, 1):
         if element.name in _CHECKS:
             same.setdefault(id(element.parent), []).append(number)
+    together = {parent: tuple(numbers) for parent, numbers in same.items()}
     entries = tuple(
-        _entry(number, element, locked, tuple(one for one in same.get(id(element.parent), ()) if one != number))
+        _entry(number, element, locked, together.get(id(element.parent), ()))
         for number, (element, locked) in enumerate(found, 1)
     )
     return RulesInText(text, entries, tuple(element for element, _ in found), _includes(text.root))
@@ -196,7 +202,7 @@ def _includes(root: Element) -> tuple[str, ...]:
     return tuple(dict.fromkeys(one.partition("#")[0] for one in named if one.partition("#")[0]))
 
 
-def _entry(number: int, element: Element, locked: str, beside: tuple[int, ...]) -> RuleEntry:
+def _entry(number: int, element: Element, locked: str, together: tuple[int, ...]) -> RuleEntry:
     attributes = element.attributes
     if element.name not in _CHECKS:
         kind: EntryKind = "instance" if element.name in SETS else "include"
@@ -218,7 +224,7 @@ def _entry(number: int, element: Element, locked: str, beside: tuple[int, ...]) 
         element.last_line,
         locked,
         message_locked,
-        beside,
+        together,
         removable=not locked,
         set_id="" if found is None else found.attributes.get("id", ""),
         role=attributes.get("role", ""),

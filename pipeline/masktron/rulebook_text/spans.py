@@ -12,8 +12,11 @@ from masktron.errors import RulebookError
 
 NAMESPACES = ("http://purl.oclc.org/dsdl/schematron", "http://www.ascc.net/xml/schematron")
 """Of ISO Schematron, and of Schematron before it."""
+LARGEST = 1_000_000
+"""Bytes of a rulebook that is changed in place, some 3,000 rules: a page reads it each time that it is shown."""
+_DEEPEST = 100
 _ENCODINGS = {"utf-8": "utf-8", "us-ascii": "ascii", "ascii": "ascii", "iso-8859-1": "latin-1"}
-_QUOTED = re.compile(rb"\"[^\"]*\"|'[^']*'")
+_QUOTE = re.compile(rb"[\"']")
 _ATTRIBUTE = re.compile(rb"([^\s=/<>\"']+)\s*=\s*(\"[^\"]*\"|'[^']*')")
 
 
@@ -116,8 +119,13 @@ def xml_text(source: bytes, where: str) -> XmlText:
     RulebookError
         It is not well-formed.
     NotInPlaceError
-        It declares a document type, or has an encoding of which bytes are no places.
+        It declares a document type, has an encoding of which bytes are no places, or is too large or too deep.
     """
+    if len(source) > LARGEST:
+        raise NotInPlaceError(
+            f"a rulebook of more than {LARGEST // 1_000_000} MB is not changed in place", where=where,
+            hint="put parts of it into files that it includes",
+        )  # fmt: skip
     builder = _Builder(source)
     try:
         builder.parser.Parse(source, True)
@@ -145,6 +153,7 @@ class _Builder:
         self.encoding = "utf-8"
         self.refused = ""
         self._open: Element | None = None
+        self._depth = 0
         self.parser = parser = expat.ParserCreate(namespace_separator=" ")
         parser.XmlDeclHandler = self._declaration
         parser.StartDoctypeDeclHandler = self._doctype
@@ -173,6 +182,9 @@ class _Builder:
         raise NotInPlaceError("a rulebook that declares entities is not read here", hint="write the texts out")
 
     def _start(self, name: str, attributes: dict[str, str]) -> None:
+        self._depth += 1
+        if self._depth > _DEEPEST:
+            raise NotInPlaceError("a rulebook that is nested so deeply is not changed in place")
         space, _, local = name.rpartition(" ")
         start = self.parser.CurrentByteIndex
         inner = self._tag_end(start)
@@ -192,6 +204,7 @@ class _Builder:
         self._open = element
 
     def _end(self, _: str) -> None:
+        self._depth -= 1
         element = self._open
         if element is None:
             raise AssertionError
@@ -217,8 +230,8 @@ class _Builder:
     def _tag_end(self, start: int) -> int:
         place = start
         while True:
-            end = self.source.find(b">", place)
-            quote = _QUOTED.search(self.source, place)
-            if quote is None or end < quote.start():
+            end = self.source.index(b">", place)
+            quote = _QUOTE.search(self.source, place, end)
+            if quote is None:
                 return end + 1
-            place = quote.end()
+            place = self.source.index(quote[0], quote.end()) + 1

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
 from masktron.errors import ResourceError
@@ -79,12 +80,32 @@ class RuleFacts:
         return re.sub(r"(^|\(from )\S*/", r"\1", self.origin)
 
 
-def facts_in(result: Mapping[str, Any]) -> list[RuleFacts]:
+@dataclass(frozen=True, slots=True)
+class KnownFacts:
+    """What is known of all rules of a rulebook."""
+
+    all: tuple[RuleFacts, ...] = ()
+    by_line: Mapping[int, Sequence[RuleFacts]] = field(default_factory=dict)
+    by_id: Mapping[str, Sequence[RuleFacts]] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, facts: Sequence[RuleFacts]) -> KnownFacts:
+        """Put facts in order."""
+        lines: dict[int, list[RuleFacts]] = {}
+        ids: dict[str, list[RuleFacts]] = {}
+        for one in facts:
+            ids.setdefault(one.id, []).append(one)
+            if line := one.line:
+                lines.setdefault(line, []).append(one)
+        return cls(tuple(facts), lines, ids)
+
+
+def facts_in(result: Mapping[str, Any]) -> KnownFacts:
     """Return what the JSON of `masktron explain` says of each rule."""
     doubts: dict[str, list[str]] = {}
     for rule, sentence in _doubts(result["preflight"]):
         doubts.setdefault(rule, []).append(sentence)
-    return [
+    facts = [
         RuleFacts(
             one["id"],
             one["class"],
@@ -101,6 +122,7 @@ def facts_in(result: Mapping[str, Any]) -> list[RuleFacts]:
         )
         for one in result["rules"]
     ]
+    return KnownFacts.of(facts)
 
 
 def _doubts(found: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
@@ -126,21 +148,23 @@ def _listed(names: Sequence[str]) -> str:
     return ", ".join(names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")
 
 
-def facts_of(entry: RuleEntry, facts: Sequence[RuleFacts], *, current: bool) -> list[RuleFacts]:
+def facts_of(entry: RuleEntry, facts: KnownFacts, *, current: bool) -> list[RuleFacts]:
     """Return what is known of a rule of the file: of a pattern that makes several rules, of each.
 
     Parameters
     ----------
     entry : RuleEntry
-    facts : sequence of RuleFacts
+    facts : KnownFacts
     current : bool
         Whether they are of the file as it is now; else what has changed since has none.
     """
     if current:
-        return [one for one in facts if entry.line <= one.line <= entry.last_line and _is_of(entry, one)]
+        lines = range(entry.line, entry.last_line + 1)
+        return [one for line in lines for one in facts.by_line.get(line, ()) if _is_of(entry, one)]
+    same = facts.by_id.get(entry.id, ()) if entry.id else ()
     if entry.kind in ("assert", "report"):
-        return [one for one in facts if one.id == entry.id and one.context == entry.context and _is_of(entry, one)]
-    return [one for one in facts if entry.id and one.id == entry.id]
+        return [one for one in same if one.context == entry.context and _is_of(entry, one)]
+    return list(same)
 
 
 def _is_of(entry: RuleEntry, facts: RuleFacts) -> bool:
@@ -155,13 +179,13 @@ class CheckedRules:
     Attributes
     ----------
     run : CommandRun or None
-    facts : tuple of RuleFacts
+    facts : KnownFacts
     current : bool
         Whether it speaks of the rules and the data as they are now.
     """
 
     run: CommandRun | None = None
-    facts: tuple[RuleFacts, ...] = ()
+    facts: KnownFacts = KnownFacts()
     current: bool = False
 
     @property
@@ -178,12 +202,18 @@ def checked_rules(project: Project) -> CheckedRules:
     current = _is_current(project, run)
     said = run if run.is_over else latest_run(project, STEP, ended=True)
     if said is None or said.state is not RunState.ENDED:
-        return CheckedRules(run, (), current)
+        return CheckedRules(run, KnownFacts(), current)
+    return CheckedRules(run, _kept_facts(said), current and said is run)
+
+
+@lru_cache(maxsize=4)
+def _kept_facts(run: CommandRun) -> KnownFacts:
+    """Return what a run that has ended has said, which every page of the project wants to know."""
     try:
-        result = said.result(RESULT)
+        result = run.result(RESULT)
     except ResourceError:  # more rules than a page shows: the report has them
         result = None
-    return CheckedRules(run, () if result is None else tuple(facts_in(result)), current and said is run)
+    return KnownFacts() if result is None else facts_in(result)
 
 
 def _is_current(project: Project, run: CommandRun) -> bool:

@@ -92,7 +92,7 @@ def _rows(rules: RulesInText | None, checked: CheckedRules) -> Iterator[dict[str
         if entry.kind != "include":
             yield _row(entry, found)
     if checked.current:
-        for one in checked.facts:
+        for one in checked.facts.all:
             if one.id not in taken:
                 yield {**_row(None, [one]), "locked": f"it stands in {one.place}"}
 
@@ -188,11 +188,11 @@ def _state(project: Project) -> StepState:
         return StepState(True, "being checked")
     if checked.current and checked.run is not None and checked.run.error is not None:
         return StepState(False, "they cannot be read", problem=True)
-    if any(one.startswith("Contradiction") for fact in checked.facts for one in fact.doubts):
+    if any(one.startswith("Contradiction") for fact in checked.facts.all for one in fact.doubts):
         return StepState(True, "some contradict each other", problem=True)
     if not checked.current:
         return StepState(True, "not checked since they were changed")
-    return StepState(True, f"{len(checked.facts)} rules")
+    return StepState(True, f"{len(checked.facts.all)} rules")
 
 
 RULES_PAGE = WebPage(
