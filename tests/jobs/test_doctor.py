@@ -142,14 +142,14 @@ def test_what_compiles_ends_with_the_run(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("code", "begun"), [(0, True), (1, True), (None, True), (130, False), (143, False)])
 def test_nothing_is_begun_after_a_signal(monkeypatch: pytest.MonkeyPatch, code: int | None, begun: bool) -> None:
-    def run(_: list[str]) -> None:
+    def run(_: list[str], **__: object) -> None:
         raise SystemExit(code)
 
     later: list[bool] = []
     monkeypatch.setattr(cli, "app", run)
     monkeypatch.setattr(cli, "_compile_later", lambda: later.append(True))
     with pytest.raises(SystemExit):
-        cli._run()
+        cli._run(None)
     assert bool(later) is begun
 
 
