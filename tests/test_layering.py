@@ -48,6 +48,7 @@ ORDER = [
     {"measures"},
     {"masking"},
     {"preflight"},
+    {"proposals"},
     {"results"},
     {"write"},
     {"report"},

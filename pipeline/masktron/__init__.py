@@ -9,7 +9,20 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from masktron.api import assess, check, combine, convert, explain, mask, rerun, tune, validate, write_report
+    from masktron.api import (
+        assess,
+        check,
+        combine,
+        convert,
+        describe,
+        explain,
+        mask,
+        rerun,
+        suggest,
+        tune,
+        validate,
+        write_report,
+    )
     from masktron.config import Config, Role, load_config
     from masktron.errors import (
         DocumentError,
@@ -25,10 +38,12 @@ if TYPE_CHECKING:
         CheckResult,
         CombineResult,
         ConvertResult,
+        DescribeResult,
         ExplainResult,
         MaskResult,
         ReportResult,
         RerunResult,
+        SuggestResult,
         TuneResult,
         ValidateResult,
     )
@@ -41,6 +56,7 @@ __all__ = [
     "CombineResult",
     "Config",
     "ConvertResult",
+    "DescribeResult",
     "DocumentError",
     "ExplainResult",
     "InfeasibleError",
@@ -51,6 +67,7 @@ __all__ = [
     "ResourceError",
     "Role",
     "RulebookError",
+    "SuggestResult",
     "TuneResult",
     "UsageError",
     "ValidateResult",
@@ -60,10 +77,12 @@ __all__ = [
     "check",
     "combine",
     "convert",
+    "describe",
     "explain",
     "load_config",
     "mask",
     "rerun",
+    "suggest",
     "tune",
     "validate",
     "write_report",
@@ -71,7 +90,20 @@ __all__ = [
 
 _HOME = (
     dict.fromkeys(
-        ("assess", "check", "combine", "convert", "explain", "mask", "rerun", "tune", "validate", "write_report"),
+        (
+            "assess",
+            "check",
+            "combine",
+            "convert",
+            "describe",
+            "explain",
+            "mask",
+            "rerun",
+            "suggest",
+            "tune",
+            "validate",
+            "write_report",
+        ),
         "masktron.api",
     )
     | dict.fromkeys(("Config", "Role", "load_config"), "masktron.config")

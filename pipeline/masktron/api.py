@@ -21,11 +21,13 @@ from masktron.jobs.assess import run_assess
 from masktron.jobs.check import require_inputs, run_check
 from masktron.jobs.combine import read_estimates, run_combine
 from masktron.jobs.convert import run_convert
+from masktron.jobs.describe import ROWS, RowRange, run_describe
 from masktron.jobs.explain import run_explain
 from masktron.jobs.mask import run_mask
 from masktron.jobs.pairing import Stated
 from masktron.jobs.report import run_report
 from masktron.jobs.rerun import Repeating, run_rerun
+from masktron.jobs.suggest import run_suggest
 from masktron.jobs.tune.asked import tune_settings_from
 from masktron.jobs.tune.tuning import run_tune
 from masktron.jobs.twice import Against
@@ -37,10 +39,12 @@ from masktron.results import (
     CheckResult,
     CombineResult,
     ConvertResult,
+    DescribeResult,
     ExplainResult,
     MaskResult,
     ReportResult,
     RerunResult,
+    SuggestResult,
     TuneResult,
     ValidateResult,
 )
@@ -208,6 +212,97 @@ def explain(
     with rules_within(settled.rule_timeout):
         result = run_explain(_path(rules, "rules"), path, config=settled, original=source)
     return replace(result, notes=(*result.notes, *_renamed(path)))
+
+
+@takes(FieldSettings)
+@told_in_python
+def describe(
+    data: Microdata,
+    *,
+    rows: int = ROWS,
+    start: int = 1,
+    release_safe: bool = False,
+    config: Config | None = None,
+    **settings: Unpack[FieldSettings],
+) -> DescribeResult:
+    """Say what a file holds: its fields, what `mask` would take them for and why, some records, and problems.
+
+    Parameters
+    ----------
+    data : path or data frame
+    rows : int
+        Records to show.
+    start : int
+        Number of the first of them, from 1.
+    release_safe : bool
+        Leave every value of a record out.
+    config : Config, optional
+        Settings that those given by name override.
+
+    Returns
+    -------
+    DescribeResult
+        Confidential: ``rows`` has records, ``fields`` extreme and frequent values.
+
+    Raises
+    ------
+    DocumentError, UsageError
+    """
+    for name, value in (("rows", rows), ("start", start)):
+        if not isinstance(value, int) or isinstance(value, bool):
+            raise UsageError(f"{name} must be an integer, not {value!r}")
+    settled = _config(config, settings)
+    _no_format(settled.format, data)
+    return run_describe(
+        _source(data, "data"),
+        config=settled,
+        rows=RowRange(rows, start),
+        release_safe=_switch(release_safe, "release_safe"),
+    )
+
+
+@takes(FieldSettings)
+@told_in_python
+def suggest(
+    data: Microdata,
+    out: str | PathLike[str] | None = None,
+    *,
+    accept: str | Sequence[str | int] = (),
+    config: Config | None = None,
+    **settings: Unpack[FieldSettings],
+) -> SuggestResult:
+    """Propose rules that the data suggest, each with what speaks for it, and write those that are accepted.
+
+    Parameters
+    ----------
+    data : path or data frame
+    out : path, optional
+        The rulebook of what is accepted.
+    accept : str, or sequence of str or int
+        Numbers or ids of proposals, ranges such as ``"5-8"``, or ``"all"``. Nothing is written without.
+    config : Config, optional
+        Settings that those given by name override.
+
+    Returns
+    -------
+    SuggestResult
+        ``proposals`` has them, strong ones first. Confidential: lists of codes and bounds show values.
+
+    Raises
+    ------
+    DocumentError, UsageError
+    """
+    asked = [accept] if isinstance(accept, str) else accept
+    if not isinstance(asked, Sequence) or not all(isinstance(one, str | int) for one in asked):
+        raise UsageError(f"accept must be a list of numbers or ids, not {accept!r}", hint='accept="all"')
+    settled = _config(config, settings)
+    _no_format(settled.format, data)
+    return run_suggest(
+        _source(data, "data"),
+        None if out is None else _path(out, "out"),
+        accept=[str(one) for one in asked],
+        config=settled,
+    )
 
 
 @takes(Settings)

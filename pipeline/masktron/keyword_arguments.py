@@ -37,9 +37,10 @@ KEYWORDS: Mapping[str, tuple[str, _Form]] = MappingProxyType(
             "record", "format", "phase", "key", "metadata", "original", "manifest", "method", "aggregator", "to",
             "seed", "grouping", "group-size-vars", "invalid", "max-observed-share", "max-block-records", "workers",
             "rule-timeout", "max-findings", "measures", "data", "out", "again", "against",
-            "against-manifest", "against-original", "register", "rules", "html", "html-public", "masked",
+            "rows", "against-manifest", "against-original", "register", "rules", "html", "html-public", "masked",
         )},
         "class": ("class_field", _Form.VALUE),
+        "from": ("start", _Form.VALUE),
         **{name: (f'ask["{name}"]', _Form.VALUE) for name in ("budget", "seeds")},
         **{name: (name.replace("-", "_"), _Form.LIST) for name in (
             "nominal", "numeric", "allow", "allow-unfired", "accept", "beside",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import shlex
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
@@ -106,7 +106,7 @@ def resolve_roles(records: Records, config: Config) -> tuple[FieldFacts, ...]:
         A numeric field holds text, a value is not in the declared order, or a weight is missing, negative or not a
         number.
     """
-    _refuse_unknown(config, records)
+    refuse_unknown_fields(config, list(records.columns), str(records.source))
     _refuse_unnamed(records, config)
     facts = tuple(_facts(column, config, records) for column in records.columns.values())
     weights = [fact.name for fact in facts if fact.role is Role.WEIGHT]
@@ -123,8 +123,14 @@ def resolve_roles(records: Records, config: Config) -> tuple[FieldFacts, ...]:
     return facts
 
 
-def _refuse_unknown(config: Config, records: Records) -> None:
-    """Refuse settings for fields that the file does not have, all at once, each with the names that are near."""
+def refuse_unknown_fields(config: Config, names: Sequence[str], source: str) -> None:
+    """Refuse settings for fields that a file does not have, all at once, each with the names that are near.
+
+    Raises
+    ------
+    UsageError
+    """
+    known, has = frozenset(names), names
     declared: dict[str, list[str]] = {}
     settings: dict[str, Iterable[str]] = {
         "a role": config.roles,
@@ -135,7 +141,7 @@ def _refuse_unknown(config: Config, records: Records) -> None:
     }
     for setting, fields in settings.items():
         for name in fields:
-            if name not in records.columns:
+            if name not in known:
                 declared.setdefault(name, []).append(setting)
     if not declared:
         return
@@ -144,15 +150,15 @@ def _refuse_unknown(config: Config, records: Records) -> None:
         kinds = declared[names[0]]
         are = "are" if len(kinds) > 1 or "missing codes" in kinds else "is"
         what = f"{' and '.join(kinds)} {are} declared for {names[0]!r}, a field that the file does not have"
-        hint = did_you_mean(names[0], records.columns)
+        hint = did_you_mean(names[0], has)
     else:
         listed = ", ".join(f"{name!r} ({', '.join(kinds)})" for name, kinds in declared.items())
         what = f"settings are declared for {len(names)} fields that the file does not have: {listed}"
-        near = {name: did_you_mean(name, records.columns) for name in names}
+        near = {name: did_you_mean(name, has) for name in names}
         asked = [f"{name}: {hint}" for name, hint in near.items() if hint.endswith("?")]
         others = next((hint for hint in near.values() if not hint.endswith("?")), "")
         hint = " ".join(filter(None, (*asked, others)))
-    raise UsageError(what, where=str(records.source), hint=hint)
+    raise UsageError(what, where=source, hint=hint)
 
 
 def _refuse_unnamed(records: Records, config: Config) -> None:

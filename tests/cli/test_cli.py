@@ -27,6 +27,8 @@ from masktron.results import CutResult
 from paths import ROOT
 
 COMMANDS = [
+    "describe",
+    "suggest",
     "validate",
     "explain",
     "mask",

@@ -20,6 +20,7 @@ from masktron.cli.check import check
 from masktron.cli.combine import combine
 from masktron.cli.convert import convert
 from masktron.cli.demo import demo
+from masktron.cli.describe import describe
 from masktron.cli.doctor import doctor
 from masktron.cli.explain import explain
 from masktron.cli.formats import formats
@@ -29,6 +30,7 @@ from masktron.cli.methods import methods
 from masktron.cli.options import without_passwords
 from masktron.cli.report import report
 from masktron.cli.rerun import rerun
+from masktron.cli.suggest import suggest
 from masktron.cli.told_errors import tell_error, tell_other, tell_usage
 from masktron.cli.tune import tune
 from masktron.cli.validate import validate
@@ -81,6 +83,8 @@ def _main(
 
 
 COMMANDS = (
+    (describe, "masktron describe survey.csv --rows 5"),
+    (suggest, "masktron suggest survey.csv --accept 1-4,7 --out edits.sch"),
     (validate, "masktron validate survey.xml --rules edits.sch --svrl report.xml"),
     (explain, "masktron explain edits.sch --data survey.xml"),
     (mask, "masktron mask survey.xml --rules edits.sch --out masked.xml -k 5 --role NAME=identifier"),

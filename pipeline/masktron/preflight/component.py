@@ -71,6 +71,14 @@ class Component:
             self._tightness(rule)
         self._redundancies()
 
+    def follows(self, rule: Known) -> Redundancy | None:
+        """Ask of one rule whether it follows from the others, whatever the fields hold; else None.
+
+        Of rules that contradict each other everything would follow, so these have to have a common record.
+        """
+        others = [other for other in self.hard if other is not rule]
+        return self._redundancy(rule, others) if self._implied(rule.form, others, self.any) else None
+
     # --- questions ---------------------------------------------------------------------------------------------
 
     def _contradictions(self) -> None:

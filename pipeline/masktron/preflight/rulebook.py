@@ -7,16 +7,19 @@ which bounds does each field lie. Here they are asked of disjunctions of every k
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from masktron.classify import Edit
 from masktron.classify.conjunctions import natural
 from masktron.classify.forms import ALWAYS, NEVER, form_of, variables_of
 from masktron.constraints import CrossRecordEdit, Form, OpaqueEdit
 from masktron.preflight.component import Component, Known
-from masktron.preflight.conclusions import Contradiction, Preflight, Skipped
+from masktron.preflight.conclusions import Contradiction, Preflight, Redundancy, Skipped
 from masktron.preflight.feasibility import solver_name
 from masktron.preflight.literals import is_whole
+
+NEAREST = 12
+"""Rules beside which one is asked whether it follows."""
 
 
 def preflight(edits: Sequence[Edit]) -> Preflight:
@@ -61,6 +64,45 @@ def preflight(edits: Sequence[Edit]) -> Preflight:
         in_part=tuple(rule.id for rule in plain if any(is_whole(atom) for c in rule.form for atom in c)),
         undecided=tuple(question for part in parts for question in part.undecided),
     )
+
+
+def what_follows(edits: Sequence[Edit], *, asked: Collection[str], nearest: int = NEAREST) -> tuple[Redundancy, ...]:
+    """Ask no more than which rules follow from others, of which some record satisfies all together.
+
+    Each is asked beside the rules that are nearest to it, those that share fields with it first: what is found is
+    proved as by `preflight`, and less may be found than there is.
+
+    Parameters
+    ----------
+    edits : sequence of Edit
+        The last are asked first, and what follows is no reason for others any more.
+    asked : collection of str
+        Ids of the rules that are asked of.
+    nearest : int
+        Rules beside which one is asked.
+    """
+    known = [_known(edit) for edit in edits if not isinstance(edit.constraint, OpaqueEdit | CrossRecordEdit)]
+    left = [(rule, frozenset(variables_of(rule.form))) for rule in known if rule.form not in (ALWAYS, NEVER)]
+    found = []
+    for rule, fields in reversed(left):
+        if rule.id not in asked:
+            continue
+        others = _near(fields, [other for other in left if other[0] is not rule], nearest)
+        implied = Component([*others, rule]).follows(rule) if others else None
+        if implied is not None and implied.by:
+            found.append(implied)
+            left = [other for other in left if other[0] is not rule]
+    return tuple(found)
+
+
+def _near(fields: frozenset[str], rules: Sequence[tuple[Known, frozenset[str]]], most: int) -> list[Known]:
+    """Return the rules that share fields with one, then those that share fields with these, in their order."""
+    first = [(rule, own) for rule, own in rules if own & fields]
+    first.sort(key=lambda pair: len(pair[1] - fields))
+    reached = fields.union(*(own for _, own in first[:most]))
+    names = {rule.id for rule, _ in first}
+    second = [(rule, own) for rule, own in rules if rule.id not in names and own <= reached]
+    return sorted((rule for rule, _ in (*first, *second)[:most]), key=lambda rule: rule.index)
 
 
 def _known(edit: Edit) -> Known:

@@ -16,6 +16,7 @@ from masktron.results import (
     CombineResult,
     ConvertResult,
     DemoResult,
+    DescribeResult,
     DoctorResult,
     ExplainResult,
     JobResult,
@@ -23,6 +24,7 @@ from masktron.results import (
     MetadataResult,
     ReportResult,
     RerunResult,
+    SuggestResult,
     TuneResult,
     ValidateResult,
 )
@@ -42,6 +44,8 @@ TABLES = MappingProxyType(
         MetadataResult: "metadata",
         ReportResult: "report",
         RerunResult: "rerun",
+        DescribeResult: "describe",
+        SuggestResult: "suggest",
         TuneResult: "tune",
     }
 )
@@ -49,7 +53,7 @@ TABLES = MappingProxyType(
 
 
 def tables_of(result: JobResult) -> list[RenderableType]:
-    """Draw a result: counts and names, never a value of a record."""
+    """Draw a result: counts and names, and values of records only of `describe` and `suggest`, which say so."""
     module = import_module(f"masktron.report.tables.{TABLES[type(result)]}")
     drawn: list[RenderableType] = module.tables(result)
     return drawn

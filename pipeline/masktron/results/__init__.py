@@ -11,6 +11,7 @@ from masktron.results.check import CheckResult
 from masktron.results.combine import CombineResult
 from masktron.results.convert import ConvertResult
 from masktron.results.demo import DemoResult, SampleResult
+from masktron.results.describe import DescribedProblem, DescribedRow, DescribeResult, FieldDescription, ValueCount
 from masktron.results.doctor import DoctorResult, EngineProbe
 from masktron.results.draw import CorrelationResult, DrawResult, MomentResult, UnmovedResult
 from masktron.results.explain import ExplainResult, FieldExplanation, RuleExplanation
@@ -22,6 +23,7 @@ from masktron.results.report import PageResult, ReportResult
 from masktron.results.rerun import BlockChange, ChangeResult, FailureChange, FigureChange, RerunResult
 from masktron.results.result import CONFIDENTIAL, SCHEMA_VERSION, JobResult, shown
 from masktron.results.rules import RuleResult, Tested, Untested
+from masktron.results.suggest import Proposal, SuggestResult
 from masktron.results.tune import SpreadResult, TuneCandidate, TuneResult
 from masktron.results.validate import FieldMeaning, ValidateResult
 
@@ -40,6 +42,9 @@ __all__ = [
     "CorrelationResult",
     "CutResult",
     "DemoResult",
+    "DescribeResult",
+    "DescribedProblem",
+    "DescribedRow",
     "Diagnostic",
     "DoctorResult",
     "DrawResult",
@@ -47,6 +52,7 @@ __all__ = [
     "EngineResult",
     "ExplainResult",
     "FailureChange",
+    "FieldDescription",
     "FieldExplanation",
     "FieldMeaning",
     "FigureChange",
@@ -56,6 +62,7 @@ __all__ = [
     "MetadataResult",
     "MomentResult",
     "PageResult",
+    "Proposal",
     "RecordFinding",
     "RepairResult",
     "ReportResult",
@@ -65,6 +72,7 @@ __all__ = [
     "SampleResult",
     "SolvedResult",
     "SpreadResult",
+    "SuggestResult",
     "Tested",
     "TotalResult",
     "TuneCandidate",
@@ -72,6 +80,7 @@ __all__ = [
     "UnmovedResult",
     "Untested",
     "ValidateResult",
+    "ValueCount",
     "by_field",
     "diagnostics_of",
     "severity",

@@ -1,0 +1,297 @@
+"""What does this file hold?"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+from masktron.config import ALL_FIELDS, Config, Kind, Role
+from masktron.errors import UsageError
+from masktron.jobs.common import file_notes, shown_path
+from masktron.jobs.described import completed
+from masktron.jobs.field_summary import FieldSummary
+from masktron.progress import Progress, no_progress, told_as
+from masktron.results import DescribedProblem, DescribedRow, DescribeResult, FieldDescription, ValueCount, shown
+from masktron.roles import refuse_unknown_fields
+from masktron.sources.columns import Batch, Cell
+from masktron.sources.flat_records import FlatRecords
+from masktron.sources.lexical import xpath1_text
+from masktron.sources.opening import format_of, open_source
+from masktron.sources.source import Source
+from masktron.sources.variables import Variable
+
+ROWS = 20
+MOST_ROWS = 10_000
+"""Rows that one result may have."""
+_FREQUENT = 10
+_NONE: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class RowRange:
+    """Which records are shown: `count` of them, from the one with the number `first` on, from 1.
+
+    Raises
+    ------
+    UsageError
+        There are no such numbers.
+    """
+
+    count: int = ROWS
+    first: int = 1
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.count <= MOST_ROWS:
+            raise UsageError(f"so many rows cannot be shown: {self.count}", hint=f"--rows is from 0 to {MOST_ROWS}")
+        if self.first < 1:
+            raise UsageError(f"there is no record {self.first}", hint="--from is 1 or more")
+
+    def within(self, first: int, count: int) -> range:
+        """Return the positions of the rows among `count` records of which the first has the position `first`."""
+        low = max(self.first - 1 - first, 0)
+        return range(low, max(low, min(self.first - 1 + self.count - first, count)))
+
+
+@dataclass(slots=True)
+class _Read:
+    """What was read of a file."""
+
+    summaries: dict[str, FieldSummary]
+    rows: list[DescribedRow] = field(default_factory=list)
+    lines: dict[str, int] = field(default_factory=dict)
+    count: int = 0
+
+
+def run_describe(
+    data: Path,
+    *,
+    config: Config | None = None,
+    rows: RowRange | None = None,
+    release_safe: bool = False,
+    progress: Progress = no_progress,
+) -> DescribeResult:
+    """Say what a file holds: its fields, what `mask` would take them for, some records, and what is wrong.
+
+    A large file that its reader streams is read a batch at a time. Others are in memory.
+
+    Parameters
+    ----------
+    data : Path
+    config : Config, optional
+        Roles, kinds and missing codes, and how the file is read.
+    rows : RowRange, optional
+        Which records are shown.
+    release_safe : bool
+        Leave every value of a record out.
+    progress : callable
+
+    Raises
+    ------
+    DocumentError, UsageError
+        The file cannot be read, or a setting names a field that it does not have.
+    """
+    config = config or Config()
+    wanted = RowRange(0) if release_safe else rows or RowRange()
+    progress(f"surveying {data.name}", 0)
+    source = open_source(data, reading=config.reading, progress=progress)
+    config, declared = completed(config, source)
+    layout = source.layout
+    refuse_unknown_fields(config, [one.name for one in layout.fields], str(data))
+    shape = source.shape
+    if not shape.flat:
+        problem = DescribedProblem(
+            f"the records are no rows of single values: {shape.reason}",
+            "",
+            0,
+            shape.line,
+            "such a file is validated, not masked",
+        )
+        return DescribeResult(
+            shown(data), format_of(data, config.reading), shown_path(layout), source.count or 0, (), (),
+            (problem,), (*_notes(source, declared, release_safe=release_safe),), release_safe,
+        )  # fmt: skip
+    read = _read(source, config, wanted, progress)
+    variables = {variable.name: variable for variable in source.variables}
+    described: list[FieldDescription] = []
+    problems: list[DescribedProblem] = []
+    for one in layout.fields:
+        variable = variables.get(one.name, Variable(one.name, one.name.removeprefix("@")))
+        told, wrong = _described(one.name, variable, read, config, release_safe=release_safe)
+        described.append(told)
+        if wrong is not None:
+            problems.append(wrong)
+    return DescribeResult(
+        data=shown(data),
+        format=format_of(data, config.reading),
+        record=shown_path(layout),
+        records=read.count,
+        fields=tuple(described),
+        rows=tuple(read.rows),
+        problems=tuple(problems),
+        notes=tuple(_notes(source, declared, release_safe=release_safe)),
+        release_safe=release_safe,
+    )
+
+
+def _notes(source: Source, declared: Sequence[str], *, release_safe: bool) -> Iterator[str]:
+    found = file_notes(source)
+    if release_safe and found:
+        yield f"left out, as they may quote the file: {len(found)} notes on how it reads"
+    else:
+        yield from found
+    yield from declared
+
+
+def _read(source: Source, config: Config, wanted: RowRange, progress: Progress) -> _Read:
+    flat = source.document.flat if source.count is not None else None
+    if flat is not None:
+        found = _streamed(flat, config, wanted, source, progress)
+        if found is not None:
+            return found
+    return _whole(source, config, wanted, progress)
+
+
+def _summaries(source: Source, config: Config) -> dict[str, FieldSummary]:
+    everywhere = config.missing.get(ALL_FIELDS, _NONE)
+    texts = {one.name for one in source.variables if one.typed.text}
+    return {
+        name: FieldSummary(
+            config.missing.get(name, _NONE) | everywhere,
+            text=name in texts and config.kind_of(name) is not Kind.NUMBER,
+        )
+        for name in (one.name for one in source.layout.fields)
+    }
+
+
+def _streamed(
+    flat: FlatRecords, config: Config, wanted: RowRange, source: Source, progress: Progress
+) -> _Read | None:
+    """Read batch by batch; None where a record is written so that only a parser of XML reads it."""
+    found = _Read(_summaries(source, config))
+    told = told_as(progress, f"reading {source.path.name}")
+    for batch in flat.batches():
+        if batch.odd.any() or any((cells.status == Cell.ODD).any() for cells in batch.cells):
+            return None
+        for at, summary in enumerate(found.summaries.values()):
+            summary.add(_counted(batch, at))
+            if batch.first <= summary.first_text < batch.first + len(batch):
+                name = source.layout.fields[at].name
+                found.lines.setdefault(name, int(batch.lines[summary.first_text - batch.first]))
+        texts = [batch.texts(at) for at in range(len(batch.cells))]
+        for row in wanted.within(batch.first, len(batch)):
+            values = tuple(one.values[one.codes[row]] if one.codes[row] >= 0 else None for one in texts)
+            found.rows.append(DescribedRow(batch.first + row + 1, int(batch.lines[row]), values))
+        found.count = batch.first + len(batch)
+        told(found.count, source.count or found.count)
+    return found
+
+
+def _counted(batch: Batch, at: int) -> Iterator[tuple[str | None, int, int]]:
+    """Yield each distinct lexeme of a field with its count and its first position."""
+    texts = batch.texts(at)
+    values, firsts, counts = np.unique(texts.codes, return_index=True, return_counts=True)
+    for code, first, count in zip(values.tolist(), firsts.tolist(), counts.tolist(), strict=True):
+        yield texts.values[code] if code >= 0 else None, count, batch.first + first
+
+
+def _whole(source: Source, config: Config, wanted: RowRange, progress: Progress) -> _Read:
+    found = _Read(_summaries(source, config))
+    records = source.records(told=told_as(progress, f"reading {source.path.name}"))
+    found.count = len(records)
+    for name, summary in found.summaries.items():
+        lexemes = records.columns[name].lexemes.tolist()
+        first = {lexeme: at for at, lexeme in zip(range(len(lexemes) - 1, -1, -1), reversed(lexemes), strict=True)}
+        summary.add((lexeme, count, first[lexeme]) for lexeme, count in Counter(lexemes).items())
+        if summary.first_text >= 0:
+            found.lines[name] = int(records.lines[summary.first_text])
+    columns = [column.lexemes for column in records.columns.values()]
+    for row in wanted.within(0, len(records)):
+        values = tuple(column[row] for column in columns)
+        found.rows.append(DescribedRow(row + 1, int(records.lines[row]), values))
+    return found
+
+
+def _described(
+    name: str, variable: Variable, read: _Read, config: Config, *, release_safe: bool
+) -> tuple[FieldDescription, DescribedProblem | None]:
+    summary = read.summaries[name]
+    kind, role, why, problem = _taken(name, summary, config, read.lines.get(name, 0))
+    labels = {**variable.labels, **variable.declared_missing, **dict.fromkeys(variable.ranges, "")}
+    everywhere = config.missing.get(ALL_FIELDS, _NONE)
+    codes = sorted((config.missing.get(name, _NONE) | everywhere) - variable.observed)
+    numeric = bool(summary.numbers) and not summary.texts
+    listed = not numeric or kind in (Kind.NOMINAL, Kind.ORDINAL) or summary.looks_like_codes
+    shows = not release_safe
+    return FieldDescription(
+        name=name,
+        column=variable.column,
+        label=variable.label,
+        type=summary.type,
+        kind=None if kind is None else str(kind),
+        why=why,
+        role=None if role is None else str(role),
+        labels={code: label for code, label in labels.items() if code not in codes and code not in variable.ranges},
+        missing_codes={code: labels.get(code, "") for code in (*codes, *variable.ranges)},
+        missing=summary.missing,
+        distinct=len(summary.counts),
+        many=summary.many,
+        least=_written(summary.low) if shows and numeric else None,
+        greatest=_written(summary.high) if shows and numeric else None,
+        frequent=tuple(_frequent(summary, variable.labels)) if shows and listed else (),
+    ), problem
+
+
+def _written(value: float) -> str | None:
+    return None if math.isnan(value) else xpath1_text(value)
+
+
+def _frequent(summary: FieldSummary, labels: Mapping[str, str]) -> Iterator[ValueCount]:
+    for value, count in summary.frequent(_FREQUENT):
+        yield ValueCount(value, labels.get(value, ""), count)
+
+
+type _Taken = tuple[Kind | None, Role | None, str, DescribedProblem | None]
+
+
+def _taken(name: str, summary: FieldSummary, config: Config, line: int) -> _Taken:
+    """Say what `mask` takes a field for, as `masktron.roles` and `masktron.codes` do, and why."""
+    role, kind = config.roles.get(name), config.kind_of(name)
+    says = None if role is None else f"declared as {role}"
+    if summary.type == "empty":
+        return None, role or Role.UNTOUCHED, says or "it never holds a value, and is written as it is", None
+    if role in (Role.IDENTIFIER, Role.KEY, Role.UNTOUCHED) or (role is Role.WEIGHT and not summary.texts):
+        return Kind.NUMBER if not summary.texts else Kind.NOMINAL, role, f"declared as {role}: not masked", None
+    if kind in (Kind.NOMINAL, Kind.ORDINAL):
+        return kind, role or Role.CONFIDENTIAL, f"declared as {kind}", None
+    if summary.texts:
+        return _text_taken(name, summary, role, kind, line)
+    if kind is None and summary.looks_like_codes:
+        why = (
+            "an integer has a zero before it, as codes have"
+            if summary.zeros_before
+            else f"{len(summary.counts)} different integers, as few as codes are"
+        )
+        hint = f"--nominal {name}, --ordinal {name} or --numeric {name}; no need where a rule reckons with it"
+        what = f"{name!r} looks like a field of codes, and is asked about unless a rule treats it as a quantity"
+        return None, role or Role.CONFIDENTIAL, why, DescribedProblem(what, name, 0, 0, hint)
+    return Kind.NUMBER, role or Role.CONFIDENTIAL, says or ("declared" if kind else "all values are numbers"), None
+
+
+def _text_taken(name: str, summary: FieldSummary, role: Role | None, kind: Kind | None, line: int) -> _Taken:
+    if summary.numbers > summary.texts or kind is Kind.NUMBER:
+        what = f"the numeric field {name!r} holds a text in record {summary.first_text + 1}"
+        hint = (
+            f"correct it, or declare it as a missing code (--missing {name}=CODE), or the field as --nominal {name}"
+        )
+        problem = DescribedProblem(what, name, summary.first_text + 1, line, hint)
+        return None, role, f"most values are numbers, and {summary.texts} are texts", problem
+    if role is Role.CONFIDENTIAL:
+        return Kind.NOMINAL, role, "a text that is declared as confidential", None
+    hint = f"--role {name}=identifier, key, untouched or confidential; or --nominal {name}, --ordinal {name}"
+    what = f"the text field {name!r} has no role; it may name a respondent"
+    return None, None, "a text without a role", DescribedProblem(what, name, 0, 0, hint)

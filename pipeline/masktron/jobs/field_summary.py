@@ -1,0 +1,109 @@
+"""What a field holds, counted a batch at a time, in bounded memory."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable
+from itertools import islice
+
+from masktron.codes import MOST_CODES, RECORDS_A_CODE
+from masktron.sources.lexical import XML_SPACE, is_integer, parse_number
+
+MOST_DISTINCT = 100_000
+"""Different values of a field that are kept."""
+_LEADING_ZERO = re.compile("[+-]?0[0-9]+")
+
+
+class FieldSummary:
+    """Counts of the values of a field.
+
+    Parameters
+    ----------
+    codes : frozenset of str
+        Lexemes that mean 'missing'.
+    text : bool
+        The values are texts, also where they look like numbers.
+
+    Attributes
+    ----------
+    missing, texts, numbers : int
+        Records without a value, with a text, and with a number.
+    integers, zeros_before : bool
+        All values are written as integers; one of them has a zero before it that counts for nothing.
+    low, high : float
+        Least and greatest number; NaN where there is none.
+    counts : dict of str to int
+        How often each value stands there, without white space around; of the first `MOST_DISTINCT` alone.
+    many : bool
+        There were more.
+    first_text : int
+        Position of the first record with a text, from 0; -1 where there is none.
+    """
+
+    def __init__(self, codes: frozenset[str], *, text: bool = False) -> None:
+        self._codes, self._text = codes, text
+        self.missing = self.texts = self.numbers = 0
+        self.integers, self.zeros_before = True, False
+        self.low = self.high = math.nan
+        self.counts: dict[str, int] = {}
+        self.many = False
+        self.first_text = -1
+
+    def add(self, values: Iterable[tuple[str | None, int, int]]) -> None:
+        """Count some records.
+
+        Parameters
+        ----------
+        values : iterable of (str or None, int, int)
+            Lexeme, None where there is no element; how many records have it; and the position of the first of them.
+        """
+        for lexeme, records, first in values:
+            text = None if lexeme is None else lexeme.strip(XML_SPACE)
+            if not text or text in self._codes:
+                self.missing += records
+                continue
+            self._keep(text, records)
+            value = math.nan if self._text else parse_number(text)
+            if math.isnan(value):
+                self.texts += records
+                self.integers = False
+                self.first_text = first if self.first_text < 0 else min(self.first_text, first)
+                continue
+            self.numbers += records
+            self.low = value if math.isnan(self.low) else min(self.low, value)
+            self.high = value if math.isnan(self.high) else max(self.high, value)
+            self.integers = self.integers and is_integer(text)
+            self.zeros_before = self.zeros_before or _LEADING_ZERO.fullmatch(text) is not None
+
+    def _keep(self, text: str, records: int) -> None:
+        if text in self.counts:
+            self.counts[text] += records
+        elif len(self.counts) < MOST_DISTINCT:
+            self.counts[text] = records
+        else:
+            self.many = True
+
+    @property
+    def type(self) -> str:
+        """What the values are written as."""
+        if not self.texts and not self.numbers:
+            return "empty"
+        if self.texts:
+            return "mixed" if self.numbers else "text"
+        return "integer" if self.integers else "decimal"
+
+    @property
+    def looks_like_codes(self) -> bool:
+        """Whether the numbers look like codes, as `masktron.codes.suspects` has it."""
+        if self.texts or not self.numbers or not self.integers:
+            return False
+        distinct = len(self.counts)
+        few = 2 <= distinct <= MOST_CODES and self.numbers >= RECORDS_A_CODE * distinct
+        return self.zeros_before or (few and not self.many)
+
+    def frequent(self, most: int) -> list[tuple[str, int]]:
+        """Return the most frequent values, and of equally frequent ones the first in order; none where many."""
+        if self.many:
+            return []
+        return list(islice(sorted(self.counts.items(), key=lambda one: (-one[1], one[0])), most))

@@ -1,0 +1,228 @@
+"""Which rules do the records of a file suggest?"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from masktron.classify import Edit, classify
+from masktron.classify.display import render_cross_record, render_form
+from masktron.classify.forms import form_of
+from masktron.config import Config, did_you_mean
+from masktron.constraints import CrossRecordEdit, OpaqueEdit
+from masktron.errors import DocumentError, UsageError, ViolationError
+from masktron.files import refuse_outputs
+from masktron.jobs.described import completed
+from masktron.jobs.job import Job
+from masktron.jobs.rulebooks import open_rulebook
+from masktron.preflight.rulebook import what_follows
+from masktron.progress import Progress, no_progress, told_as
+from masktron.proposals.spelled import FieldPaths
+from masktron.proposals.suggesting import suggested_rules
+from masktron.proposals.written_rulebook import NamedRule, named_rules, schematron, told
+from masktron.results import Proposal, SuggestResult, shown
+from masktron.roles import refuse_unknown_fields
+from masktron.scratch import private_folder
+from masktron.sources.opening import open_source
+from masktron.sources.source import Source
+from masktron.write.atomic import atomic_path, blamed
+
+ALL = "all"
+"""What `accept` says for every proposal that does not follow from others."""
+_FIRST = 5
+"""Exceptions whose positions are told."""
+_ALONE = frozenset({"unique", "integer", "required", "range"})
+_RELATED = frozenset({"order", "if-then", "equal", "multiple"})
+"""Kinds of rules that are asked whether they follow from others."""
+_NUMBERS = re.compile(r"([0-9]{1,6})(?:-([0-9]{1,6}))?")
+
+
+def run_suggest(
+    data: Path,
+    out: Path | None = None,
+    *,
+    accept: Sequence[str] = (),
+    config: Config | None = None,
+    progress: Progress = no_progress,
+) -> SuggestResult:
+    """Look for rules that the records suggest, and write those that are accepted.
+
+    What is proposed has been evaluated on the file, by what decides about rules: a proposal of which that says
+    something else than was counted is left out, with a note.
+
+    Parameters
+    ----------
+    data : Path
+    out : Path, optional
+        The rulebook; needed where something is accepted.
+    accept : sequence of str
+        Numbers, ranges of numbers (``5-8``), ids, or ``all``.
+    config : Config, optional
+        Roles, kinds and missing codes.
+    progress : callable
+
+    Raises
+    ------
+    UsageError
+        There is no such proposal, or something is accepted and no file named.
+    DocumentError
+        The file cannot be read, has no records, or is not flat.
+    """
+    config = config or Config()
+    if accept and out is None:
+        raise UsageError("rules are accepted, and no file is named to write them to", hint="name one with --out")
+    if out is not None:
+        refuse_outputs({"the rulebook": out}, {"the data": data, "the metadata": config.metadata})
+    progress(f"surveying {data.name}", 0)
+    source = open_source(data, reading=config.reading, progress=progress, whole=True)
+    config, declared = completed(config, source)
+    refuse_unknown_fields(config, [one.name for one in source.layout.fields], str(data))
+    _require_flat(source)
+    records = source.records(missing=config.missing, told=told_as(progress, f"reading {data.name}"))
+    if not len(records):
+        raise DocumentError("the file has no record, and suggests nothing", where=str(data))
+    variables = {variable.name: variable for variable in source.variables}
+    found, notes = suggested_rules(records, config, variables, progress)
+    paths = FieldPaths(source.layout)
+    rules = named_rules(found, paths)
+    notes = (*source.notes, *declared, *notes)
+    if not rules:
+        _chosen((), accept)
+        return SuggestResult(shown(data), len(records), None, (), (*notes, "nothing was found"))
+    title = f"Rules suggested by {data.name}"
+    with private_folder() as folder:
+        draft = folder / "draft.sch"
+        draft.write_bytes(schematron(rules, paths.namespaces, title))
+        proposals, differing = _judged(draft, rules, source, progress)
+    if differing:
+        notes = (*notes, f"left out, as engines count otherwise than was counted here: {', '.join(differing)}")
+    wanted = _chosen(proposals, accept)
+    proposals = tuple(replace(one, accepted=one.id in wanted) for one in proposals)
+    written = [rule for rule in rules if rule.id in wanted]
+    if out is not None and written:
+        with atomic_path(out) as temporary, blamed(out):
+            temporary.write_bytes(schematron(written, paths.namespaces, title))
+            if len(open_rulebook(temporary).checks) != len(written):
+                raise ViolationError("the written rulebook has other rules than were accepted", where=str(out))
+    return SuggestResult(
+        data=shown(data),
+        records=len(records),
+        output=shown(out) if out is not None and written else None,
+        proposals=proposals,
+        notes=notes,
+    )
+
+
+def _require_flat(source: Source) -> None:
+    shape = source.shape
+    if not shape.flat:
+        raise DocumentError(
+            f"rules are suggested for records that are rows of single values: {shape.reason}",
+            where=f"{source.path}:{shape.line}" if shape.line else str(source.path),
+            hint="write the rules by hand; docs/writing-rules.md",
+        )
+
+
+def _judged(
+    draft: Path, rules: Sequence[NamedRule], source: Source, progress: Progress
+) -> tuple[tuple[Proposal, ...], list[str]]:
+    """Evaluate the drafted rules on the file, and number them; with the ids of those that do not hold as counted."""
+    rulebook = open_rulebook(draft)
+    job = Job(source, rulebook, classify(rulebook, source.layout))
+    evaluation = job.evaluate(None, progress, limit=0)
+    places = {check.id: check.index for check in job.rulebook.checks}
+    kept: list[NamedRule] = []
+    differing: list[NamedRule] = []
+    for rule in rules:
+        at, candidate = places[rule.id], rule.candidate
+        said = int(evaluation.failed[at]) + int(evaluation.errors[at])
+        (kept if said == int(candidate.fails.sum()) else differing).append(rule)
+    edits = {edit.check.id: edit for edit in job.edits}
+    progress("comparing the rules with each other", 0)
+    implied = {**_required_anyway(kept), **_implied(kept, edits)}
+    kept.sort(key=lambda rule: rule.id in implied)
+    return tuple(
+        _proposal(number, rule, edits[rule.id], implied.get(rule.id, ())) for number, rule in enumerate(kept, 1)
+    ), [rule.id for rule in differing]
+
+
+def _implied(rules: Sequence[NamedRule], edits: Mapping[str, Edit]) -> dict[str, tuple[str, ...]]:
+    """Return the rules that others imply, by the algebra of the pre-flight; all of them could go together.
+
+    Those that say something of one field alone are premises; whole numbers and bounds imply nothing here.
+    """
+    asked = [edits[rule.id] for rule in rules if rule.candidate.kind not in _ALONE]
+    related = {rule.id for rule in rules if rule.candidate.kind in _RELATED}
+    return {one.rule: one.by for one in what_follows(asked, asked=related)}
+
+
+def _required_anyway(rules: Sequence[NamedRule]) -> dict[str, tuple[str, ...]]:
+    """Return the fields that have to be there for another rule to hold: one of every record, of values."""
+    asking: dict[str, str] = {}
+    for rule in rules:
+        if rule.candidate.kind not in ("unique", "if-then", "required") and not rule.candidate.guards:
+            for field in rule.candidate.fields:
+                asking.setdefault(field, rule.id)
+    return {
+        rule.id: (asking[rule.candidate.fields[0]],)
+        for rule in rules
+        if rule.candidate.kind == "required" and rule.candidate.fields[0] in asking
+    }
+
+
+def _proposal(number: int, rule: NamedRule, edit: Edit, implied: tuple[str, ...]) -> Proposal:
+    candidate, constraint = rule.candidate, edit.constraint
+    match constraint:
+        case OpaqueEdit():
+            form = ""
+        case CrossRecordEdit():
+            form = render_cross_record(constraint)
+        case _:
+            form = render_form(form_of(constraint))
+    return Proposal(
+        number=number,
+        id=rule.id,
+        kind=candidate.kind,
+        form=form,
+        edit=edit.name,
+        fields=candidate.fields,
+        context=rule.context,
+        test=candidate.test,
+        message=told(candidate.message),
+        records=int(candidate.applies.sum()),
+        exceptions=int(candidate.fails.sum()),
+        first=tuple((np.flatnonzero(candidate.fails)[:_FIRST] + 1).tolist()),
+        strength=candidate.strength,
+        evidence=candidate.evidence,
+        follows_from=implied,
+    )
+
+
+def _chosen(proposals: Sequence[Proposal], accept: Iterable[str]) -> frozenset[str]:
+    """Return the ids of the proposals that are accepted.
+
+    Raises
+    ------
+    UsageError
+        There is no such one.
+    """
+    ids = [one.id for one in proposals]
+    found: set[str] = set()
+    for asked in accept:
+        numbers = _NUMBERS.fullmatch(asked)
+        if asked == ALL:
+            found.update(one.id for one in proposals if not one.follows_from)
+        elif asked in ids:
+            found.add(asked)
+        elif numbers is None:
+            raise UsageError(f"no proposal is called {asked!r}", hint=did_you_mean(asked, ids) or "see the list")
+        else:
+            low, high = int(numbers[1]), int(numbers[2] or numbers[1])
+            if not 1 <= low <= high <= len(ids):
+                raise UsageError(f"--accept {asked}: the proposals have the numbers 1 to {len(ids)}")
+            found.update(ids[low - 1 : high])
+    return frozenset(found)

@@ -1,0 +1,397 @@
+"""Totals: fields that add up to another one, in nearly all records.
+
+Each field gets a fingerprint over a few records, ``sum(r_i * x_i) mod 2**64`` with random odd r_i, in integers of one
+unit. It is linear: the fingerprint of a sum is the sum of the fingerprints. So a relation that holds in these records
+is an equality of fingerprints, which sorting finds among all pairs of pairs, and the search does not depend on the
+number of records. Several subsets are drawn, so that a few records that break a relation do not hide it. What is
+found is then counted on all records, exactly, and nothing else is reported: the search may overlook, never invent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cache
+from itertools import product
+from math import comb, gcd
+
+import numpy as np
+from numpy.typing import NDArray
+
+from masktron.proposals import chance
+from masktron.proposals.profiles import FieldProfile, aligned
+
+MOST_EXCEPTIONS = 0.05
+"""Share of the records that tell something in which a total may fail."""
+FEWEST_RECORDS = 10
+"""Records that have to tell something."""
+FEWEST_OF_A_PART = 3
+"""Records in which each part is not 0 and the total holds."""
+MOST_FIELDS_LONG = 42
+"""Fields up to which totals of four and five parts are looked for."""
+LARGEST_FACTOR = 3
+_SUBSETS = 24
+_FEWER_SUBSETS = 8
+_PATTERNS = 8
+_ROWS = 12
+_MOST_ROWS = 24
+_CANDIDATES = 20_000
+"""Candidates of one subset that are looked at; a subset with more tells nothing."""
+_SAMPLE = 2000
+
+
+@dataclass(frozen=True, slots=True)
+class SumRelation:
+    """``sum(factor * field) = factor * total``, in natural numbers without a common divisor.
+
+    Attributes
+    ----------
+    parts : tuple of (int, int)
+        Position of the field and its factor.
+    total : (int, int)
+    """
+
+    parts: tuple[tuple[int, int], ...]
+    total: tuple[int, int]
+
+    @property
+    def fields(self) -> tuple[int, ...]:
+        """Positions of all fields, the total last."""
+        return (*(at for at, _ in self.parts), self.total[0])
+
+    @property
+    def vector(self) -> dict[int, int]:
+        """The coefficients of ``sum - total = 0``."""
+        return dict(self.parts) | {self.total[0]: -self.total[1]}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Additive:
+    """A relation that was counted.
+
+    Attributes
+    ----------
+    relation : SumRelation
+    applies : ndarray of bool, shape (n,)
+        Records in which all its fields have a value.
+    fails : ndarray of bool, shape (n,)
+    telling : int
+        Records in which it holds and is not trivial: two parts are not 0, or of a single part, this one.
+    share : float
+        Of such records that agree when the total is put beside the parts at random.
+    expected : float
+        Logarithm of the expected number of such relations by chance.
+    """
+
+    relation: SumRelation
+    applies: NDArray[np.bool_]
+    fails: NDArray[np.bool_]
+    telling: int
+    share: float
+    expected: float
+
+
+class SumSearch:
+    """Looks for relations among fields.
+
+    Parameters
+    ----------
+    fields : sequence of FieldProfile
+        Quantities.
+    """
+
+    def __init__(self, fields: Sequence[FieldProfile]) -> None:
+        places = max((field.places for field in fields), default=0)
+        kept = [
+            (field, values)
+            for field, values in zip(fields, aligned(list(fields), places), strict=True)
+            if values is not None and np.count_nonzero(values) >= FEWEST_OF_A_PART
+        ]
+        self.left_out = tuple(
+            field.name for field, values in zip(fields, aligned(list(fields), places), strict=True) if values is None
+        )
+        self.fields = [field for field, _ in kept]
+        self.places = places
+        self._values = np.array([values for _, values in kept], dtype=np.int64).reshape(len(kept), -1)
+        self._known = np.array([field.present for field, _ in kept], dtype=np.bool_).reshape(len(kept), -1)
+        self.long = len(kept) <= MOST_FIELDS_LONG
+        self._counted: dict[SumRelation, Additive | None] = {}
+
+    def find(self) -> list[Additive]:
+        """Return the relations that no chance explains and that do not follow from others, the shortest first."""
+        if len(self.fields) < 2:
+            return []
+        candidates: dict[SumRelation, None] = {}
+        for rows, fields in self._subsets():
+            candidates.update(dict.fromkeys(self._candidates(rows, fields)))
+        found: dict[SumRelation, Additive] = {}
+        for relation in [*candidates, *self._ratios()]:
+            counted = self._completed(relation)
+            if counted is not None:
+                found[counted.relation] = counted
+        return _independent(sorted(found.values(), key=self._rank))
+
+    def _rank(self, one: Additive) -> tuple[object, ...]:
+        relation = one.relation
+        largest = max(factor for _, factor in (*relation.parts, relation.total))
+        return (len(relation.parts), int(one.fails.sum()), largest > LARGEST_FACTOR, largest, relation.fields)
+
+    def _subsets(self) -> Iterator[tuple[NDArray[np.intp], list[int]]]:
+        """Yield a few records, and the fields that all of them have, not all of them 0."""
+        draws = chance.generator(chance.SUBSETS)
+        for pattern, (group, fields) in enumerate(self._patterns()):
+            filled = [group[self._values[at, group] != 0] for at in fields]
+            filled = [rows for rows in filled if len(rows)]
+            for _ in range(_FEWER_SUBSETS if pattern else _SUBSETS):
+                focus = filled
+                if len(filled) > _MOST_ROWS:
+                    focus = [filled[at] for at in draws.choice(len(filled), _MOST_ROWS, replace=False)]
+                rows = {int(draws.choice(one)) for one in focus}
+                if len(rows) < _ROWS:
+                    rows.update(draws.choice(group, min(_ROWS, len(group)), replace=False).tolist())
+                taken = np.array(sorted(rows), dtype=np.intp)
+                live = [at for at in fields if self._values[at, taken].any()]
+                if len(live) > 1:
+                    yield taken, live
+
+    def _patterns(self) -> Iterator[tuple[NDArray[np.intp], list[int]]]:
+        """Yield records that have the same fields, of the most frequent patterns, and these fields."""
+        packed = np.packbits(self._known, axis=0)
+        patterns, of, sizes = np.unique(packed.T, axis=0, return_inverse=True, return_counts=True)
+        del patterns
+        of = of.reshape(-1)
+        for pattern in np.argsort(-sizes, kind="stable")[:_PATTERNS]:
+            rows = np.flatnonzero(of == pattern)
+            fields = np.flatnonzero(self._known[:, rows[0]]).tolist()
+            if len(rows) >= FEWEST_RECORDS and len(fields) > 1:
+                yield rows, fields
+
+    def _candidates(self, rows: NDArray[np.intp], fields: list[int]) -> list[SumRelation]:
+        """Return the relations that hold in some records."""
+        draws = chance.generator(chance.SUBSETS)
+        weights = draws.integers(0, 1 << 63, len(rows), dtype=np.uint64) * np.uint64(2) + np.uint64(1)
+        taken = self._values[np.ix_(fields, rows)].astype(np.uint64)
+        prints = (taken * weights).sum(axis=1, dtype=np.uint64)
+        found: list[SumRelation] = []
+        for size, positions, totals in _matches(prints, long=self.long):
+            if len(positions) > _CANDIDATES:
+                continue
+            for parts, total in zip(positions.tolist(), totals.tolist(), strict=True):
+                if size == "scaled":
+                    first, a, second, b, c = parts
+                    found.append(SumRelation(((fields[first], a), (fields[second], b)), (fields[total], c)))
+                else:
+                    found.append(SumRelation(tuple((fields[at], 1) for at in sorted(parts)), (fields[total], 1)))
+        return found
+
+    def _ratios(self) -> Iterator[SumRelation]:
+        """Yield fields that are nearly always the same whole multiple of another one."""
+        draws = chance.generator(chance.SUBSETS)
+        count = self._values.shape[1]
+        rows = np.sort(draws.choice(count, min(count, _SAMPLE), replace=False))
+        sample, known = self._values[:, rows], self._known[:, rows]
+        for lesser, greater in product(range(len(self.fields)), repeat=2):
+            both = known[lesser] & known[greater] & (sample[lesser] != 0)
+            if lesser == greater or both.sum() < FEWEST_RECORDS:
+                continue
+            factor = float(np.median(sample[greater, both] / sample[lesser, both]))
+            if 2 <= factor <= 1000 and factor.is_integer():
+                yield SumRelation(((lesser, int(factor)),), (greater, 1))
+
+    def _completed(self, relation: SumRelation) -> Additive | None:
+        """Count a relation; where another field is what its exceptions lack, count that with this field instead."""
+        fails = self._failing(relation)
+        if fails is None:
+            return None
+        tried = [relation]
+        while fails.any() and len(relation.parts) < 5 and self._plain(relation):
+            longer = self._longer(relation, fails)
+            if longer is None:
+                break
+            relation, fails = longer
+            tried.append(relation)
+        counted = (self._count(one) for one in reversed(tried))
+        return next((one for one in counted if one is not None), None)
+
+    @staticmethod
+    def _plain(relation: SumRelation) -> bool:
+        return all(factor == 1 for _, factor in (*relation.parts, relation.total))
+
+    def _longer(
+        self, relation: SumRelation, fails: NDArray[np.bool_]
+    ) -> tuple[SumRelation, NDArray[np.bool_]] | None:
+        rows = np.flatnonzero(fails)
+        lacking = self._values[relation.total[0], rows] - sum(self._values[at, rows] for at, _ in relation.parts)
+        used = set(relation.fields)
+        for at in range(len(self.fields)):
+            if at in used or 2 * int((self._values[at, rows] == lacking).sum()) < len(rows):
+                continue
+            longer = SumRelation(tuple(sorted((*relation.parts, (at, 1)))), relation.total)
+            still = self._failing(longer)
+            if still is not None and 2 * int(still.sum()) <= len(rows):
+                return longer, still
+        return None
+
+    def _failing(self, relation: SumRelation) -> NDArray[np.bool_] | None:
+        """Return the records in which a relation fails; None where too many do, on a sample first."""
+        count = self._values.shape[1]
+        step = max(1, count // _SAMPLE)
+        if step > 1 and self._many(*self._difference(relation, slice(None, None, step))):
+            return None
+        fails, applies = self._difference(relation, slice(None))
+        return None if self._many(fails, applies) else fails
+
+    def _difference(self, relation: SumRelation, rows: slice) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+        applies = np.logical_and.reduce([self._known[at, rows] for at in relation.fields])
+        difference = sum(factor * self._values[at, rows] for at, factor in relation.vector.items())
+        return applies & (difference != 0), applies
+
+    @staticmethod
+    def _many(fails: NDArray[np.bool_], applies: NDArray[np.bool_]) -> bool:
+        return int(fails.sum()) > 2 * MOST_EXCEPTIONS * int(applies.sum())
+
+    def _count(self, relation: SumRelation) -> Additive | None:
+        if relation not in self._counted:
+            self._counted[relation] = self._judged(relation)
+        return self._counted[relation]
+
+    def _judged(self, relation: SumRelation) -> Additive | None:
+        """Count a relation on all records; None where it fails too often, or tells too little."""
+        fails, applies = self._difference(relation, slice(None))
+        parts = [self._values[at] != 0 for at, _ in relation.parts]
+        filled = np.sum(parts, axis=0)
+        total = self._values[relation.total[0]] != 0
+        telling = applies & ((filled >= min(2, len(parts))) | ((filled < 2) & fails) | ((len(parts) == 1) & total))
+        holds = telling & ~fails
+        if int((telling & fails).sum()) > MOST_EXCEPTIONS * int(telling.sum()) or holds.sum() < FEWEST_RECORDS:
+            return None
+        for part in (*parts, total):
+            own, broken = int((part & applies & ~fails).sum()), int((part & fails).sum())
+            if own < FEWEST_OF_A_PART or broken > MOST_EXCEPTIONS * (own + broken):
+                return None
+        rows = np.flatnonzero(telling)
+        left = sum(factor * self._values[at] for at, factor in relation.parts)
+        right = relation.total[1] * self._values[relation.total[0]]
+        share = chance.agreeing(rows, lambda one, other: int((left[one] == right[other]).sum()))
+        among = self._looked_for(len(relation.parts), scaled=not self._plain(relation))
+        expected = chance.expected(among, int(holds.sum()), int((telling & fails).sum()), share)
+        if expected > chance.PLAUSIBLE:
+            return None
+        return Additive(relation, applies, fails, int(holds.sum()), share, expected)
+
+    def _looked_for(self, parts: int, *, scaled: bool) -> float:
+        count = len(self.fields)
+        return count * comb(count - 1, parts) * (1000 if scaled else 1)
+
+
+def _matches(prints: NDArray[np.uint64], *, long: bool) -> Iterator[tuple[str, NDArray[np.intp], NDArray[np.intp]]]:
+    """Yield where sums of fingerprints are fingerprints: positions of the parts, row by row, and of the totals."""
+    count = len(prints)
+    one, two = np.triu_indices(count, 1)
+    pairs = prints[one] + prints[two]
+    order = np.argsort(prints, kind="stable")
+    singles = prints[order]
+
+    left, right = _equal(singles, prints)
+    keep = order[left] < right
+    yield "equal", order[left][keep][:, None], right[keep]
+
+    left, right = _equal(singles, pairs)
+    total = order[left]
+    yield "two", *_distinct(np.stack([one[right], two[right]], axis=1), total)
+
+    for c, factors in _factors().items():
+        scaled = prints * np.uint64(c)
+        by = np.argsort(scaled, kind="stable")
+        own = factors.astype(np.uint64)
+        sums = prints[one] * own[:, :1] + prints[two] * own[:, 1:]
+        left, right = _equal(scaled[by], sums.ravel())
+        total, (times, pair) = by[left], np.divmod(right, len(one))
+        f, s = one[pair], two[pair]
+        keep = (f != total) & (s != total)
+        rows = np.stack([f, factors[times, 0], s, factors[times, 1], np.full_like(f, c)], axis=1)
+        yield "scaled", rows[keep], total[keep]
+
+    total, less = (grid.ravel() for grid in np.meshgrid(np.arange(count), np.arange(count), indexing="ij"))
+    total, less = total[total != less], less[total != less]
+    rest = prints[total] - prints[less]
+    by = np.argsort(pairs, kind="stable")
+    left, right = _equal(pairs[by], rest)
+    parts = np.stack([one[by[left]], two[by[left]], less[right]], axis=1)
+    yield "three", *_distinct(parts, total[right])
+
+    if not long or count < 5:
+        return
+    first, second = np.triu_indices(len(pairs), 1)
+    apart = (one[first] != one[second]) & (one[first] != two[second])
+    apart &= (two[first] != one[second]) & (two[first] != two[second])
+    first, second = first[apart], second[apart]
+    fours = pairs[first] + pairs[second]
+    left, right = _equal(singles, fours)
+    at, by4 = right, order[left]
+    parts = np.stack([one[first[at]], two[first[at]], one[second[at]], two[second[at]]], axis=1)
+    yield "four", *_distinct(parts, by4)
+
+    order = np.argsort(rest, kind="stable")
+    left, right = _equal(rest[order], fours)
+    at, source = right, order[left]
+    parts = np.stack([one[first[at]], two[first[at]], one[second[at]], two[second[at]], less[source]], axis=1)
+    yield "five", *_distinct(parts, total[source])
+
+
+@cache
+def _factors() -> dict[int, NDArray[np.intp]]:
+    """Factors of two parts, by that of their total, without a common divisor and not all 1."""
+    some = range(1, LARGEST_FACTOR + 1)
+    return {
+        c: np.array([(a, b) for a, b in product(some, repeat=2) if gcd(a, b, c) == 1 and (a, b, c) != (1, 1, 1)])
+        for c in some
+    }
+
+
+def _equal(ordered: NDArray[np.uint64], wanted: NDArray[np.uint64]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Return pairs of positions, in a sorted array and in another one, that hold the same number."""
+    low = np.searchsorted(ordered, wanted, side="left")
+    high = np.searchsorted(ordered, wanted, side="right")
+    counts = high - low
+    if counts.sum() > 50 * _CANDIDATES:  # all fields alike: such a subset tells nothing
+        return np.empty(0, dtype=np.intp), np.empty(0, dtype=np.intp)
+    right = np.repeat(np.arange(len(wanted)), counts)
+    starts = np.repeat(low - np.concatenate(([0], np.cumsum(counts)[:-1])), counts) if len(wanted) else low
+    return (starts + np.arange(len(right))).astype(np.intp), right
+
+
+def _distinct(parts: NDArray[np.intp], totals: NDArray[np.intp]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Leave out matches that name a field twice, and those that differ in the order of the parts alone."""
+    every = np.sort(np.concatenate([parts, totals[:, None]], axis=1), axis=1)
+    keep = (every[:, 1:] != every[:, :-1]).all(axis=1)
+    parts, totals = np.sort(parts[keep], axis=1), totals[keep]
+    if not len(parts):
+        return parts, totals
+    unique = np.unique(np.concatenate([parts, totals[:, None]], axis=1), axis=0)
+    return unique[:, :-1], unique[:, -1]
+
+
+def _independent(relations: Sequence[Additive]) -> list[Additive]:
+    """Keep relations that are no linear combination of those before them, in exact arithmetic.
+
+    Theorem: a combination of relations holds in every record in which all of them hold, so what is left out says
+    nothing more of these records.
+    """
+    rows: list[dict[int, Fraction]] = []
+    kept = []
+    for one in relations:
+        vector = {at: Fraction(factor) for at, factor in one.relation.vector.items()}
+        for row in rows:
+            lead = next(iter(row))
+            if factor := vector.get(lead):
+                for at, own in row.items():
+                    vector[at] = vector.get(at, Fraction(0)) - factor * own
+        vector = {at: factor for at, factor in vector.items() if factor}
+        if vector:
+            lead = min(vector)
+            scale = vector[lead]
+            rows.append({lead: Fraction(1)} | {at: f / scale for at, f in vector.items() if at != lead})
+            kept.append(one)
+    return kept

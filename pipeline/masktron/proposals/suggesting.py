@@ -1,0 +1,181 @@
+"""The search for rules that records suggest: what is found of each kind, strong ones first."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+
+import numpy as np
+
+from masktron.config import Config, Role
+from masktron.progress import Progress, no_progress
+from masktron.proposals import chance
+from masktron.proposals.additive import FEWEST_OF_A_PART, MOST_FIELDS_LONG, Additive, SumSearch
+from masktron.proposals.candidate import KINDS, LEVELS, RuleKind, ShownValue, SuggestedRule
+from masktron.proposals.governed import governed
+from masktron.proposals.implications import leaner
+from masktron.proposals.orders import orders
+from masktron.proposals.profiles import FieldProfile, profiles_of
+from masktron.proposals.single_field import names_records, single_field
+from masktron.proposals.spelled import FieldPaths, and_said, known
+from masktron.sources.records import Records
+from masktron.sources.variables import Variable
+
+EXACT_SUM = 1 << 53
+"""Engines add whole numbers up to here without rounding."""
+
+
+def suggested_rules(
+    records: Records,
+    config: Config,
+    variables: Mapping[str, Variable],
+    progress: Progress = no_progress,
+) -> tuple[tuple[SuggestedRule, ...], tuple[str, ...]]:
+    """Return the rules that records suggest, and what was not looked for.
+
+    Parameters
+    ----------
+    records : Records
+    config : Config
+        With what is declared of the fields.
+    variables : mapping of str to Variable
+        What the file says of its fields, by name.
+    progress : callable
+
+    Returns
+    -------
+    tuple of SuggestedRule
+        Strong ones first; among equally strong ones by kind, then in the order of the file.
+    tuple of str
+        Notes.
+    """
+    paths = FieldPaths(records.layout)
+    progress("looking at each field", 0)
+    profiles = list(profiles_of(records, config, variables).values())
+    asked = [field for field in profiles if field.role is not Role.IDENTIFIER]
+    found = [candidate for field in profiles for candidate in single_field(field, paths)]
+    named = {one.fields[0] for one in found if one.kind == "unique"}
+    asked = [field for field in asked if not (field.name in named and names_records(field))]
+    quantities = [field for field in asked if field.quantity]
+    progress("looking for totals", 0)
+    sums = SumSearch([field for field in asked if field.exact is not None and field.numeric and _adds(field)])
+    additive = [_total(sums, one, paths) for one in sums.find()]
+    found += [one for one in additive if one is not None]
+    progress("looking for orders and conditions", 0)
+    natural = {one.fields[0] for one in found if one.kind == "not-negative"}
+    parts = set(_parts(additive, natural))
+    ordered = list(orders(quantities, paths, parts))
+    found += ordered
+    below = parts.union(tuple(one.fields) for one in ordered)
+    given = [((high, "zero"), (low, "zero")) for low, high in below if low in natural]
+    conditional, fewer = leaner(sorted(governed(asked, paths), key=_codes_first), given, natural)
+    found += conditional
+    places = {field.name: at for at, field in enumerate(profiles)}
+    found.sort(key=lambda one: (*_by_strength(one), *(places[name] for name in one.fields)))
+    return tuple(found), tuple(_notes(sums, profiles, fewer))
+
+
+def _by_strength(one: SuggestedRule) -> tuple[int, int]:
+    return LEVELS.index(one.strength), KINDS.index(one.kind)
+
+
+def _codes_first(one: SuggestedRule) -> tuple[bool, int]:
+    """Conditions on codes are kept before those on zeros that say the same."""
+    return not one.steps[0][0][1].startswith("="), LEVELS.index(one.strength)
+
+
+def _parts(totals: Sequence[SuggestedRule | None], natural: Collection[str]) -> Iterator[tuple[str, str]]:
+    """Yield part and total of totals without negative parts: there, no part is above the total."""
+    for one in totals:
+        if one is not None and one.kind == "total" and all(name in natural for name in one.fields) and not one.guards:
+            yield from ((part, one.fields[-1]) for part in one.fields[:-1])
+
+
+def _adds(field: FieldProfile) -> bool:
+    """Whether a field may be a part of a total: numbers of persons are few, and look like codes."""
+    return field.quantity or (field.coded and field.by_number and not field.variable.labels)
+
+
+def _total(sums: SumSearch, one: Additive, paths: FieldPaths) -> SuggestedRule | None:
+    """Spell a relation: exactly in whole numbers, else with a tolerance of half a unit of the last digit."""
+    fields = [sums.fields[at] for at in one.relation.fields]
+    parts = [(fields[at], factor) for at, (_, factor) in enumerate(one.relation.parts)]
+    total, times = fields[-1], one.relation.total[1]
+    largest = sum(abs(factor) * _largest(field, sums.places) for field, factor in parts)
+    if max(largest, times * _largest(total, sums.places)) >= EXACT_SUM:
+        return None
+    left = " + ".join(_times(paths[field.name], factor) for field, factor in parts)
+    right = _times(paths[total.name], times)
+    if sums.places and any(field.places for field in fields):
+        tolerance = f"0.{'0' * max(field.places for field in fields)}5"
+        minus = " - ".join(_times(paths[field.name], factor) for field, factor in parts)
+        test = f"{left} - {right} <= {tolerance} and {right} - {minus} <= {tolerance}"
+    elif len(parts) == 1 and parts[0][1] == 1:
+        test = f"number({left}) = number({right})"
+    else:
+        test = f"{left} = number({right})" if times == 1 else f"{left} = {right}"
+    kind: RuleKind = "total"
+    says: tuple[str | ShownValue, ...] = (" do not add up to ",)
+    if len(parts) == 1:
+        kind = "equal" if parts[0][1] == 1 else "multiple"
+        says = (" is not ",) if kind == "equal" else (f" times {parts[0][1]} is not ",)
+    elif times != 1 or any(factor != 1 for _, factor in parts):
+        factors = ", ".join(str(factor) for _, factor in parts)
+        says = (f", times {factors}, do not add up to {'' if times == 1 else f'{times} times '}",)
+    fails, telling = int(one.fails.sum()), one.telling
+    what = "in which it is not 0" if len(parts) == 1 else "in which two parts or more are not 0"
+    return SuggestedRule(
+        kind,
+        tuple(field.name for field in fields),
+        f"{kind}-{total.name}" if kind == "total" else f"{kind}-{fields[0].name}-{total.name}",
+        tuple(guard for field in fields for guard in known(paths[field.name], field)),
+        test,
+        (
+            *_listed([field.name for field, _ in parts], paths),
+            *says,
+            f"{total.name} ",
+            ShownValue(paths[total.name]),
+            ".",
+        ),
+        one.applies,
+        one.fails,
+        "strong" if one.expected <= chance.STRONG and not fails else "fair",
+        f"it holds in {telling:,} records {what}; put together at random, {_one_in(one.share)} would agree",
+        one.expected,
+    )
+
+
+def _largest(field: FieldProfile, places: int) -> int:
+    return 0 if field.exact is None else int(np.abs(field.exact).max(initial=0)) * 10 ** (places - field.places)
+
+
+def _times(path: str, factor: int) -> str:
+    return path if factor == 1 else f"{factor} * {path}"
+
+
+def _listed(names: Sequence[str], paths: FieldPaths) -> Iterator[str | ShownValue]:
+    """Yield names with their values, put together as words are."""
+    words = and_said([f"{name} \0" for name in names]).split("\0")
+    for at, word in enumerate(words):
+        yield word
+        if at < len(names):
+            yield ShownValue(paths[names[at]])
+
+
+def _one_in(share: float) -> str:
+    return f"1 of {round(1 / share):,}" if share < 0.5 else f"{100 * share:.0f} %"
+
+
+def _notes(sums: SumSearch, profiles: Sequence[FieldProfile], fewer: int) -> Iterator[str]:
+    if not sums.long:
+        yield (
+            f"{len(sums.fields)} numbers: above {MOST_FIELDS_LONG}, totals of four and five parts are not looked for"
+        )
+    if sums.left_out:
+        yield f"too many digits to be added exactly, so no totals are looked for: {', '.join(sums.left_out)}"
+    unread = [field.name for field in profiles if field.column.numeric and not field.numeric and not field.coded]
+    if unread:
+        yield f"exponents or plus signs, which XPath 1.0 does not read as numbers: no rule on {', '.join(unread)}"
+    if fewer:
+        yield f"{fewer} rules IF ... THEN that follow from others step by step are not listed"
+    rare = FEWEST_OF_A_PART
+    yield f"a part of a total that is not 0 in fewer than {rare} records, and records that lack a part, are not seen"

@@ -1,0 +1,102 @@
+"""What `suggest` returns."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from masktron.results.result import JobResult
+from masktron.serialised import Serialised
+
+
+@dataclass(frozen=True, slots=True)
+class Proposal(Serialised):
+    """A rule that the data suggest.
+
+    Attributes
+    ----------
+    number : int
+        From 1: what ``--accept`` names, as long as data and settings are the same.
+    id : str
+        Of the rule in the rulebook; ``--accept`` takes it, too.
+    kind : str
+        What it says: ``total``, ``multiple``, ``equal``, ``unique``, ``order``, ``if-then``, ``not-negative``,
+        ``codes``, ``integer``, ``required`` or ``range``.
+    form : str
+        In plain mathematics, as `explain` shows it.
+    edit : str
+        Its class, as `explain` shows it.
+    fields : tuple of str
+    context, test : str
+        In XPath 1.0.
+    message : str
+        What a record that breaks it is told; values that it shows are in braces, as XPath.
+    records : int
+        Records that it is asked of; for IF ... THEN, those that satisfy the IF.
+    exceptions : int
+        Records that break it.
+    first : tuple of int
+        The first of them, from 1.
+    strength : str
+        ``strong``: no chance explains it, and no record breaks it; ``fair``; ``guess``: the data cannot tell where it
+        ends, somebody has to.
+    evidence : str
+        How likely it is chance, in a sentence.
+    follows_from : tuple of str
+        Ids of proposals that imply it; ``--accept all`` leaves it out then.
+    accepted : bool
+        It was written.
+    """
+
+    KEYS: ClassVar = (
+        "number id kind form class=edit fields context test message records exceptions first strength evidence "
+        "follows_from accepted"
+    )
+
+    number: int
+    id: str
+    kind: str
+    form: str
+    edit: str
+    fields: tuple[str, ...]
+    context: str
+    test: str
+    message: str
+    records: int
+    exceptions: int
+    first: tuple[int, ...]
+    strength: str
+    evidence: str
+    follows_from: tuple[str, ...] = ()
+    accepted: bool = False
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class SuggestResult(JobResult):
+    """Rules that the data suggest; those that were accepted are written. Confidential: lists and bounds show values.
+
+    Attributes
+    ----------
+    data : str
+    records : int
+    output : str or None
+        The rulebook; None where none was written.
+    proposals : tuple of Proposal
+        Strong ones first; those that follow from others last.
+    notes : tuple of str
+        What was not looked for.
+    """
+
+    JOB: ClassVar = "suggest"
+    KEYS: ClassVar = "data records output proposals notes"
+
+    data: str
+    records: int
+    output: str | None
+    proposals: tuple[Proposal, ...]
+    notes: tuple[str, ...]
+
+    @property
+    def accepted(self) -> tuple[str, ...]:
+        """Ids of the rules that were written."""
+        return tuple(one.id for one in self.proposals if one.accepted)
