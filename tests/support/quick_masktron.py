@@ -24,6 +24,10 @@ for word in sys.argv[1:]:
     if name == "sleep":
         say(at=0.1, stage="masking", done=30, size=120, unit="records", seconds=1.0, left=3.0)
         time.sleep(float(value))
+    elif name == "wait":
+        say(at=0.1, stage="masking", done=30, size=120, unit="records", seconds=1.0, left=3.0)
+        while not os.path.exists(value):
+            time.sleep(0.05)
     elif name == "stubborn":
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
     elif name == "write":

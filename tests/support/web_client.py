@@ -25,6 +25,8 @@ from masktron.web.runs.run_queue import RunQueue
 from masktron.web.store.projects import Project, ProjectStore
 
 HOST = "127.0.0.1:8000"
+WEB = [sys.executable, "-P", "-m", "masktron", "web"]
+"""How a server is started."""
 OWN = f"http://{HOST}"
 TOKEN = "token-of-the-tests"  # noqa: S105
 
@@ -138,10 +140,8 @@ def served(projects: Path, *arguments: object, port: int = 0) -> Iterator[Served
     """Start ``masktron web`` and end it afterwards."""
     log = projects.with_name(f"{projects.name}.log")
     with log.open("a") as err:
-        argv = [sys.executable, "-P", "-m", "masktron", "web", "--no-browser", "--port", port, "--projects", projects]
-        process = subprocess.Popen(
-            [*map(str, argv), *map(str, arguments)], stdout=subprocess.PIPE, stderr=err, text=True
-        )
+        argv = [*WEB, "--no-browser", "--port", port, "--projects", projects, *arguments]
+        process = subprocess.Popen(list(map(str, argv)), stdout=subprocess.PIPE, stderr=err, text=True)
     try:
         assert process.stdout is not None
         line = process.stdout.readline()

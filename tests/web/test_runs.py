@@ -16,7 +16,7 @@ from starlette.testclient import TestClient
 
 from masktron.errors import ResourceError
 from masktron.web.runs import run_process, run_queue
-from masktron.web.runs.one_run import InRun, InRunOf, Run, RunState, latest_run, run_of, runs_of
+from masktron.web.runs.one_run import CommandRun, InRun, InRunOf, RunState, latest_run, run_of, runs_of
 from masktron.web.store.projects import Project
 from other_processes import lives
 from quick_masktron import put_before_masktron
@@ -38,16 +38,16 @@ def project(office: Office) -> Project:
     return office.store.make("local", "a survey")
 
 
-def started(office: Office, project: Project, *words: str | InRun | InRunOf, step: str = "mask") -> Run:
+def started(office: Office, project: Project, *words: str | InRun | InRunOf, step: str = "mask") -> CommandRun:
     return office.parts.queue.start(project, step, words, by="local")
 
 
-def reaches(office: Office, run: Run, state: RunState) -> bool:
+def reaches(office: Office, run: CommandRun, state: RunState) -> bool:
     office.parts.queue.beat()
     return run.state is state
 
 
-def ended(office: Office, run: Run) -> Run:
+def ended(office: Office, run: CommandRun) -> CommandRun:
     until(lambda: reaches(office, run, RunState.ENDED))
     return run
 
@@ -246,7 +246,7 @@ def test_only_runs_are_runs(office: Office, project: Project, name: str) -> None
     assert run_of(project, "0001-mask") is not None
 
 
-def page_of(client: TestClient, where: str, run: Run) -> str:
+def page_of(client: TestClient, where: str, run: CommandRun) -> str:
     return str(client.get(f"{where}/runs/{run.name}").text)
 
 

@@ -38,12 +38,14 @@ from masktron.web.store.disk import bytes_of
 from masktron.web.store.projects import Project, ProjectStore
 from masktron.web.store.uploading import UploadLimits, UploadRefusedError, remove_halves, uploaded
 from masktron.web.templating import rendered
-from masktron.web.web_page import STEPS, FormFields, Problem, Redirect, StepState, Visit, WebPage, problem_of
+from masktron.web.web_page import STEPS, FormFields, PageProblem, Redirect, StepState, Visit, WebPage, problem_of
 
 _LOG = logging.getLogger("masktron.web")
 FORM_BYTES = 4 << 20
 """Of a form without a file: a rulebook that is edited is the largest."""
 _FORM_SECONDS = 30.0
+_PASSING_OVER = 20.0
+"""Seconds for which the rest of a refused upload is read."""
 _OLD_EVERY = 3600.0
 """Seconds between two looks for projects that nobody keeps any more."""
 _STATIC: Mapping[str, tuple[str, str]] = {
@@ -217,24 +219,26 @@ class _Handlers:
             project = await run_in_threadpool(self._project, request)
             if project is None:
                 return self.nothing(request, None)
+            body = request.stream()
             try:
-                name = await self._received(request, project)
+                name = await self._received(request, project, body)
             except MasktronError as error:
+                await _passed_over(body)
                 status = error.status if isinstance(error, UploadRefusedError) else 422
-                problem = Problem(error.what, error.where, error.hint, "file")
+                problem = PageProblem(error.what, error.where, error.hint, "file")
                 answer = await run_in_threadpool(self._shown, page, request, project, [problem], None, status)
-                # what is left of the body is not read
+                # what is left of the body after that is not read
                 answer.headers["connection"] = "close"
                 return answer
             return await run_in_threadpool(self._taken, page, request, project, name)
 
         return answer
 
-    async def _received(self, request: Request, project: Project) -> str:
+    async def _received(self, request: Request, project: Project, body: AsyncIterator[bytes]) -> str:
         room = await run_in_threadpool(self._parts.store.left, project.owner)
         length = request.headers.get("content-length", "")
         found = await uploaded(
-            request.stream(),
+            body,
             request.headers.get("content-type", ""),
             project.files,
             limits=UploadLimits(self._parts.largest_upload, room, **self._parts.upload_limits),
@@ -250,31 +254,40 @@ class _Handlers:
             return _redirected(page.take(self._visit(request), project, name))
         except MasktronError as error:
             project.remove_upload(name)
-            problem = Problem(error.what, error.where, error.hint, "file")
+            problem = PageProblem(error.what, error.where, error.hint, "file")
             return self._shown(page, request, project, [problem], None, 422)
 
     def _answered(self, page: WebPage, request: Request, form: FormFields | None) -> Response:
         project = self._project(request)
         if project is None:
             return self.nothing(request, None)
-        if form is None:
-            return self._shown(page, request, project, [], None, 200)
+        return (
+            self._shown(page, request, project, [], None, 200)
+            if form is None
+            else self._acted(page, request, project, form)
+        )
+
+    def _acted(self, page: WebPage, request: Request, project: Project, form: FormFields) -> Response:
         action = page.actions.get(form.text("action"))
         if action is None:
             return _problem_page("there is no such form", "reload the page", 400)
         try:
-            return _redirected(action(self._visit(request), project, form))
+            answer = action(self._visit(request), project, form)
         except MasktronError as error:
             return self._shown(page, request, project, [problem_of(error, form.names)], form, 422)
         except LookupError:
             return self.nothing(request, None)
+        if isinstance(answer, Redirect):
+            return _redirected(answer)
+        common = {"problems": [], "given": form, **self._common(request, project, page)}
+        return HTMLResponse(rendered(answer.template, **{**common, **answer.context}))
 
     def _shown(
         self,
         page: WebPage,
         request: Request,
         project: Project,
-        problems: list[Problem],
+        problems: list[PageProblem],
         given: FormFields | None,
         status: int,
     ) -> Response:
@@ -284,17 +297,15 @@ class _Handlers:
         except LookupError:
             return self.nothing(request, None)
         except MasktronError as error:
-            context = {}
             return HTMLResponse(
                 rendered("problem.html", **self._common(request, project, page), problem=problem_of(error)), 422
             )
         text = rendered(
             f"{page.name}.html",
             **self._common(request, project, page),
-            problems=problems,
             given=given,
             visit=visit,
-            **context,
+            **{**context, "problems": [*problems, *context.get("problems", ())]},
         )
         return HTMLResponse(text, status)
 
@@ -318,7 +329,7 @@ class _Handlers:
 
     def _projects(self, request: Request, form: FormFields | None) -> Response:
         visit = self._visit(request)
-        problems: list[Problem] = []
+        problems: list[PageProblem] = []
         if form is not None:
             action = projects_list.ACTIONS.get(form.text("action"))
             if action is None:
@@ -349,18 +360,18 @@ class _Handlers:
         return await run_in_threadpool(self._login, request, form)
 
     def _login(self, request: Request, form: FormFields | None) -> Response:
-        keeper, problems, status = self._parts.keeper, list[Problem](), 200
+        keeper, problems, status = self._parts.keeper, list[PageProblem](), 200
         if form is not None and keeper is not None:
             name, password = form.text("name"), form.raw("password")
             if wait := keeper.wait_of(name):
-                problems, status = [Problem("too many attempts", hint=f"wait {wait:.0f} seconds")], 429
+                problems, status = [PageProblem("too many attempts", hint=f"wait {wait:.0f} seconds")], 429
             elif keeper.admits(name, password):
                 self._parts.sessions.end(secret_of(request))
                 answer = RedirectResponse("/", 303)
                 answer.headers["set-cookie"] = self._parts.cookie.header(self._parts.sessions.begin(name))
                 return answer
             else:
-                problems, status = [Problem("name or password is wrong", hint="try once more")], 401
+                problems, status = [PageProblem("name or password is wrong", hint="try once more")], 401
         text = rendered(
             "login.html",
             csrf=form_token(secret_of(request)),
@@ -490,6 +501,14 @@ async def _form(request: Request) -> FormFields | Response:
             "this form is older than your session", "go back, reload the page, and send it once more", 403
         )
     return form
+
+
+async def _passed_over(body: AsyncIterator[bytes]) -> None:
+    """Read the rest of what was refused: a browser hears no answer before it has sent all, or is cut off."""
+    with suppress(TimeoutError):
+        async with asyncio.timeout(_PASSING_OVER):
+            async for _ in body:
+                pass
 
 
 def _redirected(where: Redirect) -> Response:

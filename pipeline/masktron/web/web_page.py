@@ -9,7 +9,7 @@ from typing import Any
 from urllib.parse import quote
 
 from masktron.errors import MasktronError
-from masktron.web.runs.one_run import Argument, Run
+from masktron.web.runs.one_run import Argument, CommandRun, ToldError
 from masktron.web.runs.run_queue import RunQueue
 from masktron.web.store.projects import Project, ProjectStore
 
@@ -72,7 +72,23 @@ class Redirect:
 
 
 @dataclass(frozen=True, slots=True)
-class Problem:
+class Fragment:
+    """A part of a page, as the answer to a form that a script has sent: ``hx-post`` while somebody types.
+
+    Attributes
+    ----------
+    template : str
+        A template that extends none.
+    context : mapping
+        What it gets, beside ``csrf``, ``problems``, ``given``, ``project`` and ``page``.
+    """
+
+    template: str
+    context: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class PageProblem:
     """What stands in the way, and where: at a field of a form, or above it.
 
     Attributes
@@ -112,7 +128,7 @@ class Visit:
     is_local: bool = True
     """Whether browser and server are on one machine, so that paths of it may be shown."""
 
-    def start(self, project: Project, step: str, arguments: Sequence[Argument]) -> Run:
+    def start(self, project: Project, step: str, arguments: Sequence[Argument]) -> CommandRun:
         """Start a run; see `RunQueue.start`."""
         return self.queue.start(project, step, arguments, by=self.user)
 
@@ -122,20 +138,20 @@ class Visit:
         return f"/projects/{project.identity}/{page}".rstrip("/")
 
     @staticmethod
-    def path_of_run(run: Run, output: str | None = None) -> str:
+    def path_of_run(run: CommandRun, output: str | None = None) -> str:
         """Return the path of a run, or of one of its outputs."""
         own = f"/projects/{run.project.identity}/runs/{run.name}"
         return own if output is None else f"{own}/files/{quote(output)}"
 
     @staticmethod
-    def path_of_report(run: Run, output: str) -> str:
+    def path_of_report(run: CommandRun, output: str) -> str:
         """Return the path under which a page that a run has written is shown."""
         return f"/projects/{run.project.identity}/runs/{run.name}/report/{quote(output)}"
 
 
-type Context = Mapping[str, Any]
-type Show = Callable[[Visit, Project], Context]
-type Act = Callable[[Visit, Project, FormFields], Redirect]
+type PageContext = Mapping[str, Any]
+type Show = Callable[[Visit, Project], PageContext]
+type Act = Callable[[Visit, Project, FormFields], Redirect | Fragment]
 type Take = Callable[[Visit, Project, str], Redirect]
 
 
@@ -151,13 +167,15 @@ class WebPage:
         Below that of the project: ``data``, ``runs/{run}``.
     title : str
     show : callable
-        Takes a `Visit` and a `Project`, and returns what the template gets. A `MasktronError` becomes a page that
-        says it; a `LookupError` one that says that there is nothing.
+        Takes a `Visit` and a `Project`, and returns what the template gets; its ``problems``, a list of
+        `PageProblem`, are shown beside those of a form. A `MasktronError` becomes a page that says it; a `LookupError` one that says
+        that there is nothing.
     step : str or None
         The step of the way that it is, one of `STEPS`.
     actions : mapping of str to callable
         What its forms may ask for, by the value of their field ``action``: takes visit, project and `FormFields`,
-        and returns a `Redirect`. A `MasktronError` is shown at the field that it names, with all that was typed.
+        and returns a `Redirect` (or a `Fragment`, for a script). A `MasktronError` is shown at the field that it
+        names, with all that was typed.
     take : callable or None
         Takes visit, project and the name of a file that was uploaded on this page, and says where to go. Where it
         raises a `MasktronError`, the upload goes again.
@@ -186,7 +204,7 @@ _SETTINGS = {
 """Options in messages of commands, by the settings that they are; others have the same name but for the dashes."""
 
 
-def problem_of(error: MasktronError, fields: Iterable[str] = ()) -> Problem:
+def problem_of(error: MasktronError | ToldError, fields: Iterable[str] = ()) -> PageProblem:
     """Return an error as a page shows it: at the first field of the form that its message names, if any.
 
     Messages name settings, options or fields of the data: ``k must be at least 2``, ``--role AGE=kye``, ``'AGE'``. A
@@ -194,11 +212,12 @@ def problem_of(error: MasktronError, fields: Iterable[str] = ()) -> Problem:
 
     Parameters
     ----------
-    error : MasktronError
+    error : MasktronError or ToldError
+        Of this process, or of a run.
     fields : iterable of str
         The names of the fields of the form.
     """
-    return Problem(error.what, error.where, error.hint, field_named(error.what, fields))
+    return PageProblem(error.what, error.where, error.hint, field_named(error.what, fields))
 
 
 def field_named(message: str, fields: Iterable[str]) -> str | None:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from masktron.errors import UsageError
-from masktron.web.runs.one_run import Argument, InRun, Run, RunState, latest_run
+from masktron.web.runs.one_run import Argument, CommandRun, InRun, RunState, latest_run
 from masktron.web.store.file_names import listed
 from masktron.web.store.projects import Project
 from masktron.web.web_page import FormFields, Redirect, StepState, Visit, WebPage
@@ -45,14 +45,14 @@ def _folder(place: Path, visit: Visit, number: int) -> dict[str, Any]:
     }
 
 
-def _result(run: Run, project: Project) -> dict[str, Any] | None:
+def _result(run: CommandRun, project: Project) -> dict[str, Any] | None:
     """Return what the command found, if it speaks of the data that the project has now."""
     if run.state is not RunState.ENDED or project.data() not in run.command["arguments"]:
         return None
     return run.result(RESULT)
 
 
-def look_at(visit: Visit, project: Project) -> Run:
+def look_at(visit: Visit, project: Project) -> CommandRun:
     """Start the command that reads the data and says what it found.
 
     Raises

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from masktron.web.runs.one_run import Run, RunState, run_of
+from masktron.web.runs.one_run import CommandRun, RunState, run_of
 from masktron.web.store.projects import Project
 from masktron.web.web_page import FormFields, Redirect, Visit, WebPage
 
@@ -24,7 +24,7 @@ _CODES = {
 """Exit codes that say more than that there was an error."""
 
 
-def _found(visit: Visit, project: Project) -> Run:
+def _found(visit: Visit, project: Project) -> CommandRun:
     if (run := run_of(project, visit.parts["run"])) is None:
         raise LookupError
     return run
@@ -58,7 +58,7 @@ def _show(visit: Visit, project: Project) -> dict[str, Any]:
     }
 
 
-def _again(run: Run) -> str | None:
+def _again(run: CommandRun) -> str | None:
     """Return the command that gives the same bytes where the one above draws a new key: of the manifest of a mask."""
     manifests = [one.name for one in run.outputs if one.name.endswith(".manifest.json")]
     arguments = run.command["arguments"]

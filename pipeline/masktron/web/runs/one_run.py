@@ -12,6 +12,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
+from masktron.errors import ResourceError
 from masktron.web.runs import run_process
 from masktron.web.runs.run_progress import StageProgress, stages_of
 from masktron.web.store.disk import (
@@ -27,6 +28,8 @@ from masktron.web.store.project_history import now
 from masktron.web.store.projects import Project
 
 _FOLDER = re.compile(r"(\d{4,})-([a-z][a-z-]*)")
+LARGEST_RESULT = 8_000_000
+"""Bytes of a result that pages read whole; JSON takes some ten times that in memory."""
 _SHOWN = 200_000
 """Bytes of the end of what a command has printed that pages show."""
 
@@ -53,7 +56,7 @@ class InRun:
 class InRunOf:
     """A file in the folder of another run of the same project, as an argument."""
 
-    run: Run
+    run: CommandRun
     name: str
 
 
@@ -85,7 +88,7 @@ class RunOutput:
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class CommandRun:
     """A run: ``runs/0003-mask`` of a project."""
 
     project: Project
@@ -213,10 +216,20 @@ class Run:
         return self.folder / name if name in known else None
 
     def result(self, name: str) -> dict[str, Any] | None:
-        """Return an output of JSON as plain data; None where it is not there."""
+        """Return an output of JSON as plain data; None where it is not there.
+
+        Raises
+        ------
+        ResourceError
+            It is so large that reading it would take the memory that the server has for all.
+        """
         path = self.output(name)
         if path is None:
             return None
+        if path.stat().st_size > LARGEST_RESULT:
+            raise ResourceError(
+                f"{name} has more than {LARGEST_RESULT // 1_000_000} MB", hint="download it from the page of the run"
+            )
         found: dict[str, Any] = json.loads(path.read_bytes())
         return found
 
@@ -226,25 +239,25 @@ class Run:
             write_plain(self.folder / run_process.CANCEL, {"by": by, "time": now()})
 
 
-def runs_of(project: Project) -> list[Run]:
+def runs_of(project: Project) -> list[CommandRun]:
     """Return the runs of a project, the newest first."""
     try:
         names = [one.name for one in project.runs.iterdir()]
     except FileNotFoundError:
         return []
     found = [(int(match[1]), match[2]) for name in names if (match := _FOLDER.fullmatch(name))]
-    runs = [Run(project, number, step) for number, step in sorted(found, reverse=True)]
+    runs = [CommandRun(project, number, step) for number, step in sorted(found, reverse=True)]
     return [run for run in runs if (run.folder / run_process.COMMAND).exists()]
 
 
-def run_of(project: Project, name: str) -> Run | None:
+def run_of(project: Project, name: str) -> CommandRun | None:
     """Return a run by the name of its folder; None where there is none."""
     match = _FOLDER.fullmatch(name)
-    run = None if match is None else Run(project, int(match[1]), match[2])
+    run = None if match is None else CommandRun(project, int(match[1]), match[2])
     return run if run is not None and run.name == name and (run.folder / run_process.COMMAND).exists() else None
 
 
-def latest_run(project: Project, step: str, *, ended: bool = False) -> Run | None:
+def latest_run(project: Project, step: str, *, ended: bool = False) -> CommandRun | None:
     """Return the newest run of a step; with `ended`, the newest that ended with a result."""
     found = (run for run in runs_of(project) if run.step == step)
     return next((run for run in found if not ended or run.state is RunState.ENDED), None)
@@ -252,7 +265,7 @@ def latest_run(project: Project, step: str, *, ended: bool = False) -> Run | Non
 
 def prepared_run(
     project: Project, step: str, arguments: Sequence[Argument], *, by: str, largest_file: int | None = None
-) -> Run:
+) -> CommandRun:
     """Make the folder of a run, with copies of rules and settings as they are now, and its command.
 
     Parameters
@@ -271,7 +284,7 @@ def prepared_run(
         number = max((run.number for run in runs_of(project)), default=0) + 1
         while (project.runs / f"{number:04d}-{step}").exists():  # of a server that was killed here
             number += 1
-        run = Run(project, number, step)
+        run = CommandRun(project, number, step)
         make_private(run.folder)
         copies = _copied(project, run.folder)
         plain = [_argument(run, one) for one in arguments]
@@ -280,7 +293,7 @@ def prepared_run(
     return run
 
 
-def _argument(run: Run, one: Argument) -> str:
+def _argument(run: CommandRun, one: Argument) -> str:
     match one:
         case InRun():
             return f"runs/{run.name}/{one.name}"

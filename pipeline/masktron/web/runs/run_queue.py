@@ -18,7 +18,7 @@ from pathlib import Path
 from masktron.errors import ResourceError
 from masktron.processes import interpreter
 from masktron.web.runs import run_process
-from masktron.web.runs.one_run import Argument, Run, RunState, prepared_run, runs_of
+from masktron.web.runs.one_run import Argument, CommandRun, RunState, prepared_run, runs_of
 from masktron.web.store.disk import write_plain
 from masktron.web.store.projects import Project, ProjectStore
 
@@ -32,7 +32,7 @@ MOST_WAITING = 20
 
 @dataclass(slots=True)
 class _Working:
-    run: Run
+    run: CommandRun
     process: subprocess.Popen[bytes] | None
     """None where another server has started it."""
     ending: float | None = None
@@ -59,7 +59,7 @@ class RunQueue:
         self._at_once = at_once
         self._each = each
         self._lock = threading.Lock()
-        self._waiting: list[Run] = []
+        self._waiting: list[CommandRun] = []
         self._working: dict[Path, _Working] = {}
 
     def recover(self) -> None:
@@ -73,7 +73,7 @@ class RunQueue:
                         self._working[run.folder] = _Working(run, None)
             self._waiting.sort(key=lambda run: (run.command["asked"], str(run.folder)))
 
-    def start(self, project: Project, step: str, arguments: Sequence[Argument], *, by: str) -> Run:
+    def start(self, project: Project, step: str, arguments: Sequence[Argument], *, by: str) -> CommandRun:
         """Enter a run, and return it at once; it works as soon as its turn comes.
 
         Raises
@@ -93,7 +93,7 @@ class RunQueue:
             self._waiting.append(run)
         return run
 
-    def cancel(self, run: Run, by: str) -> None:
+    def cancel(self, run: CommandRun, by: str) -> None:
         """End a run: at once if it waits, else as soon as its process has cleaned up."""
         run.cancel(by)
         with self._lock:
@@ -112,7 +112,7 @@ class RunQueue:
         while any(run.is_held for run in runs) and time.monotonic() < limit:
             time.sleep(0.02)
 
-    def place(self, run: Run) -> int | None:
+    def place(self, run: CommandRun) -> int | None:
         """Return how many runs come before one that waits."""
         with self._lock:
             found = [one.folder for one in self._waiting]
@@ -154,7 +154,7 @@ class RunQueue:
                         self._begin(run)
                         users[run.project.owner] += 1
 
-    def _begin(self, run: Run) -> None:
+    def _begin(self, run: CommandRun) -> None:
         executable = interpreter() or sys.executable
         flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT
         with os.fdopen(os.open(run.folder / run_process.STDERR, flags, 0o600), "wb") as err:

@@ -189,6 +189,21 @@ class Project:
             half.rename(self.files / free)
             return free
 
+    def small_upload(self, name: str, most: int = 4_000_000) -> bytes:
+        """Return the bytes of an upload that is to be a rulebook, or settings.
+
+        Raises
+        ------
+        UsageError
+            There is no such upload, or it is larger than that.
+        """
+        size = self.uploads().get(name)
+        if size is None:
+            raise UsageError("there is no such upload", hint="upload it once more")
+        if size > most:
+            raise UsageError(f"the file has more than {most // 1_000_000} MB", hint="is it the one that was meant?")
+        return bytes_of(self.files / name) or b""
+
     def remove_upload(self, name: str) -> None:
         """Remove an upload at once; this cannot be undone.
 

@@ -1,0 +1,283 @@
+"""Projects on disk: settings, history with undo, what is kept how long; and the pages about them."""
+
+from __future__ import annotations
+
+import os
+import time
+import tomllib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from masktron.config import load_config
+from masktron.errors import UsageError
+from masktron.toml_text import toml_text
+from masktron.web.store.projects import Project, ProjectStore, sole_user
+from masktron.web.web_page import FormFields, field_named, problem_of
+from web_client import Office, made_office, sample_of, sent
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> ProjectStore:
+    return ProjectStore(tmp_path / "store")
+
+
+@pytest.fixture
+def project(store: ProjectStore) -> Project:
+    return store.make("ann", "a survey")
+
+
+def test_a_project_is_its_users_alone_whatever_they_are_called(store: ProjectStore, project: Project) -> None:
+    names = ["bob", "../../x", "ann/..", "ANN", "", "ann "]
+    for name in names:
+        assert store.get(name, project.identity) is None
+        assert store.of(name) == []
+    for identity in (f"../{project.folder.parent.name}/{project.identity}", project.identity.upper(), "", ".."):
+        assert store.get("ann", identity) is None
+    assert store.get("ann", project.identity) == project
+    store.make("../../x", "theirs")
+    assert {one.owner for one in store.all()} == {"ann", "../../x"}
+    inside = [Path(where) for where, _, _ in os.walk(store.root)]
+    assert all(one.stat().st_mode & 0o077 == 0 for one in inside)
+
+
+@pytest.mark.parametrize("name", ["", "   ", "x" * 101])
+def test_names_of_projects(store: ProjectStore, name: str) -> None:
+    with pytest.raises(UsageError, match="name:"):
+        store.make("ann", name)
+
+
+def test_every_change_can_be_undone(project: Project) -> None:
+    history = project.history
+    states = []
+    for number in (3, 4, 5):
+        states.append(project.settings.text)
+        project.settings.update({"k": number}, said=f"k is {number}", by="ann")
+    project.write({"rules.sch": b"<a/>"}, said="rules", by="bob")
+    assert [one.said for one in history.changes()][1:] == ["k is 3", "k is 4", "k is 5", "rules"]
+    assert project.undo("ann").said == "rules" and not project.has_rules
+    for state in reversed(states):
+        project.undo("ann")
+        assert project.settings.text == state
+    with pytest.raises(UsageError, match="nothing left to undo"):
+        project.undo("ann")
+    project.settings.update({"k": 9}, said="k is 9", by="ann")
+    project.undo("ann")
+    assert project.settings.text == ""
+    assert history.changes()[-1].said == "Undone: k is 9"
+
+
+def test_what_changes_nothing_is_no_change(project: Project) -> None:
+    project.settings.update({"k": 3}, said="k is 3", by="ann")
+    project.settings.update({"k": 3}, said="k is 3", by="ann")
+    assert len(project.history.changes()) == 2
+
+
+def test_a_change_by_hand_comes_back_too(project: Project) -> None:
+    project.settings.update({"k": 3}, said="k is 3", by="ann")
+    (project.folder / "masktron.toml").write_text("# by hand\nk = 8\n")
+    project.settings.update({"k": 9}, said="k is 9", by="ann")
+    project.undo("ann")
+    assert project.settings.text == "# by hand\nk = 8\n"
+
+
+def test_a_history_that_was_cut_goes_on(project: Project) -> None:
+    lines = project.folder / "history.jsonl"
+    lines.write_text(lines.read_text() + '{"number": 2, "ti')
+    project.settings.update({"k": 3}, said="k is 3", by="ann")
+    assert [one.said for one in project.history.changes()] == ["Project 'a survey' made", "k is 3"]
+
+
+@pytest.mark.parametrize("name", ["../x.sch", "files/a.sch", "history.jsonl", ".x.sch", "x", "a/b.sch", "runs"])
+def test_only_files_with_fixed_names_have_a_history(project: Project, name: str) -> None:
+    with pytest.raises(ValueError, match="has no history"):
+        project.write({name: b"x"}, said="x", by="ann")
+
+
+def test_settings_are_what_the_command_line_reads(project: Project) -> None:
+    table = {"k": 7, "roles": {"A B": "key", "ü": "identifier"}, "nominal": ["A"], "limits": {"linkage": 5}}
+    project.settings.update(table, said="settings", by="ann")
+    found = load_config(project.folder / "masktron.toml")
+    assert (found.k, found.roles["A B"].value, found.nominal) == (7, "key", ("A",))
+    assert project.settings.config == found
+    project.settings.update({"roles": None}, said="no roles", by="ann")
+    assert project.settings.table == {"k": 7, "nominal": ["A"], "limits": {"linkage": 5}}
+
+
+@pytest.mark.parametrize(
+    ("changes", "what"),
+    [
+        ({"k": 1}, "k must be at least 2"),
+        ({"kay": 1}, "unknown setting 'kay'"),
+        ({"roles": {"A": "kye"}}, "role"),
+        ({"key": "0" * 64}, "no place in settings"),
+        ({"seed": 1}, "no place in settings"),
+        ({"documents": {"x": "/etc/passwd"}}, "documents names a file outside"),
+        ({"documents": {"x": "files/../../../x"}}, "documents names a file outside"),
+        ({"metadata": "../other/files/m.xml"}, "metadata names a file outside"),
+        ({"metadata": "..\\x"}, "metadata names a file outside"),
+        ({"register": "/srv/register"}, "register names a file outside"),
+        ({"register": {"path": "r", "salt": "../s"}}, "register names a file outside"),
+    ],
+)
+def test_settings_that_cannot_be_are_refused(project: Project, changes: dict[str, Any], what: str) -> None:
+    with pytest.raises(UsageError, match=what):
+        project.settings.update(changes, said="x", by="ann")
+    assert project.settings.text == ""
+
+
+@pytest.mark.parametrize("text", ["k = ", "[" * 10_000, 'metadata = "/etc/passwd"', "k = 1"])
+def test_a_file_of_settings_is_checked_before_it_is_taken(project: Project, text: str) -> None:
+    with pytest.raises(UsageError):
+        project.settings.replace(text, said="x", by="ann")
+    project.settings.replace("# mine\nk = 4\n", said="x", by="ann")
+    assert project.settings.text == "# mine\nk = 4\n"
+    assert project.settings.for_run(2) == b"# mine\nk = 4\n"
+
+
+TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
+VALUE = st.one_of(TEXT, st.integers(-(2**53), 2**53), st.floats(allow_nan=False), st.booleans(), st.lists(TEXT))
+
+
+@given(st.dictionaries(TEXT, st.one_of(VALUE, st.dictionaries(TEXT, st.one_of(VALUE, st.dictionaries(TEXT, VALUE))))))
+def test_what_is_written_as_toml_is_read_as_it_was(table: dict[str, Any]) -> None:
+    assert tomllib.loads(toml_text(table)) == table
+
+
+@pytest.mark.parametrize(
+    ("message", "fields", "named"),
+    [
+        ("k must be at least 2, not 1", ("k", "method"), "k"),
+        ("-k must be an integer", ("k",), "k"),
+        ("--role AGE=kye: no such role", ("role.AGE", "role.SEX"), "role.AGE"),
+        ("unknown role 'kye' of SEX", ("role.AGE", "role.SEX"), "role.SEX"),
+        ("--max-block-records must be at least 15", ("max_block_records",), "max_block_records"),
+        ("limits.linkage must be a number", ("linkage", "k"), "linkage"),
+        ("the file has no records", ("k", "method"), None),
+        ("okay", ("k",), None),
+    ],
+)
+def test_errors_are_shown_at_the_field_that_they_name(
+    message: str, fields: tuple[str, ...], named: str | None
+) -> None:
+    assert field_named(message, fields) == named
+    assert problem_of(UsageError(message, where="w", hint="h"), fields).field == named
+
+
+def test_forms_are_read_field_by_field() -> None:
+    form = FormFields([("a", " x "), ("b", "1"), ("b", "2"), ("role.A B", "key "), ("t", "a\r\nb ")])
+    assert (form.text("a"), form.texts("b"), form.text("none"), form.raw("t")) == ("x", ["1", "2"], "", "a\nb ")
+    assert form.with_prefix("role.") == {"A B": "key"}
+
+
+def test_old_projects_go_and_busy_ones_stay(tmp_path: Path) -> None:
+    store = ProjectStore(tmp_path, keep=2.0)
+    old, busy, new = (store.make("ann", name) for name in ("old", "busy", "new"))
+    assert store.remove_old(set()) == 0
+    for project in (old, busy):
+        for where, folders, names in os.walk(project.folder):
+            for name in (".", *folders, *names):
+                os.utime(Path(where) / name, (time.time() - 3 * 86_400,) * 2)
+    assert store.remove_old({busy.folder}) == 1
+    assert {one.facts.name for one in store.of("ann")} == {"busy", "new"} and not old.folder.exists()
+    assert new.folder.exists()
+    assert ProjectStore(tmp_path).remove_old(set()) == 0
+
+
+def test_a_deletion_that_was_killed_is_ended_later(store: ProjectStore, project: Project) -> None:
+    gone = project.folder.with_name(f".gone-{project.identity}")
+    project.folder.rename(gone)
+    assert store.of("ann") == []
+    store.remove_old(set())
+    assert not gone.exists()
+
+
+def test_a_folder_of_projects_has_one_server(tmp_path: Path) -> None:
+    with sole_user(tmp_path), pytest.raises(UsageError, match="another masktron web"), sole_user(tmp_path):
+        pass
+    with sole_user(tmp_path):
+        pass
+
+
+@pytest.fixture
+def office(tmp_path: Path) -> Office:
+    return made_office(tmp_path)
+
+
+def test_a_click_opens_the_sample(office: Office) -> None:
+    client = office.browser()
+    project, where = sample_of(office, client)
+    assert project.data() == "files/household.xml" and project.has_rules
+    assert project.settings.config.k == 5
+    text = client.get(where).text
+    assert "household.xml" in text and "The way through" in text
+    assert project.history.undoable() is not None
+
+
+def test_the_history_is_shown_and_undone(office: Office) -> None:
+    client = office.browser()
+    project, where = sample_of(office, client)
+    project.settings.update({"k": 6}, said="<b>k</b> is 6", by="local")
+    text = client.get(f"{where}/history").text
+    assert "&lt;b&gt;k&lt;/b&gt; is 6" in text and "<b>k" not in text
+    assert sent(client, f"{where}/history", "undo").headers["location"] == f"{where}/history"
+    assert project.settings.config.k == 5
+    assert "(undone)" in client.get(f"{where}/history").text
+
+
+@pytest.mark.parametrize(
+    "page", [lambda where: "/", lambda where: where, lambda where: f"{where}/data", lambda where: f"{where}/history"]
+)
+def test_unknown_actions_are_refused(office: Office, page: Callable[[str], str]) -> None:
+    client = office.browser()
+    _, where = sample_of(office, client)
+    answer = sent(client, page(where), "nothing-of-the-kind", page="/")
+    assert (answer.status_code, "no such form" in answer.text) == (400, True)
+
+
+def test_a_refused_form_comes_back_with_what_was_typed(office: Office) -> None:
+    client = office.browser()
+    answer = sent(client, "/", "new", name="x" * 101)
+    assert answer.status_code == 422
+    assert f'value="{"x" * 101}"' in answer.text and 'href="#name"' in answer.text
+    assert 'id="name-error"' in answer.text and 'aria-invalid="true"' in answer.text
+
+
+def test_script_in_names_is_shown_and_never_obeyed(office: Office) -> None:
+    client = office.browser()
+    name = '"><script>alert(1)</script>\u202e'
+    where = sent(client, "/", "new", name=name).headers["location"]
+    for path in ("/", where, f"{where}/history"):
+        text = client.get(path).text
+        assert "<script>alert" not in text and "\u202e" not in text
+        assert "&lt;script&gt;alert(1)&lt;/script&gt;\\u202e" in text
+
+
+@pytest.mark.parametrize(
+    ("kind", "status"), [("text/plain", 415), ("multipart/form-data; boundary=x", 415), ("application/json", 415)]
+)
+def test_only_forms_are_read(office: Office, kind: str, status: int) -> None:
+    client = office.browser()
+    assert client.post("/", content=b"action=new", headers={"content-type": kind}).status_code == status
+
+
+def test_forms_have_a_size(office: Office) -> None:
+    client = office.browser()
+    answer = sent(client, "/", "new", name="x" * 5_000_000)
+    assert (answer.status_code, "too long" in answer.text) == (413, True)
+    pairs = "&".join("a=b" for _ in range(20_001))
+    headers = {"content-type": "application/x-www-form-urlencoded"}
+    assert client.post("/", content=pairs, headers=headers).status_code == 400
+
+
+def test_settings_that_somebody_broke_are_told_on_the_page(office: Office) -> None:
+    client = office.browser()
+    project, where = sample_of(office, client)
+    (project.folder / "masktron.toml").write_text("k = ")
+    assert client.get(where).status_code == 200
+    answer = sent(client, f"{where}/data", "read")
+    assert answer.status_code == 422 and "not valid TOML" in answer.text
