@@ -133,6 +133,7 @@ def run_check(
         rules=results,
         figures=tuple(map(FigureResult.of, figures)),
         unevaluated=tuple(edit.check.id for edit in job.edits if edit.check.index in audit.left_out),
+        sha256=job.source.digest,
     )
 
 

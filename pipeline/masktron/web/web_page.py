@@ -144,6 +144,11 @@ class Visit:
         return own if output is None else f"{own}/files/{quote(output)}"
 
     @staticmethod
+    def path_of_picture(run: CommandRun, output: str) -> str:
+        """Return the path under which a picture that a run has drawn is shown, as SVG."""
+        return f"/projects/{run.project.identity}/runs/{run.name}/picture/{quote(output)}"
+
+    @staticmethod
     def path_of_report(run: CommandRun, output: str) -> str:
         """Return the path under which a page that a run has written is shown."""
         return f"/projects/{run.project.identity}/runs/{run.name}/report/{quote(output)}"
@@ -168,8 +173,8 @@ class WebPage:
     title : str
     show : callable
         Takes a `Visit` and a `Project`, and returns what the template gets; its ``problems``, a list of
-        `PageProblem`, are shown beside those of a form. A `MasktronError` becomes a page that says it; a `LookupError` one that says
-        that there is nothing.
+        `PageProblem`, are shown beside those of a form. A `MasktronError` becomes a page that says it; a
+        `LookupError` one that says that there is nothing.
     step : str or None
         The step of the way that it is, one of `STEPS`.
     actions : mapping of str to callable

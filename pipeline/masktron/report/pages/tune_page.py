@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 from masktron.figures import NAMES, figure_of
 from masktron.report.pages.common_parts import counted, figure, file_name, listed
@@ -116,17 +117,39 @@ def _between(one: PlainData, name: str) -> tuple[float, float] | None:
     return own.number("least"), own.number("most")
 
 
-def _map(
+def plane_of(result: PlainData) -> RiskUtilityPlane | None:
+    """Return the map alone, without links; None where no candidate has figures.
+
+    Parameters
+    ----------
+    result : PlainData
+        As for `tune_page`.
+
+    Raises
+    ------
+    UsageError
+        The plain data are no map.
+    """
+    candidates = result.parts("candidates")
+    _require_known(result, candidates)
+    front = result.positions("front", len(candidates))
+    plane = _plane(result, candidates, front, result.optional_count("recommended"))
+    return plane and replace(plane, points=tuple(replace(point, address="") for point in plane.points))
+
+
+def _measured(result: PlainData, candidates: tuple[PlainData, ...]) -> list[tuple[int, PlainData]]:
+    """Return the candidates that have a place on the map."""
+    axes = result.text("utility"), result.text("risk")
+    return [(at, one) for at, one in enumerate(candidates) if not any(math.isnan(_value(one, name)) for name in axes)]
+
+
+def _plane(
     result: PlainData, candidates: tuple[PlainData, ...], front: tuple[int, ...], recommended: int | None
-) -> list[PagePart]:
+) -> RiskUtilityPlane | None:
     loss, risk = result.text("utility"), result.text("risk")
-    shown = [
-        (at, one)
-        for at, one in enumerate(candidates)
-        if not (math.isnan(_value(one, loss)) or math.isnan(_value(one, risk)))
-    ]
+    shown = _measured(result, candidates)
     if not shown:
-        return []
+        return None
     points = []
     unmasked = result.part("unmasked")
     if unmasked.has(loss) and unmasked.has(risk):
@@ -154,6 +177,16 @@ def _map(
             )
         )
     line = tuple((_value(candidates[at], loss), _value(candidates[at], risk)) for at in front)
+    return RiskUtilityPlane(tuple(points), _axis(loss), _axis(risk), line)
+
+
+def _map(
+    result: PlainData, candidates: tuple[PlainData, ...], front: tuple[int, ...], recommended: int | None
+) -> list[PagePart]:
+    loss, risk = result.text("utility"), result.text("risk")
+    shown, plane = _measured(result, candidates), _plane(result, candidates, front, recommended)
+    if plane is None:
+        return []
     rows = tuple(
         (
             _name(one),
@@ -171,7 +204,7 @@ def _map(
             "risk-utility-map",
             "Every candidate in risk and loss",
             f"{counted(len(shown), 'candidate')} with figures, {number(len(front))} of them on the front.",
-            RiskUtilityPlane(tuple(points), _axis(loss), _axis(risk), line),
+            plane,
             PageTable("Risk and loss of each candidate", ("candidate", loss, risk, "on the front"), rows,
                       frozenset({loss, risk})),
             "Lower left is better. A star is recommended, a cross is outside a limit, the dashed line is the front"

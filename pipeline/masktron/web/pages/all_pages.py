@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from masktron.web.pages.choose_step import CHOOSE
 from masktron.web.pages.data_step import DATA
 from masktron.web.pages.history_view import HISTORY
+from masktron.web.pages.mask_step import MASK
 from masktron.web.pages.overview import OVERVIEW
+from masktron.web.pages.release_step import RELEASE
 from masktron.web.pages.roles_step import ROLES_PAGE
 from masktron.web.pages.run_view import RUN
 from masktron.web.web_page import WebPage
 
-PAGES: tuple[WebPage, ...] = (OVERVIEW, DATA, ROLES_PAGE, RUN, HISTORY)
+PAGES: tuple[WebPage, ...] = (OVERVIEW, DATA, ROLES_PAGE, CHOOSE, MASK, RELEASE, RUN, HISTORY)

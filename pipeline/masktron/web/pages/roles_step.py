@@ -29,7 +29,12 @@ _KINDS: Mapping[str, str] = {
     Kind.NOMINAL: "categories without an order",
     Kind.ORDINAL: "categories in an order",
 }
-_SHOWN = {"": "all fields", "open": "fields to decide", "masked": "masked fields", "kept": "fields that are not masked"}
+_SHOWN = {
+    "": "all fields",
+    "open": "fields to decide",
+    "masked": "masked fields",
+    "kept": "fields that are not masked",
+}
 
 
 def _show(visit: Visit, project: Project) -> dict[str, Any]:
@@ -161,7 +166,10 @@ def _known(value: str, known: Mapping[str, str], where: str) -> str:
 
 def _with_kind(before: tuple[str, ...], asked: set[str], kinds: Mapping[str, str], kind: Kind) -> list[str]:
     chosen = [name for name, one in kinds.items() if one == kind]
-    return [*(name for name in before if name not in asked or name in chosen), *(n for n in chosen if n not in before)]
+    return [
+        *(name for name in before if name not in asked or name in chosen),
+        *(n for n in chosen if n not in before),
+    ]
 
 
 def _order(project: Project, form: FormFields, name: str) -> list[str]:
@@ -193,7 +201,8 @@ def _require_one_weight(roles: Mapping[str, str]) -> None:
     weights = [name for name, role in roles.items() if role == Role.WEIGHT]
     if len(weights) > 1:
         raise UsageError(
-            f"roles.{weights[-1]}: {weights[0]} is the weight already", hint="a survey has one weight; keep one of them"
+            f"roles.{weights[-1]}: {weights[0]} is the weight already",
+            hint="a survey has one weight; keep one of them",
         )
 
 

@@ -40,7 +40,9 @@ def needed_rules(project: Project) -> Argument:
         There is none.
     """
     if not project.has_rules:
-        raise UsageError("there are no rules as yet", hint="upload a rulebook, or take suggestions, on the page Rules")
+        raise UsageError(
+            "there are no rules as yet", hint="upload a rulebook, or take suggestions, on the page Rules"
+        )
     return InRun(RULES)
 
 
@@ -57,11 +59,13 @@ def current_run(project: Project, step: str) -> CommandRun | None:
 
 def good_run(project: Project, step: str) -> CommandRun | None:
     """Return the latest run of a step that ended with code 0 on data, rules and settings as they are."""
-    return next((run for run in runs_of(project) if run.step == step and run.exit_code == 0 and is_current(run)), None)
+    return next(
+        (run for run in runs_of(project) if run.step == step and run.exit_code == 0 and is_current(run)), None
+    )
 
 
-def is_current(run: CommandRun) -> bool:
-    """Tell whether data, rules and settings are still those that a run had."""
+def is_current(run: CommandRun, apart: frozenset[str] = frozenset()) -> bool:
+    """Tell whether data, rules and settings, apart from some, are still those that a run had."""
     project = run.project
     try:
         same_data = project.data() in run.command["arguments"]
@@ -71,12 +75,14 @@ def is_current(run: CommandRun) -> bool:
     rules = {name: content for name, content in rules.items() if name.endswith(".sch")}
     had = {name: bytes_of(run.folder / name) for name in run.copies if name.endswith(".sch")}
     settings = project.settings.for_run(2) if project.settings.text else b""
-    return same_data and rules == had and _said(settings) == _said(bytes_of(run.folder / "masktron.toml") or b"")
+    former = bytes_of(run.folder / "masktron.toml") or b""
+    return same_data and rules == had and _said(settings, apart) == _said(former, apart)
 
 
-def _said(settings: bytes) -> dict[str, Any]:
-    """Return what settings say to all commands but ``tune``."""
-    return {name: value for name, value in table_of(settings.decode("utf-8-sig")).items() if name != "tune"}
+def _said(settings: bytes, apart: frozenset[str]) -> dict[str, Any]:
+    """Return what settings say to all commands but ``tune``, apart from some."""
+    table = table_of(settings.decode("utf-8-sig"))
+    return {name: value for name, value in table.items() if name not in {"tune", *apart}}
 
 
 def result_of(run: CommandRun | None, name: str) -> dict[str, Any] | None:
@@ -90,13 +96,13 @@ def result_of(run: CommandRun | None, name: str) -> dict[str, Any] | None:
     return None if run is None or not run.is_over else run.result(name)
 
 
-def run_context(visit: Visit, run: CommandRun | None) -> dict[str, Any]:
-    """Return what the macro that shows a run needs."""
+def run_context(visit: Visit, run: CommandRun | None, apart: frozenset[str] = frozenset()) -> dict[str, Any]:
+    """Return what templates show of a run; it is stale where settings differ, apart from some."""
     return {
         "run": run,
         "run_path": None if run is None else visit.path_of_run(run),
         "active": run is not None and not run.is_over,
-        "stale": run is not None and run.is_over and not is_current(run),
+        "stale": run is not None and run.is_over and not is_current(run, apart),
         "folder": str(run.project.folder) if run is not None and visit.is_local else None,
     }
 

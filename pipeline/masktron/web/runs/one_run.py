@@ -84,7 +84,7 @@ class RunOutput:
     @property
     def confidential(self) -> bool:
         """Whether it is for inside the agency: all but the masked file and the page about it."""
-        return not self.name.startswith(("masked.", "about."))
+        return not self.name.startswith(("masked.", "about.")) or self.name.endswith(".manifest.json")
 
 
 @dataclass(frozen=True, slots=True)
