@@ -20,6 +20,8 @@ NOT_IN_PYTHON = {"all", "config", "help", "json", "records", "warm", "write"}
 FUNCTIONS = (
     masktron.validate,
     masktron.explain,
+    masktron.describe,
+    masktron.suggest,
     masktron.mask,
     masktron.tune,
     masktron.rerun,

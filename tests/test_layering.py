@@ -18,18 +18,8 @@ PACKAGE = Path(masktron.__file__).parent
 ORDER = [
     {"errors"},
     {"addresses"},
-    {
-        "arrays",
-        "files",
-        "figures",
-        "processes",
-        "progress",
-        "resources",
-        "serialised",
-        "streams",
-        "thresholds",
-        "toml_text",
-    },
+    {"arrays", "counts", "files", "figures", "processes", "progress", "resources", "serialised"}
+    | {"streams", "thresholds", "toml_text", "versions"},
     {"release_key", "supervisor"},
     {"constraints", "config", "kernels", "scratch"},
     {"settings", "keyword_arguments"},
@@ -151,6 +141,7 @@ PARSERS = {
     "jobs.doctor": "asks the engines how they are",
     "jobs.documents": "documents that rules read are XML, whatever the data are",
     "masking.totals.control_totals": "numbers outside the records, where rules look for them",
+    "proposals.written_rulebook": "makes a rulebook, and reads none",
     "rulebook": "rulebooks are XML",
 }
 """Modules and packages that use lxml or expat, and what for."""

@@ -3,6 +3,7 @@
 import os
 import signal
 import sys
+import time
 from contextlib import suppress
 
 from masktron.addresses import hide_passwords
@@ -12,6 +13,7 @@ from masktron.supervisor import supervised
 
 def start() -> None:
     """Run the command line as a process of its own, which a signal finds prepared before anything heavy is loaded."""
+    begun = time.monotonic()
     hide_passwords(sys.argv[1:])
     supervised(heeded(), Killed)
     try:
@@ -19,7 +21,7 @@ def start() -> None:
         with stoppable(afterwards=signal.SIG_IGN):
             from masktron.cli import main  # noqa: PLC0415 -- takes a while
 
-            main()
+            main(begun)
     except Stopped as stopped:
         # threads that compute, and engines that have much to take down, are not waited for
         with suppress(OSError, ValueError):

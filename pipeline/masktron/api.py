@@ -30,7 +30,7 @@ from masktron.jobs.rerun import Repeating, run_rerun
 from masktron.jobs.suggest import run_suggest
 from masktron.jobs.tune.asked import tune_settings_from
 from masktron.jobs.tune.tuning import run_tune
-from masktron.jobs.twice import Against
+from masktron.jobs.twice import Against, earlier_releases
 from masktron.jobs.validate import run_validate
 from masktron.keyword_arguments import told_in_python
 from masktron.processes import RULE_SECONDS, rules_within
@@ -56,6 +56,7 @@ from masktron.sources.tables.pandas_back import require_one_type
 from masktron.thresholds import thresholds
 
 type Microdata = str | PathLike[str] | pd.DataFrame | ArrowFrame
+type OneOrMore = str | PathLike[str] | Sequence[str | PathLike[str]]
 """A microdata file, or a frame with one row per record: of pandas, polars, pyarrow, DuckDB, or another library that
 has the Arrow C stream."""
 
@@ -636,9 +637,9 @@ def assess(
     measures: Sequence[str] | None = None,
     class_field: str | None = None,
     same_order: bool = False,
-    against: str | PathLike[str] | None = None,
-    against_original: str | PathLike[str] | None = None,
-    against_manifest: str | PathLike[str] | None = None,
+    against: OneOrMore | None = None,
+    against_original: OneOrMore | None = None,
+    against_manifest: OneOrMore | None = None,
     config: Config | None = None,
     **settings: Unpack[FieldSettings],
 ) -> AssessResult:
@@ -660,13 +661,13 @@ def assess(
         A field that sorts records into classes, for the figures of classes.
     same_order : bool
         The masked records are in the order of the original.
-    against : path, optional
-        An earlier release of the same respondents, for the figure ``differencing``: how many values both give away
-        together. It needs `manifest`.
-    against_original : path, optional
-        What the earlier release was made of; `original` when not given.
-    against_manifest : path, optional
-        Its manifest; the one beside it when not given.
+    against : path or list of paths, optional
+        Earlier releases of the same respondents, for the figure ``differencing``: how many values this one and the
+        earlier one give away together, of the pair that tells most. It needs `manifest`.
+    against_original : path or list of paths, optional
+        What each earlier release was made of, in the same order; `original` when not given.
+    against_manifest : path or list of paths, optional
+        Their manifests, in the same order; the one beside each when not given.
     config : Config, optional
         Roles, kinds and missing codes where there is no manifest; ``record`` and ``workers``. Those given by name
         override them, such as ``roles={"Id": "key"}``.
@@ -699,18 +700,18 @@ def assess(
     )
 
 
-def _against(released: object, original: object, manifest: object) -> Against | None:
-    if released is None:
-        if original is not None or manifest is not None:
-            raise UsageError(
-                "an original or a manifest of an earlier release was given, and no release", hint="against="
-            )
-        return None
-    return Against(
-        _place(released, "against"),
-        None if original is None else _place(original, "against_original"),
-        None if manifest is None else _path(manifest, "against_manifest"),
+def _against(released: object, original: object, manifest: object) -> tuple[Against, ...]:
+    return earlier_releases(
+        [_place(one, "against") for one in _listed(released)],
+        [_place(one, "against_original") for one in _listed(original)],
+        [_path(one, "against_manifest") for one in _listed(manifest)],
     )
+
+
+def _listed(given: object) -> list[object]:
+    if given is None:
+        return []
+    return [*given] if isinstance(given, list | tuple) else [given]
 
 
 def _stated(masked: Microdata, original: Microdata | None, same_order: object) -> Stated:

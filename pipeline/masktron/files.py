@@ -45,6 +45,10 @@ def read_text(path: Path, what: str) -> str:
         return path.read_text(encoding="utf-8-sig")
     except UnicodeDecodeError as error:
         raise UsageError(f"the {what} is not UTF-8", where=str(path), hint="convert it to UTF-8") from error
+    except FileNotFoundError as error:
+        raise UsageError(
+            f"cannot read the {what}: the file does not exist", where=str(path), hint="check the path"
+        ) from error
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise UsageError(f"cannot read the {what}: {reason}", where=str(path), hint="check the path") from error
@@ -75,13 +79,15 @@ def is_rulebook(path: Path) -> bool:
     return any(namespace in head for namespace in _SCHEMATRON)
 
 
-def refuse_outputs(outputs: Mapping[str, Path], inputs: Mapping[str, Path | None]) -> None:
+def refuse_outputs(outputs: Mapping[str, Path], inputs: Mapping[str, Path | None], made: Path | None = None) -> None:
     """Refuse, before anything is computed, an output that cannot be written or would overwrite what must stay.
 
     Parameters
     ----------
     outputs, inputs : mapping of str to Path
         By the names that messages use. No output may be an input, another output or any rulebook.
+    made : Path, optional
+        A folder that the run makes where it is not there.
 
     Raises
     ------
@@ -106,7 +112,7 @@ def refuse_outputs(outputs: Mapping[str, Path], inputs: Mapping[str, Path | None
             raise UsageError(f"{name} would overwrite a rulebook", where=where, hint=hint)
         if path.is_dir():
             raise UsageError(f"{name} names a folder", where=where, hint="give a file name")
-        if not path.parent.is_dir():
+        if not path.parent.is_dir() and (made is None or path.parent.resolve() != made.resolve()):
             raise UsageError(f"the folder of {name} does not exist", where=str(path.parent), hint="create it first")
         taken[path] = f"the file of {name}"
 

@@ -184,12 +184,20 @@ def told_in_python[**P, R](function: Callable[P, R]) -> Callable[P, R]:
     return telling
 
 
+def _sentence(said: Any) -> Any:
+    """Return a sentence, or what holds some, in the words of Python."""
+    if isinstance(said, str):
+        return in_python(said)
+    texts = {one.name: getattr(said, one.name) for one in fields(said) if one.name in ("what", "hint")}
+    return replace(said, **{name: in_python(text) for name, text in texts.items()})
+
+
 def _told[R](result: R) -> R:
     if not is_dataclass(result) or isinstance(result, type):
         return result
     known: dict[str, Any] = {one.name: getattr(result, one.name) for one in fields(result) if one.name in _TOLD}
     changed = {
-        name: in_python(said) if isinstance(said, str) else said and tuple(map(in_python, said))
+        name: in_python(said) if isinstance(said, str) else said and tuple(map(_sentence, said))
         for name, said in known.items()
     }
     return replace(result, **changed) if changed != known else result

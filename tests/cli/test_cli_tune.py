@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 import json
+import time
 import tomllib
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,9 +15,11 @@ import jsonschema
 import pytest
 from referencing import Registry, Resource
 
+import masktron.__main__
 from cli_runner import Runner
-from masktron.cli.tune import _exit, _going_on_told
-from masktron.jobs.tune import FOLDER
+from masktron.cli import main
+from masktron.cli.tune import _exit
+from masktron.jobs.tune.bench import Attempt, Bench, TuneOutcome
 from masktron.results import TuneCandidate, TuneResult
 from paths import ROOT
 from tuned_files import write_pair
@@ -77,8 +82,54 @@ def test_a_candidate_is_chosen_by_its_number(run: Runner, pair: tuple[Path, Path
     }
     assert written.get("grouping", "rules") == said["candidates"][1]["grouping"]
     assert written["missing"] == {"C": ["-9"]}
-    assert run(*tune(pair, "--methods", "mdav", "-k", "3,4", "--write", "n.toml", "--candidate", 9)).code == 2
+
+
+@pytest.mark.parametrize(("more", "count"), [(("--methods", "mdav", "-k", "3,4"), 4), (("-k", "3"), 12)])
+def test_a_candidate_that_there_is_not_is_refused_before_anything_is_tried(
+    run: Runner, pair: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch, more: tuple[str, ...], count: int
+) -> None:
+    """Where methods are named, before the file is read."""
+    monkeypatch.setattr(Bench, "shape", lambda *_: pytest.fail("nothing is planned"))
+    if "--methods" in more:
+        monkeypatch.setattr("masktron.jobs.tune.tuning.open_original", lambda *_: pytest.fail("nothing is read"))
+    outcome = run(*tune(pair, *more, "--write", "n.toml", "--candidate", count))
+    assert outcome.code == 2
+    assert f"there is no candidate {count}: there are {count} of this file" in " ".join(outcome.err.split())
+    assert f"name one of 0 to {count - 1}" in " ".join(outcome.err.split())
     assert not Path("n.toml").exists()
+    assert not list(Path("out").glob("*"))
+
+
+def test_a_number_is_that_of_the_table_that_was_seen(run: Runner, pair: tuple[Path, Path]) -> None:
+    """Candidates begin with what the settings say: writing them gives others the first numbers."""
+    more = ("tune", pair[0], "--rules", pair[1], "--out", "out", "--workers", 0, "-k", "3,4", "--seeds", 1)
+
+    def written(number: int, *others: object) -> tuple[int, dict[str, Any], str]:
+        outcome = run(*more, *others, "--write", "masktron.toml", "--candidate", number)
+        return outcome.code, tomllib.loads(Path("masktron.toml").read_text()), outcome.out + outcome.err
+
+    def seen() -> list[dict[str, Any]]:
+        found: list[dict[str, Any]] = json.loads(Path("out/tune.json").read_text())["candidates"]
+        return found
+
+    Path("masktron.toml").write_text('[missing]\nC = ["-9"]\n')
+    code, settings, _ = written(7)
+    first = seen()
+    assert (code, settings["method"]) == (0, first[7]["method"])
+    assert first[7]["method"] != "mdav"
+    code, settings, said = written(0)
+    assert (code, settings["method"], settings["k"]) == (0, "mdav", first[0]["k"])
+    assert "settings of mdav, k = 3, grouping rules written: masktron.toml" in said
+    before, now = Path("masktron.toml").read_text(), seen()
+    assert now[0]["method"] == first[7]["method"]  # what stands first is what was written before
+    last = next(at for at, one in enumerate(now) if one["method"] == "ipso")
+    code, _, said = written(last, "--methods", "mdav")
+    assert code == 2
+    assert "ipso, k = 3, grouping rules, is none of those that are asked for now" in " ".join(said.split())
+    assert Path("masktron.toml").read_text() == before
+    Path("out/tune.json").write_text("{}")  # a damaged result says nothing: it is the number of this run
+    code, settings, _ = written(0)
+    assert (code, settings["method"]) == (0, seen()[0]["method"])
 
 
 def test_a_candidate_without_figures_is_not_written_but_the_result_is(run: Runner, pair: tuple[Path, Path]) -> None:
@@ -93,23 +144,64 @@ def test_a_candidate_without_figures_is_not_written_but_the_result_is(run: Runne
 
 def test_a_budget_that_ends_before_any_figure_is_not_infeasible() -> None:
     waiting = TuneCandidate("mdav", {}, 3, "rules")
-    refused = replace(waiting, state="refused")
+    refused, ended = replace(waiting, state="refused"), replace(waiting, state="ended")
     common = {"records": 1, "sample": None, "risk": "linkage", "utility": "pil", "limits": {}, "front": ()}
     codes = [
         _exit(TuneResult("d", "r", candidates=of, recommended=None, why="", unmasked={}, **common))
-        for of in ((waiting, refused), (refused,))
+        for of in ((waiting, refused, ended), (refused,), (refused, ended))
     ]
-    assert codes == [1, 5]
+    assert codes == [1, 5, 6]
 
 
-def test_an_interrupt_says_that_the_run_goes_on(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    for kept in (False, True):
-        if kept:
-            (tmp_path / FOLDER).mkdir()
-            (tmp_path / FOLDER / "a.json").touch()
-        with pytest.raises(KeyboardInterrupt), _going_on_told(tmp_path):
+def test_an_interrupt_says_what_the_next_run_goes_on_from(
+    run: Runner, pair: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What the folder has of this file alone: found there, or kept by this run."""
+    more = ("--methods", "mdav", "-k", "3,4")
+    outcome, begun, at = Bench.outcome, itertools.count(1), 0
+
+    def interrupted(self: Bench, attempt: Attempt, progress: Any) -> TuneOutcome:
+        if next(begun) == at:
             raise KeyboardInterrupt
-        assert ("the same command goes on" in capsys.readouterr().err) == kept
+        return outcome(self, attempt, progress)
+
+    monkeypatch.setattr(Bench, "outcome", interrupted)
+    said = []
+    assert run(*tune(write_pair(Path(), 30, suffix=".parquet"), *more)).code == 0  # results of another file
+    for at in (5, 7, 9, 99):
+        ended = run(*tune(pair, *more))
+        assert (ended.code == 0) == (at == 99)
+        said += [line for line in ended.err.splitlines() if "the same command goes on" in line]
+    assert said == [
+        "1 result of this run is kept: the same command goes on from there",
+        "2 results of this run are kept: the same command goes on from there",
+    ]
+
+
+def test_the_budget_counts_from_the_start_of_the_process(
+    run: Runner, pair: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun: list[float | None] = []
+    with monkeypatch.context() as patch:
+        patch.setattr(masktron.__main__, "supervised", lambda *_: None)
+        patch.setattr(masktron.__main__, "stoppable", lambda **_: nullcontext())
+        patch.setattr(masktron.__main__, "hide_passwords", lambda _: None)
+        patch.setattr("masktron.__main__.time.monotonic", lambda: 5.0)
+        patch.setattr("masktron.cli.main", begun.append)
+        masktron.__main__.start()
+    assert begun == [5.0]
+    monkeypatch.setattr("cli_runner.main", lambda: main(time.monotonic() - 100))
+    outcome = run(*tune(pair, "--methods", "mdav", "--k", 3, "--budget", "90s"))
+    assert outcome.code == 6
+    assert "the budget ended before the file was read" in outcome.err
+
+
+def test_pages_may_be_written_to_the_folder_of_the_output(run: Runner, pair: tuple[Path, Path]) -> None:
+    assert (
+        run(*tune(pair, "--methods", "mdav", "--k", 3, "--json", "out/said.json", "--write", "out/m.toml")).code == 0
+    )
+    assert Path("out/said.json").read_text() == Path("out/tune.json").read_text()
+    assert Path("out/m.toml").exists()
 
 
 def test_none_within_the_limits_ends_with_1_and_writes_no_settings(run: Runner, pair: tuple[Path, Path]) -> None:
@@ -146,6 +238,11 @@ def test_nothing_admitted_ends_with_5(run: Runner, pair: tuple[Path, Path]) -> N
         (("--k", "3,y"), 2, "k must be whole numbers"),
         (("--candidate", 1), 2, "--candidate says whose settings --write writes"),
         (("--write", "data.csv"), 2, "--write would overwrite the original"),
+        (("--write", "rules.sch"), 2, "--write would overwrite the rulebook"),
+        (("--metadata", "m.json", "--write", "m.json"), 2, "--write would overwrite the metadata"),
+        (("--write", "out/tune.json"), 2, "--write would overwrite the result"),
+        (("--json", "out/../out/tune.json"), 2, "--json would overwrite the result"),
+        (("--write", "out/tune.cache"), 2, "--write is in the folder of what is kept"),
         (("--json", "data.csv"), 2, "--json would overwrite the original"),
         (("--role", "C=nothing"), 2, "unknown role 'nothing'"),
         (("--budget", "0.001s"), 6, "the budget ended before the file was read"),

@@ -381,3 +381,9 @@ def test_the_console_names_what_was_written(counted: tuple[Path, Path], run: Run
     assert all(name in told.out for name in ("o.csv", "o.xml"))
     assert "\nwritten: " in run("validate", counted[0], "-r", counted[1], *options, "--release-safe").out
     assert "written" not in run("validate", counted[0], "-r", counted[1], "--json", "-").err
+
+
+def test_an_earlier_validation_is_put_beside_by_report(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    done = Runner(capsys)("validate", tmp_path / "a.xml", "--rules", tmp_path / "r.sch", "--beside", "may.json")
+    assert done.code == 2
+    assert "masktron report NEW.json --beside EARLIER.json" in done.err

@@ -270,7 +270,7 @@ def test_constant_columns_have_no_noise_to_test() -> None:
         pair_of(np.hstack([before, constant]), np.hstack([after, constant])),
     )
     assert not found.problems
-    assert any("noise in 1 fields" in line for line in found.checked)
+    assert any("noise in 1 field" in line for line in found.checked)
 
 
 # marked values
@@ -432,7 +432,7 @@ def test_a_drawn_file_complies_with_its_contract(tmp_path: Path, shuffle: bool) 
 def test_groups_that_are_too_small_or_too_few_are_found(tmp_path: Path) -> None:
     case = Case(tmp_path)
     case.write(SYNTHESIS, groups=[99, *case.groups[1:]])
-    assert "values were drawn for a group of 1 records, fewer than k = 4" in case.check(original=False).problems[0]
+    assert "values were drawn for a group of 1 record, fewer than k = 4" in case.check(original=False).problems[0]
     case.write(SYNTHESIS, groups=[*case.groups[1:], 7, 7])
     assert "groups for 121 records, and the file 120" in case.check().problems[0]
     case.write({"kind": "model-drawn"})

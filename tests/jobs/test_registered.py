@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -97,6 +98,10 @@ def test_an_original_is_released_once_unless_somebody_says_why(office: Office) -
 
 CHANGES: dict[str, tuple[Callable[[list[Row]], list[Row]], str]] = {
     "order of records": (lambda rows: rows[::-1], "shares 100 %"),
+    "case of the names of fields": (
+        lambda rows: [{name.lower(): value for name, value in row.items()} for row in rows],
+        "shares 100 % of its records with this",
+    ),
     "order of fields": (lambda rows: [dict(reversed(row.items())) for row in rows], "shares 100 %"),
     "spelling": (lambda rows: [{**row, "A": f"{row['A']}.0"} for row in rows], "shares 100 %"),
     "one record more": (lambda rows: [*rows, {"Id": 7, "A": 1, "B": 2, "T": 3}], "shares 100 %"),
@@ -174,15 +179,66 @@ def test_records_that_are_alike_by_nature_are_not_taken_for_the_same_ones(office
     _looked_up(office, rows())
 
 
+def test_another_breakdown_of_the_same_records_counts_as_released(office: Office) -> None:
+    """Ten regions, and then five ages: no two files share half of their records, and all records are there twice."""
+    rows: list[Row] = [{"Id": 1000 + at, **row} for at, row in enumerate(numbers(200))]
+    new: list[Row] = [{"Id": 9000 + at, **row} for at, row in enumerate(numbers(40, 5))]
+    for region in range(10):
+        _released(office, rows[20 * region : 20 * region + 20])
+    age = rows[::5]
+    with pytest.raises(
+        ReleasedBeforeError, match=r"one of several originals that share 100 % .*, and in 9 other entries"
+    ):
+        _looked_up(office, age)
+    with pytest.raises(ReleasedBeforeError, match="share 55 % of the records of this together"):
+        _looked_up(office, [*age[:22], *new[:18]])
+    _looked_up(office, [*age[:21], *new[:19]])  # 3 % may be alike by chance
+    _looked_up(office, new)
+
+
+def test_a_few_categories_are_no_other_breakdown(office: Office) -> None:
+    """Records of few values are alike in some of many files, and of other respondents."""
+    generator = np.random.default_rng(3)
+
+    def rows() -> list[Row]:
+        return [{"A": int(a), "B": int(b), "T": int(a + b)} for a, b in generator.integers(0, 12, size=(40, 2))]
+
+    files = [rows() for _ in range(8)]
+    for file in files[:-1]:
+        _released(office, file)
+    seen = {tuple(row.values()) for file in files[:-1] for row in file}
+    assert sum(tuple(row.values()) in seen for row in files[-1]) > 20, "most are alike by chance"
+    _looked_up(office, files[-1])
+
+
+@pytest.mark.full
+def test_another_breakdown_of_large_files_is_estimated(office: Office, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each sample has its own level: what is in the finest one that has it stands for so many records.
+
+    Both estimates are six standard errors and more away from half, as the salt is another one each time.
+    """
+    monkeypatch.setattr(registered, "WHOLE", 660)
+    rows: list[Row] = [{"Id": at, **row} for at, row in enumerate(numbers(4000))]
+    new: list[Row] = [{"Id": 10_000 + at, **row} for at, row in enumerate(numbers(4000, 2))]
+    ends = [0, 100, 700, 1500, 2400, 4000]
+    for start, end in pairwise(ends):
+        _released(office, rows[start:end])
+    assert {one["whole"]["level"] for one in office.entries() if one["kind"] == "release"} == {0, 1, 2}
+    with pytest.raises(ReleasedBeforeError, match="one of several originals"):
+        _looked_up(office, rows[::7])
+    _looked_up(office, [*rows[::20], *new[::10]])
+
+
 def _released(office: Office, rows: list[Row]) -> None:
     """Enter an original as if it had been released."""
     run = _read(office, rows)
+    entry = f"{office.count:016x}"
     with opened_register(office.register) as book:
         records = registered._Records.of(run, book.secret)
         book.add(
             {
                 "kind": "release",
-                "id": "0" * 16,
+                "id": entry,
                 "at": "2026-01-01T00:00:00+00:00",
                 "output": {"name": "out.xml", "sha256": "0" * 64},
                 "method": "mdav",
@@ -190,7 +246,7 @@ def _released(office: Office, rows: list[Row]) -> None:
                 **records.sketches,
             }
         )
-        book.add({"kind": "published", "id": "0" * 16})
+        book.add({"kind": "published", "id": entry})
 
 
 def _read(office: Office, rows: list[Row]) -> Any:
@@ -243,6 +299,27 @@ def test_in_large_files_another_field_in_each_record_is_estimated(
     _looked_up(office, [*rows[:200], *moved[200:600], *new[600:]])
 
 
+def test_of_an_estimate_two_standard_errors_are_taken_off(office: Office, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Half of the records are alike but for one field, or in two releases together: no sample says that it is most.
+
+    The salts are fixed, so that the samples are; without the two standard errors some of them say so.
+    """
+    monkeypatch.setattr(registered, "WHOLE", 300)
+    rows: list[Row] = [{"Id": at, **row} for at, row in enumerate(numbers(1000))]
+    new: list[Row] = [{"Id": 10_000 + at, **row} for at, row in enumerate(numbers(500, 2))]
+    moved = [_moved(row, ["Id", "A", "B", "T"][at % 4]) for at, row in enumerate(rows)]
+    runs = [_read(office, own) for own in (rows, [*moved[::2], *new], rows[::2], rows[1::2], [*rows[:500], *new])]
+    for salt in range(6):
+        first, changed, even, odd, part = (registered._Records.of(run, bytes([salt] * 32)) for run in runs)
+        assert 0.3 < changed._in_some_way(first.sketches) < 0.5
+        entries = [{"id": str(at), **own.sketches} for at, own in enumerate((even, odd))]
+        assert part.together(entries) == (0.0, [])
+        monkeypatch.setattr(registered, "MOST", 0.3)
+        share, having = part.together(entries)
+        assert (0.3 < share < 0.5, having) == (True, entries)
+        monkeypatch.setattr(registered, "MOST", 0.5)
+
+
 def test_a_line_that_was_cut_off_is_told(office: Office) -> None:
     office.release(ROWS)
     with office.register.path.open("ab") as register:
@@ -262,7 +339,11 @@ def test_the_same_bytes_may_be_released_again(office: Office) -> None:
     with pytest.raises(ReleasedBeforeError):
         office.release(office.folder / "data1.xml", "c.xml", key=office.folder / "a.manifest.json", order="random")
     assert not (office.folder / "c.xml").exists()
-    assert office.kinds() == ["release", "published"] * 2
+    office.release(office.folder / "data1.xml", "c.xml", k=4, again="another k")
+    repeated = office.release(office.folder / "data1.xml", "d.xml", key=office.folder / "a.manifest.json", **settings)
+    assert (office.folder / "a.xml").read_bytes() == (office.folder / "d.xml").read_bytes()
+    assert any("repeats an earlier release to the byte" in note for note in repeated.notes), "c.xml changes nothing"
+    assert office.kinds() == ["release", "published"] * 4
 
 
 @pytest.mark.full

@@ -103,7 +103,7 @@ def test_files_that_moved_are_found_beside_the_manifest_or_missed_with_a_note(
         ),
         (["combine.json", "--html", "P"], "there is no page of a result of 'combine'"),
         (["secret.sch", "--html", "P"], "the result is not JSON"),
-        (["nothing.json", "--html", "P"], "cannot read the result"),
+        (["nothing.json", "--html", "P"], "nothing.json: cannot read the result: the file does not exist"),
         (["list.json", "--html", "P"], "this is no result of masktron"),
         (["half.json", "--html", "P"], "not a result of masktron: 'rules' is missing"),
         (["out.manifest.json", "--html", "P", "--original", "out.csv"], "this is not the original"),
@@ -132,6 +132,7 @@ def test_what_cannot_be_told_is_refused_and_nothing_is_written(
     done = run("report", *named)
     assert done.code == 2
     assert message in done.err
+    assert ("is not JSON" in done.err) is (message == "the result is not JSON")
     assert "Traceback" not in done.err
     assert not page.exists()
     assert {path.name: path.read_bytes() for path in folder.iterdir()} == before

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -16,12 +17,14 @@ import pytest
 import masktron
 from attacks import KEY
 from cli_runner import SCHEMATRON, Runner, numbers, write_data
+from masktron.config import Register
 from masktron.errors import ReleasedBeforeError, UsageError, ViolationError
-from masktron.jobs import changes
-from masktron.jobs.changes import EFFECTS, KINDS
+from masktron.jobs import changes, rerun
+from masktron.jobs.changes import KINDS
 from masktron.jobs.originals import InvalidOriginalError
-from masktron.jobs.rerun import ChangedInputError
-from masktron.write.manifest import PACKAGES
+from masktron.jobs.rerun import OPTIONS, ChangedInputError
+from masktron.versions import EFFECTS
+from masktron.write.register_file import opened_register
 from paths import SCHEMAS
 
 type Row = dict[str, object]
@@ -231,7 +234,6 @@ def test_another_version_is_told_with_what_may_differ(
     [change] = result.changes
     assert (change.kind, change.place, change.refuses) == ("version", "numpy", False)
     assert change.what == f"{now['numpy']} then, 9.9 now; may differ: {EFFECTS['numpy']}"
-    assert {*EFFECTS} == {"masktron", "python", *PACKAGES}, "every version that a manifest has is explained"
 
 
 @pytest.mark.full
@@ -340,9 +342,16 @@ def test_a_limit_that_held_and_does_not_hold_now(tmp_path: Path, out: Path) -> N
 
 
 def test_a_rule_that_fails_now(months: Months, out: Path) -> None:
-    with pytest.raises(InvalidOriginalError, match="sum"):
+    with pytest.raises(InvalidOriginalError, match="sum") as caught:
         months.rerun(changed(7, T=5)(rows_of(2)), out)
+    assert caught.value.hint.endswith("rerun takes such settings from the manifest: for others, run masktron mask")
     assert not out.exists()
+
+
+def test_what_rerun_cannot_be_told_is_known(run: Runner) -> None:
+    assert {*re.findall(r"--([a-z-]+)", run("rerun", "--help").out)} - {"help"} == OPTIONS
+    kinds = [kind for about, _ in rerun._WAYS for kind in about]
+    assert sorted(kinds) == sorted(kind for kind, stands in KINDS.items() if stands)
 
 
 def test_what_cannot_be_repeated_is_named(months: Months, out: Path, tmp_path: Path) -> None:
@@ -403,6 +412,34 @@ def test_the_register_of_the_last_run_is_that_of_the_next(tmp_path: Path, out: P
     (tmp_path / "releases.jsonl").rename(tmp_path / "moved.jsonl")
     with pytest.raises(UsageError, match="the register of releases of the last run is not here"):
         months.rerun(rows_of(3), out)
+
+
+def test_a_register_that_lacks_the_last_run_is_no_register_of_it(tmp_path: Path, out: Path) -> None:
+    """Who restores an older copy of the register restores its count as well: the manifest alone knows better."""
+    register = Register(tmp_path / "releases.jsonl", tmp_path / "releases.jsonl.salt")
+    with opened_register(register) as book:
+        book.add({"kind": "withdrawn", "id": "0" * 16})
+    older = {path: path.read_bytes() for path in register.files.values()}
+    months = Months(tmp_path, register=register.path)
+    february = rows_of(2)
+    assert months.changes(february, out) == []
+    newest = {path: path.read_bytes() for path in older}
+    entry = json.loads(months.manifest.read_text())["register"]["id"]
+    for path, content in older.items():
+        path.write_bytes(content)
+    assert months.changes(february, out) == [("register", entry, True)]
+    with pytest.raises(ChangedInputError, match=f"register {entry}: .* lacks this entry of the last run") as caught:
+        months.rerun(february, out)
+    assert caught.value.hint.startswith("give the newest copy of the register back")
+    assert {path: path.read_bytes() for path in older} == older
+    other = tmp_path / "other.jsonl"
+    assert months.changes(february, out, register=other) == [("register", entry, True)]
+    assert not other.exists()
+    assert months.changes(february, out, register=None) == [("register", entry, True)]
+    assert months.changes(february, out, register=other, accept=["register"]) == [("register", entry, False)]
+    for path, content in newest.items():
+        path.write_bytes(content)
+    assert months.changes(february, out) == []
 
 
 def test_on_the_command_line(months: Months, out: Path, run: Runner) -> None:

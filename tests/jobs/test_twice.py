@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import json
 import re
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import jsonschema
 import numpy as np
+import pandas as pd
 import pytest
 from lxml import etree
 from numpy.typing import NDArray
@@ -16,6 +19,7 @@ from numpy.typing import NDArray
 import masktron
 from cli_runner import Runner, numbers, write_data, write_rules
 from masktron.errors import UsageError
+from masktron.jobs.twice import TOGETHER
 from paths import SCHEMAS
 
 type Row = dict[str, object]
@@ -45,8 +49,12 @@ class Releases:
             self.folder / f"{name}.xml",
             self.folder / f"{name}.data.xml",
             manifest=self.folder / f"{name}.manifest.json",
-            against=self.folder / f"{earlier}.xml",
-            **{"measures": ["differencing"], "against_original": self.folder / f"{earlier}.data.xml", **given},
+            **{
+                "measures": ["differencing"],
+                "against": self.folder / f"{earlier}.xml",
+                "against_original": self.folder / f"{earlier}.data.xml",
+                **given,
+            },
         )
 
     def read(self, file: str, name: str) -> dict[str, float]:
@@ -222,6 +230,23 @@ def test_other_weights_of_the_same_groups_are_no_figure_of_0(amounts: Releases) 
     assert compared(amounts, "same", "first")["differencing"] == 0.0
 
 
+def test_another_unit_of_the_same_numbers_is_no_figure_of_0(amounts: Releases) -> None:
+    """Next month's numbers of the same respondents are other values, however much alike."""
+    rng = np.random.default_rng(3)
+    values = rng.integers(0, 99999, 40)
+    ids = [f"p{at}" for at in range(40)]
+    published(amounts, "first", {"Id": ids, "A": values.tolist()}, roles={"Id": "untouched"})
+    for name, own, told in (
+        ("yearly", 12 * values, False),
+        ("rounded", values.round(-2), False),
+        ("next", values + rng.integers(0, 20000, 40), True),
+    ):
+        published(amounts, name, {"Id": ids, "A": own.tolist()}, k=3, roles={"Id": "untouched"})
+        result = compared(amounts, name, "first")
+        assert np.isnan(result["differencing"]) == (not told)
+        assert any("in another unit or rounded otherwise" in one for one in result.notes) == (not told)
+
+
 def test_medians_are_values_and_no_sums(amounts: Releases) -> None:
     columns = {"A": np.random.default_rng(3).integers(0, 99999, 60).tolist()}
     published(amounts, "first", columns, k=3, aggregator="median")
@@ -248,7 +273,7 @@ def test_without_ids_one_corrected_field_hides_nobody_and_two_leave_no_figure(am
     for own in columns.values():
         own[1] = own[0]  # nothing names the records
     more = {name: [*own, 350] for name, own in columns.items()}
-    updated = {**more, "C": [one + 1 for one in more["C"]]}
+    updated = {**more, "C": [101 + one * 7919 % 613 for one in more["C"]]}
     both = {**updated, "B": [one + 1 for one in more["B"]]}
     for name, own, k in (("first", columns, 3), ("more", more, 4), ("updated", updated, 4), ("both", both, 4)):
         published(amounts, name, own, k=k, numeric=["A", "B", "C"])
@@ -271,6 +296,51 @@ def test_what_is_drawn_is_not_covered_and_said_so(tmp_path: Path, releases: Rele
     result = own.compare("drawn", "first")
     assert np.isnan(result["differencing"])
     assert any("differencing says nothing of A, B, T" in note and "draws" in note for note in result.notes)
+
+
+def test_of_several_earlier_releases_the_pair_that_tells_most_is_shown(releases: Releases) -> None:
+    names = ["first", "second", "less"]
+    earlier = [releases.folder / f"{name}.xml" for name in names]
+    originals = [releases.folder / f"{name}.data.xml" for name in names]
+    alone = {name: releases.compare("second", name) for name in names}
+    assert alone["second"]["differencing"] == 0 < min(alone["first"]["differencing"], alone["less"]["differencing"])
+    most = max(names, key=lambda name: alone[name]["differencing"])
+    result = releases.compare("second", "first", against=earlier, against_original=originals)
+    assert result["differencing"] == max(one["differencing"] for one in alone.values())
+    assert result.against == tuple(path.as_posix() for path in earlier)
+    assert [note for note in result.notes if "differencing" in note] == [
+        *(f"{path.as_posix()}: {note}" for path, name in zip(earlier, names, strict=True)
+          for note in alone[name].notes if "differencing" in note),
+        "differencing: of the pairs with this release, the one with "
+        f"{(releases.folder / f'{most}.xml').as_posix()} tells most; the figure is its",
+        TOGETHER,
+    ]  # fmt: skip
+    jsonschema.validate(result.as_dict(), json.loads((SCHEMAS / "assess.schema.json").read_text()))
+    with pytest.raises(UsageError, match="3 earlier releases and 1 originals of earlier releases were given"):
+        releases.compare("second", "first", against=earlier)
+
+
+def test_two_tables_of_one_file_are_not_the_same_original(tmp_path: Path) -> None:
+    """Who is who is told by their records, as for two files: not by where they stand."""
+    own = Releases(tmp_path)
+    rows = made_rows()
+    new: list[Row] = [{"Id": 900 + at, "A": at % 7, "B": at % 5, "T": at % 7 + at % 5} for at in range(30)]
+    files = {"first": rows, "second": [*rows[30:], *new]}
+    with closing(sqlite3.connect(tmp_path / "both.sqlite")) as connection:
+        for name, part in files.items():
+            pd.DataFrame(part).to_sql(name, connection, index=False)
+    data = tmp_path / "both.sqlite"
+    for name in files:
+        masktron.mask(data, own.rules, tmp_path / f"{name}.sqlite", k=3, roles={"Id": "key"},
+                      format_options={"table": name})  # fmt: skip
+    result = masktron.assess(
+        tmp_path / "second.sqlite",
+        data,
+        manifest=tmp_path / "second.manifest.json",
+        against=tmp_path / "first.sqlite",
+        measures=["differencing"],
+    )
+    assert any("30 respondents are in both releases, put together by Id" in note for note in result.notes)
 
 
 def test_what_is_lacking_is_named(releases: Releases, tmp_path: Path) -> None:
@@ -301,11 +371,14 @@ def test_on_the_command_line(releases: Releases, run: Runner, tmp_path: Path) ->
     folder, report = releases.folder, tmp_path / "report.json"
     common = ["assess", folder / "second.xml", "--original", folder / "second.data.xml"]
     common += ["--manifest", folder / "second.manifest.json"]
-    outcome = run(*common, "--against", folder / "first.xml", "--measures", "block_k,differencing", "--json", report)
+    page = tmp_path / "page.html"
+    outcome = run(*common, "--against", folder / "first.xml", "--measures", "block_k,differencing", "--json", report,
+                  "--html", page)  # fmt: skip
     assert outcome.code == 0, outcome.err
     content = json.loads(report.read_text())
     jsonschema.validate(content, json.loads((SCHEMAS / "assess.schema.json").read_text()))
-    assert content["against"].endswith("first.xml")
+    assert [path.rpartition("/")[2] for path in content["against"]] == ["first.xml"]
     assert [one["figure"] for one in content["figures"]] == ["block_k", "differencing"]
     assert "differencing" in outcome.out
+    assert "beside what was released earlier: first.xml" in page.read_text()
     assert run(*common, "--against-manifest", folder / "first.manifest.json").code == 2

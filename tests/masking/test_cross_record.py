@@ -415,7 +415,7 @@ def test_leaving_records_out_may_break_a_total_and_says_so(tmp_path: Path) -> No
     data = rows(60)
     data[7]["T"] = -1
     rules = [SUM, ("Data", f"sum(Record/A) = {total(data, 'A')}"), ("Data", "count(Record) = 60")]
-    with pytest.raises(InfeasibleError, match=r"(?s)would break R2.*R3.*1 records were left out"):
+    with pytest.raises(InfeasibleError, match=r"(?s)would break R2.*R3.*1 record was left out"):
         masked(tmp_path, data, *rules, invalid="exclude")
 
 

@@ -139,8 +139,8 @@ def test_what_groups_tell_of_classes_is_said() -> None:
     classes = np.array([0, 1, 1, 0, 0, 0, 0, 1, 0, 1])
     assert class_counts(labels, classes).tolist() == [[1, 2], [3, 0], [2, 2]]
     lone, single = class_notes(labels, classes)
-    assert lone.startswith("in 1 of 3 groups, 1 records are the only one of their class:")
-    assert single.startswith("1 of 3 groups, with 3 records, have one class only:")
+    assert lone.startswith("in 1 of 3 groups, 1 record is the only one of its class:")
+    assert single.startswith("1 of 3 groups, with 3 records, has one class only:")
     assert class_notes(labels, np.zeros(10, np.intp)) == ()
     assert class_notes(np.zeros(4, np.intp), np.array([0, 1, 0, 1])) == ()
     assert [note for note in class_notes(labels, np.column_stack([classes * 0, classes])) if "attribute 2" in note]

@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from examples import examples
 from masktron.config import Config
 from masktron.proposals.additive import MOST_EXCEPTIONS, Additive, SumSearch
 from masktron.proposals.candidate import FieldState, SuggestedRule
@@ -53,18 +54,23 @@ def found(columns: dict[str, NDArray[np.int64]]) -> dict[Total, Additive]:
     }
 
 
+def summed(columns: dict[str, NDArray[np.int64]], parts: Iterable[str]) -> NDArray[np.int64]:
+    return np.sum([columns[name] for name in parts], axis=0)
+
+
 def total(parts: Iterable[str], whole: str) -> Total:
     return frozenset((name, 1) for name in parts), (whole, 1)
 
 
-@given(seed=SEEDS, parts=st.integers(2, 5), wrong=st.integers(0, 8))
+@examples(10, full=300)
+@given(seed=SEEDS, parts=st.integers(2, 5), wrong=st.integers(0, 5))
 def test_a_planted_total_is_found_and_counted(seed: int, parts: int, wrong: int) -> None:
     rng = np.random.default_rng(seed)
     size = 200
     columns = {name: rng.integers(1, 10_000, size) for name in "ABCDEXYZ"}
     for name in "AB":
-        columns[name][rng.random(size) < 0.6] = 0
-    whole = sum(columns[name] for name in "ABCDE"[:parts])
+        columns[name][rng.random(size) < 0.3] = 0
+    whole = summed(columns, "ABCDE"[:parts])
     broken = rng.choice(size, wrong, replace=False)
     whole[broken] += rng.integers(1, 50, wrong)
     all_found = found({**columns, "T": whole})
@@ -73,12 +79,14 @@ def test_a_planted_total_is_found_and_counted(seed: int, parts: int, wrong: int)
     assert len(all_found) == 1
 
 
+@examples(10, full=300)
 @given(seed=SEEDS, largest=st.sampled_from([3, 20, 100_000]))
 def test_random_numbers_suggest_no_total(seed: int, largest: int) -> None:
     rng = np.random.default_rng(seed)
     assert found({name: rng.integers(0, largest, 100) for name in "ABCDEFGH"}) == {}
 
 
+@examples(10, full=300)
 @given(seed=SEEDS)
 def test_what_is_found_says_all_that_any_total_says(seed: int) -> None:
     """Against all sums of two and three: each that holds without exceptions is a combination of those found."""
@@ -93,11 +101,11 @@ def test_what_is_found_says_all_that_any_total_says(seed: int) -> None:
         for whole in names
         for count in (2, 3)
         for parts in combinations([name for name in names if name != whole], count)
-        if (sum(columns[name] for name in parts) == columns[whole]).all()
+        if np.array_equal(summed(columns, parts), columns[whole])
     ]
     vectors = []
     for parts, (whole, times) in found(columns):
-        assert (sum(factor * columns[name] for name, factor in parts) == times * columns[whole]).all()
+        assert np.array_equal(sum(factor * columns[name] for name, factor in parts), times * columns[whole])
         vectors.append([dict(parts).get(name, 0) - times * (name == whole) for name in names])
     rank = np.linalg.matrix_rank(np.array(vectors))
     assert len(holding) >= 3
@@ -132,6 +140,14 @@ def test_too_many_exceptions_or_too_little_to_tell() -> None:
     assert [parts for parts, _ in found({"A": a, "B": b, "R": rare, "T": a + b + rare})] == [
         frozenset({("A", 1), ("B", 1)})
     ]
+
+
+@pytest.mark.parametrize(("size", "likely"), [(12, False), (60, True)])
+def test_what_chance_explains_is_not_proposed(size: int, likely: bool) -> None:
+    """Of sums of 1 and 2, three in eight are right by chance: twelve of them say nothing, sixty do."""
+    rng = np.random.default_rng(13)
+    a, b = rng.integers(1, 3, (2, size))
+    assert (total("AB", "T") in found({"A": a, "B": b, "T": a + b})) is likely
 
 
 def test_a_rare_part_is_found_by_what_lacks() -> None:

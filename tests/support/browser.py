@@ -35,10 +35,12 @@ def started() -> Iterator[Any]:
 
 
 @contextmanager
-def shown(browser: Any, path: Path, *, width: int = 1280, scheme: str = "light", **context: Any) -> Iterator[Any]:
+def shown(
+    browser: Any, path: Path | str, *, width: int = 1280, scheme: str = "light", **context: Any
+) -> Iterator[Any]:
     """Give a page, with what it asked for, what of that was refused and why, and its complaints.
 
-    They are its attributes ``asked``, ``refused`` and ``complaints``.
+    They are its attributes ``asked``, ``refused`` and ``complaints``. A page is a file, or has an address.
     """
     window = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme, **context)
     page = window.new_page()
@@ -47,7 +49,7 @@ def shown(browser: Any, path: Path, *, width: int = 1280, scheme: str = "light",
     page.on("requestfailed", lambda request: page.refused.update({request.url: request.failure}))
     page.on("console", lambda message: page.complaints.append(message.text))
     page.on("pageerror", lambda error: page.complaints.append(str(error)))
-    page.goto(path.as_uri())
+    page.goto(path if isinstance(path, str) else path.as_uri())
     yield page
     window.close()
 

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 import masktron
-from made_up_map import made_up_map
+from made_up_map import crowded_map, made_up_map
 from masktron.jobs.assess import run_assess
 from masktron.report.pages.html import html_of
 from masktron.report.pages.plain_reader import PlainData
@@ -48,5 +48,7 @@ def made_pages(folder: Path) -> dict[str, Path]:
     run_assess(masked, file.data, manifest=manifest, measures=("linkage", "information_loss"), html=pages["assess"])
     beside = [folder / "k3.manifest.json"]
     masktron.write_report(manifest, html=pages["mask"], html_public=pages["public"], beside=beside)
-    pages["tune"].write_text(html_of(page_of_plain(PlainData(made_up_map()))), encoding="utf-8")
+    pages["crowded"] = folder / "crowded.html"
+    for kind, tried in (("tune", made_up_map()), ("crowded", crowded_map())):
+        pages[kind].write_text(html_of(page_of_plain(PlainData(tried))), encoding="utf-8")
     return pages

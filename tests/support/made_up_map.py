@@ -70,3 +70,36 @@ def made_up_map() -> dict[str, Any]:
         "complete": False,
         "notes": ["noise and cart were run with 5 seeds; take the seed of the release from the system"],
     }
+
+
+def crowded_map() -> dict[str, Any]:
+    """Return a map of 21 candidates: many near each other, with ranges, outside limits, and on a sample alone."""
+    spots = [
+        (91.0, 14.8), (86.0, 23.0), (80.5, 30.1), (73.2, 38.4),  # mdav by blocks
+        (47.0, 33.2), (33.2, 47.1), (25.9, 53.5), (19.5, 61.0),  # over all fields
+        (38.5, 40.1), (30.2, 41.8), (18.8, 17.9), (18.6, 17.8), (18.7, 17.6), (19.0, 18.4),
+        (5.2, 40.0), (5.2, 40.0), (6.1, 40.7), (12.0, 36.0), (29.9, 42.0), (31.0, 41.2), (55.0, 28.0),
+    ]  # fmt: skip
+    candidates = []
+    for at, (risk, loss) in enumerate(spots):
+        drawn = at >= 8
+        candidates.append(
+            candidate(
+                "microhybrid" if drawn else "mdav",
+                (3, 5, 10, 20)[at % 4],
+                grouping="rules" if at < 4 else "all",
+                params={"c": at} if drawn else {},
+                state="sampled" if at in (3, 6, 17) else "measured",
+                seeds=3 if drawn else 1,
+                figures={"linkage": risk, "information_loss": loss, "score": (risk + loss) / 2},
+                within_limits=risk <= 40,
+                reasons=[] if risk <= 40 else ["linkage is above its limit of 40"],
+            )
+        )
+    return made_up_map() | {
+        "candidates": candidates,
+        "front": [14, 15, 11, 12, 0],
+        "recommended": 12,
+        "limits": {"linkage": 40.0},
+        "sample": 900,
+    }

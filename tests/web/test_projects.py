@@ -108,6 +108,17 @@ def test_settings_are_what_the_command_line_reads(project: Project) -> None:
     assert project.settings.table == {"k": 7, "nominal": ["A"], "limits": {"linkage": 5}}
 
 
+def test_comments_of_settings_stay(project: Project) -> None:
+    text = (
+        "# why\nk = 5  # as last year\nmethod = 'mdav'\n\n[roles]\n# asked for\nID = 'key'\nW = 'weight'  # theirs\n"
+    )
+    project.settings.replace(text, said="uploaded", by="ann")
+    project.settings.update({"k": 7, "method": None, "roles": {"ID": "key", "N": "key"}}, said="k is 7", by="ann")
+    assert project.settings.table == {"k": 7, "roles": {"ID": "key", "N": "key"}}
+    for comment in ("# why", "# as last year", "# asked for", "# theirs"):
+        assert comment in project.settings.text
+
+
 @pytest.mark.parametrize(
     ("changes", "what"),
     [

@@ -311,3 +311,43 @@ def test_the_shown_command_is_one_for_a_shell(office: Office, project: Project) 
     found = subprocess.run(["sh", "-c", script], capture_output=True, text=True, check=True, cwd=project.folder)
     assert found.stdout.splitlines() == words
     assert not (project.folder / "x").exists()
+
+
+def test_a_run_that_finds_no_process_is_told_and_others_go_on(
+    office: Office, project: Project, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def none(*_: object, **__: object) -> None:
+        raise OSError(11, "Resource temporarily unavailable")
+
+    lost, found = started(office, project, "hello"), started(office, project, "hello")
+    with monkeypatch.context() as patch:
+        patch.setattr(subprocess, "Popen", none)
+        office.parts.queue.beat()
+    assert (lost.state, found.state) == (RunState.ENDED, RunState.WAITING)
+    assert lost.error is not None and "Resource temporarily unavailable" in lost.error.what
+    assert "BlockingIOError at test_runs.py:" in caplog.text
+    third = started(office, project, "hello")
+    assert ended(office, third).exit_code == 0
+
+
+def test_a_command_whose_watcher_was_killed_works_on_and_can_be_cancelled(office: Office, project: Project) -> None:
+    run = started(office, project, "sleep=60")
+    until(lambda: reaches(office, run, RunState.RUNNING) and bool(run.stages))
+    assert run.pid is not None
+    os.kill(run.pid, signal.SIGKILL)
+    until(lambda: not lives(run.pid or 0))
+    office.parts.queue.beat()
+    assert run.state is RunState.RUNNING and office.parts.queue.busy() == {project.folder}
+    office.parts.queue.cancel(run, "local")
+    until(lambda: reaches(office, run, RunState.CANCELLED))
+    assert not run.is_held
+
+
+def test_no_signal_goes_to_a_process_that_has_got_the_number_of_another(office: Office, project: Project) -> None:
+    run = started(office, project, "hello")
+    bystander = subprocess.Popen(["sleep", "60"], start_new_session=True)
+    (run.folder / run_process.PROCESS).write_text(json.dumps({"pid": bystander.pid, "began": 0.0}))
+    assert not office.parts.queue._signal(run_queue._Working(run, None), signal.SIGKILL)
+    assert bystander.poll() is None
+    bystander.kill()
+    bystander.wait()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import http.client
+import io
 import os
 import re
 import signal
@@ -183,19 +184,16 @@ def test_ctrl_c_ends_it_with_a_word(tmp_path: Path) -> None:
     assert "Traceback" not in found.log.read_text()
 
 
-def test_two_servers_do_not_share_a_folder_or_a_port(server: Served, tmp_path: Path) -> None:
-    argv = [sys.executable, "-m", "masktron", "web", "--no-browser", "--projects"]
-    folder = server.log.with_name("projects")
-    found = subprocess.run([*argv, str(folder)], capture_output=True, text=True, check=False)
-    assert (found.returncode, "another masktron web" in found.stderr) == (2, True)
-    other = [*argv, str(tmp_path / "x"), "--port", str(server.port)]
-    found = subprocess.run(other, capture_output=True, text=True, check=False)
-    assert (found.returncode, "cannot listen there" in found.stderr) == (2, True)
-
-
 @pytest.fixture
 def run(capsys: pytest.CaptureFixture[str]) -> Runner:
     return Runner(capsys)
+
+
+def test_two_servers_do_not_share_a_folder_or_a_port(server: Served, tmp_path: Path, run: Runner) -> None:
+    outcome = run("web", "--no-browser", "--projects", server.log.with_name("projects"))
+    assert (outcome.code, "another masktron web" in outcome.err) == (2, True)
+    outcome = run("web", "--no-browser", "--projects", tmp_path / "x", "--port", server.port)
+    assert (outcome.code, "cannot listen there" in outcome.err) == (2, True)
 
 
 @pytest.mark.parametrize(
@@ -215,13 +213,14 @@ def test_bad_options_are_refused(tmp_path: Path, run: Runner, arguments: tuple[s
     assert not (tmp_path / "projects").exists()
 
 
-def test_users_are_added_by_the_command(tmp_path: Path) -> None:
-    argv = [sys.executable, "-m", "masktron", "web", "--auth", str(tmp_path / "users"), "--add-user", "ann"]
-    done = subprocess.run(argv, input="four words nobody expects\n", capture_output=True, text=True, check=True)
-    assert done.stdout == "ann may log in\n"
+def test_users_are_added_by_the_command(tmp_path: Path, run: Runner, monkeypatch: pytest.MonkeyPatch) -> None:
+    arguments = ("web", "--auth", tmp_path / "users", "--add-user", "ann")
+    monkeypatch.setattr("sys.stdin", io.StringIO("four words nobody expects\n"))
+    assert run(*arguments).out == "ann may log in\n"
     assert (tmp_path / "users").stat().st_mode & 0o777 == 0o600
-    done = subprocess.run(argv, input="short\n", capture_output=True, text=True, check=False)
-    assert (done.returncode, "12 to 256 characters" in done.stderr) == (2, True)
+    monkeypatch.setattr("sys.stdin", io.StringIO("short\n"))
+    outcome = run(*arguments)
+    assert (outcome.code, "12 to 256 characters" in outcome.err) == (2, True)
 
 
 @pytest.mark.full

@@ -51,7 +51,7 @@ EPILOG = (
     "Exit codes: 0 complies; 1 an edit, contract or limit fails, or a hard rule fires on nothing; 2 usage; "
     "3 rulebook; 4 document; 5 the rules and k cannot both be kept, or the "
     "records were released before; 6 an engine lacks time or memory; 128+n ended by "
-    "signal n. Every command also writes its result as JSON: --json FILE, or - for standard output."
+    "signal n. Every command but web also writes its result as JSON: --json FILE, or - for standard output."
 )
 
 app = typer.Typer(
@@ -107,16 +107,22 @@ for _command, _example in COMMANDS:
     app.command(epilog=f"Example: {_example}")(_command)
 
 
-def main() -> None:
-    """Run the command line; every error of masktron ends in one message and its exit code."""
+def main(begun: float | None = None) -> None:
+    """Run the command line; every error of masktron ends in one message and its exit code.
+
+    Parameters
+    ----------
+    begun : float, optional
+        When the process began, by `time.monotonic`: a budget counts from there, else from the call of the command.
+    """
     # what is imported never becomes garbage, and by default looking for some among it takes a tenth of a second
     gc.set_threshold(_COLLECTED)
     _own_stderr()
     with stoppable():
-        _run()
+        _run(begun)
 
 
-def _run() -> None:
+def _run(begun: float | None) -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             # A name that the terminal's encoding lacks is no reason to stop.
@@ -124,7 +130,7 @@ def _run() -> None:
     reader = _Reader()
     try:
         with without_passwords(sys.argv[1:]) as arguments:
-            app(arguments)
+            app(arguments, obj=begun)
     except SystemExit as ended:
         tell_usage(ended)
         reader.require_there(ended)

@@ -9,7 +9,6 @@ import typer
 
 from masktron.cli import options, running
 from masktron.cli.given import settings_file, settings_from
-from masktron.errors import UsageError
 
 
 def assess(
@@ -31,25 +30,29 @@ def assess(
     ] = None,
     same_order: options.SameOrder = False,
     against: Annotated[
-        Path | None,
+        list[Path] | None,
         typer.Option(
             metavar="EARLIER.xml",
             parser=options.place,
-            help="An earlier release of the same respondents: how many values both give away together.",
+            help="An earlier release of the same respondents: how many values both give away together; repeatable.",
         ),
     ] = None,
     against_original: Annotated[
-        Path | None,
+        list[Path] | None,
         typer.Option(
             metavar="DATA.xml",
             parser=options.place,
-            help="What the earlier release was made of.",
+            help="What the earlier release was made of; one for each, in the same order.",
             show_default="the same original",
         ),
     ] = None,
     against_manifest: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="The manifest of the earlier release.", show_default="the one beside it"),
+        list[Path] | None,
+        typer.Option(
+            metavar="FILE",
+            help="The manifest of the earlier release; one for each, in the same order.",
+            show_default="the one beside it",
+        ),
     ] = None,
     config: options.Settings = None,
     role: options.RoleOptions = None,
@@ -81,18 +84,13 @@ def assess(
             "the original": original,
             "the manifest": manifest,
             "the settings": settings_file(config),
-            "the earlier release": against,
-            "the original of the earlier release": against_original,
-            "the manifest of the earlier release": against_manifest,
+            **_named("the earlier release", against),
+            **_named("the original of the earlier release", against_original),
+            **_named("the manifest of the earlier release", against_manifest),
         },
     )
     from masktron.report.text import plain
 
-    if against is None and (against_original is not None or against_manifest is not None):
-        raise UsageError(
-            "an original or a manifest of an earlier release was given, and no release",
-            hint="give it with --against FILE",
-        )
     settings = settings_from(
         config,
         role,
@@ -109,8 +107,9 @@ def assess(
     with running.progress_shown() as progress:
         from masktron.jobs.assess import run_assess
         from masktron.jobs.pairing import Stated
-        from masktron.jobs.twice import Against
+        from masktron.jobs.twice import earlier_releases
 
+        earlier = earlier_releases(against or [], against_original or [], against_manifest or [])
         result = run_assess(
             masked,
             original,
@@ -119,10 +118,17 @@ def assess(
             measures=None if measures is None else [name.strip() for name in measures.split(",")],
             class_field=class_field,
             stated=Stated(same_order),
-            against=None if against is None else Against(against, against_original, against_manifest),
+            against=earlier,
             html=html,
             progress=progress,
         )
     running.report(result, json)
     if html is not None:
         running.show([f"written, CONFIDENTIAL: {plain(html.as_posix())}"], json)
+
+
+def _named(what: str, given: list[Path] | None) -> dict[str, Path | None]:
+    """Inputs by what messages call them; of several, with a number."""
+    if not given or len(given) == 1:
+        return {what: given[0] if given else None}
+    return {f"{what}, number {number}": path for number, path in enumerate(given, start=1)}

@@ -23,10 +23,13 @@ if TYPE_CHECKING:
 WIDTH = 118
 
 
-def check_outputs(outputs: Mapping[str, Path | None], inputs: Mapping[str, Path | None]) -> None:
+def check_outputs(
+    outputs: Mapping[str, Path | None], inputs: Mapping[str, Path | None], made: Path | None = None
+) -> None:
     """Refuse outputs as `refuse_outputs` does; only ``--json`` may be ``-``, standard output.
 
-    A page is refused where nothing can draw its pictures, before anything is computed.
+    What is to be written to a folder that the run makes, `made`, is admitted before it is there. A page is refused
+    where nothing can draw its pictures, before anything is computed.
     """
     from masktron.errors import UsageError
     from masktron.files import refuse_outputs
@@ -40,7 +43,7 @@ def check_outputs(outputs: Mapping[str, Path | None], inputs: Mapping[str, Path 
         if option != "--json":
             raise UsageError(f"{option} needs a file", hint="only --json can go to standard output")
         del files[option]
-    refuse_outputs(files, inputs)
+    refuse_outputs(files, inputs, made)
 
 
 def report(result: JobResult, json: Path | None, html: Path | None = None) -> None:

@@ -31,6 +31,6 @@ def _tell(kind: str, what: str, where: str, hint: str, code: Exit) -> None:
         return
     told = {"kind": kind, "what": what, "where": where, "hint": hint, "exit_code": int(code)}
     target = Path(name)
-    half = target.with_name(f"{target.name}.half")
+    half = target.with_name(f".{target.name}.half")
     half.write_text(json.dumps(told) + "\n", encoding="utf-8")
     half.replace(target)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import time
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,14 +17,16 @@ from masktron.errors import Exit
 from masktron.processes import rules_within
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from masktron.config import Config
     from masktron.jobs.originals import InvalidOriginalError
+    from masktron.jobs.tune.recipes import TuneRecipe
     from masktron.results import TuneResult
 
 
 def tune(
+    context: typer.Context,
     data: options.Data,
     rules: options.Rules,
     out: Annotated[
@@ -150,14 +153,16 @@ def tune(
     html: options.Html = None,
 ) -> None:
     """Try ways to mask a file, show the risk and the loss of each, and recommend one within the limits."""
-    begun = time.monotonic()
+    # the start of the process, where it is known: what is loaded before this is a part of the budget
+    begun = context.obj if isinstance(context.obj, float) else time.monotonic()
     file = settings_file(config)
-    inputs = {"the original": data, "the rulebook": rules}
+    inputs = {"the original": data, "the rulebook": rules, "the metadata": metadata}
     # the settings may be written where they stand
     drawn = {"--json": json, "--html": html, "--map": map}
-    running.check_outputs(drawn, {**inputs, "the settings": file})
+    running.check_outputs(drawn, {**inputs, "the settings": file}, out)
     outputs = {**drawn, "--write": write}
-    running.check_outputs(outputs, inputs)
+    running.check_outputs(outputs, inputs, out)
+    _require_apart(outputs, out)
     settings = settings_from(
         config,
         role,
@@ -178,7 +183,7 @@ def tune(
         phase=phase,
         rule_timeout=rule_timeout,
     )
-    running.check_outputs(outputs, {**documents_of(settings), **register_of(settings)})
+    running.check_outputs(outputs, {**documents_of(settings), **register_of(settings)}, out)
     _require_writable(write, candidate, settings)
     wishes = {
         "methods": methods,
@@ -193,13 +198,33 @@ def tune(
         "sample": sample,
         "workers": workers,
     }
-    result = _tuned(data, rules, out, settings, file, wishes, json, begun, map)
+    wanted = _seen(candidate, out, data)
+    result = _tuned(data, rules, out, settings, file, wishes, wanted, json, begun, map)
     if map is not None:
         _draw(result, map)
     running.report(result, json, html)
     if write is not None:
-        _write(result, write, candidate, settings)
+        running.show(_written(result, write, wanted, settings), json)
     raise typer.Exit(_exit(result))
+
+
+def _require_apart(outputs: Mapping[str, Path | None], out: Path) -> None:
+    """Refuse an output in the place of the result, or among what is kept for the next run."""
+    from masktron.errors import UsageError
+    from masktron.files import same_file
+    from masktron.jobs.tune import FOLDER, RESULT
+
+    for name, path in outputs.items():
+        if path is None:
+            continue
+        if same_file(path, out / RESULT):
+            raise UsageError(f"{name} would overwrite the result", where=str(path), hint="give another file name")
+        if path.resolve().is_relative_to((out / FOLDER).resolve()):
+            raise UsageError(
+                f"{name} is in the folder of what is kept for the next run",
+                where=str(path),
+                hint="name another folder",
+            )
 
 
 def _require_writable(write: Path | None, candidate: int | None, settings: Config) -> None:
@@ -216,6 +241,15 @@ def _require_writable(write: Path | None, candidate: int | None, settings: Confi
         text_with(settings, write)
 
 
+def _seen(candidate: int | None, out: Path, data: Path) -> int | TuneRecipe | None:
+    """Return the candidate that the user has seen under a number: in the last result, if there is one."""
+    if candidate is None:
+        return None
+    from masktron.jobs.tune.outcomes import earlier_candidate
+
+    return earlier_candidate(out, candidate, data) or candidate
+
+
 def _tuned(
     data: Path,
     rules: Path,
@@ -223,12 +257,13 @@ def _tuned(
     settings: Config,
     file: Path | None,
     wishes: Mapping[str, str | int | None],
+    candidate: int | TuneRecipe | None,
     json: Path | None,
     begun: float,
     picture: Path | None,
 ) -> TuneResult:
     refused: InvalidOriginalError | None = None
-    with _going_on_told(out), running.progress_shown() as progress, rules_within(settings.rule_timeout):
+    with _going_on_told() as kept, running.progress_shown() as progress, rules_within(settings.rule_timeout):
         from masktron.jobs.originals import InvalidOriginalError
         from masktron.jobs.tune.asked import TuneSettings, tune_settings_in
         from masktron.jobs.tune.tuning import run_tune
@@ -241,7 +276,9 @@ def _tuned(
                 out,
                 config=settings,
                 asked=asked,
+                candidate=candidate,
                 begun=begun,
+                kept=kept,
                 progress=progress,
                 so_far=None if picture is None else functools.partial(_draw, path=picture),
             )
@@ -263,41 +300,42 @@ def _draw(result: TuneResult, path: Path) -> None:
 
 
 @contextmanager
-def _going_on_told(out: Path) -> Iterator[None]:
-    """Say, where a run is interrupted, that it can go on."""
+def _going_on_told() -> Iterator[Callable[[], object]]:
+    """Say, where a run is interrupted, what another one goes on from; yield what counts a result that is kept."""
+    kept = itertools.count()
     try:
-        yield
+        yield kept.__next__
     except (KeyboardInterrupt, SystemExit):
-        from masktron.jobs.tune import FOLDER
-
-        if any((out / FOLDER).glob("*.json")):
-            typer.echo("the results of candidates so far are kept: the same command goes on from them", err=True)
+        if results := next(kept):
+            said = "1 result of this run is" if results == 1 else f"{results} results of this run are"
+            typer.echo(f"{said} kept: the same command goes on from there", err=True)
         raise
 
 
-def _write(result: TuneResult, path: Path, candidate: int | None, settings: Config) -> None:
+def _written(result: TuneResult, path: Path, candidate: int | TuneRecipe | None, settings: Config) -> Iterator[str]:
+    """Write the settings of a candidate, and say of which."""
     from masktron.errors import UsageError
-    from masktron.jobs.tune.recipes import settings_of
+    from masktron.jobs.tune.recipes import position_of, settings_of
     from masktron.jobs.tune.settings_text import write_settings
+    from masktron.report.text import plain
 
-    position = result.recommended if candidate is None else candidate
+    position = result.recommended if candidate is None else position_of(candidate, result.candidates)
     if position is None:
         return  # the table says why, and so does the exit code
-    if position not in range(len(result.candidates)):
-        raise UsageError(
-            f"there is no candidate {position}", hint=f"the candidates are 0 to {len(result.candidates) - 1}"
-        )
     chosen = result.candidates[position]
-    if chosen.state in ("refused", "unreached"):
+    if chosen.state in ("refused", "ended", "unreached"):
         raise UsageError(
             f"candidate {position} has no figures, so its settings are not written: {'; '.join(chosen.reasons)}",
             hint="name another one with --candidate",
         )
-    write_settings(path, settings_of(result.candidates[position], settings))
+    write_settings(path, settings_of(chosen, settings))
+    yield f"settings of {plain(chosen.name)} written: {plain(path.as_posix())}"
 
 
 def _exit(result: TuneResult) -> Exit:
     if result.recommended is not None:
         return Exit.COMPLIES
-    admitted = any(one.state not in ("refused", "same") for one in result.candidates)
-    return Exit.VIOLATION if admitted else Exit.INFEASIBLE
+    states = {one.state for one in result.candidates}
+    if states & {"measured", "sampled", "unreached"}:
+        return Exit.VIOLATION
+    return Exit.RESOURCES if "ended" in states else Exit.INFEASIBLE

@@ -51,6 +51,7 @@ def validate(
         ),
     ] = None,
     limit: Annotated[str | None, typer.Option(metavar="N|all", hidden=True)] = None,
+    beside: Annotated[list[str] | None, typer.Option(hidden=True)] = None,
     release_safe: Annotated[
         bool,
         typer.Option("--release-safe", help="Counts only: no value, key or place of a record in any output."),
@@ -61,6 +62,14 @@ def validate(
 
     Reports show values of single records and say that they are confidential, unless --release-safe leaves them out.
     """
+    if beside:
+        from masktron.errors import UsageError
+
+        raise UsageError(
+            "validate puts no earlier validation beside a new one, report does",
+            hint="keep this one with --json NEW.json, then: masktron report NEW.json --beside EARLIER.json "
+            "--html PAGE.html",
+        )
     # libxml2 reads a large file while the rest is loaded
     with running.progress_shown() as progress, running.judging(data) as judge:
         from masktron.jobs.validate import run_validate

@@ -39,7 +39,7 @@ def run_assess(
     measures: Sequence[str] | None = None,
     class_field: str | None = None,
     stated: Stated = NOTHING_STATED,
-    against: Against | None = None,
+    against: Sequence[Against] = (),
     html: Path | None = None,
     progress: Progress = no_progress,
 ) -> AssessResult:
@@ -58,8 +58,8 @@ def run_assess(
         For figures of classes.
     stated : Stated
         What is said of the order of records, where there is no manifest.
-    against : Against, optional
-        An earlier release of the same respondents, for `differencing`.
+    against : sequence of Against
+        Earlier releases of the same respondents, for `differencing`.
     html : Path, optional
         Where to write a page with pictures.
 
@@ -74,13 +74,13 @@ def run_assess(
     config = config or Config()
     described = None if manifest is None else read_manifest(manifest)
     reading = config.reading if described is None else config.reading.or_as(described.reading)
-    if against is not None and described is None:
+    if against and described is None:
         raise UsageError(
             "what two releases tell together needs the manifests of both",
             where=str(masked),
             hint="give that of this file with --manifest FILE",
         )
-    names, lacking = _chosen(measures, described, class_field, against)
+    names, lacking = _chosen(measures, described, class_field, earlier=bool(against))
     released = open_source(masked, reading=reading, progress=progress, whole=True)
     if described is not None:
         require_described(released, open_source(original, reading=reading), described)
@@ -101,7 +101,7 @@ def run_assess(
         which = f"{', '.join(wanting)} needs it: " if measures is not None else ""
         raise UsageError(f"{which}{UNPAIRED}", where=str(masked), hint=TO_PAIR)
     told: tuple[str, ...] = ()
-    if against is not None and described is not None:
+    if against and described is not None:
         files, told = with_earlier(files, described, beside, against, config, progress)
     figures = measure(names, files, told_as(progress, "measuring risk and utility", "figures"))
     result = AssessResult(
@@ -111,7 +111,7 @@ def run_assess(
         numeric=files.numeric,
         categorical=files.categorical,
         figures=tuple(map(FigureResult.of, figures)),
-        against=None if against is None else shown(against.masked),
+        against=tuple(shown(one.masked) for one in against),
         notes=(
             *file_notes(released, beside),
             *notes,
@@ -152,10 +152,11 @@ def _chosen(
     measures: Sequence[str] | None,
     described: DescribedRelease | None,
     class_field: str | None,
-    against: Against | None,
+    *,
+    earlier: bool,
 ) -> tuple[list[str], list[str]]:
     """Return the figures to compute, and which ones cannot be had for want of what."""
-    here = {"manifest": described is not None, "class": class_field is not None, "earlier": against is not None}
+    here = {"manifest": described is not None, "class": class_field is not None, "earlier": earlier}
     if measures is None:
         lacking = {figure.name: wants for figure in FIGURES if (wants := _wants(figure, here))}
         notes = [

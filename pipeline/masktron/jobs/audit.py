@@ -7,6 +7,7 @@ from shlex import quote
 from typing import TYPE_CHECKING
 
 from masktron.config import Config, Role
+from masktron.counts import counted
 from masktron.errors import DocumentError, UsageError
 from masktron.evaluation.findings import Evaluation
 from masktron.files import file_hash
@@ -233,8 +234,3 @@ class Audit:
     ) -> tuple[Measured, ...]:
         """Compute the figures that have a limit; here there is none."""
         return ()
-
-
-def counted(count: int, noun: str) -> str:
-    """Write a number of things."""
-    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"

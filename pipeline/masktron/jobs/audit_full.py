@@ -11,9 +11,10 @@ from masktron.classify.elimination import is_equality
 from masktron.classify.forms import form_of, variables_of_atom
 from masktron.config import Config, Role
 from masktron.constraints import Atom
+from masktron.counts import counted
 from masktron.errors import DocumentError, UsageError
 from masktron.figures import FIGURES, Figure, figure_of
-from masktron.jobs.audit import Audit, counted
+from masktron.jobs.audit import Audit
 from masktron.jobs.common import shown_path
 from masktron.jobs.compared import compare, require_described, taken
 from masktron.jobs.limits import over_limits

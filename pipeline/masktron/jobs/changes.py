@@ -9,16 +9,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from masktron.config import Config, Kind, Role
+from masktron.counts import counted
 from masktron.jobs.documents import digests
 from masktron.jobs.job import Job
+from masktron.jobs.registered import has_entry
 from masktron.jobs.repeatable import declared_codes, field_traits, rule_digests
 from masktron.results import ChangeResult
 from masktron.roles import ranks
 from masktron.sources.opening import format_of
 from masktron.sources.records import Column, Records
 from masktron.sources.source import Source
+from masktron.versions import EFFECTS, versions
 from masktron.write.former_run import FormerField, FormerRun
-from masktron.write.manifest import versions
 
 KINDS = MappingProxyType(
     {
@@ -38,27 +40,11 @@ KINDS = MappingProxyType(
         "new-rule": True,
         "other-rule": True,
         "document": True,
+        "register": True,
         "version": False,
     }
 )
 """Kinds of changes, and whether they stand in the way of a run unless somebody accepts them."""
-
-EFFECTS = MappingProxyType(
-    {
-        "masktron": "anything that masktron decides",
-        "python": "nothing that is known of",
-        "lxml": "what libxml2 says of rules",
-        "saxonche": "what Saxon says of rules",
-        "elementpath": "what pyschematron says of rules",
-        "pyschematron": "what pyschematron says of rules",
-        "numpy": "the last digits of sums, and so groups and means where records are equally near",
-        "randomgen": "draws, and the order of the records",
-        "scipy": "searches for values that rules accept",
-        "pandas": "how data frames come back",
-        "scikit-learn": "nothing that is known of",
-    }
-)
-"""What may be otherwise where the version of a package is another one."""
 
 
 def changes_of(
@@ -83,6 +69,7 @@ def changes_of(
         *_of_layout(former, job, config),
         *_of_fields(former, job.source, records, config, said),
         *_of_rules(former, job),
+        *_of_register(former, config),
         *_of_versions(former),
     ]
     return tuple(
@@ -159,7 +146,7 @@ def _of_settings(
         yield "kind", name, f"it was masked as {before.kind}, and is {kind}", not said
     for these, what in ((codes - before.codes, "now, and did not"), (before.codes - codes, "no more")):
         if these:
-            number = "one code means" if len(these) == 1 else f"{len(these)} codes mean"
+            number = counted(len(these), "code means", "codes mean")
             yield "missing-code", name, f"{number} 'missing' {what}", not said
 
 
@@ -173,7 +160,7 @@ def _of_categories(name: str, before: Collection[str], column: Column, config: C
     new = column.present & ~np.isin(column.lexemes.astype(object), list(before))
     if new.any():
         distinct = len({*column.lexemes[new].tolist()})
-        number = "one category" if distinct == 1 else f"{distinct} categories"
+        number = counted(distinct, "category", "categories")
         yield _change("new-category", name, f"{number} that the last file did not have, {_where(new)}")
 
 
@@ -204,6 +191,21 @@ def _of_documents(former: FormerRun, now: Mapping[str, str], original: str) -> I
             continue
         gone = "rules read it now" if was is None else "no rule reads it any more"
         yield _change("document", name, "it holds something else" if was and own else gone)
+
+
+def _of_register(former: FormerRun, config: Config) -> Iterator[_Change]:
+    """Whether the register knows the last run; who restores an older copy of it restores its count as well."""
+    if former.entry is None:
+        return
+    if config.register is None:
+        yield _change("register", former.entry, "the last run was entered in a register, and this run has none")
+    elif not has_entry(config.register, former.entry):
+        yield _change(
+            "register",
+            former.entry,
+            f"{config.register.path.as_posix()} lacks this entry of the last run: it is an older copy, or another "
+            "register, and does not recognise what has been released",
+        )
 
 
 def _of_versions(former: FormerRun) -> Iterator[_Change]:

@@ -8,6 +8,7 @@ from types import MappingProxyType
 
 from masktron.addresses import AddressPath
 from masktron.config import AS_IT_SAYS, ReadOptions
+from masktron.counts import counted
 from masktron.errors import UsageError, ViolationError
 from masktron.files import refuse_outputs
 from masktron.progress import Progress, no_progress
@@ -98,7 +99,8 @@ def run_convert(
                 dropped = empty_among_numbers(table) if made.tells_empty else table.cells.column_names
                 table, empty = without_empty_texts(table, dropped)
                 losses += [
-                    f"that {_values(count)} of {name} {'is an empty text' if count == 1 else 'are empty texts'}"
+                    f"that {counted(count, 'value')} of {name} "
+                    f"{'is an empty text' if count == 1 else 'are empty texts'}"
                     for name, count in empty.items()
                 ]
                 table, told = with_scales(table, made.exact_digits)
@@ -113,13 +115,14 @@ def run_convert(
             how = ReadOptions(writing.record, named, writing.options)
             again = table_of_source(open_source(place, reading=how, progress=progress, whole=True))
             if len(again) != len(table):
-                raise ViolationError(f"{len(again)} records read back of {len(table)}", where=str(out))
+                raise ViolationError(f"{counted(len(again), 'record')} read back of {len(table)}", where=str(out))
             names = [[one.column for one in read.variables] for read in (table, again)]
             if target != XML and names[0] != names[1]:
                 raise ViolationError("the names of the columns do not read back as they were", where=str(out))
             for name, count, first in differences(table, again):
                 raise UsageError(
-                    f"{target} cannot hold {_values(count)} of {name!r} as {'it is' if count == 1 else 'they are'}, "
+                    f"{target} cannot hold {counted(count, 'value')} of {name!r} as "
+                    f"{'it is' if count == 1 else 'they are'}, "
                     f"{'' if count == 1 else 'the first '}in record {first + 1}; nothing is written",
                     where=str(out),
                     hint="choose another format",
@@ -135,7 +138,3 @@ def run_convert(
         losses=tuple(losses),
         notes=notes,
     )
-
-
-def _values(count: int) -> str:
-    return "1 value" if count == 1 else f"{count:,} values"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import platform
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from lxml import etree
@@ -17,9 +16,8 @@ from masktron.kernels.ready import kernels_folder, kernels_kept
 from masktron.kernels.warm import FAMILIES, CompilingError, missing, warm
 from masktron.progress import Progress, told_as
 from masktron.results import DoctorResult, EngineProbe
+from masktron.versions import PACKAGES, version_of
 
-PACKAGES = ("lxml", "saxonche", "pyschematron", "elementpath", "numpy", "scipy", "pandas", "scikit-learn", "numba")
-"""Those whose versions decide what a run gives."""
 _PROBE = (
     '<xsl:stylesheet version="1.0" xmlns:xsl="http://www.w3.org/1999/XSL/Transform"><xsl:output method="text"/>'
     '<xsl:template match="/"><xsl:value-of select="sum(//V) = 3"/></xsl:template></xsl:stylesheet>'
@@ -53,19 +51,12 @@ def run_doctor(*, warm_up: bool = False, progress: Progress) -> DoctorResult:
         python=platform.python_version(),
         system=f"{platform.system()} {platform.machine()}",
         cores=usable_cores(),
-        packages={name: _version(name) for name in PACKAGES},
+        packages={name: version_of(name) for name in PACKAGES},
         engines=(EngineProbe(describe("libxml2"), _libxml2_works()), _saxon()),
         compiled={family.name: family.is_ready() for family in FAMILIES},
         kept=kernels_kept(),
         compiled_folder=kernels_folder(),
     )
-
-
-def _version(name: str) -> str | None:
-    try:
-        return version(name)
-    except PackageNotFoundError:
-        return None
 
 
 def _libxml2_works() -> bool:

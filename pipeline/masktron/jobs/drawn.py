@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
+from masktron.counts import counted
 from masktron.report.parts import both_parts
 from masktron.results import BlockResult, CorrelationResult, DrawResult, MomentResult
 
@@ -96,7 +97,8 @@ def _unmoved(draw: DrawResult, records: int, k: int, *, grouped: bool) -> str:
         (by.given_back, "drew others and got their own back when the rules were kept"),
     )
     said = (
-        f"{draw.unmoved} of {records} records come out as they went in, in all masked fields: "
+        f"{draw.unmoved} of {counted(records, 'record')} "
+        f"{'comes out as it' if draw.unmoved == 1 else 'come out as they'} went in, in all masked fields: "
         f"{', '.join(f'{count} {reason}' for count, reason in reasons if count)}"
     )
     if by.rare:

@@ -13,6 +13,7 @@ from masktron.classify.lints import equality_lints
 from masktron.codes import fields_of, likely_missing
 from masktron.config import Config, Role
 from masktron.constraints import Constraint, CrossRecordEdit, OpaqueEdit
+from masktron.counts import counted
 from masktron.errors import InfeasibleError, MasktronError
 from masktron.evaluation.findings import Evaluation
 from masktron.evaluation.tiers import Assigned
@@ -182,7 +183,9 @@ def _planned(
         if records is None:
             return facts, None, (), None
         if len(records) < config.k:
-            raise InfeasibleError(f"{len(records)} records do not make a group of k = {config.k}")
+            raise InfeasibleError(
+                f"{counted(len(records), 'record does', 'records do')} not make a group of k = {config.k}"
+            )
         require_names(job, may_be_untested(job, (*config.allow_unfired, *config.allow)))
         facts, likely = fields_of(records, job.edits, config)
         codes = likely_missing(records, facts, job.edits, job.source.variables)

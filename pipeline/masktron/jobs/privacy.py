@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from masktron.counts import counted
 from masktron.masking import MaskedBlock
 from masktron.masking.disclosure.exposure import DOMINANT
 from masktron.measures.unchanged import published_as_it_was
@@ -29,7 +30,7 @@ def _notes(masked: MaskedBlock, original: Mapping[str, Column], written: Mapping
     if count := int(exposure.dominated.sum()):
         yield (
             f"{', '.join(names)}: one record holds more than {100 * DOMINANT:g} % of the weight in {count} of "
-            f"{groups} groups, whose aggregates are nearly its values"
+            f"{counted(groups, 'group')}, whose aggregates are nearly its values"
         )
     for name in names:
         where = exposure.determined.get(name)
@@ -39,8 +40,8 @@ def _notes(masked: MaskedBlock, original: Mapping[str, Column], written: Mapping
             yield f"{name} is fixed by the unmasked {unmasked}: it is published as it was"
         elif where is not None:
             yield (
-                f"{name} is fixed by the unmasked {unmasked} in {int(where.sum())} of {groups} groups: it is "
-                "published there as it was"
+                f"{name} is fixed by the unmasked {unmasked} in {int(where.sum())} of "
+                f"{counted(groups, 'group')}: it is published there as it was"
             )
         elif whole and masked.block.drawn:
             yield f"{name} is published as it was, in every record"

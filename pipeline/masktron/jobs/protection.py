@@ -36,6 +36,7 @@ from masktron.arrays import Labels
 from masktron.classify.elimination import is_equality
 from masktron.classify.forms import satisfied, variables_of_atom
 from masktron.constraints import Atom, Member, Range
+from masktron.counts import counted
 from masktron.kernels.distinct import alike, codes_of
 from masktron.measures.unchanged import published_as_it_was, same_cells
 from masktron.methods.contracts import (
@@ -141,16 +142,18 @@ def check_groups(declared: Declared, records: int | None) -> Findings:
     if declared.groups is None:
         return found
     if records is not None and len(declared.groups) != records:
-        found.problems.append(f"the manifest has groups for {len(declared.groups)} records, and the file {records}")
+        found.problems.append(
+            f"the manifest has groups for {counted(len(declared.groups), 'record')}, and the file {records}"
+        )
     if isinstance(declared.contract, PartitionedSynthesis) and declared.groups:
         sizes = np.unique(declared.groups, return_counts=True)[1]
         k = declared.contract.k
         if sizes.min() < k:
             found.problems.append(
-                f"values were drawn for a group of {sizes.min()} records, fewer than k = {k}, which the contract of "
-                f"{declared.method} promises"
+                f"values were drawn for a group of {counted(int(sizes.min()), 'record')}, fewer than k = {k}, "
+                f"which the contract of {declared.method} promises"
             )
-        found.checked.append(f"sizes of {len(sizes)} groups that values were drawn for, against k = {k}")
+        found.checked.append(f"sizes of {counted(len(sizes), 'group')} that values were drawn for, against k = {k}")
     return found
 
 
@@ -251,16 +254,19 @@ def _kept_records(declared: Declared, pair: Pair, found: Findings) -> None:
     explained = max(by_chance, math.ceil(FORCED * len(pair.groups)))
     if kept > min(explained, declared.unmoved):
         found.problems.append(
-            f"{_records(kept)} hold their own values in all fields that {declared.method} drew, which fewer than "
-            f"{pair.k} records have in common; mask reported {declared.unmoved}, and chance and rules explain "
-            f"{explained} at most"
+            f"{counted(kept, 'record holds its', 'records hold their')} own values in all fields that "
+            f"{declared.method} drew, which fewer than {pair.k} records "
+            f"have in common; mask reported {declared.unmoved}, and chance and rules explain {explained} at most"
         )
         return
     found.checked.append(
         f"records that hold their own values in all drawn fields: {kept}, of {declared.unmoved} that mask reported"
     )
     if kept:
-        found.notes.append(f"{_records(kept)} hold their own values in all fields that {declared.method} drew")
+        found.notes.append(
+            f"{counted(kept, 'record holds its', 'records hold their')} own values in all fields that "
+            f"{declared.method} drew"
+        )
 
 
 def kept_records(pair: Pair) -> tuple[int, float, float]:
@@ -335,7 +341,7 @@ def _noise(declared: Declared, share: float, pair: Pair, found: Findings) -> Non
         else:
             proved += 1
     if proved:
-        found.checked.append(f"variance of the noise in {proved} fields, against {100 * share:.3g} %")
+        found.checked.append(f"variance of the noise in {counted(proved, 'field')}, against {100 * share:.3g} %")
     if silent:
         found.not_checked.append(
             f"noise in {', '.join(silent)}: settling moved these fields by as much as the noise, or there are too "
@@ -398,8 +404,6 @@ def _marked(declared: Declared, cluster: int, pair: Pair, found: Findings) -> No
             )
         values += int(at.size)
         proved += 1
-    found.checked.append(f"{values} values that were to be replaced, in {proved} fields")
-
-
-def _records(count: int) -> str:
-    return f"{count} record" if count == 1 else f"{count} records"
+    found.checked.append(
+        f"{counted(values, 'value that was', 'values that were')} to be replaced, in {counted(proved, 'field')}"
+    )

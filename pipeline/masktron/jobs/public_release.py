@@ -96,6 +96,7 @@ def public_release(manifest: PlainData, rulebook: Rulebook, files: Assessed | No
             for one in result.parts("engines")
         ),
         versions={name: str(version) for name, version in manifest.part("versions").items()},
+        compared=files is not None,
     )
 
 

@@ -21,7 +21,7 @@ from masktron.errors import MasktronError, ReleasedBeforeError, UsageError
 from masktron.jobs.prepared import Prepared
 from masktron.jobs.written import WrittenFile
 from masktron.sources.record_hashes import HashSample, RecordHashes
-from masktron.write.manifest import versions
+from masktron.versions import versions
 from masktron.write.register_file import opened_register
 
 MOST = 0.5
@@ -47,11 +47,13 @@ class Alike:
     share : float
         Of the records of the smaller original, those that the other one has as well.
     same_file : bool
-        The original is that very file.
+        The original is that very file, and of it the same table.
     apart : str
         In what they are not alike, as "the field A"; empty where they are alike in all fields.
     published : bool
         Its file was seen to appear.
+    together : bool
+        It is one of several releases that have most records of this file together; `share` is theirs.
     """
 
     entry: Mapping[str, Any]
@@ -59,16 +61,18 @@ class Alike:
     same_file: bool
     apart: str
     published: bool
+    together: bool = False
 
     def __str__(self) -> str:
         one = self.entry
         share = 100 if self.share == 1 else min(99, round(100 * self.share))
         apart = f" (apart from {self.apart})" if self.apart else ""
-        which = (
-            "this original"
-            if self.same_file
-            else f"an original that shares {share} % of its records{apart} with this"
-        )
+        if self.together:
+            which = f"one of several originals that share {share} % of the records of this together"
+        elif self.same_file:
+            which = "this original"
+        else:
+            which = f"an original that shares {share} % of its records{apart} with this"
         ended = "" if self.published else "; that run was ended before it saw the file appear"
         made = f"{one['output']['name']}, {one['method']}, k = {one['k']}"
         return f"{which} was released on {one['at'][:10]} ({made}{ended})"
@@ -146,7 +150,7 @@ class Registration:
         }
         with opened_register(self._register) as book:
             alike = self._alike(book.entries)
-            others = [one for one in alike if one.entry["output"]["sha256"] != digest]
+            others = _other_releases(alike, digest)
             if others and self._again is None:
                 raise self._refusal(others, run)
             torn = book.torn
@@ -183,15 +187,15 @@ class Registration:
 
     def _alike(self, entries: Sequence[Mapping[str, Any]]) -> list[Alike]:
         ended = {kind: {one["id"] for one in entries if one["kind"] == kind} for kind in ("published", "withdrawn")}
-        found = []
-        for entry in entries:
-            if entry["kind"] != "release" or entry["id"] in ended["withdrawn"]:
-                continue
+        counted = [one for one in entries if one["kind"] == "release" and one["id"] not in ended["withdrawn"]]
+        for entry in counted:
             if entry["id"] not in self._found:
                 self._found[entry["id"]] = self._known.alike(entry, entry["id"] in ended["published"])
-            if (one := self._found[entry["id"]]) is not None:
-                found.append(one)
-        return found
+        found = [one for entry in counted if (one := self._found[entry["id"]]) is not None]
+        if found:
+            return found
+        share, together = self._known.together(counted)
+        return [Alike(one, share, False, "", one["id"] in ended["published"], together=True) for one in together]
 
     def _refusal(self, alike: Sequence[Alike], run: Prepared) -> ReleasedBeforeError:
         return ReleasedBeforeError(
@@ -259,11 +263,13 @@ class _Records:
     count: int
     hashes: RecordHashes
     samples: dict[tuple[str | None, int], HashSample] = field(default_factory=dict)
+    rows: dict[str, NDArray[np.intp]] = field(default_factory=dict)
 
     @classmethod
     def of(cls, run: Prepared, secret: bytes) -> _Records:
         hashes = RecordHashes.of(run.records.columns, secret, len(run.records))
-        return cls(_hidden(secret, "file", run.source.digest), len(run.records), hashes)
+        read = _hidden(secret, "file", run.source.digest, *run.source.part)
+        return cls(read, len(run.records), hashes)
 
     @property
     def sketches(self) -> dict[str, Any]:
@@ -305,6 +311,31 @@ class _Records:
         if share < MOST:
             share, apart = self._in_some_way(entry), "one field of each record at most"
         return Alike(entry, share, False, apart, published) if share >= MOST else None
+
+    def together(self, entries: Sequence[Mapping[str, Any]]) -> tuple[float, list[Mapping[str, Any]]]:
+        """Share of the records that are in any of several releases, and these; none where it is less than most.
+
+        As where another breakdown is released: by sex what was by region. Records count in all fields. A record is
+        seen in the sample of every release that has it and is not too coarse, so the finest that has it says how many
+        records it stands for; of such an estimate, two standard errors are taken off. So is the share that would be
+        alike by chance, as records of few values are: as often as those of the releases are alike among themselves.
+        """
+        if len(entries) < 2 or not self.count:
+            return 0.0, []
+        nowhere = 64
+        level = np.full(self.count, nowhere)
+        having = []
+        for entry in entries:
+            told = _Told.read(entry["whole"])
+            if entry["id"] not in self.rows:
+                self.rows[entry["id"]] = self._alike_rows(None, told)
+            rows = self.rows[entry["id"]]
+            level[rows] = np.minimum(level[rows], self._level(told))
+            having += [entry] if len(rows) else []
+        weights = 2.0 ** level[level < nowhere]
+        least = float(weights.sum() - 2 * np.sqrt((weights * (weights - 1)).sum()))
+        share = min(1.0, least / self.count)
+        return (share, having) if share - _by_chance(entries) >= MOST else (0.0, [])
 
     def _shares(self, entry: Mapping[str, Any]) -> Iterator[tuple[float, str]]:
         """Shares of like records: in all fields, without one of either file, and without one of both.
@@ -388,11 +419,47 @@ class _Records:
         return level
 
     def _field(self, name: str) -> str:
-        return _hidden(self.hashes.secret, "field", name)[:16]
+        return _hidden(self.hashes.secret, "field", name.casefold())[:16]
+
+
+def has_entry(register: Register, entry: str) -> bool:
+    """Whether a register has an entry; none is made where there is no register.
+
+    Raises
+    ------
+    DocumentError, UsageError
+        It cannot be used.
+    """
+    if not any(path.exists() for path in register.files.values()):
+        return False
+    with opened_register(register) as book:
+        return any(one.get("id") == entry for one in book.entries if one["kind"] == "release")
+
+
+def _other_releases(alike: Sequence[Alike], digest: str) -> list[Alike]:
+    """Releases beside which a file tells something new: none where it has been published as it is."""
+    same = [one for one in alike if one.entry["output"]["sha256"] == digest]
+    return [] if any(one.published for one in same) else [one for one in alike if one not in same]
+
+
+def _by_chance(entries: Sequence[Mapping[str, Any]]) -> float:
+    """Bound the share of other records that have a like one in several releases, if these are of other respondents.
+
+    It is the share of pairs of their records that are alike, at most (3 more than are seen, and two standard errors),
+    times the number of their records.
+    """
+    told = [_Told.read(entry["whole"]) for entry in entries]
+    sizes = np.array([entry["records"] for entry in entries], dtype=float)
+    pairs = (sizes.sum() ** 2 - (sizes**2).sum()) / 2
+    level = max(one.level for one in told)
+    _, copies = np.unique(np.concatenate([one.hashes[: one.at(level)] for one in told]), return_counts=True)
+    seen = float((copies * (copies - 1)).sum()) / 2
+    return float(sizes.sum() * (seen + 2 * np.sqrt(seen) + 3) * 2.0**level / pairs) if pairs else 1.0
 
 
 def _more(alike: Sequence[Alike]) -> str:
-    return f", and in {len(alike) - 1} other entries" if len(alike) > 1 else ""
+    others = len(alike) - 1
+    return f", and in {others} other {'entry' if others == 1 else 'entries'}" if others else ""
 
 
 def _hidden(secret: bytes, *parts: str) -> str:

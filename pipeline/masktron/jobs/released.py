@@ -12,6 +12,7 @@ import numpy as np
 from masktron.addresses import AddressPath
 from masktron.classify.forms import form_of
 from masktron.config import Role
+from masktron.counts import counted
 from masktron.errors import InfeasibleError, UsageError, ViolationError
 from masktron.files import file_hash
 from masktron.jobs.documents import digests
@@ -28,8 +29,9 @@ from masktron.results import (
     shown,
 )
 from masktron.sources.records import Column
+from masktron.versions import versions
 from masktron.write.declared import Declared
-from masktron.write.manifest import MANIFEST_VERSION, NOTICE, described_output, versions
+from masktron.write.manifest import MANIFEST_VERSION, NOTICE, described_output
 
 _ELSEWHERE = frozenset({"workers", "rule_timeout", "key", "documents"})
 """Settings that the manifest has in other places, or leaves out: they change nothing in the file."""
@@ -56,7 +58,11 @@ def require_releasable(run: Prepared, result: MaskResult, measured: Sequence[Mea
             f"the masked file would break {broken}; nothing is published",
             where=str(run.source.path),
             hint="let the rule go with --allow, or give its fields the role untouched"
-            + (f"; {gone} records were left out, which changes counts and totals" if gone and several else "")
+            + (
+                f"; {counted(gone, 'record was', 'records were')} left out, which changes counts and totals"
+                if gone and several
+                else ""
+            )
             + ("; a rule that reads the order of the records needs --keep-order" if mixed else ""),
         )
     for engine in result.engines:
@@ -68,7 +74,8 @@ def require_releasable(run: Prepared, result: MaskResult, measured: Sequence[Mea
             )
     if smallest_group(result.blocks, result.draw) < run.config.k and in_groups(result.blocks, result.draw):
         raise ViolationError(
-            f"a group of {result.min_group} records is smaller than k = {run.config.k}; nothing is published",
+            f"a group of {counted(result.min_group, 'record')} is smaller than k = {run.config.k}; nothing is "
+            "published",
             where=str(run.source.path),
         )
     if over := list(over_limits(measured, run.config.limits)):

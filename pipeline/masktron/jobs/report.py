@@ -104,8 +104,9 @@ def read_result(path: Path) -> PlainData:
         It cannot be read, or is none.
     """
     hint = "give the JSON that a command wrote with --json, or the .manifest.json of mask"
+    text = read_text(path, "result")
     try:
-        content: Any = json.loads(read_text(path, "result"))
+        content: Any = json.loads(text)
     except (ValueError, RecursionError) as error:
         reason = str(error) if isinstance(error, ValueError) else "nested too deeply"
         raise UsageError(f"the result is not JSON: {reason}", where=str(path), hint=hint) from error

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from masktron.config import Config, Kind, Role, did_you_mean
-from masktron.errors import DocumentError, UsageError, ViolationError
+from masktron.counts import counted
+from masktron.errors import DocumentError, MasktronError, UsageError, ViolationError
 from masktron.figures import NAMES, figure_of
 from masktron.files import refuse_outputs
 from masktron.jobs.changes import KINDS, changes_of
@@ -36,6 +38,28 @@ from masktron.sources.output_names import manifest_beside
 from masktron.write.former_run import FormerRun, read_former_run
 from masktron.write.manifest import read_manifest
 
+_WAYS = (
+    (
+        frozenset({"new-field", "type", "role", "kind", "missing-code", "order"}),
+        "correct the file, or say with --role, --missing, --nominal, --ordinal or --numeric what fields are",
+    ),
+    (frozenset({"record", "field-gone"}), "give a file that has what the last one had"),
+    (
+        frozenset({"rule-gone", "new-rule", "other-rule", "document"}),
+        "give the rules of the last run with --rules, and documents that they read with --document",
+    ),
+    (frozenset({"register"}), "give the newest copy of the register back, or name it with --register"),
+)
+"""What can be done about changes that stand in the way, by their kinds."""
+_OPTION = re.compile(r"--([a-z][a-z-]*)")
+OPTIONS = frozenset(
+    {
+        *("rules", "document", "metadata", "role", "missing", "nominal", "ordinal", "numeric", "accept"),
+        *("register", "again", "dry-run", "workers", "out", "manifest", "replace", "json"),
+    }
+)
+"""What may be said otherwise than in the manifest, as the command line has it."""
+
 
 class ChangedInputError(DocumentError):
     """The file or the rules do not fit the former run any more.
@@ -49,13 +73,14 @@ class ChangedInputError(DocumentError):
     def __init__(self, result: RerunResult, *, where: str) -> None:
         refused = result.refused
         listed = "".join(f"\n  {_named(change)}" for change in refused)
-        kinds = " ".join(f"--accept {kind}" for kind in dict.fromkeys(change.kind for change in refused))
+        kinds = dict.fromkeys(change.kind for change in refused)
+        ways = [way for about, way in _WAYS if not about.isdisjoint(kinds)]
+        accepted = " ".join(f"--accept {kind}" for kind in kinds)
         number = "one change stands" if len(refused) == 1 else f"{len(refused)} changes stand"
         super().__init__(
             f"{number} in the way of repeating the run; nothing is published:{listed}",
             where=where,
-            hint=f"correct the file or the rules; say with --role, --missing, --nominal, --ordinal or --numeric what "
-            f"fields are; or where a change is right: {kinds}",
+            hint=f"{'; '.join(ways)}; or where a change is right: {accepted}",
         )
         self.result = result
 
@@ -126,8 +151,13 @@ def run_rerun(
         {"the output": out, "the manifest": manifest, **report},
         {"the original": data, "the rulebook": rules, "the manifest of the last run": former, **registered},
     )
-    with rules_within(config.rule_timeout):
-        return _repeated_run(run, _Paths(former, data, rules, out, manifest), config, how, progress)
+    try:
+        with rules_within(config.rule_timeout):
+            return _repeated_run(run, _Paths(former, data, rules, out, manifest), config, how, progress)
+    except MasktronError as error:
+        if not OPTIONS.issuperset(_OPTION.findall(error.hint)):
+            error.hint += "; rerun takes such settings from the manifest: for others, run masktron mask"
+        raise
 
 
 @dataclass(frozen=True, slots=True)
@@ -285,10 +315,10 @@ def _dry(result: RerunResult, paths: _Paths, config: Config, how: Repeating, pro
     out = int((~run.originals.keep).sum())
     blocks = "; ".join(f"{', '.join(block.variables)} ({block.aggregator})" for block in plan.blocks)
     notes = [
-        f"{run.method.name} with k = {config.k} would mask {', '.join(masked)} in {len(run.kept):,} records",
+        f"{run.method.name} with k = {config.k} would mask {', '.join(masked)} in {counted(len(run.kept), 'record')}",
         f"blocks, and the aggregator that would be tried first: {blocks}",
         *([f"left out: {', '.join(gone)}"] if gone else []),
-        *([f"{out:,} records that break a rule would be left out"] if out else []),
+        *([f"{counted(out, 'record that breaks', 'records that break')} a rule would be left out"] if out else []),
         "the same file and key would give the same bytes where no version has changed"
         if result.same_original
         else "another file: a new key would be made",

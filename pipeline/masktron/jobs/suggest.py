@@ -91,7 +91,7 @@ def run_suggest(
     rules = named_rules(found, paths)
     notes = (*source.notes, *declared, *notes)
     if not rules:
-        _chosen((), accept)
+        accepted_ids((), accept)
         return SuggestResult(shown(data), len(records), None, (), (*notes, "nothing was found"))
     title = f"Rules suggested by {data.name}"
     with private_folder() as folder:
@@ -100,7 +100,7 @@ def run_suggest(
         proposals, differing = _judged(draft, rules, source, progress)
     if differing:
         notes = (*notes, f"left out, as engines count otherwise than was counted here: {', '.join(differing)}")
-    wanted = _chosen(proposals, accept)
+    wanted = accepted_ids(proposals, accept)
     proposals = tuple(replace(one, accepted=one.id in wanted) for one in proposals)
     written = [rule for rule in rules if rule.id in wanted]
     if out is not None and written:
@@ -202,7 +202,7 @@ def _proposal(number: int, rule: NamedRule, edit: Edit, implied: tuple[str, ...]
     )
 
 
-def _chosen(proposals: Sequence[Proposal], accept: Iterable[str]) -> frozenset[str]:
+def accepted_ids(proposals: Sequence[Proposal], accept: Iterable[str]) -> frozenset[str]:
     """Return the ids of the proposals that are accepted.
 
     Raises

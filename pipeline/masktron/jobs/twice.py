@@ -1,9 +1,10 @@
-"""A release beside an earlier one of the same respondents: which sums of which values both tell."""
+"""A release beside earlier ones of the same respondents: which sums of which values each pair tells."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import starmap
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +17,7 @@ from masktron.kernels.distinct import codes_of
 from masktron.measures.assessed import Assessed
 from masktron.measures.differencing import OUTSIDE, Differencing, Sums, TwiceReleased, differencing, published_sums
 from masktron.progress import Progress
+from masktron.results import shown
 from masktron.sources.opening import open_source
 from masktron.sources.output_names import manifest_beside
 from masktron.sources.record_hashes import RecordHashes
@@ -29,6 +31,10 @@ MODEL = (
 )
 
 
+TOGETHER = (
+    "differencing: each earlier release makes a pair with this one, and pairs are measured; three or more releases "
+    "may tell together what no two of them tell"
+)
 FEWEST = 0.5
 """Share of the records of the smaller original, put together by their values alone, from which there is a figure."""
 UNCOVERED = (
@@ -44,6 +50,15 @@ OTHER_WEIGHTS = (
     "determine all values of a group, even where groups are the same: this is not covered, and no figure says that "
     "it is little; release one of the two, or keep the weights"
 )
+
+
+OTHER_SCALE = (
+    "most respondents of both releases have other numbers in one than in the other, which are the same in another "
+    "unit or rounded otherwise; to whoever converts them they are one value: this is not covered, and no figure says "
+    "that it is little; give both originals the same unit"
+)
+STRAIGHT = 0.999
+"""Correlation of two fields from which on one is taken for the other in another unit, or rounded otherwise."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +77,31 @@ class Against:
     masked: Path
     original: Path | None = None
     manifest: Path | None = None
+
+
+def earlier_releases(
+    masked: Sequence[Path], originals: Sequence[Path], manifests: Sequence[Path]
+) -> tuple[Against, ...]:
+    """Put earlier releases together with what they were made of, and with their manifests, in the order given.
+
+    Raises
+    ------
+    UsageError
+        There are originals or manifests, and not one for each release.
+    """
+    for given, what in ((originals, "originals"), (manifests, "manifests")):
+        if given and not masked:
+            raise UsageError(
+                "an original or a manifest of an earlier release was given, and no release",
+                hint="give it with --against FILE",
+            )
+        if given and len(given) != len(masked):
+            raise UsageError(
+                f"{len(masked)} earlier releases and {len(given)} {what} of earlier releases were given",
+                hint=f"give one of the {what} for each release, in the same order, or none",
+            )
+    nothing = [None] * len(masked)
+    return tuple(starmap(Against, zip(masked, originals or nothing, manifests or nothing, strict=True)))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -122,11 +162,11 @@ def with_earlier(
     files: Assessed,
     described: DescribedRelease,
     original: Source,
-    against: Against,
+    against: Sequence[Against],
     config: Config,
     progress: Progress,
 ) -> tuple[Assessed, tuple[str, ...]]:
-    """Add to the files that are compared what an earlier release tells together with this one.
+    """Add to the files that are compared what earlier releases tell together with this one: the pair that tells most.
 
     Parameters
     ----------
@@ -134,7 +174,8 @@ def with_earlier(
         The release at hand beside its original.
     described : DescribedRelease
     original : Source
-    against : Against
+    against : sequence of Against
+        One or more, each of which makes a pair with the release at hand.
     config : Config
 
     Returns
@@ -145,10 +186,33 @@ def with_earlier(
     Raises
     ------
     UsageError
-        The earlier release has no manifest, or files do not belong together.
+        An earlier release has no manifest, or files do not belong together.
     DocumentError
         A file cannot be read.
     """
+    pairs = [_beside(files, described, original, one, config, progress) for one in against]
+    if len(pairs) == 1:
+        [(found, notes)] = pairs
+        return replace(files, differenced=found), notes
+    names = [shown(one.masked) for one in against]
+    notes = tuple(f"{name}: {note}" for name, (_, own) in zip(names, pairs, strict=True) for note in own)
+    shares = [Differencing.of_all(found.values()).share for found, _ in pairs]
+    if np.isnan(shares).all():
+        return files, (*notes, TOGETHER)
+    most = int(np.nanargmax(shares))
+    worst = f"differencing: of the pairs with this release, the one with {names[most]} tells most; the figure is its"
+    return replace(files, differenced=pairs[most][0]), (*notes, worst, TOGETHER)
+
+
+def _beside(
+    files: Assessed,
+    described: DescribedRelease,
+    original: Source,
+    against: Against,
+    config: Config,
+    progress: Progress,
+) -> tuple[dict[str, Differencing], tuple[str, ...]]:
+    """What one earlier release tells together with the one at hand, by field; and notes."""
     manifest = against.manifest or manifest_beside(against.masked)
     if not manifest.exists():
         raise UsageError(
@@ -174,21 +238,21 @@ def with_earlier(
     first, second = _Side.of(others, earlier, beside), _Side.of(files, described, original)
     people = (first.rows, second.rows)
     told = f"{len(np.intersect1d(*people)):,} respondents are in both releases"
-    if earlier.original != described.original:
+    if not (earlier.original == described.original and beside.part == original.part):
         people, how = _respondents(first, second)
         told = f"{len(np.intersect1d(*people)):,} respondents are in both releases, put together by {how.field}"
         fewest = min(map(len, people))
         if not how.key and how.pairs < FEWEST * fewest:
-            return files, (
+            return {}, (
                 f"differencing has no figure: no field names the records of both originals, and by their values only "
                 f"{how.pairs:,} of {fewest:,} records are the same in all fields or all but one; who is in both "
                 "releases is not known, so what they tell together is not covered; give both originals a field that "
                 "names their records",
             )
-        told += f", and {100 * how.alike:.0f} % of their values are the same in both originals"
+        told += f", and {100 * how.alike:.0f} % of their values are the same in both originals" if how.pairs else ""
     names = [name for name in second.records.columns if name in {*earlier.masked, *described.masked}]
     found: dict[str, Differencing] = {}
-    lacking: dict[str, list[str]] = {OTHER_WEIGHTS: [], NO_MEAN: [], UNCOVERED: []}
+    lacking: dict[str, list[str]] = {OTHER_WEIGHTS: [], OTHER_SCALE: [], NO_MEAN: [], UNCOVERED: []}
     for name in names:
         field = _field(first, second, name, people)
         if isinstance(field, str):
@@ -196,7 +260,7 @@ def with_earlier(
         else:
             found[name] = differencing(field)
     observed = [name for name in found if any(name in side.described.observed for side in (first, second))]
-    return replace(files, differenced=found), tuple(_notes(found, lacking, observed, told))
+    return found, tuple(_notes(found, lacking, observed, told))
 
 
 def _notes(
@@ -251,6 +315,8 @@ def _field(first: _Side, second: _Side, name: str, people: tuple[NDArray[np.intp
     same = values[0] == values[1]
     if (weights[0] != weights[1])[same].any():
         return OTHER_WEIGHTS
+    if _on_other_scale(*values):
+        return OTHER_SCALE
     outside = np.full(size, OUTSIDE, dtype=np.intp)
     held = [same, ~same & ~np.isnan(values[0]), ~same & ~np.isnan(values[1])]
     labels = ((groups[0], groups[1]), (groups[0], outside), (outside, groups[1]))
@@ -261,6 +327,15 @@ def _field(first: _Side, second: _Side, name: str, people: tuple[NDArray[np.intp
         np.concatenate([weights[at][rows] for at, rows in zip((0, 0, 1), held, strict=True)]),
         10.0 ** -max(side.records.columns[name].decimals for side in (first, second)),
     )
+
+
+def _on_other_scale(some: NDArray[np.float64], others: NDArray[np.float64]) -> bool:
+    """Whether most numbers that both releases have differ, and lie on a straight line."""
+    both = ~np.isnan(some) & ~np.isnan(others)
+    apart = both & (some != others)
+    if 2 * apart.sum() <= both.sum() or apart.sum() < 3 or min(np.ptp(some[apart]), np.ptp(others[apart])) == 0:
+        return False
+    return bool(abs(np.corrcoef(some[apart], others[apart])[0, 1]) >= STRAIGHT)
 
 
 def _spread[T: np.generic](values: NDArray[T], places: NDArray[np.intp], size: int, nothing: float) -> NDArray[T]:

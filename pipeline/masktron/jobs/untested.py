@@ -10,6 +10,7 @@ import numpy as np
 
 from masktron.classify import Edit
 from masktron.config import did_you_mean
+from masktron.counts import counted
 from masktron.errors import MasktronError, RulebookError, ViolationError
 from masktron.evaluation.findings import Evaluation
 from masktron.jobs.job import Job
@@ -136,8 +137,8 @@ def written_untested(
         reason = before.get(index)
         if reason is None and not result.reached:
             what = (
-                f"the rule {result.id!r} fired on {_nodes(fired[index])} of the original and fires on none of the "
-                "masked file: masking, or leaving records out, has taken them from its context"
+                f"the rule {result.id!r} fired on {counted(fired[index], 'node')} of the original and fires on none "
+                "of the masked file: masking, or leaving records out, has taken them from its context"
             )
             reason = Untested(what, "", misnamed=False, allowed=True)
         found.append(replace(result, of_records=result.id in within, untested=reason))
@@ -447,10 +448,6 @@ def _probed(job: Job, probes: Sequence[tuple[Pattern, int, Rule | None]], origin
     probing = replace(job, rulebook=replace(job.rulebook, patterns=tuple(patterns), pyschematron_schema=None))
     fired = probing.evaluate(original, no_progress, limit=0).fired.tolist()
     return [fired[place] for place in asked]
-
-
-def _nodes(count: int) -> str:
-    return "1 node" if count == 1 else f"{count} nodes"
 
 
 def _of_records(job: Job) -> frozenset[str]:

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from masktron.config import Role
+from masktron.counts import counted
 from masktron.errors import InfeasibleError, ViolationError
 from masktron.evaluation.request import EvaluationRequest
 from masktron.evaluation.tiered import evaluate
@@ -168,7 +169,8 @@ def _require_all(run: Prepared, written: int, masked: Records) -> None:
     expected = int(run.originals.keep.sum())
     if not written == len(masked) == expected:
         raise ViolationError(
-            f"{len(masked)} records were read back of {expected} to release; nothing is published",
+            f"{counted(len(masked), 'record was', 'records were')} read back of {expected} to release; nothing is "
+            "published",
             where=str(run.source.path),
         )
 

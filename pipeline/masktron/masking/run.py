@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 
 from masktron.aggregators.medoid import Medoid
 from masktron.classify import Edit
+from masktron.counts import counted
 from masktron.errors import InfeasibleError, UsageError
 from masktron.grouping.record_groups import RecordGroups
 from masktron.kernels.cores import usable_cores
@@ -130,7 +131,7 @@ def mask_records(
     """
     if len(records) < plan.k:
         raise InfeasibleError(
-            f"{len(records)} records cannot form a group of k = {plan.k}",
+            f"{counted(len(records), 'record')} cannot form a group of k = {plan.k}",
             where=str(records.source),
             hint=f"lower k to {len(records)} or less" if len(records) >= 2 else "",
         )

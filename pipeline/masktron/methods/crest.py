@@ -8,6 +8,7 @@ from typing import ClassVar, override
 import numpy as np
 
 from masktron.arrays import Floats, Labels
+from masktron.counts import counted
 from masktron.kernels import crest as kernel
 from masktron.methods.base import Drawn, K, Kernel, Partitioning, RecordContext
 from masktron.methods.parameters import Parameter
@@ -89,6 +90,9 @@ class CrestMethod(Partitioning):
         return Drawn(drawn.values, drawn.labels, class_notes(drawn.labels, context.classes))
 
 
+_LONE = ("record is the only one of its class", "records are the only one of their class")
+
+
 def class_notes(labels: Labels, classes: Labels) -> tuple[str, ...]:
     """Say what groups tell of the classes of their records: classes of one record, and groups of one class.
 
@@ -119,13 +123,14 @@ def class_notes(labels: Labels, classes: Labels) -> tuple[str, ...]:
         lone = counts == 1
         if lone.any():
             notes.append(
-                f"in {int(lone.any(axis=1).sum())} of {len(counts)} groups, {int(lone.sum())} records are the only "
-                f"one of their class{which}: a larger k makes them fewer"
+                f"in {int(lone.any(axis=1).sum())} of {counted(len(counts), 'group')}, "
+                f"{counted(int(lone.sum()), *_LONE)}{which}: a larger k makes them fewer"
             )
         single = (counts > 0).sum(axis=1) == 1
         if single.any():
             notes.append(
-                f"{int(single.sum())} of {len(counts)} groups, with {int(counts[single].sum())} records, have one "
-                f"class only{which}: who knows the group of a record knows its class; ask for a larger k"
+                f"{int(single.sum())} of {counted(len(counts), 'group')}, with "
+                f"{counted(int(counts[single].sum()), 'record')}, {'has' if single.sum() == 1 else 'have'} one class "
+                f"only{which}: who knows the group of a record knows its class; ask for a larger k"
             )
     return tuple(notes)

@@ -10,6 +10,7 @@ from typing import Any, ClassVar, Self, override
 import numpy as np
 
 from masktron.arrays import Floats
+from masktron.counts import counted
 from masktron.errors import UsageError
 from masktron.methods.base import Drawn, Method, RecordContext, require_records
 from masktron.methods.contracts import MarkedReplaced, MethodContract
@@ -210,14 +211,15 @@ class HierarchicalMethod(Method):
 
 def _notes(marked: Marked, made: Release, without: int) -> Iterable[str]:
     if without:
-        yield f"no value is beyond the threshold, so that all stay as they are, in {_variables(without)}"
+        yield f"no value is beyond the threshold, so that all stay as they are, in {counted(without, 'variable')}"
     if marked.more:
         yield (
             "values within a threshold were replaced as well, where too few lay beyond it for a cluster, in "
-            f"{_variables(len(marked.more))}"
+            f"{counted(len(marked.more), 'variable')}"
         )
     if marked.all:
-        yield f"all values were replaced, since there are too few different ones, in {_variables(len(marked.all))}"
+        among = counted(len(marked.all), "variable")
+        yield f"all values were replaced, since there are too few different ones, in {among}"
     if made.apart:
         yield (
             f"{made.apart} of {made.replaced} replaced values go with others of their record as no respondent's do: "
@@ -229,7 +231,3 @@ def _notes(marked: Marked, made: Release, without: int) -> Iterable[str]:
             "regressions come out too small, and their intervals cover less than they say (masktron methods "
             "hierarchical)"
         )
-
-
-def _variables(count: int) -> str:
-    return "1 variable" if count == 1 else f"{count} variables"

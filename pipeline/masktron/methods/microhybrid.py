@@ -144,7 +144,8 @@ class MicrohybridMethod(Method):
         drawn = synthesise(values, kept, labels, DRAWS[self.synthesiser], generator)
         same = int((drawn == values)[:, ~kept].all(axis=1).sum())
         if same:
-            notes += (f"{same} of {n} records stay as they are: those of their group are equal in what is masked",)
+            stay = "stays as it is" if same == 1 else "stay as they are"
+            notes += (f"{same} of {n} records {stay}: those of their group are equal in what is masked",)
         return Drawn(drawn, labels, notes)
 
     def _size(self, whole: Regression) -> tuple[int, tuple[str, ...]]:

@@ -23,7 +23,9 @@ from masktron.proposals import chance
 from masktron.proposals.profiles import FieldProfile, aligned
 
 MOST_EXCEPTIONS = 0.05
-"""Share of the records that tell something in which a total may fail."""
+"""Share of the records in which a total may fail, of those in which not all is 0."""
+MOST_OF_A_PART = 2 * MOST_EXCEPTIONS
+"""The same of the records in which a certain part is not 0, of which there are fewer."""
 FEWEST_RECORDS = 10
 """Records that have to tell something."""
 FEWEST_OF_A_PART = 3
@@ -262,14 +264,14 @@ class SumSearch:
         parts = [self._values[at] != 0 for at, _ in relation.parts]
         filled = np.sum(parts, axis=0)
         total = self._values[relation.total[0]] != 0
-        telling = applies & ((filled >= min(2, len(parts))) | ((filled < 2) & fails) | ((len(parts) == 1) & total))
+        some = applies & ((filled > 0) | total)
+        telling = some & ((filled >= 2) | (len(parts) == 1))
         holds = telling & ~fails
-        if int((telling & fails).sum()) > MOST_EXCEPTIONS * int(telling.sum()) or holds.sum() < FEWEST_RECORDS:
+        asked = [(some, MOST_EXCEPTIONS), *((one & some, MOST_OF_A_PART) for one in (telling, *parts, total))]
+        if any(int((fails & rows).sum()) > most * int(rows.sum()) for rows, most in asked):
             return None
-        for part in (*parts, total):
-            own, broken = int((part & applies & ~fails).sum()), int((part & fails).sum())
-            if own < FEWEST_OF_A_PART or broken > MOST_EXCEPTIONS * (own + broken):
-                return None
+        if holds.sum() < FEWEST_RECORDS or any((one & some & ~fails).sum() < FEWEST_OF_A_PART for one in parts):
+            return None
         rows = np.flatnonzero(telling)
         left = sum(factor * self._values[at] for at, factor in relation.parts)
         right = relation.total[1] * self._values[relation.total[0]]

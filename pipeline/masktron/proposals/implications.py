@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from masktron.proposals.candidate import FieldState, SuggestedRule
 
@@ -58,6 +58,27 @@ def leaner(
             counted[step] += 1
             after[step[0]].add(step[1])
     return kept, len(candidates) - len(kept)
+
+
+def exhausted(rules: Iterable[SuggestedRule], codes: Mapping[str, frozenset[str]]) -> Iterator[Implication]:
+    """Yield what rules on the codes of a field say together: IF not B THEN C.
+
+    Theorem: where A has one of its codes, each of which asks for B or for C, a record without B has C. Proof: its
+    code is none of those that ask for B, and so one of those that ask for C.
+
+    Parameters
+    ----------
+    rules : iterable of SuggestedRule
+        With the codes of one field as IF.
+    codes : mapping of str to frozenset of str
+        All codes of a field that always has one, as steps name them.
+    """
+    asked = [(one.steps[0][0][0], {state for (_, state), _ in one.steps}, one.steps[0][1]) for one in rules]
+    for name, first, one in asked:
+        contrary = _CONTRARY.get(one[1])
+        for other, second, two in asked:
+            if name == other and contrary is not None and name in codes and first | second >= codes[name]:
+                yield (one[0], contrary), two
 
 
 def _both_ways(step: Implication, natural: Collection[str]) -> Iterator[Implication]:

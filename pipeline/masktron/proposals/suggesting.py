@@ -12,7 +12,7 @@ from masktron.proposals import chance
 from masktron.proposals.additive import FEWEST_OF_A_PART, MOST_FIELDS_LONG, Additive, SumSearch
 from masktron.proposals.candidate import KINDS, LEVELS, RuleKind, ShownValue, SuggestedRule
 from masktron.proposals.governed import governed
-from masktron.proposals.implications import leaner
+from masktron.proposals.implications import Implication, exhausted, leaner
 from masktron.proposals.orders import orders
 from masktron.proposals.profiles import FieldProfile, profiles_of
 from masktron.proposals.single_field import names_records, single_field
@@ -67,8 +67,12 @@ def suggested_rules(
     found += ordered
     below = parts.union(tuple(one.fields) for one in ordered)
     given = [((high, "zero"), (low, "zero")) for low, high in below if low in natural]
-    conditional, fewer = leaner(sorted(governed(asked, paths), key=_codes_first), given, natural)
-    found += conditional
+    listed = {one.fields[0] for one in found if one.kind == "codes" and not one.guards}
+    codes = {field.name: frozenset(f"={text}" for text in field.texts) for field in asked if field.name in listed}
+    conditional = list(governed(asked, paths))
+    kept = _leaner(conditional, given, natural, codes)
+    found += kept
+    fewer = len(conditional) - len(kept)
     places = {field.name: at for at, field in enumerate(profiles)}
     found.sort(key=lambda one: (*_by_strength(one), *(places[name] for name in one.fields)))
     return tuple(found), tuple(_notes(sums, profiles, fewer))
@@ -78,9 +82,19 @@ def _by_strength(one: SuggestedRule) -> tuple[int, int]:
     return LEVELS.index(one.strength), KINDS.index(one.kind)
 
 
-def _codes_first(one: SuggestedRule) -> tuple[bool, int]:
-    """Conditions on codes are kept before those on zeros that say the same."""
-    return not one.steps[0][0][1].startswith("="), LEVELS.index(one.strength)
+def _leaner(
+    rules: Sequence[SuggestedRule],
+    given: Sequence[Implication],
+    natural: Collection[str],
+    codes: Mapping[str, frozenset[str]],
+) -> list[SuggestedRule]:
+    """Leave out what follows from others; conditions on codes are kept before those on zeros that say the same."""
+    rules = sorted(rules, key=_by_strength)
+    coded = [one for one in rules if one.steps[0][0][1].startswith("=")]
+    kept, _ = leaner(coded, given, natural)
+    known_steps = [*given, *(step for one in kept for step in one.steps), *exhausted(kept, codes)]
+    others, _ = leaner([one for one in rules if one not in coded], known_steps, natural)
+    return [*kept, *others]
 
 
 def _parts(totals: Sequence[SuggestedRule | None], natural: Collection[str]) -> Iterator[tuple[str, str]]:
@@ -176,6 +190,6 @@ def _notes(sums: SumSearch, profiles: Sequence[FieldProfile], fewer: int) -> Ite
     if unread:
         yield f"exponents or plus signs, which XPath 1.0 does not read as numbers: no rule on {', '.join(unread)}"
     if fewer:
-        yield f"{fewer} rules IF ... THEN that follow from others step by step are not listed"
+        yield f"{fewer} rules IF ... THEN that follow from others, or from lists of codes, are not listed"
     rare = FEWEST_OF_A_PART
     yield f"a part of a total that is not 0 in fewer than {rare} records, and records that lack a part, are not seen"

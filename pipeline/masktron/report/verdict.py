@@ -10,6 +10,7 @@ import math
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
+from masktron.counts import counted
 from masktron.report.parts import are, drawn_fields, in_groups, listed
 
 if TYPE_CHECKING:
@@ -77,9 +78,8 @@ def _protection(result: MaskResult) -> str:
     if result.draw is None:
         solved = ", solved fields apart" if any(block.solved for block in result.blocks) else ""
         if _whole(result):
-            return (
-                f", and each record is the same as at least {result.whole_record_k - 1} others in all masked fields"
-            )
+            others = counted(result.whole_record_k - 1, "other one", "others")
+            return f", and each record is the same as at least {others} in all masked fields"
         together = "some record is unique" if result.whole_record_k == 1 else f"only {result.whole_record_k}"
         return (
             f", and in each block of masked fields at least {result.min_group} records are alike{solved}; in all "
@@ -96,7 +96,7 @@ def _drawn(result: MaskResult, draw: DrawResult, *, apart: bool) -> str:
     verb = are(fields) if apart else "are"
     match result.contract:
         case "partitioned-synthesis":
-            return f"{names} {verb} drawn for groups of at least {draw.smallest} records"
+            return f"{names} {verb} drawn for groups of at least {counted(draw.smallest or 0, 'record')}"
         case "noise-added":
             return f"noise was added to {names if apart else 'the masked values'}"
         case "marked-replaced":

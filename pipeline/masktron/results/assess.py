@@ -28,8 +28,8 @@ class AssessResult(JobResult, PlottedResult):
         In the order contract, risk, utility.
     notes : tuple of str
         What was taken for granted, and what could not be told.
-    against : str or None
-        An earlier release, for what both tell together.
+    against : tuple of str
+        Earlier releases, for what each pair tells together.
     """
 
     JOB: ClassVar = "assess"
@@ -41,7 +41,7 @@ class AssessResult(JobResult, PlottedResult):
     categorical: tuple[str, ...]
     figures: tuple[FigureResult, ...]
     notes: tuple[str, ...] = ()
-    against: str | None = None
+    against: tuple[str, ...] = ()
 
     def __getitem__(self, name: str) -> float:
         """Return the value of a figure: ``result["linkage"]``."""

@@ -153,6 +153,8 @@ class PublicRelease:
     rules : tuple of PublicRule
     engines : tuple of PublicEngine
     versions : mapping of str to str
+    compared : bool
+        Whether the original was at hand, so that figures of it could be told at all.
     """
 
     name: str
@@ -172,3 +174,10 @@ class PublicRelease:
     rules: tuple[PublicRule, ...]
     engines: tuple[PublicEngine, ...]
     versions: Mapping[str, str]
+    compared: bool = True
+
+    @property
+    def told(self) -> bool:
+        """Whether any figure of the original is told."""
+        figures = ((one.mean, one.shares, one.variance, one.correlations) for one in self.fields)
+        return any(figure is not None for own in figures for figure in own)

@@ -14,9 +14,10 @@ if TYPE_CHECKING:
 
     from masktron.config import Grouping, Param
 
-type TuneState = Literal["measured", "sampled", "refused", "same", "unreached"]
+type TuneState = Literal["measured", "sampled", "refused", "ended", "same", "unreached"]
 """What came of a candidate: measured on all records; on the sample alone; refused by the file, the rules or the
-method; the same as another candidate on this file; not reached within the budget."""
+method; ended as an engine or the system lacked time or memory; the same as another candidate on this file; not
+reached within the budget."""
 TUNE_NOTICE = (
     "CONFIDENTIAL: for inside the agency. The figures are of the original, and whoever has the seeds that tune tried "
     "must not find them in a release."
@@ -54,7 +55,7 @@ class TuneCandidate(Serialised):
         ``rules`` or ``all``, as in the settings.
     aggregator : str or None
         The one that is asked for by name; None where the least loss decides.
-    state : {"measured", "sampled", "refused", "same", "unreached"}
+    state : {"measured", "sampled", "refused", "ended", "same", "unreached"}
         What came of it. There are figures for the first two alone.
     records : int
         Records on which its figures were measured; 0 without figures.
@@ -168,8 +169,8 @@ class TuneResult(JobResult, PlottedResult):
 
     @property
     def complete(self) -> bool:
-        """Whether no candidate was left out for want of time."""
-        return all(one.state != "unreached" for one in self.candidates)
+        """Whether no candidate was left out for want of time or memory."""
+        return all(one.state not in ("unreached", "ended") for one in self.candidates)
 
     def __getitem__(self, position: int) -> TuneCandidate:
         """Return a candidate by its position: ``result[0].figures["linkage"]``."""

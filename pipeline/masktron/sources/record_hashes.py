@@ -1,7 +1,7 @@
 """Keyed hashes of records: which records of two files are the same, said without the records.
 
-A record is its values by field: the order of fields and records does not count, nor does the format or the spelling
-of a number; a field that has no value adds nothing.
+A record is its values by field: the order of fields and records does not count, nor does the format, the spelling of
+a number, or the case of the name of a field; a field that has no value adds nothing.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class RecordHashes:
         n : int
             Number of records.
         """
-        fields = {name: _of_values(column, name, secret) for name, column in columns.items()}
+        fields = {name: _of_values(column, name.casefold(), secret) for name, column in columns.items()}
         total = np.zeros(n, dtype=np.uint64)
         for own in fields.values():
             total += own

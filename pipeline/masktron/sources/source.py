@@ -72,6 +72,14 @@ class Source(ABC):
         return file_hash(self.path)
 
     @property
+    def part(self) -> tuple[str, ...]:
+        """Which of the tables that the file may hold is read, as far as the digest does not say it.
+
+        Two sources with one digest and one part have the same records; those with other parts may have them, too.
+        """
+        return ()
+
+    @property
     @abstractmethod
     def layout(self) -> Layout:
         """Where records and fields stand.

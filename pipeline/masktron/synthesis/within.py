@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from masktron.arrays import Floats, Labels
+from masktron.counts import counted
 from masktron.errors import InfeasibleError
 from masktron.kernels.standardise import standardised
 from masktron.synthesis.grouped import stacks
@@ -78,7 +79,8 @@ def unchanged(values: Floats, labels: Labels) -> str:
     first = np.unique(labels, return_index=True)[1]
     np.logical_and.at(alike, labels, (values == values[first[labels]]).all(axis=1))
     count = int(alike[labels].sum())
-    return f"{count} of {len(values)} records stay as they are: those of their group are equal" if count else ""
+    stay = "stays as it is" if count == 1 else "stay as they are"
+    return f"{count} of {counted(len(values), 'record')} {stay}: those of their group are equal" if count else ""
 
 
 @one_thread

@@ -7,7 +7,6 @@ import base64
 import hashlib
 import logging
 import time
-import traceback
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
@@ -30,6 +29,7 @@ from masktron.web.access.answer_headers import DOWNLOAD_POLICY, PICTURE_POLICY, 
 from masktron.web.access.gate import Cookie, Door, Gate, PasswordDoor, secret_of, user_of
 from masktron.web.access.passwords import Doorkeeper
 from masktron.web.access.sessions import Sessions, form_token, is_form_token
+from masktron.web.mistakes import note_mistake
 from masktron.web.pages import projects_list
 from masktron.web.pages.all_pages import PAGES
 from masktron.web.runs.one_run import run_of
@@ -154,8 +154,11 @@ def _tidied(parts: WebParts) -> None:
 
 async def _keep_tidy(parts: WebParts) -> None:
     while True:
-        if number := await asyncio.to_thread(parts.store.remove_old, parts.queue.busy()):
-            _LOG.info("%d projects deleted after their time", number)
+        try:
+            if number := await asyncio.to_thread(parts.store.remove_old, parts.queue.busy()):
+                _LOG.info("%d projects deleted after their time", number)
+        except Exception as error:  # noqa: BLE001 -- the next look may find it mended
+            note_mistake(error)
         await asyncio.sleep(_OLD_EVERY)
 
 
@@ -182,10 +185,7 @@ class _Watched:
         except ClientDisconnect:
             status = 499
         except Exception as error:  # noqa: BLE001 -- the last place where somebody can answer
-            # its message may hold what a user has typed
-            frames = traceback.extract_tb(error.__traceback__)
-            places = " < ".join(f"{Path(one.filename).name}:{one.lineno}" for one in reversed(frames[-6:]))
-            _LOG.error("%s at %s", type(error).__name__, places)
+            note_mistake(error)
             if status == 0:
                 text = _problem_page("masktron web has a mistake", "please report it: its log says where", 500)
                 await text(scope, receive, noted)

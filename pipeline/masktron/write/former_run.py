@@ -76,6 +76,8 @@ class FormerRun:
     blocks : tuple of FormerBlock
     failures : mapping of str to int
         By rule: failures in the masked file.
+    entry : str or None
+        Its entry in a register of releases.
     """
 
     described: DescribedRelease
@@ -92,6 +94,7 @@ class FormerRun:
     figures: Mapping[str, float]
     blocks: tuple[FormerBlock, ...]
     failures: Mapping[str, int]
+    entry: str | None
 
 
 def read_former_run(path: Path) -> FormerRun:
@@ -161,6 +164,7 @@ def _read(content: Mapping[str, Any], described: DescribedRelease, path: Path) -
             for one in result["blocks"]
         ),
         failures={one["id"]: int(one["failed"]) for one in result["rules"]},
+        entry=str(content["register"]["id"]) if "register" in content else None,
     )
 
 

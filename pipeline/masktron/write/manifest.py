@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import functools
 import json
-import platform
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -22,28 +19,6 @@ from masktron.write.declared import Declared, declared_from
 _GIVE = "give the .manifest.json that mask wrote"
 MANIFEST_VERSION = 1
 NOTICE = "CONFIDENTIAL: this manifest may help to undo the masking; it must not leave the agency."
-PACKAGES = (
-    "lxml",
-    "pyschematron",
-    "elementpath",
-    "saxonche",
-    "numpy",
-    "randomgen",
-    "scipy",
-    "pandas",
-    "scikit-learn",
-)
-
-
-def versions() -> dict[str, str]:
-    """Versions of masktron, of Python and of the packages that decide or compute."""
-    found = {"masktron": _version("masktron"), "python": platform.python_version()}
-    return found | {package: _version(package) for package in PACKAGES}
-
-
-@functools.cache
-def _version(package: str) -> str:
-    return version(package)  # reads a file
 
 
 def dump(content: Mapping[str, Any]) -> str:

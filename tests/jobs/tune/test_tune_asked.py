@@ -210,6 +210,7 @@ def test_settings_that_are_there_keep_all_else(tmp_path: Path) -> None:
     assert now == base | {"k": 9, "method": "noise", "grouping": "all", "params": {"c": 0.25, "exact": True}}
     assert [line for line in text.splitlines() if "#" in line] == [
         "# ours",
+        "k = 9 # was 5",
         "# who is who",
         'ID = "key" # never masked',
     ]

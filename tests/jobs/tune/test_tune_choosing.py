@@ -138,6 +138,12 @@ def test_a_figure_that_does_not_exist_keeps_no_limit() -> None:
     [
         (("refused",), "no candidate is admitted: too few"),
         (("refused", "unreached"), "the budget ended before a candidate was measured"),
+        (("ended", "unreached"), "the budget ended before a candidate was measured"),
+        (
+            ("refused", "ended"),
+            "no candidate was measured, for want of time or memory: an engine took too long; fewer workers need less "
+            "memory, and a longer rule timeout gives engines more time",
+        ),
         (("sampled", "unreached"), "the budget ended before a candidate was measured on all records"),
     ],
 )
@@ -145,12 +151,61 @@ def test_nothing_measured_has_its_reason(states: tuple[str, ...], told: str) -> 
     blank = TuneCandidate(method="mdav", params={}, k=3, grouping="rules")
     made = {
         "refused": replace(blank, state="refused", reasons=("too few",)),
+        "ended": replace(blank, state="ended", reasons=("an engine took too long",)),
         "unreached": blank,
         "sampled": replace(candidate((1.0, 1.0, 1.0)), state="sampled"),
     }
     found = choose_candidate([made[state] for state in states], RISK, LOSS, {})
     assert found.recommended is None
     assert found.why == told
+
+
+def test_few_seeds_are_said() -> None:
+    limits = {"linkage": 10.0}
+    one, two = ((30.0, 10.0, 5.0),), ((30.0, 10.0, 5.0),) * 2
+    told = {}
+    for runs in (one, two):
+        own = [replace(best, draws=True) for best in judged([candidate(*runs)], limits)]
+        for seeds in (1, 2, 3):
+            for bounds in (limits, {}):
+                told[len(runs), seeds, bool(bounds)] = choose_candidate(own, RISK, LOSS, bounds, seeds).why
+    for limited in (False, True):
+        assert "; it was run with one seed only, as the budget ended" in told[1, 3, limited]
+        assert "; it was run with 2 of 3 seeds only, as the budget ended" in told[2, 3, limited]
+        assert "; it was run with one seed only" in told[1, 1, limited]
+        assert "budget" not in told[1, 1, limited]
+        assert "seed" not in told[2, 2, limited]
+    groups = judged([candidate(*one)], limits)  # nothing is drawn: one run is all there is
+    assert "seed" not in choose_candidate(groups, RISK, LOSS, limits, 3).why
+
+
+@pytest.mark.parametrize(
+    ("best", "following", "limits", "told"),
+    [
+        ([(2, 10), (2, 14)], [(2, 15)], True,
+         "its range over the seeds (pil 10 to 14) is wider than the gap of 3 to the next, ipso, k = 3, "
+         "grouping rules"),
+        ([(2, 10), (2, 12)], [(2, 15)], True, ""),
+        ([(0, 10), (9, 12)], [(9, 15)], True, ""),  # the range of a risk within the limit decides nothing
+        ([(2, 11)], [(2, 10.5), (2, 13)], True,
+         "the range of the next, ipso, k = 3, grouping rules, over its seeds (pil 10.5 to 13) is wider than the gap "
+         "of 0.75"),
+        ([(2, 11)], [(2, 11)], True, ""),
+        ([(2, 10), (4, 11)], [(3, 13)], False,
+         "its range over the seeds (disclosure_risk 2 to 4, pil 10 to 11) is wider than the gap of 2.5 to the next, "
+         "ipso, k = 3, grouping rules"),
+        ([(2, 10), (4, 11)], [(4, 13)], False, ""),
+    ],
+)  # fmt: skip
+def test_a_range_that_is_wider_than_the_gap_is_said(
+    best: list[tuple[float, float]], following: list[tuple[float, float]], limits: bool, told: str
+) -> None:
+    given = {RISK: 20.0} if limits else {}
+    candidates = judged([candidate(*best, names=(RISK, LOSS)), candidate(*following, names=(RISK, LOSS))], given)
+    found = choose_candidate([candidates[0], replace(candidates[1], method="ipso")], RISK, LOSS, given, len(best))
+    assert found.recommended == 0
+    assert told in found.why
+    assert ("range" in found.why) == bool(told)
 
 
 def test_finalists_are_those_within_the_limits_before_the_front() -> None:

@@ -141,7 +141,10 @@ def test_few_groupings_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_candidate_that_mask_refuses_has_its_reason(tmp_path: Path) -> None:
     data, rules = write_pair(tmp_path, 70, category=True)
     bench = bench_of(data, rules, CONFIG)
-    assert "needs the class" in bench.shape(TuneRecipe("crest", 3, "rules"))[1]
+    refusal = bench.shape(TuneRecipe("crest", 3, "rules"))[1]
+    assert refusal is not None
+    assert "needs the class" in refusal.refused
+    assert not refusal.ended
     found = bench.outcome(Attempt(0, TuneRecipe("mdav", 80, "rules"), 0, whole=True), no_progress)
     assert (found.refused, found.figures) == ("70 records cannot form a group of k = 80", {})
     roles = dict.fromkeys("ABTC", Role.UNTOUCHED)

@@ -3,8 +3,10 @@
 Begin with `tuning.run_tune`. `asked` says what a user may ask for, `recipes` which candidates there are and in which
 order, `bench` runs one, `sampling` draws the records that large files are compared on, `outcomes` keeps results for a
 run that goes on, `schedule` and `helper` share the work within the budget, `choosing` has the front and the
-recommendation, `settings_text` writes the settings of a candidate.
+recommendation, `settings_text` writes the settings of a candidate, in a text that is there (`masktron.toml_text`).
 """
 
 FOLDER = "tune.cache"
 """Where results are kept, in the folder of the output."""
+RESULT = "tune.json"
+"""In the folder of the output."""

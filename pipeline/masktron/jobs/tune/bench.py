@@ -116,12 +116,12 @@ class Bench:
         method = chosen(config.method, config.params, config.k)
         return planned(replace(self._original, kept=self._kept[whole]), config, method, no_progress)
 
-    def shape(self, recipe: TuneRecipe) -> tuple[tuple[Partition, ...], str]:
-        """Return the partitions of a candidate, and why it is refused before anything is masked, if it is."""
+    def shape(self, recipe: TuneRecipe) -> tuple[tuple[Partition, ...], TuneOutcome | None]:
+        """Return the partitions of a candidate, or its refusal where it is refused before anything is masked."""
         try:
-            return self.prepared(recipe).plan.partitions, ""
+            return self.prepared(recipe).plan.partitions, None
         except _REFUSALS as error:
-            return (), _reason(error)
+            return (), TuneOutcome(_reason(error), ended=isinstance(error, ResourceError))
 
     def outcome(self, attempt: Attempt, progress: Progress) -> TuneOutcome:
         """Mask and measure; a refusal is an outcome."""

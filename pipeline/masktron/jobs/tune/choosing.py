@@ -100,7 +100,7 @@ def points_of(
 
 
 def choose_candidate(
-    candidates: Sequence[TuneCandidate], risk: str, utility: str, limits: Mapping[str, float]
+    candidates: Sequence[TuneCandidate], risk: str, utility: str, limits: Mapping[str, float], seeds: int = 1
 ) -> Recommendation:
     """Choose among the candidates that were measured on all records.
 
@@ -113,6 +113,8 @@ def choose_candidate(
         Their `within_limits` is known where they have figures.
     risk, utility : str
     limits : mapping of str to float
+    seeds : int
+        Runs that each candidate that draws was to have.
 
     Returns
     -------
@@ -124,11 +126,11 @@ def choose_candidate(
     if not measured:
         return Recommendation(front, None, _nothing(candidates, risk, utility))
     if not limits:
-        return _without_limits(candidates, measured, front, risk, utility)
+        return _without_limits(candidates, measured, front, risk, utility, seeds)
     within = [at for at in measured if candidates[at].within_limits]
     if not within:
         return Recommendation(front, None, _none_within(candidates, measured, limits))
-    best = min(within, key=lambda at: (measured[at][1], measured[at][0], at))
+    best, *others = sorted(within, key=lambda at: (measured[at][1], measured[at][0], at))
     said = _said(candidates[best], risk, utility)
     named = ", ".join(_limit(name, bound) for name, bound in limits.items())
     cheaper = [at for at in measured if measured[at][1] < measured[best][1]]
@@ -141,7 +143,50 @@ def choose_candidate(
     whole = " run on all records" if any(one.state == "sampled" for one in candidates) else ""
     among = f"of the {len(within)} candidates{whole}" if len(within) > 1 else f"the only candidate{whole}"
     loses = "loses least " if len(within) > 1 else "is "
-    return Recommendation(front, best, f"{candidates[best].name} {loses}{among} within {named} ({said}){beyond}")
+    drawn = _drawn(candidates, best, others, (utility,), seeds)
+    return Recommendation(
+        front, best, f"{candidates[best].name} {loses}{among} within {named} ({said}){drawn}{beyond}"
+    )
+
+
+def _drawn(
+    candidates: Sequence[TuneCandidate], best: int, others: Sequence[int], decisive: Sequence[str], seeds: int
+) -> str:
+    """Say what the seeds leave open: few of them, or a range over them that is wider than the gap to the next.
+
+    Parameters
+    ----------
+    candidates : sequence of TuneCandidate
+    best : int
+    others : sequence of int
+        Those that it was preferred to, the next first.
+    decisive : sequence of str
+        Figures by whose sum it was preferred.
+    seeds : int
+        Runs that it was to have.
+    """
+    own = candidates[best]
+    few = ""
+    if own.draws and (own.seeds < seeds or own.seeds == 1):
+        many = "one seed" if own.seeds == 1 else f"{own.seeds} of {seeds} seeds"
+        few = f"; it was run with {many} only" + (", as the budget ended" if own.seeds < seeds else "")
+    if not others:
+        return few
+    following = candidates[others[0]]
+    gap = math.fsum(_less(name, following.figures[name]) - _less(name, own.figures[name]) for name in decisive)
+    wide = next((one for one in (own, following) if _width(one, decisive) > gap), None)
+    if wide is None:
+        return few
+    ranges = ", ".join(f"{name} {wide.spread[name].least:.4g} to {wide.spread[name].most:.4g}" for name in decisive)
+    name = following.name
+    if wide is own:
+        return f"{few}; its range over the seeds ({ranges}) is wider than the gap of {gap:.3g} to the next, {name}"
+    return f"{few}; the range of the next, {name}, over its seeds ({ranges}) is wider than the gap of {gap:.3g}"
+
+
+def _width(candidate: TuneCandidate, names: Sequence[str]) -> float:
+    """Return the range of a sum of figures over the seeds, rather too wide: the sum of their ranges."""
+    return math.fsum(candidate.spread[name].most - candidate.spread[name].least for name in names)
 
 
 def finalists(
@@ -197,18 +242,20 @@ def _without_limits(
     front: tuple[int, ...],
     risk: str,
     utility: str,
+    seeds: int,
 ) -> Recommendation:
     ask = f"set a limit, such as --limit {risk}=NUMBER"
     if not figure_of(risk).unit == figure_of(utility).unit == "%":
         return Recommendation(
             front, None, f"no limit says how much risk is acceptable, and {risk} and {utility} have no sum: {ask}"
         )
-    best = min(measured, key=lambda at: (sum(measured[at]), *measured[at], at))
+    best, *others = sorted(measured, key=lambda at: (sum(measured[at]), *measured[at], at))
     return Recommendation(
         front,
         best,
         f"no limit says how much risk is acceptable, so that risk and loss count alike: {candidates[best].name} has "
-        f"the least sum of both ({_said(candidates[best], risk, utility)}); to decide on a release, {ask}",
+        f"the least sum of both ({_said(candidates[best], risk, utility)})"
+        f"{_drawn(candidates, best, others, (risk, utility), seeds)}; to decide on a release, {ask}",
     )
 
 
@@ -219,11 +266,16 @@ def _nothing(candidates: Sequence[TuneCandidate], risk: str, utility: str) -> st
         return "the budget ended before a candidate was measured on all records"
     if any(one.state == "unreached" for one in candidates):
         return "the budget ended before a candidate was measured"
-    return f"no candidate is admitted: {_reasons(candidates)}"
+    if any(one.state == "ended" for one in candidates):
+        return (
+            f"no candidate was measured, for want of time or memory: {_reasons(candidates, 'ended')}; fewer workers "
+            "need less memory, and a longer rule timeout gives engines more time"
+        )
+    return f"no candidate is admitted: {_reasons(candidates, 'refused')}"
 
 
-def _reasons(candidates: Sequence[TuneCandidate]) -> str:
-    told = Counter(reason for one in candidates if one.state == "refused" for reason in one.reasons)
+def _reasons(candidates: Sequence[TuneCandidate], state: str) -> str:
+    told = Counter(reason for one in candidates if one.state == state for reason in one.reasons)
     shown = "; ".join(reason for reason, _ in told.most_common(_FEW))
     more = len(told) - _FEW
     return f"{shown}; and {more} more reasons" if more > 0 else shown

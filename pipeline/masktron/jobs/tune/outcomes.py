@@ -14,7 +14,6 @@ import math
 from collections.abc import Mapping
 from dataclasses import asdict
 from functools import cache
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
@@ -23,22 +22,14 @@ from masktron.errors import DocumentError
 from masktron.files import file_hash
 from masktron.jobs.prepared import Opened
 from masktron.jobs.randomness import rules_in_one_form
+from masktron.jobs.tune import RESULT
 from masktron.jobs.tune.bench import Attempt, TuneOutcome
+from masktron.jobs.tune.recipes import TuneRecipe
+from masktron.results import shown
+from masktron.versions import versions
 from masktron.write.atomic import atomic_path
-from masktron.write.manifest import versions, write_plain
+from masktron.write.manifest import write_plain
 
-_READERS_AND_KERNELS = (
-    "numba",
-    "pyarrow",
-    "threadpoolctl",
-    "pyreadstat",
-    "fastexcel",
-    "zstandard",
-    "duckdb",
-    "adbc-driver-sqlite",
-    "adbc-driver-postgresql",
-)
-"""Packages that read or compute, beside those that a manifest names."""
 _SPARED = frozenset(
     {
         "aggregator",
@@ -91,7 +82,7 @@ class KeptOutcomes:
             "record": list(original.job.source.layout.record_path),
             "kept": len(original.kept),
             "figures": list(names),
-            "versions": versions() | {name: _version(name) for name in _READERS_AND_KERNELS},
+            "versions": versions(),
             "code": code_digest(),
         }
         self._common = _digest(content)
@@ -117,8 +108,10 @@ class KeptOutcomes:
         except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
             return None  # not there, or damaged: it is computed again
 
-    def keep(self, attempt: Attempt, outcome: TuneOutcome) -> None:
-        """Keep what was found, whole or not at all; not what time or memory ended, which it may have another time.
+    def keep(self, attempt: Attempt, outcome: TuneOutcome) -> bool:
+        """Keep what was found, whole or not at all, and tell whether it was kept.
+
+        What time or memory ended is not, since it may have both another time.
 
         Raises
         ------
@@ -126,7 +119,7 @@ class KeptOutcomes:
             It cannot be written.
         """
         if self._folder is None or outcome.ended:
-            return
+            return False
         key = self._key(attempt)
         body = {
             "refused": outcome.refused,
@@ -138,10 +131,24 @@ class KeptOutcomes:
         }
         with atomic_path(self._folder / f"{key}.json", noted=False) as temporary:
             write_plain(temporary, {"key": key, "sha256": _digest([key, body]), "body": body})
+        return True
 
     def _key(self, attempt: Attempt) -> str:
         own = [attempt.recipe.as_dict(), attempt.seed, "all" if attempt.whole else self._sample]
         return _digest([self._common, own])
+
+
+def earlier_candidate(out: Path, number: int, data: Path) -> TuneRecipe | None:
+    """Return what a number stood for in the last run on the same file; None where no result says so.
+
+    Candidates begin with what the settings say: they have other numbers once settings were written.
+    """
+    try:
+        last = json.loads((out / RESULT).read_bytes())
+        own = last["candidates"][number] if last["data"] == shown(data) else None
+        return None if own is None else TuneRecipe.from_dict(own)
+    except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError):
+        return None  # there was none, or its result is damaged, and will be written anew
 
 
 @cache
@@ -154,15 +161,6 @@ def code_digest() -> str:
         found.update(f"{path.relative_to(root).as_posix()} {len(content)}\n".encode())
         found.update(content)
     return found.hexdigest()
-
-
-@cache
-def _version(package: str) -> str:
-    """Return the version of a package; the empty one where it is not installed."""
-    try:
-        return version(package)
-    except PackageNotFoundError:
-        return ""
 
 
 def _settings(config: Config) -> dict[str, Any]:

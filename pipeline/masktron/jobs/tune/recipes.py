@@ -8,10 +8,12 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from masktron.config import Config, Grouping, Param
+from masktron.errors import UsageError
 from masktron.jobs.tune.asked import TuneSettings
 from masktron.methods import method_named
 from masktron.methods.base import Method, Partitioning
 from masktron.results import TuneCandidate
+from masktron.results.tune import candidate_name
 
 SIZES = (3, 5, 10, 20)
 """Smallest groups that are tried where nobody names any: what agencies use, and one beyond."""
@@ -35,6 +37,18 @@ class TuneRecipe:
     grouping: Grouping
     aggregator: str | None = None
     params: Mapping[str, Param] = field(default_factory=dict)
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> TuneRecipe:
+        """Build one of plain data, as `as_dict` gives them.
+
+        Raises
+        ------
+        LookupError, TypeError, AttributeError
+            They are no candidate.
+        """
+        params = {key: tuple(value) if isinstance(value, list) else value for key, value in data["params"].items()}
+        return cls(data["method"], data["k"], data["grouping"], data["aggregator"], params)
 
     @property
     def kind(self) -> type[Method]:
@@ -190,6 +204,35 @@ def settings_of(candidate: TuneCandidate | TuneRecipe, config: Config) -> Config
         aggregator=candidate.aggregator,
         params=candidate.params,
     )
+
+
+def position_of(candidate: int | TuneRecipe, found: Sequence[TuneRecipe | TuneCandidate]) -> int:
+    """Return the position of a candidate among those that there are.
+
+    Raises
+    ------
+    UsageError
+        It is none of them.
+    """
+    if isinstance(candidate, int):
+        if candidate not in range(len(found)):
+            raise UsageError(
+                f"there is no candidate {candidate}: there are {len(found)} of this file with what was asked for",
+                hint=f"name one of 0 to {len(found) - 1}",
+            )
+        return candidate
+    for at, one in enumerate(found):
+        if _what(one) == _what(candidate):
+            return at
+    name = candidate_name(candidate.method, candidate.k, candidate.grouping, candidate.aggregator, candidate.params)
+    raise UsageError(
+        f"the candidate of this number in the last run, {name}, is none of those that are asked for now",
+        hint="ask as the last run did, or run once without a number for new ones",
+    )
+
+
+def _what(one: TuneRecipe | TuneCandidate) -> tuple[object, ...]:
+    return one.method, one.k, one.grouping, one.aggregator, dict(one.params)
 
 
 def draws_values(kind: type[Method]) -> bool:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import os
-import re
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
@@ -13,18 +12,17 @@ from typing import Any
 from masktron.config import Config, Register, config_from
 from masktron.errors import UsageError
 from masktron.files import read_text
-from masktron.toml_text import toml_key, toml_text, toml_value
+from masktron.toml_text import TomlText, toml_text, toml_value
 from masktron.write.atomic import atomic_path
 
 CHANGED = ("k", "method", "grouping", "aggregator")
 """Settings of a candidate that are one line each; its parameters are a table."""
 _KEPT_OUT = frozenset({"key", "seed", "spare_documents"})
 """What has no place in a file of settings."""
-_TABLE = re.compile(r"\s*\[")
 
 
 def write_settings(path: Path, config: Config) -> None:
-    """Write settings; where the file is there, only the lines that say how to mask are changed.
+    """Write settings; where the file is there, only the values that say how to mask are changed.
 
     Parameters
     ----------
@@ -38,8 +36,9 @@ def write_settings(path: Path, config: Config) -> None:
         The file that is there cannot be changed so that it says this: options were given beside it, say.
     """
     text = text_with(config, path)
+    newline = "\r\n" if path.exists() and b"\r\n" in path.read_bytes() else "\n"
     with atomic_path(path, released=True) as temporary:
-        temporary.write_text(text, encoding="utf-8")
+        temporary.write_text(text, encoding="utf-8", newline=newline)
 
 
 def text_with(config: Config, path: Path) -> str:
@@ -86,44 +85,30 @@ def changed(text: str, config: Config, path: Path) -> str:
     UsageError
         It would not say this then.
     """
-    lines = text.splitlines()
-    start = next((at for at, line in enumerate(lines) if _TABLE.match(line)), len(lines))
-    wanted = {name: _plain(getattr(config, name), path) for name in CHANGED}
-    top = [line for line in lines[:start] if not re.match(r"\s*(?:params\b.*=)", line)]
-    for name, value in wanted.items():
-        line = None if value is None else f"{name} = {toml_value(value)}"
-        places = [at for at, one in enumerate(top) if re.match(rf"\s*{name}\s*=", one)]
-        for at in reversed(places):
-            top[at : at + 1] = [line] if line is not None and at == places[0] else []
-        usual = getattr(Config(), name)
-        if not places and line is not None and getattr(config, name) != usual:
-            at = next(
-                (at for at, one in enumerate(top) if one.strip() and not one.lstrip().startswith("#")), len(top)
-            )
-            top.insert(at, line)
-    rest = list(_without_params(lines[start:]))
-    if config.params:
-        own = [f"{toml_key(key)} = {toml_value(_plain(value, path))}" for key, value in config.params.items()]
-        rest = ["", "[params]", *own, "", *rest] if rest else ["", "[params]", *own]
-    made = "\n".join([*top, *rest]).rstrip() + "\n"
-    _require_same(made, text, config, path)
+    hint = "name a file that is not there: --write FILE"
+    try:
+        former = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise UsageError(f"the settings there are not valid TOML: {error}", where=str(path), hint=hint) from error
+    there = TomlText(text)
+    for name in CHANGED:
+        value = _plain(getattr(config, name), path)
+        if name in former and value is None:
+            there.remove((name,))
+        elif (name in former and toml_value(former[name]) != toml_value(value)) or (
+            name not in former and getattr(config, name) != getattr(Config(), name)
+        ):
+            there.put((name,), toml_value(value))
+    there.assign("params", former.get("params"), _plain(config.params, path))
+    made = str(there)
+    _require_same(made, former, config, path, hint)
     return made
 
 
-def _without_params(lines: list[str]) -> Iterator[str]:
-    inside = False
-    for line in lines:
-        if _TABLE.match(line):
-            inside = re.match(r"\s*\[params\]", line) is not None
-        if not inside:
-            yield line
-
-
-def _require_same(made: str, before: str, config: Config, path: Path) -> None:
+def _require_same(made: str, former: Mapping[str, Any], config: Config, path: Path, hint: str) -> None:
     """Refuse a text that does not say what it has to, or says something else than before."""
-    hint = "name a file that is not there: --write FILE"
     try:
-        now, former = tomllib.loads(made), tomllib.loads(before)
+        now = tomllib.loads(made)
     except tomllib.TOMLDecodeError as error:
         raise UsageError("the settings there cannot be changed", where=str(path), hint=hint) from error
     loose = {*CHANGED, "params"}

@@ -13,18 +13,19 @@ from numpy.typing import NDArray
 
 from masktron.addresses import AddressPath
 from masktron.config import Config, Role
+from masktron.counts import counted
 from masktron.errors import DocumentError, ResourceError, UsageError
 from masktron.figures import NAMES
 from masktron.jobs.limits import refuse_class_limits
 from masktron.jobs.mask_result import unasked_figures
 from masktron.jobs.prepared import Opened, open_original
-from masktron.jobs.tune import FOLDER, sampling
+from masktron.jobs.tune import FOLDER, RESULT, sampling
 from masktron.jobs.tune.asked import TuneSettings
 from masktron.jobs.tune.bench import Attempt, Bench, TuneOutcome
-from masktron.jobs.tune.choosing import broken_limits, choose_candidate, finalists
+from masktron.jobs.tune.choosing import Recommendation, broken_limits, choose_candidate, finalists
 from masktron.jobs.tune.helper import Helper, HelperFile, HelperSetup, helpers_of
 from masktron.jobs.tune.outcomes import KeptOutcomes
-from masktron.jobs.tune.recipes import TuneRecipe, recipes
+from masktron.jobs.tune.recipes import TuneRecipe, position_of, recipes
 from masktron.jobs.tune.schedule import BudgetOver, Deadline, Durations, WorkerProcesses
 from masktron.kernels.cores import usable_cores
 from masktron.progress import Progress, no_progress
@@ -33,8 +34,6 @@ from masktron.results.tune import TuneState
 from masktron.sources.frame_path import FramePath
 from masktron.write.manifest import write_json
 
-RESULT = "tune.json"
-"""In the output folder."""
 _UNWRITTEN = (
     "candidates are masked in memory: mask also has the written file judged by engines that are not ours, and may "
     "refuse what stands here"
@@ -68,7 +67,9 @@ def run_tune(
     *,
     config: Config | None = None,
     asked: TuneSettings | None = None,
+    candidate: int | TuneRecipe | None = None,
     begun: float | None = None,
+    kept: Callable[[], object] | None = None,
     progress: Progress = no_progress,
     so_far: Callable[[TuneResult], None] | None = None,
 ) -> TuneResult:
@@ -83,8 +84,13 @@ def run_tune(
     config : Config, optional
         As for `mask`; each candidate changes method, parameters, aggregator, k and grouping.
     asked : TuneSettings, optional
+    candidate : int or TuneRecipe, optional
+        A candidate that there has to be, by its position or as it is.
     begun : float, optional
         When the budget began, by `time.monotonic`; now when not given.
+    kept : callable, optional
+        Called for each result of this run that is in the folder, from which the next run goes on.
+    progress : callable
     so_far : callable, optional
         Takes the map as it is now and then while candidates are tried; what it takes costs a tenth of the time at
         most. The folder has it as well.
@@ -92,7 +98,7 @@ def run_tune(
     Raises
     ------
     UsageError, RulebookError, DocumentError, InvalidOriginalError
-        What is given cannot be masked, whatever the method.
+        What is given cannot be masked, whatever the method; or there is no such candidate.
     ResourceError
         The budget ended before anything could be tried.
     """
@@ -104,6 +110,8 @@ def run_tune(
             "tune takes no key and no seed: its random numbers are known to everybody, those of a release to nobody",
             hint="leave them out; --seeds says how many runs there are of what draws",
         )
+    if asked.methods:  # then they are known, whatever the file holds
+        _require_there(candidate, recipes(config, asked, numbers=True, categories=True))
     if out is not None:
         _make_folder(out)
     deadline = Deadline(asked.budget, begun)
@@ -117,7 +125,9 @@ def run_tune(
                 "the budget ended before the file was read", where=str(data), hint="give more: --budget 10m"
             ) from None
         told = _SoFar(None if out is None else out / RESULT, so_far)
-        result = _Tuning(original, asked, deadline, helpers, file, out, progress, told).result()
+        found = recipes(original.config, asked, **_kinds(original))
+        _require_there(candidate, found)
+        result = _Tuning(original, asked, found, deadline, helpers, file, out, kept, progress, told).result()
     finally:
         for helper in helpers:
             helper.close()
@@ -147,6 +157,17 @@ class _SoFar:
         self._next = now + max(_BETWEEN, _COST * (now - began))
 
 
+def _require_there(candidate: int | TuneRecipe | None, found: Sequence[TuneRecipe]) -> None:
+    if candidate is not None:
+        position_of(candidate, found)
+
+
+def _kinds(original: Opened) -> dict[str, bool]:
+    """Tell whether numbers are masked, and categories."""
+    numeric = {fact.numeric for fact in original.fields if fact.role is Role.CONFIDENTIAL}
+    return {"numbers": True in numeric, "categories": False in numeric}
+
+
 def _make_folder(out: Path) -> None:
     try:
         out.mkdir(mode=0o700, exist_ok=True)
@@ -170,14 +191,14 @@ class _Tried:
     """What is known of a candidate."""
 
     recipe: TuneRecipe
-    refused: str = ""
+    refusal: TuneOutcome | None = None
     same_as: int | None = None
     runs: dict[bool, dict[int, TuneOutcome]] = field(default_factory=lambda: {True: {}, False: {}})
 
     @property
     def open(self) -> bool:
         """Whether it is to be run."""
-        return not self.refused and self.same_as is None
+        return self.refusal is None and self.same_as is None
 
 
 class _Tuning:
@@ -187,10 +208,12 @@ class _Tuning:
         self,
         original: Opened,
         asked: TuneSettings,
+        found: Sequence[TuneRecipe],
         deadline: Deadline,
         helpers: list[Helper],
         file: HelperFile,
         out: Path | None,
+        kept: Callable[[], object] | None,
         progress: Progress,
         told: _SoFar,
     ) -> None:
@@ -198,14 +221,11 @@ class _Tuning:
         self._original, self._asked, self._deadline, self._progress = original, asked, deadline, progress
         self._limits = original.config.limits
         self._n = len(original.kept)
-        confidential = [fact for fact in original.fields if fact.role is Role.CONFIDENTIAL]
-        self._numbers = any(fact.numeric for fact in confidential)
-        categories = not all(fact.numeric for fact in confidential)
-        self._risk = asked.risk or ("disclosure_risk" if self._numbers else "unchanged")
-        self._utility = asked.utility or ("pil" if self._numbers else "category_change")
+        numbers = _kinds(original)["numbers"]
+        self._risk = asked.risk or ("disclosure_risk" if numbers else "unchanged")
+        self._utility = asked.utility or ("pil" if numbers else "category_change")
         wanted = {*unasked_figures(self._n, self._limits), self._risk, self._utility}
         names = tuple(name for name in NAMES if name in wanted)
-        found = recipes(original.config, asked, numbers=self._numbers, categories=categories)
         self._tried = [_Tried(recipe) for recipe in found]
         threads = max(1, usable_cores() // max(1, len(helpers)))
         self._look(Bench(original, names, None, threads))
@@ -217,8 +237,9 @@ class _Tuning:
         records = {True: self._n} | ({} if self._sample is None else {False: len(self._sample)})
         self._durations = Durations(records)
         self._original_figures: dict[str, float] = {}
-        folder = None if out is None else out / FOLDER
-        self._kept = KeptOutcomes(folder, original, names, "" if self._sample is None else self._units)
+        self._folder = None if out is None else out / FOLDER
+        self._is_kept = kept or _nobody
+        self._kept = KeptOutcomes(self._folder, original, names, "" if self._sample is None else self._units)
         self._processes = WorkerProcesses(
             self._bench, helpers, self._again, deadline, self._durations, self._found, progress
         )
@@ -228,9 +249,11 @@ class _Tuning:
         self._progress("planning candidates", 0)
         known: dict[object, int] = {}
         for at, tried in enumerate(self._tried):
+            if self._deadline.left < 0:
+                return  # nothing will be run any more
             recipe = tried.recipe
-            shape, tried.refused = bench.shape(recipe)
-            if tried.refused or recipe.draws:
+            shape, tried.refusal = bench.shape(recipe)
+            if tried.refusal or recipe.draws:
                 continue
             tried.same_as = known.setdefault((recipe.method, recipe.k, str(recipe.params), shape), at)
             if tried.same_as == at:
@@ -241,7 +264,7 @@ class _Tuning:
         size = self._asked.sample
         few = self._n <= (sampling.FROM if size is None else size)
         first = next((tried.recipe for tried in self._tried if tried.open), None)
-        if few or size == 0 or first is None:
+        if few or size == 0 or first is None or self._deadline.left < 0:
             return None, ""
         run = Bench(self._original, ()).prepared(first)
         if run.plan.over_file:  # a total of all records is none of some
@@ -259,7 +282,8 @@ class _Tuning:
         return None
 
     def _found(self, attempt: Attempt, outcome: TuneOutcome) -> None:
-        self._kept.keep(attempt, outcome)
+        if self._kept.keep(attempt, outcome):
+            self._is_kept()
         self._tried[attempt.position].runs[attempt.whole][attempt.seed] = outcome
         self._told.tell(self._map)
 
@@ -278,7 +302,7 @@ class _Tuning:
     def _map(self) -> TuneResult:
         """Return what is known now."""
         candidates = self._candidates()
-        choice = choose_candidate(candidates, self._risk, self._utility, self._limits)
+        choice = self._choice(candidates)
         return TuneResult(
             data=shown(self._original.job.source.path),
             rules=shown(self._original.job.rulebook.path),
@@ -317,11 +341,14 @@ class _Tuning:
         """Run what would be recommended with the other seeds; tell whether something is recommended in the end."""
         tried: set[int] = set()
         while True:
-            found = choose_candidate(self._candidates(), self._risk, self._utility, self._limits).recommended
+            found = self._choice(self._candidates()).recommended
             if found is None or found in tried:
                 return found is not None
             self._try([found], whole=True)
             tried.add(found)
+
+    def _choice(self, candidates: Sequence[TuneCandidate]) -> Recommendation:
+        return choose_candidate(candidates, self._risk, self._utility, self._limits, self._asked.seeds)
 
     def _unmasked(self) -> dict[str, float]:
         if not self._original_figures and self._deadline.left > 0:
@@ -344,6 +371,7 @@ class _Tuning:
             if known is None:
                 waiting.append(attempt)
             else:
+                self._is_kept()
                 self._tried[attempt.position].runs[whole][attempt.seed] = known
                 if not known.refused:
                     self._durations.took(attempt, known.seconds)
@@ -363,17 +391,17 @@ class _Tuning:
             aggregator=recipe.aggregator,
             draws=recipe.draws,
         )
-        if tried.refused:
-            return replace(made, state="refused", reasons=(tried.refused,))
+        if tried.refusal is not None:
+            return replace(made, state=_refused_state([tried.refusal]), reasons=(tried.refusal.refused,))
         if tried.same_as is not None:
             return replace(
                 made, state="same", same_as=tried.same_as, reasons=(f"the same as candidate {tried.same_as} here",)
             )
         whole = bool(tried.runs[True]) or self._sample is None
         runs = [tried.runs[whole][seed] for seed in sorted(tried.runs[whole])]
-        if refused := [one.refused for one in runs if one.refused]:
+        if refused := [one for one in runs if one.refused]:
             share = f"in {len(refused)} of {len(runs)} runs: " if len(runs) > 1 else ""
-            return replace(made, state="refused", reasons=(f"{share}{refused[0]}",))
+            return replace(made, state=_refused_state(refused), reasons=(f"{share}{refused[0].refused}",))
         if not runs:
             return replace(made, state="unreached", reasons=(_UNREACHED if self._over else _NOT_YET,))
         state: TuneState = "measured" if whole else "sampled"
@@ -394,7 +422,8 @@ class _Tuning:
         yield from self._original.notes
         gone = len(self._original.records) - self._n
         if gone:
-            yield f"{gone} records that break a rule are left out, as mask leaves them out"
+            breaking = counted(gone, "record that breaks a rule is", "records that break a rule are")
+            yield f"{breaking} left out, as mask leaves them out"
         yield from self._original.originals.notes
         yield _UNWRITTEN
         if self._sample is not None:
@@ -409,9 +438,23 @@ class _Tuning:
             )
         elif missed:
             yield (
-                f"the budget of {self._asked.budget:g} s ended before {missed} of {len(candidates)} candidates; the "
-                "same command with --out goes on where this one stopped"
+                f"the budget of {self._asked.budget:g} s ended before {missed} of {len(candidates)} candidates"
+                + (
+                    "; with a folder for results, another run goes on"
+                    if self._folder is None
+                    else "; run again, it goes on"
+                )
+                + " where this one stopped"
             )
+
+
+def _refused_state(refused: Sequence[TuneOutcome]) -> TuneState:
+    """Return the state of a candidate with refusals: ended where another run of each may get further."""
+    return "ended" if all(one.ended for one in refused) else "refused"
+
+
+def _nobody() -> None:
+    """Tell nobody of a result that is kept."""
 
 
 def _spread_of(runs: Sequence[TuneOutcome], name: str) -> SpreadResult:

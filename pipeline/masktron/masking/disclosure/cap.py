@@ -9,6 +9,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
+from masktron.counts import counted
 from masktron.errors import InfeasibleError
 from masktron.masking.disclosure.exposure import AVERAGED
 from masktron.masking.disclosure.holders import Holders
@@ -73,7 +74,7 @@ def refuse_observed(blocks: Sequence[MaskedBlock], most: float, *, where: str = 
 def _described(masked: MaskedBlock, copied: NDArray[np.bool_], records: int) -> str:
     count, pooled = int(copied.sum()), int((copied & masked.grouping.pooled).sum())
     ruled = int((copied & masked.exposure.dominated).sum())
-    groups = f"{count} group" if count == 1 else f"{count} groups"
+    groups = counted(count, "group")
     rare = f", {pooled} of them since a pattern of missing values is rarer than k" if pooled else ""
     heavy = f", {ruled} of them ruled by the weight of one record" if ruled else ""
     return f"{', '.join(masked.block.variables)}: {groups}, {100 * count / records:.2g} % of the records{rare}{heavy}"

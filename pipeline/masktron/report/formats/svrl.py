@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
+from masktron.counts import counted
 from masktron.evaluation.findings import Finding
 from masktron.evaluation.spool import Spool
 from masktron.report.formats import ReportTarget
@@ -99,8 +100,8 @@ class SvrlReport:
 def _summary(result: ValidateResult, listed: Sequence[int]) -> Iterator[str]:
     yield "No values of records: counts only." if result.release_safe else CONFIDENTIAL
     yield (
-        f"{result.records} records, {result.violations} violations, {result.warnings} warnings of soft rules, "
-        f"by {result.engine}"
+        f"{counted(result.records, 'record')}, {counted(result.violations, 'violation')}, "
+        f"{counted(result.warnings, 'warning')} of soft rules, by {result.engine}"
     )
     for rule, follow in zip(result.rules, listed, strict=True):
         allowed = "" if rule.allowed is None else f", allowed {rule.allowed}"

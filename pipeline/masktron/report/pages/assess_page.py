@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 
-from masktron.report.pages.common_parts import counted, figure, figures_table, file_name, listed, said
+from masktron.counts import counted
+from masktron.report.pages.common_parts import figure, figures_table, file_name, listed, said
 from masktron.report.pages.compared_parts import (
     correlation_parts,
     distribution_parts,
@@ -43,6 +44,8 @@ def assess_page(result: PlainData, *, files: SideBySide | None = None) -> Page:
     records = result.count("records")
     numbers, categories = (len(result.names(key)) for key in ("numeric", "categorical"))
     fields = f"{counted(numbers, 'number')} and {counted(categories, 'field')} of categories"
+    earlier = [file_name(one) for one in result.names("against")] if result.has("against") else []
+    beside = f"; beside what was released earlier: {', '.join(earlier)}" if earlier else ""
     without = "" if files is not None else (
         "This page was made without the two files, so that it has no pictures of values: masktron assess MASKED "
         "--original FILE --html FILE."
@@ -57,7 +60,7 @@ def assess_page(result: PlainData, *, files: SideBySide | None = None) -> Page:
         kind="Masked file against its original",
         edition="internal",
         verdict=Mark(f"{counted(len(figures), 'figure')} of risk and utility", ""),
-        lead=f"{counted(records, 'record')}, compared with {file_name(result.text('original'))}: {fields}.",
+        lead=f"{counted(records, 'record')}, compared with {file_name(result.text('original'))}: {fields}{beside}.",
         sections=(
             Section("overview", "Overview", (FactRow((Fact("records", number(records)), *facts)), *said(without))),
             Section(

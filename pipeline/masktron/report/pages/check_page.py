@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from masktron.counts import counted
 from masktron.report.pages.common_parts import (
-    counted,
     failures_picture,
     figures_table,
     file_name,

@@ -6,6 +6,7 @@ import math
 import re
 from collections.abc import Iterable, Sequence
 
+from masktron.counts import counted
 from masktron.report.pages.page import Listing, Mark, PagePart, PagePicture, PageTable, Sentences
 from masktron.report.pages.plain_reader import PlainData
 from masktron.report.pictures.bars import Bar, Bars
@@ -15,11 +16,6 @@ from masktron.report.text import number
 NOTHING = "\N{EN DASH}"
 SHOWN_RULES = 30
 """Rules, or fields, that a picture shows; the table behind it has all."""
-
-
-def counted(many: int, noun: str) -> str:
-    """Say how many there are of something."""
-    return f"{number(many)} {noun}" if many == 1 else f"{number(many)} {noun}s"
 
 
 def per_cent(share: float, of: float) -> str:
@@ -37,7 +33,7 @@ def figure(value: float, unit: str = "", digits: int = 3) -> str:
     if math.isnan(value):
         return NOTHING
     if unit == "records":
-        return f"{number(value, '.0f')} {unit}"
+        return counted(round(value), "record")
     text = number(value, ".2g") if 0 < abs(value) < 10**-digits else number(value, f".{digits}f")
     return f"{text} {unit}".rstrip()
 

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise
 
-from masktron.report.pages.common_parts import NOTHING, SHOWN_RULES, counted, figure, listed
+from masktron.counts import counted
+from masktron.report.pages.common_parts import NOTHING, SHOWN_RULES, figure, listed
 from masktron.report.pages.page import PagePart, PagePicture, PageTable, PictureRow
 from masktron.report.pictures.bars import Bar, Bars, PairedBars, PairOfBars
 from masktron.report.pictures.distribution import TwoDistributions
@@ -269,6 +270,13 @@ def group_parts(files: SideBySide, k: int | None) -> list[PagePart]:
     return [*([table] if rows else []), *([PictureRow(tuple(pictures))] if pictures else [])]
 
 
+def _sized(smallest: int, largest: int) -> str:
+    """Say how large groups are."""
+    if smallest == largest:
+        return f"of {counted(smallest, 'record')}"
+    return f"of {number(smallest)} to {number(largest)} records"
+
+
 def _sizes(one: GroupSizes, sizes: dict[int, int], at: int, k: int | None) -> PagePicture:
     smallest, largest = min(sizes), max(sizes)
     starts = [
@@ -291,7 +299,7 @@ def _sizes(one: GroupSizes, sizes: dict[int, int], at: int, k: int | None) -> Pa
     return PagePicture(
         f"group-sizes-{at}",
         ", ".join(one.fields),
-        f"{counted(groups, 'group')} of {smallest} to {number(largest)} records{asked}, most often {usual}.",
+        f"{counted(groups, 'group')} {_sized(smallest, largest)}{asked}, most often {usual}.",
         ColumnsInOrder(names, counts, "records in a group", "groups", small=True),
         PageTable(
             "Groups by size",

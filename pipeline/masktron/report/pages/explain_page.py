@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from masktron.report.pages.common_parts import NOTHING, bare, counted, file_name, listed, said
+from masktron.counts import counted
+from masktron.report.pages.common_parts import NOTHING, bare, file_name, listed, said
 from masktron.report.pages.mathematics import mathematical
 from masktron.report.pages.page import Fact, FactRow, Mark, Page, PagePart, PagePicture, PageTable, Section
 from masktron.report.pages.plain_reader import PlainData

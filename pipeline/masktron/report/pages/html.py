@@ -12,12 +12,16 @@ from typing import Any
 import jinja2
 from markupsafe import Markup, escape
 
-from masktron.report.pages.page import Page, PagePicture
-from masktron.report.pictures.canvas import require_drawing, svg_of
+from masktron.report.pages.page import Page
+from masktron.report.pictures.canvas import Sketch, require_drawing, svg_of
 from masktron.report.text import printable
 from masktron.resources import packaged_text
 
 _KINDS = {
+    "str": "text",
+    "Mark": "mark",
+    "tuple": "marks",
+    "Ranged": "ranged",
     "Sentences": "sentences",
     "Listing": "listing",
     "FactRow": "facts",
@@ -72,6 +76,7 @@ def _environment() -> jinja2.Environment:
     found.globals["kind_of"] = lambda part: _KINDS[type(part).__name__]
     found.globals["svg"] = _svg
     found.globals["worded"] = _worded
+    found.globals["breakable"] = _breakable
     return found
 
 
@@ -85,5 +90,10 @@ def _worded(text: str) -> Markup:
     return Markup(_OPTION.sub(r"<code>\1</code>", str(escape(printable(text)))))  # noqa: S704 -- escaped before
 
 
-def _svg(picture: PagePicture) -> Markup:
-    return Markup(svg_of(picture.sketch, picture.name))  # noqa: S704 -- matplotlib and ElementTree escape texts
+def _breakable(text: str) -> Markup:
+    """Let a browser break a name after an underscore, and not within its words."""
+    return Markup(str(_worded(text)).replace("_", "_<wbr>"))  # noqa: S704 -- escaped before
+
+
+def _svg(sketch: Sketch, name: str) -> Markup:
+    return Markup(svg_of(sketch, name))  # noqa: S704 -- matplotlib and ElementTree escape texts

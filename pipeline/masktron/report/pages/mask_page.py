@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+from masktron.counts import counted
 from masktron.report.pages.common_parts import (
     NOTHING,
-    counted,
     engines_table,
     figure,
     figures_table,
@@ -111,12 +111,19 @@ def _facts(result: PlainData) -> list[PagePart]:
         Fact("records", number(result.count("records_out")), out),
         Fact("method", result.text("method"), f"k = {result.count('k')}"),
         Fact("smallest group", number(result.count("min_group")), "records alike in a block of masked fields"),
-        Fact("alike in all masked fields", f"at least {number(result.count('whole_record_k'))}", "records"),
+        Fact("alike in all masked fields", *_alike(result.count("whole_record_k"))),
         Fact("linkage", figure(linkage, "%", 1), "of the records are nearest to their own original",
              "bad" if linkage >= _LARGE_LINKAGE else ""),
         Fact("information loss", figure(loss, "%", 2), "of the differences between respondents"),
     ]  # fmt: skip
     return [FactRow(tuple(facts)), *said(f"{result.text('method')} promises: {result.text('promise')}.")]
+
+
+def _alike(least: int) -> tuple[str, str]:
+    """Say how many records at least are the same in all masked fields."""
+    if least <= 1:
+        return "not all", "some record is like no other one in all of them"
+    return f"at least {number(least)}", "records"
 
 
 def _position(result: PlainData, files: SideBySide | None, others: Sequence[tuple[str, PlainData]]) -> list[PagePart]:

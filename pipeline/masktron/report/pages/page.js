@@ -17,8 +17,7 @@
     table.querySelectorAll("thead th").forEach(function (head, column) {
       var button = document.createElement("button");
       button.type = "button";
-      button.textContent = head.textContent;
-      head.textContent = "";
+      button.append.apply(button, Array.from(head.childNodes));
       head.appendChild(button);
       button.addEventListener("click", function () {
         var down = head.getAttribute("aria-sort") === "ascending";
@@ -45,6 +44,17 @@
       });
       told.textContent = wanted ? shown + " of " + body.rows.length : "";
     });
-    table.parentNode.before(label);
+    table.parentNode.parentNode.before(label);
   });
+  function told() {  // where something is wider than its frame, it says so
+    document.querySelectorAll(".scrolled").forEach(function (frame) {
+      var wider = Array.from(frame.querySelectorAll(".scroll")).some(function (box) {
+        return box.scrollWidth > box.clientWidth + 1;
+      });
+      frame.classList.toggle("wider", wider);
+    });
+  }
+  told();
+  window.addEventListener("resize", told);
+  document.addEventListener("toggle", told, true);
 })();

@@ -10,7 +10,10 @@ if TYPE_CHECKING:
 
 type Edition = Literal["internal", "public", "plain"]
 """For inside the agency; for whoever gets the file; without anything of a record, such as a rulebook."""
-type Tone = Literal["", "good", "bad", "quiet"]
+type Tone = Literal["", "good", "bad", "noted", "quiet"]
+
+_MOST_BESIDE = 5
+"""Facts that stand beside each other."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,6 +22,18 @@ class Mark:
 
     text: str
     tone: Tone
+
+
+@dataclass(frozen=True, slots=True)
+class Ranged:
+    """A figure in a table, and below it from where to where it goes."""
+
+    text: str
+    between: str
+
+
+type PageCell = str | Ranged | Mark | tuple[Mark, ...]
+"""What stands in a table; several marks stand one below the other."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +74,12 @@ class FactRow:
 
     facts: tuple[Fact, ...]
 
+    @property
+    def columns(self) -> int:
+        """How many stand beside each other in a wide window, so that all rows are as full as can be."""
+        rows = -(-len(self.facts) // _MOST_BESIDE)
+        return -(-len(self.facts) // rows) if rows else 1
+
 
 @dataclass(frozen=True, slots=True)
 class PageTable:
@@ -68,21 +89,18 @@ class PageTable:
     ----------
     title : str
     columns : tuple of str
-    rows : tuple of tuple of (str or Mark)
+    rows : tuple of tuple of PageCell
     numbers : frozenset of str
         Columns of numbers.
     anchors : tuple of str
         An address for each row, to which pictures may lead; empty where none does.
-    wide : bool
-        Whether it has long texts, and so the whole width.
     """
 
     title: str
     columns: tuple[str, ...]
-    rows: tuple[tuple[str | Mark, ...], ...]
+    rows: tuple[tuple[PageCell, ...], ...]
     numbers: frozenset[str] = frozenset()
     anchors: tuple[str, ...] = ()
-    wide: bool = True
 
     def __post_init__(self) -> None:
         """Refuse rows that are not as long as there are columns.
@@ -95,6 +113,11 @@ class PageTable:
             raise ValueError(f"a row of {self.title!r} has not {len(self.columns)} cells")
         if not self.numbers <= {*self.columns}:
             raise ValueError(f"{self.title!r} lacks a column of numbers")
+
+    @property
+    def stacked(self) -> bool:
+        """Whether a narrow window shows each row as a list: a table of texts, which nobody reads down its columns."""
+        return len(self.columns) - len(self.numbers) > 2
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,8 @@ It is made of a `PublicRelease` alone, which has no place for a value of a recor
 
 from __future__ import annotations
 
-from masktron.report.pages.common_parts import NOTHING, counted, listed, said
+from masktron.counts import counted
+from masktron.report.pages.common_parts import NOTHING, listed, said
 from masktron.report.pages.mathematics import mathematical
 from masktron.report.pages.page import Fact, FactRow, Mark, Page, PagePart, PagePicture, PageTable, Section
 from masktron.report.pictures.bars import Bar, Bars
@@ -65,6 +66,16 @@ _SHARES = {
     "more": "more than 20 of 100 moved",
 }
 
+_WHY = "Why some figures are coarse or missing"
+_MEAN_SAID = "Mean: how far it has moved; SD: standard deviations of the original."
+_SHARES_SAID = "Shares: how many of 100 records would have to change category to get the old shares back."
+_VARIANCE_SAID = "Variance kept: in this file, divided by that of the original."
+_CORRELATIONS_SAID = (
+    "Correlations moved: by how much the correlations with the other masked numbers are higher or lower, on average "
+    "over those that may be told."
+)
+_EACH_ONCE = "Every record counts once, without weights. A dash: not told, see below."
+
 
 def public_page(release: PublicRelease) -> Page:
     """Make the page of a release for others."""
@@ -79,7 +90,7 @@ def public_page(release: PublicRelease) -> Page:
         ),
         lead=f"{counted(release.records, 'record')} of {counted(len(release.fields), 'field')}, "
         f"{number(len(masked))} of them masked to protect respondents. This page says what was done, and what to "
-        "know when you analyse the file.",
+        f"know when you analyse the file.{_without_figures(release)}",
         sections=(
             Section("done", "What was done", tuple(_done(release))),
             Section("exact", "What is exact", tuple(_exact(release))),
@@ -87,8 +98,24 @@ def public_page(release: PublicRelease) -> Page:
             Section("analysis", "When you analyse the file", tuple(_advice(release))),
             Section("rules", "Rules that the file obeys", tuple(_rules(release))),
             Section("verified", "How it was verified", tuple(_verified(release))),
-            Section("coarse", "Why some figures are coarse or missing", tuple(said(*_coarse()))),
+            Section("coarse", _WHY if release.told else "What is not told", tuple(said(*_coarse(release)))),
         ),
+    )
+
+
+def _without_figures(release: PublicRelease) -> str:
+    """Say that no figure of the original is told, and why; nothing where some are, or nothing was masked."""
+    if release.told or not any(one.masked for one in release.fields):
+        return ""
+    if not release.compared:
+        why = "this page was made without the original"
+    elif release.records < PUBLIC_LEAST_RECORDS:
+        why = f"of fewer than {PUBLIC_LEAST_RECORDS} records, they could give somebody away"
+    else:
+        why = "too few groups, or single ones, decide about them, so that they could give somebody away"
+    return (
+        " No figure of the original is given, not even a coarse one: " + why + ". So it does not say how far means, "
+        "shares, variances and correlations have moved."
     )
 
 
@@ -173,42 +200,65 @@ def _kept(one: PublicField) -> float:
 def _fields(release: PublicRelease, masked: list[PublicField]) -> list[PagePart]:
     if not masked:
         return []
-    columns = ("field", "block", "what stands in its place", "mean, or shares", "variance kept", "correlations moved")
+    shown = [
+        (column, words, values)
+        for column, words, values in (
+            ("mean", _MEAN_SAID, [_MEAN[one.mean] if one.mean else NOTHING for one in masked]),
+            ("shares", _SHARES_SAID, [_SHARES[one.shares] if one.shares else NOTHING for one in masked]),
+            ("variance kept", _VARIANCE_SAID, [str(one.variance or NOTHING) for one in masked]),
+            ("correlations moved", _CORRELATIONS_SAID, [str(one.correlations or NOTHING) for one in masked]),
+        )
+        if {*values} != {NOTHING}
+    ]
     rows = tuple(
         (
             one.name,
             str(one.block),
             f"computed in each record by the rule {one.solved_by}" if one.solved_by else _HOW.get(one.how, one.how),
-            (_MEAN[one.mean] if one.mean else NOTHING)
-            if one.number
-            else (_SHARES[one.shares] if one.shares else NOTHING),
-            NOTHING if one.variance is None else str(one.variance),
-            NOTHING if one.correlations is None else str(one.correlations),
+            *(values[at] for _, _, values in shown),
         )
-        for one in masked
+        for at, one in enumerate(masked)
     )
-    table = PageTable("Masked fields", columns, rows, frozenset({"block", "variance kept", "correlations moved"}))
+    columns = ("field", "block", "what stands in its place", *(column for column, _, _ in shown))
+    numbers = {"block", "variance kept", "correlations moved"} & {*columns}
     return [
-        table,
-        *said(
-            "SD: standard deviations of the original. Variance kept: in this file, divided by that of the original. "
-            "Correlations moved: by how much the correlations with the other masked numbers are higher or lower, on "
-            "average over those that may be told. Shares: how many of 100 records would have to change category to "
-            "get the old shares back. Every record counts once, without weights. A dash: not told, see below."
-        ),
+        PageTable("Masked fields", columns, rows, frozenset(numbers)),
+        *said(" ".join([*(words for _, words, _ in shown), _EACH_ONCE]) if shown else ""),
     ]
 
 
 def _advice(release: PublicRelease) -> list[PagePart]:
+    """Say what to do with what the tables tell; nothing about figures that are left out."""
     drawn = release.contract != "identical-groups"
+    masked = [one for one in release.fields if one.masked]
+    moved = any(one.mean is not None or one.shares is not None for one in masked)
     return listed(
         "",
         [
-            "Means, totals and frequencies suffer least; the table says how far they moved, where that may be told.",
-            "Where a variance has shrunk, standard errors that you compute from this file are too small: divide a "
-            "variance by the share that is kept, where the table has it.",
-            "Correlations and regressions of masked fields are off, most where a field has lost much of its "
-            "variance; the table says by how much, where that may be told.",
+            *(
+                [
+                    "Means, totals and frequencies suffer least; the table says how far they moved, where that may "
+                    "be told."
+                ]
+                if moved
+                else []
+            ),
+            *(
+                [
+                    "Where a variance has shrunk, standard errors that you compute from this file are too small: "
+                    "divide a variance by the share that is kept, where the table has it."
+                ]
+                if any(one.variance is not None for one in masked)
+                else []
+            ),
+            *(
+                [
+                    "Correlations and regressions of masked fields are off, most where a field has lost much of its "
+                    "variance; the table says by how much, where that may be told."
+                ]
+                if any(one.correlations is not None for one in masked)
+                else []
+            ),
             "Least and greatest values, extreme quantiles and single records say nothing of respondents.",
             "Relations that no rule below states, and small subgroups, may be lost.",
             "Masked values were drawn at random: other draws would give somewhat other results."
@@ -253,15 +303,21 @@ def _verified(release: PublicRelease) -> list[PagePart]:
     ]
 
 
-def _coarse() -> list[str]:
-    return [
+def _coarse(release: PublicRelease) -> list[str]:
+    rounded = (
         "Figures of the original are rounded to two decimals or told as a bound. With more digits of a small file, "
-        "whoever has the program, the rules and this file could solve them for values of respondents.",
+        "whoever has the program, the rules and this file could solve them for values of respondents."
+    )
+    left_out = (
         f"A figure is left out where fewer than {PUBLIC_LEAST_RECORDS} records or {PUBLIC_LEAST_GROUPS} groups are "
         f"behind it, or where a single one decides about more than {PUBLIC_LARGEST_SHARE * 100:.0f} % of it and more "
         "than rounding hides: it would tell of that one. Each pair of fields behind an average of correlations is "
         "held to this. Records that this file shows alike in a block, or in all masked fields where these were "
-        "masked in one go, count as one group.",
+        "masked in one go, count as one group."
+    )
+    return [
+        *([rounded] if release.told else []),
+        *([left_out] if release.compared else []),
         "No checksum of the original is given, as a guess of it could be tested with that. Least and greatest "
         "values of the original are given nowhere.",
     ]

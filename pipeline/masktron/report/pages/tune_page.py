@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import replace
 
-from masktron.figures import NAMES, figure_of
-from masktron.report.pages.common_parts import counted, figure, file_name, listed
-from masktron.report.pages.page import Fact, FactRow, Mark, Page, PagePart, PagePicture, PageTable, Section
+from masktron.counts import counted
+from masktron.figures import NAMES, Group, figure_of
+from masktron.report.pages.common_parts import figure, file_name, listed
+from masktron.report.pages.page import Fact, FactRow, Mark, Page, PagePart, PagePicture, PageTable, Ranged, Section
 from masktron.report.pages.plain_reader import PlainData
 from masktron.report.pictures.plane import PlanePoint, RiskUtilityPlane
 from masktron.report.text import number
@@ -17,8 +19,15 @@ _STATES = {
     "measured": "on all records",
     "sampled": "on the sample",
     "refused": "refused",
+    "ended": "ended for want of time or memory",
     "same": "same as another",
     "unreached": "not reached",
+}
+
+_GROUPS: Mapping[Group, str] = {
+    "contract": "What masking promised",
+    "risk": "What an intruder may learn",
+    "utility": "What the data are still good for",
 }
 
 
@@ -48,7 +57,10 @@ def tune_page(result: PlainData) -> Page:
         title=file_name(result.text("data")),
         kind="Risk-utility map",
         edition="internal",
-        verdict=Mark(f"Recommended: {best}" if best else "No candidate is recommended", "good" if best else "bad"),
+        verdict=Mark(
+            f"Recommended: no. {recommended}, {best}" if best else "No candidate is recommended",
+            "good" if best else "bad",
+        ),
         lead=result.text("why"),
         sections=(
             Section(
@@ -58,7 +70,7 @@ def tune_page(result: PlainData) -> Page:
                     FactRow(
                         (
                             Fact("candidates", number(len(candidates)), f"{number(len(measured))} measured"),
-                            Fact("within limits", number(inside)),
+                            *([Fact("within limits", number(inside))] if result.part("limits").content else []),
                             Fact("on the front", number(len(front)), "no other one is better in both"),
                             Fact("records", number(result.count("records")), _sampled(result)),
                         )
@@ -67,6 +79,7 @@ def tune_page(result: PlainData) -> Page:
                 ),
             ),
             Section("candidates", "Candidates", (_table(result, candidates, front, recommended),)),
+            Section("further", "All other figures", tuple(_further(result, candidates))),
             Section("figures", "What the figures mean", tuple(_meanings(candidates))),
             Section("notes", "Notes", tuple(listed("", result.names("notes")))),
         ),
@@ -154,30 +167,34 @@ def _plane(
     unmasked = result.part("unmasked")
     if unmasked.has(loss) and unmasked.has(risk):
         points.append(PlanePoint("unmasked", unmasked.number(loss), unmasked.number(risk), "unmasked"))
+    limits = result.part("limits")
     for at, one in shown:
-        outside = one.has("within_limits") and not one.switch("within_limits")
-        sampled = one.text("state") == "sampled"
-        kind = "best" if at == recommended else "sampled" if sampled else "outside" if outside else "other"
-        named = at == recommended or at in front
-        said = (
-            f"{_name(one)}: {loss} {_told(loss, _value(one, loss))}, {risk} {_told(risk, _value(one, risk))}"
-            + (", recommended" if at == recommended else ", outside a limit" if outside else "")
-            + (", on the sample" if sampled else "")
-        )
+        told = ", ".join(mark.text for mark in _marks(one, at, front, recommended, limited=bool(limits.content)))
         points.append(
             PlanePoint(
-                _short(one) if named else "",
+                _short(one) if at == recommended or at in front else "",
                 _value(one, loss),
                 _value(one, risk),
-                kind,
-                _between(one, loss),
-                _between(one, risk),
-                said,
-                f"#candidate-{at}",
+                "best" if at == recommended else "other",
+                number=str(at),
+                outside=_outside(one),
+                sampled=one.text("state") == "sampled",
+                front=at in front,
+                loss_between=_between(one, loss),
+                risk_between=_between(one, risk),
+                said=f"{at} {_name(one)}: {loss} {_told(loss, _value(one, loss))}, "
+                f"{risk} {_told(risk, _value(one, risk))}" + (f"; {told}" if told else ""),
+                address=f"#candidate-{at}",
             )
         )
-    line = tuple((_value(candidates[at], loss), _value(candidates[at], risk)) for at in front)
-    return RiskUtilityPlane(tuple(points), _axis(loss), _axis(risk), line)
+    return RiskUtilityPlane(
+        tuple(points),
+        _axis(loss),
+        _axis(risk),
+        named={} if limits.content else {"other": "candidate"},
+        loss_limit=limits.number(loss) if limits.has(loss) else None,
+        risk_limit=limits.number(risk) if limits.has(risk) else None,
+    )
 
 
 def _map(
@@ -187,11 +204,13 @@ def _map(
     shown, plane = _measured(result, candidates), _plane(result, candidates, front, recommended)
     if plane is None:
         return []
+    points = plane.points
     rows = tuple(
         (
+            str(at),
             _name(one),
-            _told(loss, _value(one, loss)),
             _told(risk, _value(one, risk)),
+            _told(loss, _value(one, loss)),
             "yes" if at in front else "",
         )
         for at, one in shown
@@ -199,19 +218,42 @@ def _map(
     spread = any(
         _between(one, name) is not None and one.count("seeds") > 1 for _, one in shown for name in (loss, risk)
     )
+    on_sample = any(point.sampled for point in points)
     return [
         PagePicture(
             "risk-utility-map",
             "Every candidate in risk and loss",
             f"{counted(len(shown), 'candidate')} with figures, {number(len(front))} of them on the front.",
             plane,
-            PageTable("Risk and loss of each candidate", ("candidate", loss, risk, "on the front"), rows,
-                      frozenset({loss, risk})),
-            "Lower left is better. A star is recommended, a cross is outside a limit, the dashed line is the front"
+            PageTable("Risk and loss of each candidate", ("no.", "candidate", risk, loss, "on the front"), rows,
+                      frozenset({"no.", loss, risk})),
+            "Lower left is better. Numbers are those of the table. A star is recommended"
+            + (", a cross is outside a limit" if any(point.outside for point in points) else "")
+            + (", a hollow mark was measured on the sample alone" if on_sample else "")
+            + "; rings on the dashed line are the front"
             + ("; lines through a point reach over its seeds" if spread else "")
             + ". Each point leads to its row below.",
         )
     ]  # fmt: skip
+
+
+def _outside(one: PlainData) -> bool:
+    return one.has("within_limits") and not one.switch("within_limits")
+
+
+def _marks(
+    one: PlainData, at: int, front: tuple[int, ...], recommended: int | None, *, limited: bool
+) -> tuple[Mark, ...]:
+    """Return all that is to be said of a candidate in a word."""
+    marks = [Mark("recommended", "good")] if at == recommended else []
+    marks += [Mark("front", "noted")] if at in front else []
+    if _outside(one):
+        marks.append(Mark("outside a limit", "bad"))
+    elif one.has("within_limits") and limited:
+        marks.append(Mark("within limits", "quiet"))
+    if one.text("state") != "measured":
+        marks.append(Mark(_STATES[one.text("state")], "quiet"))
+    return tuple(marks)
 
 
 def _axis(name: str) -> str:
@@ -226,43 +268,60 @@ def _told(name: str, value: float) -> str:
 def _table(
     result: PlainData, candidates: tuple[PlainData, ...], front: tuple[int, ...], recommended: int | None
 ) -> PageTable:
+    """One row for each candidate, in the order of their numbers: what it is, and why it is not recommended."""
     loss, risk = result.text("utility"), result.text("risk")
-    names = dict.fromkeys((loss, risk, *(name for one in candidates for name, _ in one.part("figures").items())))
-    # on which records a candidate was measured says something where there is a sample alone
-    measured = ("measured",) if any(one.text("state") == "sampled" for one in candidates) else ()
-    columns = ("candidate", "verdict", *names, *measured, "seeds", "why not")
-    rows: list[tuple[str | Mark, ...]] = []
-    for at, one in enumerate(candidates):
-        if at == recommended:
-            verdict = Mark("recommended", "good")
-        elif one.has("within_limits"):
-            inside = one.switch("within_limits")
-            words = "on the front" if at in front and inside else "within limits" if inside else "outside a limit"
-            verdict = Mark(words, "quiet" if inside else "bad")
-        else:
-            verdict = Mark(_STATES[one.text("state")], "quiet")
-        rows.append(
-            (
-                _name(one),
-                verdict,
-                *(_spread_told(one, name) for name in names),
-                *((_STATES[one.text("state")],) if measured else ()),
-                number(one.count("seeds")),
-                "; ".join(one.names("reasons")),
-            )
+    seeds = ("seeds",) if any(one.count("seeds") > 1 for one in candidates) else ()
+    reasons = ("why not",) if any(one.names("reasons") for one in candidates) else ()
+    rows = tuple(
+        (
+            str(at),
+            _name(one),
+            _marks(one, at, front, recommended, limited=bool(result.part("limits").content)),
+            _spread_told(one, risk),
+            _spread_told(one, loss),
+            *((number(one.count("seeds")),) if seeds else ()),
+            *(("; ".join(one.names("reasons")),) if reasons else ()),
         )
+        for at, one in enumerate(candidates)
+    )
+    columns = ("no.", "candidate", "verdict", risk, loss, *seeds, *reasons)
     anchors = tuple(f"candidate-{at}" for at in range(len(candidates)))
-    return PageTable("All candidates", columns, tuple(rows), frozenset({*names, "seeds"}), anchors)
+    return PageTable("All candidates", columns, rows, frozenset({"no.", risk, loss, *seeds}), anchors)
 
 
-def _spread_told(one: PlainData, name: str) -> str:
+def _further(result: PlainData, candidates: tuple[PlainData, ...]) -> list[PagePart]:
+    """One row for each candidate with figures beyond the two axes; a table for each group of figures."""
+    axes = {result.text("utility"), result.text("risk")}
+    groups: dict[Group, list[str]] = {}
+    for name in _names(candidates):
+        if name not in axes:
+            groups.setdefault(figure_of(name).group, []).append(name)
+    return [
+        PageTable(
+            _GROUPS[group],
+            ("no.", "candidate", *names),
+            tuple(
+                (str(at), _name(one), *(_spread_told(one, name) for name in names))
+                for at, one in enumerate(candidates)
+                if one.part("figures").content
+            ),
+            frozenset({"no.", *names}),
+        )
+        for group, names in groups.items()
+    ]
+
+
+def _names(candidates: tuple[PlainData, ...]) -> list[str]:
+    return [*dict.fromkeys(name for one in candidates for name, _ in one.part("figures").items())]
+
+
+def _spread_told(one: PlainData, name: str) -> str | Ranged:
     told, between = _told(name, _value(one, name)), _between(one, name)
     if between is None or between[0] == between[1]:
         return told
-    return f"{told} ({figure(between[0], digits=1)} to {figure(between[1], digits=1)})"
+    return Ranged(told, f"{figure(between[0], digits=1)} to {figure(between[1], digits=1)}")
 
 
 def _meanings(candidates: tuple[PlainData, ...]) -> list[PagePart]:
-    names = dict.fromkeys(name for one in candidates for name, _ in one.part("figures").items())
-    rows = tuple((name, figure_of(name).group, figure_of(name).meaning) for name in names)
+    rows = tuple((name, figure_of(name).group, figure_of(name).meaning) for name in _names(candidates))
     return [PageTable("Figures", ("figure", "about", "what it means"), rows)] if rows else []

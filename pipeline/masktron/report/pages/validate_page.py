@@ -7,11 +7,11 @@ from itertools import pairwise
 
 import numpy as np
 
+from masktron.counts import counted
 from masktron.report.pages.common_parts import (
     NOTHING,
     SHOWN_RULES,
     classes_picture,
-    counted,
     failures_picture,
     file_name,
     listed,

@@ -88,6 +88,11 @@ class Sketch(ABC):
         """What a mark with an address is called for those who do not see it, by the address."""
         return {}
 
+    @property
+    def narrow(self) -> Sketch | None:
+        """The same picture for narrow windows; None where the wide one is shown there, too."""
+        return None
+
 
 def room(labels: Iterable[str], size: float = 11) -> float:
     """Return the pixels that the longest of some labels takes, with some to spare for other fonts."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from masktron.report.pictures.canvas import Sketch, label
@@ -40,6 +40,11 @@ class ColumnsInOrder(Sketch):
     def size(self) -> tuple[int, int]:
         """One size for any number of columns."""
         return (340, 190) if self.small else (640, 240)
+
+    @property
+    def narrow(self) -> Sketch | None:
+        """The small one."""
+        return None if self.small else replace(self, small=True)
 
     @property
     def margins(self) -> tuple[float, float, float, float]:

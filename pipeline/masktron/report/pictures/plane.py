@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from masktron.report.pictures.canvas import Sketch, label
 from masktron.report.pictures.palette import AFTER, BEFORE, INK, MUTED, PAPER, WARN
+from masktron.report.pictures.placement import PictureBox, PictureLine, PicturePlace, PlacedName, ToName, placed
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.collections import PathCollection
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,9 +26,12 @@ class PlanePoint:
     name : str
         Written beside the point where there is room; empty for none.
     loss, risk : float
-    kind : {"unmasked", "this", "other", "outside", "sampled", "best"}
-        The file as it was; the one that the page is about; another one; one outside its limits; one
-        of which only a sample was measured; the recommended one.
+    kind : {"unmasked", "this", "other", "best"}
+        The file as it was; the one that the page is about; another one; the recommended one.
+    number : str
+        What the table calls it; it is written where there is no room for number and name. Empty for none.
+    outside, sampled, front : bool
+        Whether it is outside a limit, measured on a sample alone, and on the front. The mark shows all three.
     loss_between, risk_between : (float, float) or None
         Least and most over several seeds.
     said : str
@@ -37,28 +44,68 @@ class PlanePoint:
     loss: float
     risk: float
     kind: str = "other"
+    number: str = ""
+    outside: bool = False
+    sampled: bool = False
+    front: bool = False
     loss_between: tuple[float, float] | None = None
     risk_between: tuple[float, float] | None = None
     said: str = ""
     address: str = ""
 
 
-_LOOKS: Mapping[str, tuple[str, str, int]] = {
-    "unmasked": ("s", BEFORE, 60),
-    "this": ("o", AFTER, 90),
-    "other": ("o", AFTER, 46),
-    "outside": ("X", WARN, 58),
-    "sampled": ("^", MUTED, 46),
-    "best": ("*", AFTER, 240),
+class _Look(NamedTuple):
+    """A mark: its shape, colour, area in square points, and whether it is hollow, or a ring around another one."""
+
+    shape: str
+    colour: str
+    area: float
+    hollow: bool = False
+    ring: bool = False
+
+
+_LOOKS: Mapping[str, _Look] = {
+    "best": _Look("*", AFTER, 240),
+    "this": _Look("o", AFTER, 90),
+    "other": _Look("o", AFTER, 46),
+    "outside": _Look("X", WARN, 64),
+    "sampled": _Look("o", MUTED, 46, hollow=True),
+    "front": _Look("o", INK, 150, hollow=True, ring=True),
+    "unmasked": _Look("s", BEFORE, 60),
 }
+"""By what the legend calls them; `outside` and `sampled` change the mark of a point, `front` is a ring around it."""
 _TOLD = {
-    "unmasked": "unmasked original",
+    "best": "recommended",
     "this": "this file",
     "other": "within limits",
     "outside": "outside a limit",
-    "sampled": "on the sample alone",
-    "best": "recommended",
+    "sampled": "on a sample alone",
+    "front": "on the front",
+    "unmasked": "unmasked original",
+    "limit": "limit",
 }
+_DOTTED: Mapping[str, Any] = {"color": WARN, "linewidth": 1.1, "linestyle": (0, (1.5, 2.5))}
+"""How limits are drawn."""
+_AXIS, _LEGEND_ROW = 44, 20
+"""Pixels below the axes for their numbers and what they say, and for each row of the legend."""
+_FAR = 1.5
+"""A limit beyond so many times the largest value is not drawn: it would push all points into a corner."""
+_FONT = 10.0
+"""Of names, in points."""
+_BASELINE, _HEIGHT = 2.8, 13.0
+"""Of a line of text of that size: how far its foot is below the letters, and how high it is."""
+
+
+def _look(point: PlanePoint) -> _Look:
+    found = _LOOKS[point.kind]
+    if point.outside and point.kind == "other":
+        found = _LOOKS["outside"]
+    return found._replace(colour=WARN if point.outside else found.colour, hollow=point.sampled)
+
+
+def _ring(point: PlanePoint) -> float:
+    """Return the area of the ring of the front around a point."""
+    return max(_LOOKS["front"].area, 1.75 * _look(point).area)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,100 +117,231 @@ class RiskUtilityPlane(Sketch):
     points : tuple of PlanePoint
     loss, risk : str
         What the axes say.
-    front : tuple of (float, float)
-        Loss and risk of the points that no other one beats, from the least risk to the most.
     named : mapping of str to str
         Other words for the kinds of points in the legend.
     least_loss, least_risk : float
         What the axes reach at least, so that little does not look like much.
+    loss_limit, risk_limit : float or None
+        Limits on the axes, drawn as lines.
+    slim : bool
+        Whether it is for a narrow window, with numbers in the place of names.
     """
 
     points: tuple[PlanePoint, ...]
     loss: str
     risk: str
-    front: tuple[tuple[float, float], ...] = ()
     named: Mapping[str, str] | None = None
     least_loss: float = 0.0
     least_risk: float = 0.0
+    loss_limit: float | None = None
+    risk_limit: float | None = None
+    slim: bool = False
 
     @property
     def size(self) -> tuple[int, int]:
-        """One size for any number of points."""
-        return 640, 390
+        """One size for any number of points; a row more for each row of the legend."""
+        return (330 if self.slim else 640), 384 + _LEGEND_ROW * self._rows
 
     @property
     def margins(self) -> tuple[float, float, float, float]:
-        """Room for the axes and the legend."""
-        return 56, 10, 28, 42
+        """Room for the axes, and below for the legend."""
+        return (44 if self.slim else 54), 10, 8, _AXIS + _LEGEND_ROW * self._rows
+
+    @property
+    def narrow(self) -> Sketch | None:
+        """The same for a narrow window."""
+        return replace(self, slim=True)
 
     @property
     def links(self) -> Mapping[str, str]:
         """What the points are called, by the address of their row."""
         return {point.address: point.said for point in self.points if point.address}
 
+    @property
+    def _columns(self) -> int:
+        return 2 if self.slim else 4
+
+    @property
+    def _rows(self) -> int:
+        return math.ceil(len([*self._legend()]) / self._columns)
+
+    def _legend(self) -> Iterator[str]:
+        """Give the marks that need a word, by their names."""
+        kinds = {"outside" if one.outside and one.kind == "other" else one.kind for one in self.points}
+        kinds |= {"sampled"} if any(one.sampled for one in self.points) else set()
+        kinds |= {"front"} if any(one.front for one in self.points) else set()
+        yield from (kind for kind in _LOOKS if kind in kinds)
+        if any(bound is not None for bound in self._bounds):
+            yield "limit"
+
+    @property
+    def _bounds(self) -> tuple[float | None, float | None]:
+        """The limits on both axes, but none that is far from all points."""
+        return (
+            _near(self.loss_limit, [self.least_loss, *(one.loss for one in self.points)]),
+            _near(self.risk_limit, [self.least_risk, *(one.risk for one in self.points)]),
+        )
+
     def draw(self, ax: Axes) -> None:
         """Draw on an Axes."""
-        if len(self.front) > 1:
-            ax.plot(*zip(*self.front, strict=True), color=MUTED, linewidth=1.2, linestyle=(0, (4, 3)), zorder=1)
-        told = _TOLD | dict(self.named or {})
-        for point in self.points:
-            marker, colour, size = _LOOKS[point.kind]
-            _spread(ax, point, colour)
-            at = ax.scatter(
-                [point.loss],
-                [point.risk],
-                s=size,
-                marker=marker,
-                color=colour,
-                edgecolor=PAPER,
-                linewidth=1,
-                zorder=3,
-            )
-            at.set_urls([point.address or None])
-        for kind, (marker, colour, size) in _LOOKS.items():
-            if any(point.kind == kind for point in self.points):
-                ax.scatter([], [], s=min(size, 90), marker=marker, color=colour, label=told[kind])
+        front = sorted((one.risk, one.loss) for one in self.points if one.front)
+        if len(front) > 1:
+            risks, losses = zip(*front, strict=True)
+            ax.plot(losses, risks, color=MUTED, linewidth=1.2, linestyle=(0, (4, 3)), zorder=1)
+        for point in sorted(self.points, key=lambda one: one.kind in ("best", "this")):  # they cover the others
+            _draw_point(ax, point)
         self._limits(ax)
-        _names(ax, self.points)
+        self._names(ax)
         ax.set_xlabel(f"{self.loss}  →  more is lost")
         ax.set_ylabel(f"{self.risk}  →  more risk")
         ax.grid()
         ax.tick_params(labelcolor=MUTED)
         ax.spines[["left", "bottom"]].set_visible(False)
-        ax.legend(loc="lower right", bbox_to_anchor=(1, 1), ncols=5, borderaxespad=0.2, handletextpad=0.2)
+        self._draw_legend(ax)
 
     def _limits(self, ax: Axes) -> None:
-        for setting, values, least in (
-            (ax.set_xlim, [point.loss for point in self.points], self.least_loss),
-            (ax.set_ylim, [point.risk for point in self.points], self.least_risk),
+        """Set how far the axes reach, and draw the limits."""
+        loss_limit, risk_limit = self._bounds
+        for setting, line, values, least, limit in (
+            (ax.set_xlim, ax.axvline, [one.loss for one in self.points], self.least_loss, loss_limit),
+            (ax.set_ylim, ax.axhline, [one.risk for one in self.points], self.least_risk, risk_limit),
         ):
-            low, high = min([0.0, *values]), max([*values, least, 1e-9])
+            bound = 0.0 if limit is None else limit
+            low, high = min([0.0, bound, *values]), max([*values, least, bound, 1e-9])
             space = (high - low) * 0.06
             setting(low - space, high + 1.4 * space)
+            if limit is not None:
+                line(limit, zorder=1, **_DOTTED)
 
-
-def _spread(ax: Axes, point: PlanePoint, colour: str) -> None:
-    for between, along in ((point.loss_between, "x"), (point.risk_between, "y")):
-        if between is not None and between[0] < between[1]:
-            xs, ys = (between, (point.risk,) * 2) if along == "x" else ((point.loss,) * 2, between)
-            ax.plot(xs, ys, color=colour, linewidth=1.4, solid_capstyle="butt", zorder=2)
-
-
-def _names(ax: Axes, points: Sequence[PlanePoint]) -> None:
-    """Write names beside points, but none where it would cover that of another."""
-    width, height = 0.24, 0.045
-    (x0, x1), (y0, y1) = ax.get_xlim(), ax.get_ylim()
-    taken: list[tuple[float, float]] = []
-    order = {"best": 0, "this": 1, "unmasked": 2, "other": 3, "outside": 4, "sampled": 4}
-    for point in sorted(points, key=lambda one: order[one.kind]):
-        if not point.name:
-            continue
-        place = ((point.loss - x0) / (x1 - x0), (point.risk - y0) / (y1 - y0))
-        if any(abs(place[0] - x) < width and abs(place[1] - y) < height for x, y in taken):
-            continue
-        taken.append(place)
-        right = place[0] > 0.68
-        ax.annotate(
-            label(point.name), (point.loss, point.risk), xytext=(-9 if right else 9, 0), textcoords="offset points",
-            ha="right" if right else "left", va="center", color=INK, fontsize=10,
+    def _draw_legend(self, ax: Axes) -> None:
+        told = _TOLD | dict(self.named or {})
+        handles: list[Any] = []
+        for kind in self._legend():
+            if kind == "limit":
+                handles += ax.plot([], [], **_DOTTED)
+                continue
+            look = _LOOKS[kind]
+            mark = _scattered(ax, [], [], look._replace(area=min(look.area, 120)))
+            handles.append((mark, _scattered(ax, [], [], _LOOKS["other"])) if kind == "front" else mark)
+        left, right, above, below = self.margins
+        width, height = self.size[0] - left - right, self.size[1] - above - below
+        ax.legend(
+            handles, [told[kind] for kind in self._legend()], loc="upper left", ncols=self._columns,
+            bbox_to_anchor=(-left / width, -_AXIS / height), borderaxespad=0, borderpad=0.2,
+            handletextpad=0.2, columnspacing=1.0 if self.slim else 1.8,
         )  # fmt: skip
+
+    def _names(self, ax: Axes) -> None:
+        """Write numbers and names beside the points, so that none covers a point, a range or another one."""
+        importance = ("best", "this", "unmasked")
+        shown = sorted(
+            (one for one in self.points if one.name or one.number),
+            key=lambda one: (importance.index(one.kind) if one.kind in importance else 3, not one.front),
+        )
+        at = _places(ax)
+        texts = [self._texts(point) for point in shown]
+        points = [
+            ToName(at(one.loss, one.risk), _reach(one), tuple((_width(text), _HEIGHT) for text in own))
+            for one, own in zip(shown, texts, strict=True)
+        ]
+        nameless = [ToName(at(one.loss, one.risk), _reach(one), ()).mark for one in self.points if one not in shown]
+        ranges = [
+            PictureBox(*at(*start), *at(*end)).around(1.5) for one in self.points for start, end in _spreads(one)
+        ]
+        front = sorted((one.risk, one.loss) for one in self.points if one.front)
+        lines = [(at(a[1], a[0]), at(b[1], b[0])) for a, b in pairwise(front)]
+        (x0, x1), (y0, y1) = ax.get_xlim(), ax.get_ylim()
+        loss_limit, risk_limit = self._bounds
+        lines += [] if loss_limit is None else [(at(loss_limit, y0), at(loss_limit, y1))]
+        lines += [] if risk_limit is None else [(at(x0, risk_limit), at(x1, risk_limit))]
+        inside = PictureBox(*at(x0, y0), *at(x1, y1))
+        for point, own, name, found in zip(
+            points, texts, shown, placed(points, inside, (*nameless, *ranges), lines), strict=True
+        ):
+            if found is not None:
+                _write(ax, own[found.which], name, point, found)
+
+    def _texts(self, point: PlanePoint) -> tuple[str, ...]:
+        """Return what may be written beside a point, the most telling first."""
+        if not point.number:
+            return (label(point.name),)
+        if self.slim or not point.name:
+            return (point.number,)
+        return label(f"{point.number}  {point.name}", 44), point.number
+
+
+def _near(limit: float | None, values: Sequence[float]) -> float | None:
+    return limit if limit is not None and 0 <= limit <= _FAR * max(values) else None
+
+
+def _draw_point(ax: Axes, point: PlanePoint) -> None:
+    look = _look(point)
+    for (x, y), (x2, y2) in _spreads(point):
+        ax.plot([x, x2], [y, y2], color=look.colour, linewidth=1.4, solid_capstyle="butt", zorder=2)
+    if point.front:
+        _scattered(ax, [point.loss], [point.risk], _LOOKS["front"]._replace(area=_ring(point)))
+    mark = _scattered(ax, [point.loss], [point.risk], look)
+    mark.set_urls([point.address or None])
+
+
+def _scattered(ax: Axes, xs: list[float], ys: list[float], look: _Look) -> PathCollection:
+    face = look.colour if not look.hollow else "none" if look.ring else PAPER
+    edge = look.colour if look.hollow else PAPER
+    return ax.scatter(
+        xs, ys, s=look.area, marker=look.shape, facecolor=face, edgecolor=edge,
+        linewidth=1.4 if look.hollow else 1, zorder=3,
+    )  # fmt: skip
+
+
+def _spreads(point: PlanePoint) -> Iterator[PictureLine]:
+    """Give the lines that reach over the seeds of a point, in its own units."""
+    if point.loss_between is not None and point.loss_between[0] < point.loss_between[1]:
+        low, high = point.loss_between
+        yield (low, point.risk), (high, point.risk)
+    if point.risk_between is not None and point.risk_between[0] < point.risk_between[1]:
+        low, high = point.risk_between
+        yield (point.loss, low), (point.loss, high)
+
+
+def _reach(point: PlanePoint) -> float:
+    """Return how far from its middle the mark of a point reaches, with its ring."""
+    return math.sqrt(_ring(point) if point.front else _look(point).area) / 2 + 0.7
+
+
+def _width(text: str) -> float:
+    from matplotlib.font_manager import FontProperties  # noqa: PLC0415 -- an extra
+    from matplotlib.textpath import text_to_path  # noqa: PLC0415
+
+    width, _, _ = text_to_path.get_text_width_height_descent(text, FontProperties(size=_FONT), ismath=False)
+    return float(width) + 2
+
+
+def _places(ax: Axes) -> Callable[[float, float], PicturePlace]:
+    """Return where a point of the plane is, in points of the picture."""
+    scale = 72 / ax.figure.dpi
+
+    def at(loss: float, risk: float) -> PicturePlace:
+        x, y = ax.transData.transform((loss, risk)) * scale
+        return float(x), float(y)
+
+    return at
+
+
+def _write(ax: Axes, text: str, name: PlanePoint, point: ToName, found: PlacedName) -> None:
+    """Write the name of a point where there is room for it."""
+    x, y = point.spot
+
+    def offset(spot: PicturePlace) -> PicturePlace:
+        return spot[0] - x, spot[1] - y
+
+    if found.line is not None:
+        start, end = map(offset, found.line)
+        ax.annotate(
+            "", (name.loss, name.risk), xytext=end, textcoords="offset points",
+            arrowprops={"arrowstyle": "-", "color": MUTED, "linewidth": 0.8, "shrinkA": 0,
+                        "shrinkB": math.hypot(*start)},
+        )  # fmt: skip
+    ax.annotate(
+        text, (name.loss, name.risk), xytext=offset((found.box.left + 1, found.box.bottom + _BASELINE)),
+        textcoords="offset points", ha="left", va="baseline", color=INK, fontsize=_FONT,
+    )  # fmt: skip

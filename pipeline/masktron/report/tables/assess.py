@@ -6,7 +6,8 @@ import math
 
 from rich.console import RenderableType
 
-from masktron.report.tables.cells import count, headed, noted, valued
+from masktron.counts import counted
+from masktron.report.tables.cells import headed, noted, valued
 from masktron.report.text import plain
 from masktron.results import AssessResult
 
@@ -20,7 +21,9 @@ def tables(result: AssessResult) -> list[RenderableType]:
         about = figure.group if figure.group != last else ""
         table.add_row(about, figure.name, valued(figure), figure.meaning + worst)
         last = figure.group
-    compared = f"{count(len(result.numeric), 'number')} and {count(len(result.categorical), 'field')} of categories"
+    compared = (
+        f"{counted(len(result.numeric), 'number')} and {counted(len(result.categorical), 'field')} of categories"
+    )
     nothing = ", ".join(one.name for one in result.figures if math.isnan(one.value) and not one.field)
     unlike = [figure for figure in result.figures if math.isnan(figure.value) and figure.field]
     return [
@@ -28,6 +31,6 @@ def tables(result: AssessResult) -> list[RenderableType]:
         *noted("nothing to tell", [f"{nothing}: the files have too little of what it is about"] if nothing else []),
         *noted("no figure", [f"{one.name}: {one.field} had nothing before, or has nothing after" for one in unlike]),
         *noted("note", result.notes),
-        f"{plain(result.masked)} against {plain(result.original)}: {count(result.records, 'record')}, {compared}"
-        + ("" if result.against is None else f"; the earlier release is {plain(result.against)}"),
+        f"{plain(result.masked)} against {plain(result.original)}: {counted(result.records, 'record')}, {compared}"
+        + (f"; earlier: {', '.join(map(plain, result.against))}" if result.against else ""),
     ]

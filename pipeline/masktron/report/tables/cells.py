@@ -9,13 +9,14 @@ from typing import Any
 
 from rich.table import Table
 
+from masktron.counts import counted
 from masktron.report.text import number, plain
 from masktron.results import FigureResult, RuleResult, Tested
 
 
 def soft_warnings(warnings: int) -> str:
     """Say how many warnings there are."""
-    return f"{count(warnings, 'warning')} of soft rules"
+    return f"{counted(warnings, 'warning')} of soft rules"
 
 
 def tested_line(tested: Tested | None) -> list[str]:
@@ -119,11 +120,6 @@ def unbroken(table: Table, ids: Iterable[str]) -> Table:
 def noted(label: str, notes: Sequence[str]) -> list[str]:
     """Put notes behind a label, a line each."""
     return [f"{label}: {plain(note)}" for note in notes]
-
-
-def count(many: int, noun: str) -> str:
-    """Say how many there are of something."""
-    return f"{number(many)} {noun}" if many == 1 else f"{number(many)} {noun}s"
 
 
 def optional(many: int | None) -> str:

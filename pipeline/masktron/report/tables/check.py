@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from rich.console import RenderableType
 
-from masktron.report.tables.cells import count, in_short, noted, rules_table, soft_warnings, tested_line
+from masktron.counts import counted
+from masktron.report.tables.cells import in_short, noted, rules_table, soft_warnings, tested_line
 from masktron.report.text import number, plain
 from masktron.results import CheckResult
 
@@ -16,7 +17,7 @@ def tables(result: CheckResult) -> list[RenderableType]:
         verdict = "[green]complies[/] as far as it was checked"
     soft = f", {soft_warnings(result.warnings)}" if result.warnings else ""
     within = tuple(
-        f"{rule.id}: {count(rule.violations, 'violation')}, {rule.allowed} allowed"
+        f"{rule.id}: {counted(rule.violations, 'violation')}, {rule.allowed} allowed"
         for rule in result.rules
         if rule.violations and rule.allowed is not None and rule.passes
     )
@@ -29,7 +30,7 @@ def tables(result: CheckResult) -> list[RenderableType]:
         *noted("note", result.notes),
         *noted("[red]problem[/]", result.problems),
         *tested_line(result.tested if result.records else None),
-        f"{plain(result.data)}: {count(result.records, 'record')}, "
-        f"{count(result.violations, 'violation')}{soft}; {verdict}"
+        f"{plain(result.data)}: {counted(result.records, 'record')}, "
+        f"{counted(result.violations, 'violation')}{soft}; {verdict}"
         + ("" if result.min_group is None else f"; smallest group {number(result.min_group)}"),
     ]

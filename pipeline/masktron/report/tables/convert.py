@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from rich.console import RenderableType
 
+from masktron.counts import counted
 from masktron.report.tables.cells import noted
 from masktron.report.text import plain
 from masktron.results import ConvertResult
@@ -13,12 +14,8 @@ from masktron.sources.known_formats import XML
 def tables(result: ConvertResult) -> list[RenderableType]:
     """What a user should know, what is not carried over, then what was written."""
     told = [*noted("note", result.notes), *noted("not carried over", result.losses)]
-    size = f"{_counted(result.records, 'record')} of {_counted(len(result.columns), 'variable')}"
+    size = f"{counted(result.records, 'record')} of {counted(len(result.columns), 'variable')}"
     return [*told, f"{plain(result.output)}: {size}, in {result.target_format}{_compared(result)}"]
-
-
-def _counted(count: int, what: str) -> str:
-    return f"{count:,} {what}{'' if count == 1 else 's'}"
 
 
 def _compared(result: ConvertResult) -> str:

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from rich.console import RenderableType
 from rich.table import Table
 
-from masktron.report.tables.cells import count, headed, noted, unbroken
+from masktron.counts import counted
+from masktron.report.tables.cells import headed, noted, unbroken
 from masktron.report.text import number, plain
 from masktron.results import CONFIDENTIAL, DescribeResult, FieldDescription
 
@@ -21,8 +22,8 @@ def tables(result: DescribeResult) -> list[RenderableType]:
     return [
         *([] if result.release_safe else [f"[yellow]{CONFIDENTIAL}[/]"]),
         plain(
-            f"{result.data}: {count(result.records, 'record')} ({result.record}) of "
-            f"{count(len(result.fields), 'field')}, {result.format}"
+            f"{result.data}: {counted(result.records, 'record')} ({result.record}) of "
+            f"{counted(len(result.fields), 'field')}, {result.format}"
         ),
         *([_fields(result)] if result.fields else []),
         *_labelled(result),

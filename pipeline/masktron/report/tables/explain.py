@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
 from rich.table import Table
 
-from masktron.report.tables.cells import count, headed, noted, optional, tested_line, unbroken
+from masktron.counts import counted
+from masktron.report.tables.cells import headed, noted, optional, tested_line, unbroken
 from masktron.report.tables.preflight import preflight_lines
 from masktron.report.text import number, plain
 from masktron.results import ExplainResult, FieldExplanation, RuleExplanation
@@ -20,7 +21,7 @@ def tables(result: ExplainResult) -> list[RenderableType]:
     rules = result.rules
     whole = [f"{r.id}: {r.tier.partition(': ')[2]}" for r in rules if r.tier is not None and r.tier.startswith("3")]
     return [
-        f"{plain(result.rulebook)}: {count(len(rules), 'rule')}, XPath {result.version}",
+        f"{plain(result.rulebook)}: {counted(len(rules), 'rule')}, XPath {result.version}",
         _Explained(rules),
         *([_fields(result.fields)] if any(map(_said, result.fields)) else []),
         *([_blocks(rules)] if any(rule.block for rule in rules) else []),

@@ -9,8 +9,9 @@ from dataclasses import dataclass
 from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
 from rich.table import Table
 
+from masktron.counts import counted
 from masktron.report.parts import drawn_fields, in_groups, listed
-from masktron.report.tables.cells import count, figure_text, headed, in_short, noted, optional, tested_line
+from masktron.report.tables.cells import figure_text, headed, in_short, noted, tested_line
 from masktron.report.text import number, plain
 from masktron.report.verdict import rules_held
 from masktron.results import (
@@ -38,7 +39,7 @@ def tables(result: MaskResult) -> list[RenderableType]:
     verdict = (
         f"[green]{plain(rules_held(result))}[/]"
         if result.valid
-        else f"[red]{count(result.violations, 'violation')}[/]"
+        else f"[red]{counted(result.violations, 'violation')}[/]"
     )
     lines: list[RenderableType] = [
         _Masked(result.blocks),
@@ -55,9 +56,9 @@ def tables(result: MaskResult) -> list[RenderableType]:
         *noted("let go", result.allowed),
         *noted("mended", tuple(map(_repair, result.repairs))),
     ]
-    excluded = f", {count(len(result.excluded), 'record')} left out" if result.excluded else ""
+    excluded = f", {counted(len(result.excluded), 'record')} left out" if result.excluded else ""
     lines.append(
-        f"{count(result.records_in, 'record')} in, {number(result.records_out)} out{excluded}; {verdict}; "
+        f"{counted(result.records_in, 'record')} in, {number(result.records_out)} out{excluded}; {verdict}; "
         f"{_groups(result)}; information loss {figure_text(result.information_loss)} %"
     )
     lines += tested_line(result.tested)
@@ -68,7 +69,7 @@ def tables(result: MaskResult) -> list[RenderableType]:
         else f"; {result.linkage:.1f} % of the masked records are nearest to their own original, by standardised "
         "Euclidean distance; a better distance can link more"
     )
-    lines.append(f"alike in ALL masked fields: at least {count(result.whole_record_k, 'record')}{linked}")
+    lines.append(f"alike in ALL masked fields: at least {counted(result.whole_record_k, 'record')}{linked}")
     lines += in_short(result.figures)
     lines.append("masktron assess says what each figure means, and has more")
     if result.output:
@@ -84,7 +85,7 @@ def _agreement(engine: EngineResult) -> str:
         return "[red]no[/]"
     if not engine.deviations:
         return "yes"
-    known = count(len(engine.deviations), "known deviation")
+    known = counted(len(engine.deviations), "known deviation")
     return f"yes, but for {known}: {', '.join(engine.deviations)}"
 
 
@@ -122,7 +123,8 @@ def _groups(result: MaskResult) -> str:
             return "every record has values of its own"
         return f"every record has values of its own in {fields}; {plain(grouped)} (k = {result.k})"
     of = f" of {fields}" if grouped else ""
-    said = f"values{of} drawn for {optional(result.draw.groups)} groups of at least {result.draw.smallest} records"
+    groups = counted(result.draw.groups or 0, "group")
+    said = f"values{of} drawn for {groups} of at least {counted(result.draw.smallest, 'record')}"
     return f"k = {result.k}, {said}{'; ' if grouped else ''}{plain(grouped)}"
 
 
@@ -161,7 +163,7 @@ def _farthest(draw: DrawResult) -> str:
 
 def _repair(repair: RepairResult) -> str:
     off = f"{abs(repair.before):g} steps of the grid too {'high' if repair.before > 0 else 'low'} after masking"
-    return f"{repair.rule}: {off}, {repair.after:g} now; {count(repair.groups, 'group')} moved"
+    return f"{repair.rule}: {off}, {repair.after:g} now; {counted(repair.groups, 'group')} moved"
 
 
 BROAD = 116
@@ -256,7 +258,7 @@ def _cut(cut: CutResult) -> str:
     """Say into what a stratum was cut, and what that costs."""
     how = "measured" if cut.measured else "estimated"
     return (
-        f"{number(cut.records)} records in {number(cut.blocks)} blocks of at most {number(cut.largest)}, costs "
+        f"{counted(cut.records, 'record')} in {counted(cut.blocks, 'block')} of at most {number(cut.largest)}, costs "
         f"{figure_text(cut.information_loss)} percentage points of information loss ({how})"
     )
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from rich.console import RenderableType
 
+from masktron.counts import counted
 from masktron.report.tables.cells import noted
 from masktron.report.text import plain
 from masktron.results import MetadataResult
@@ -12,9 +13,13 @@ from masktron.results import MetadataResult
 def tables(result: MetadataResult) -> list[RenderableType]:
     """What was written, and what little is known."""
     less = result.fields - len(result.described)
-    lines = [f"note: of {less:,} fields nothing but the name is known; --metadata FILE tells more"] if less else []
+    lines = (
+        [f"note: of {counted(less, 'field')} nothing but the name is known; --metadata FILE tells more"]
+        if less
+        else []
+    )
     return [
         *lines,
         *noted("note", result.notes),
-        f"{plain(result.output)}: {result.fields:,} fields, in {result.standard}",
+        f"{plain(result.output)}: {counted(result.fields, 'field')}, in {result.standard}",
     ]

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from rich.console import RenderableType
 
-from masktron.report.tables.cells import count, noted
+from masktron.counts import counted
+from masktron.report.tables.cells import noted
 from masktron.report.text import plain
 from masktron.results import ReportResult
 
@@ -16,7 +17,7 @@ def tables(result: ReportResult) -> list[RenderableType]:
     return [
         *noted("note", result.notes),
         *(
-            f"written{_EDITIONS[page.edition]}: {plain(page.path)} ({count(page.pictures, 'picture')})"
+            f"written{_EDITIONS[page.edition]}: {plain(page.path)} ({counted(page.pictures, 'picture')})"
             for page in result.pages
         ),
     ]

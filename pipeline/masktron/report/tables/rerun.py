@@ -6,7 +6,8 @@ import math
 
 from rich.console import RenderableType
 
-from masktron.report.tables.cells import count, figure_text, headed, noted
+from masktron.counts import counted
+from masktron.report.tables.cells import figure_text, headed, noted
 from masktron.report.text import number, plain
 from masktron.results import RerunResult
 
@@ -47,16 +48,18 @@ def tables(result: RerunResult) -> list[RenderableType]:
 
 
 def _valued(value: float, unit: str) -> str:
-    return "-" if math.isnan(value) else f"{figure_text(value)} {unit}".rstrip()
+    if math.isnan(value):
+        return "-"
+    return counted(round(value), "record") if unit == "records" else f"{figure_text(value)} {unit}".rstrip()
 
 
 def _ending(result: RerunResult) -> str:
     if result.refused:
-        return f"{count(len(result.refused), 'change')} in the way: nothing is published"
+        return f"{counted(len(result.refused), 'change')} in the way: nothing is published"
     if result.dry_run:
         return f"a dry run: nothing was written; {plain(result.output)} and {plain(result.manifest)} would be"
     return (
-        f"{number(result.records_before)} records then, {number(result.records_after)} now; left out "
+        f"{counted(result.records_before, 'record')} then, {number(result.records_after)} now; left out "
         f"{number(result.excluded_before)} then, {number(result.excluded_after)} now; masked file: "
         f"{plain(result.output)}; manifest (confidential): {plain(result.manifest)}"
     )

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from rich.console import RenderableType
 from rich.table import Table
 
-from masktron.report.tables.cells import count, headed, noted, unbroken
+from masktron.counts import counted
+from masktron.report.tables.cells import headed, noted, unbroken
 from masktron.report.text import number, plain
 from masktron.results import CONFIDENTIAL, Proposal, SuggestResult
 
@@ -19,11 +20,11 @@ def tables(result: SuggestResult) -> list[RenderableType]:
     accepted = len(result.accepted)
     return [
         f"[yellow]{CONFIDENTIAL}[/]",
-        plain(f"{result.data}: {count(result.records, 'record')} suggest {count(len(result.proposals), 'rule')}"),
+        plain(f"{result.data}: {counted(result.records, 'record')} suggest {counted(len(result.proposals), 'rule')}"),
         *([_proposed(own)] if own else []),
         *([_following(others)] if others else []),
         *noted("note", result.notes),
-        f"written: {plain(result.output)}, {count(accepted, 'rule')}"
+        f"written: {plain(result.output)}, {counted(accepted, 'rule')}"
         if result.output is not None
         else "nothing is written: accept proposals with --accept all or --accept 1,3,5-8, and --out RULES.sch",
     ]

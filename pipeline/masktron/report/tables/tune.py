@@ -7,8 +7,9 @@ from collections.abc import Iterator
 
 from rich.console import RenderableType
 
+from masktron.counts import counted
 from masktron.figures import figure_of
-from masktron.report.tables.cells import count, headed, noted
+from masktron.report.tables.cells import headed, noted
 from masktron.report.text import number, plain
 from masktron.results import TuneCandidate, TuneResult
 
@@ -44,7 +45,7 @@ def tables(result: TuneResult) -> list[RenderableType]:
     parts += noted("not tried", list(_untried(result)))
     parts += noted("note", result.notes)
     parts.append(
-        f"{plain(result.data)}: {count(result.records, 'record')}, {count(len(shown), 'candidate')} with figures"
+        f"{plain(result.data)}: {counted(result.records, 'record')}, {counted(len(shown), 'candidate')} with figures"
     )
     verdict = "[bold]recommended[/]" if result.recommended is not None else "[red]no recommendation[/]"
     parts.append(f"{verdict}: {plain(result.why)}")
@@ -78,9 +79,8 @@ def _kept(one: TuneCandidate) -> str:
 
 
 def _mark(result: TuneResult, at: int) -> str:
-    if at == result.recommended:
-        return "[bold]recommended[/]"
-    return "front" if at in result.front else ""
+    marks = ["[bold]recommended[/]"] if at == result.recommended else []
+    return ", ".join([*marks, *(["front"] if at in result.front else [])])
 
 
 def _reading(result: TuneResult, *, seeds: bool) -> Iterator[str]:

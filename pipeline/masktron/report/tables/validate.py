@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from rich.console import RenderableType
 
-from masktron.report.tables.cells import count, noted, rules_table, soft_warnings, tested_line
+from masktron.counts import counted
+from masktron.report.tables.cells import noted, rules_table, soft_warnings, tested_line
 from masktron.report.text import plain
 from masktron.results import ValidateResult
 
@@ -14,7 +15,7 @@ def tables(result: ValidateResult) -> list[RenderableType]:
     if not result.valid:
         verdict = f"[red]{_wrong(result)}[/]"
     elif result.violations:
-        verdict = f"[green]valid[/]: {count(result.violations, 'violation')}, all within what is allowed"
+        verdict = f"[green]valid[/]: {counted(result.violations, 'violation')}, all within what is allowed"
     else:
         fired = any(rule.reached for rule in result.rules)
         verdict = "[green]valid[/]" if fired else "[yellow]valid, but no rule fired[/]"
@@ -25,7 +26,7 @@ def tables(result: ValidateResult) -> list[RenderableType]:
         *_labels(result),
         *noted("note", result.notes),
         *tested_line(result.tested if result.records else None),
-        f"{plain(result.data)}: {count(result.records, 'record')}, {verdict}{soft}  ({plain(result.engine)})",
+        f"{plain(result.data)}: {counted(result.records, 'record')}, {verdict}{soft}  ({plain(result.engine)})",
     ]
 
 
@@ -49,7 +50,7 @@ def _wrong(result: ValidateResult) -> str:
     over = [rule.id for rule in result.rules if not rule.passes and not rule.idle]
     bounded = over and any(rule.allowed is not None for rule in result.rules)
     said = [
-        *([count(violations, "violation")] if violations or not idle else []),
+        *([counted(violations, "violation")] if violations or not idle else []),
         *([f"too many of {plain(', '.join(over))}"] if bounded else []),
         *([f"not tested: {plain(', '.join(idle))}"] if idle else []),
     ]

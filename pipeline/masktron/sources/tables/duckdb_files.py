@@ -42,6 +42,7 @@ class DuckdbFormat(TableFormat):
 
     name: ClassVar[str] = "duckdb"
     options: ClassVar[Mapping[str, str]] = OPTIONS
+    choosing: ClassVar[frozenset[str]] = frozenset(OPTIONS)
     tells_empty: ClassVar[bool] = True
     exact_digits: ClassVar[int | None] = 38
     journals: ClassVar[tuple[str, ...]] = (".wal",)

@@ -43,6 +43,7 @@ class SqliteFormat(TableFormat):
 
     name: ClassVar[str] = "sqlite"
     options: ClassVar[Mapping[str, str]] = OPTIONS
+    choosing: ClassVar[frozenset[str]] = frozenset(OPTIONS)
     tells_empty: ClassVar[bool] = True
     exact_digits: ClassVar[int | None] = 0
     journals: ClassVar[tuple[str, ...]] = ("-wal", "-journal")

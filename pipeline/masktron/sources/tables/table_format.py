@@ -99,6 +99,8 @@ class TableFormat(ABC):
         As ``--format`` has it.
     options : mapping of str to str
         What may be said of a file, each with what it means, in a line of help.
+    choosing : frozenset of str
+        Those of the options that say which of several tables of a file is read.
     tells_empty : bool
         Whether a text without a character differs from a missing value.
     exact_digits : int or None
@@ -112,6 +114,7 @@ class TableFormat(ABC):
 
     name: ClassVar[str]
     options: ClassVar[Mapping[str, str]] = {}
+    choosing: ClassVar[frozenset[str]] = frozenset()
     tells_empty: ClassVar[bool] = False
     exact_digits: ClassVar[int | None] = None
     journals: ClassVar[tuple[str, ...]] = ()

@@ -160,6 +160,14 @@ class TableSource(Source):
         return found
 
     @property
+    def part(self) -> tuple[str, ...]:
+        """What the options say of the table that is read; the digest of what is no file is of its records alone."""
+        if isinstance(self.path, AddressPath | FramePath):
+            return ()
+        options = self._asked.options
+        return tuple(f"{name}={options[name]}" for name in sorted(self.format.choosing) if name in options)
+
+    @property
     def _bytes(self) -> Path:
         return self.document_path if isinstance(self._file, AddressPath | FramePath) else self._file
 

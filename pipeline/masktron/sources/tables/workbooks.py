@@ -63,6 +63,7 @@ class _Workbook(TableFormat):
         "range": "cells that are read, as A1:F200, or the name of a range; all that are not empty by default",
         "header": "row with the names of the columns, from 1; none where there is none; the first by default",
     }
+    choosing: ClassVar[frozenset[str]] = frozenset({"sheet", "range"})
     exact_digits: ClassVar[int | None] = 0
     what: ClassVar[str]
 

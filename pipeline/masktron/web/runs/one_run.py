@@ -202,7 +202,7 @@ class CommandRun:
         return [
             RunOutput(one.name, one.stat(follow_symlinks=False).st_size)
             for one in plain_files(self.folder)
-            if one.name not in run_process.INTERNAL and one.name not in copies and not one.name.endswith(".half")
+            if one.name not in run_process.INTERNAL and one.name not in copies
         ]
 
     @property

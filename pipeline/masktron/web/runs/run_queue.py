@@ -17,6 +17,7 @@ from pathlib import Path
 
 from masktron.errors import ResourceError
 from masktron.processes import interpreter
+from masktron.web.mistakes import note_mistake
 from masktron.web.runs import run_process
 from masktron.web.runs.one_run import Argument, CommandRun, RunState, prepared_run, runs_of
 from masktron.web.store.disk import write_plain
@@ -126,7 +127,10 @@ class RunQueue:
     async def work(self) -> None:
         """Look after the runs until cancelled; they go on without it."""
         while True:
-            await asyncio.to_thread(self.beat)
+            try:
+                await asyncio.to_thread(self.beat)
+            except Exception as error:  # noqa: BLE001 -- other runs go on
+                note_mistake(error)
             await asyncio.sleep(BEAT)
 
     def leave(self) -> None:
@@ -151,8 +155,20 @@ class RunQueue:
                 if users[run.project.owner] < self._each:
                     self._waiting.remove(run)
                     if run.folder.is_dir() and not run.is_cancelled:
-                        self._begin(run)
+                        self._try(run)
                         users[run.project.owner] += 1
+
+    def _try(self, run: CommandRun) -> None:
+        try:
+            self._begin(run)
+        except OSError as error:  # no process, or no room
+            note_mistake(error)
+            self._note_unbegun(run, str(error.strerror))
+
+    @staticmethod
+    def _note_unbegun(run: CommandRun, problem: str) -> None:
+        now = time.time()
+        write_plain(run.folder / run_process.EXIT, {"code": None, "problem": problem, "began": now, "ended": now})
 
     def _begin(self, run: CommandRun) -> None:
         executable = interpreter() or sys.executable
@@ -175,9 +191,7 @@ class RunQueue:
         if process.poll() is None:
             return False
         if run.folder.is_dir() and run.state is RunState.WAITING:  # else it would be started for ever
-            now = time.time()
-            problem = f"its process ended with code {process.returncode} before it began"
-            write_plain(run.folder / run_process.EXIT, {"code": None, "problem": problem, "began": now, "ended": now})
+            self._note_unbegun(run, f"its process ended with code {process.returncode} before it began")
         return not run.is_held  # the command may live on where the process above it was killed
 
     def _end(self, working: _Working) -> None:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
 from pathlib import Path, PurePosixPath
 from typing import Any
 
 from masktron.config import Config, config_from
 from masktron.errors import UsageError
-from masktron.toml_text import toml_text
+from masktron.toml_text import TomlText, toml_text
 from masktron.web.store.disk import bytes_of
 
 NAME = "masktron.toml"
@@ -26,11 +27,14 @@ class ProjectSettings:
         Of the project.
     write : callable
         Writes files with history: by name, what was done (``said``), and by whom (``by``).
+    lock : context manager
+        Held from reading to writing, since two windows may be open.
     """
 
-    def __init__(self, folder: Path, write: Callable[..., None]) -> None:
+    def __init__(self, folder: Path, write: Callable[..., None], lock: AbstractContextManager[object]) -> None:
         self._path = folder / NAME
         self._write = write
+        self._lock = lock
 
     @property
     def text(self) -> str:
@@ -60,16 +64,23 @@ class ProjectSettings:
         return _checked(self.table)
 
     def update(self, changes: Mapping[str, Any], *, said: str, by: str) -> None:
-        """Change some settings; one that is None goes. Comments in a file that somebody uploaded do not survive it.
+        """Change some settings; one that is None goes. Comments and all else stay as they are.
 
         Raises
         ------
         UsageError
             A value is not what its setting can have, or names a file outside the project: nothing is written.
         """
-        table = {name: value for name, value in {**self.table, **changes}.items() if value is not None}
-        _checked(table)
-        self._write({NAME: toml_text(table).encode()}, said=said, by=by)
+        with self._lock:
+            former = self.table
+            wanted = {name: value for name, value in {**former, **changes}.items() if value is not None}
+            _checked(wanted)
+            there = TomlText(self.text.replace("\r\n", "\n"))
+            for name, value in changes.items():
+                there.assign(name, former.get(name), value)
+            # what is too intricate to be changed where it stands is written anew
+            made = str(there) if _says(str(there), wanted) else toml_text(wanted)
+            self._write({NAME: made.encode()}, said=said, by=by)
 
     def replace(self, text: str, *, said: str, by: str) -> None:
         """Take another file of settings as it is.
@@ -92,6 +103,14 @@ class ProjectSettings:
                 place[name if key is None else key] = f"{up}{path}"
         # byte for byte what is in the project, where nothing in it depends on the folder
         return toml_text(table).encode() if _paths(table) else self.text.encode()
+
+
+def _says(text: str, wanted: Mapping[str, Any]) -> bool:
+    """Whether a text means a table; tables of nothing mean nothing."""
+    try:
+        return tomllib.loads(text) == {name: value for name, value in wanted.items() if value != {}}
+    except tomllib.TOMLDecodeError:
+        return False
 
 
 def table_of(text: str) -> dict[str, Any]:

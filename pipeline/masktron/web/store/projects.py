@@ -81,7 +81,7 @@ class Project:
     @property
     def settings(self) -> ProjectSettings:
         """Its ``masktron.toml``."""
-        return ProjectSettings(self.folder, self.write)
+        return ProjectSettings(self.folder, self.write, self.lock())
 
     @property
     def history(self) -> History:
@@ -176,11 +176,12 @@ class Project:
         elif name not in self.uploads():
             raise UsageError("there is no such upload", hint="upload it once more")
         place = None if folder is None else str(folder)
-        self.change_facts(replace(self.facts, data=name, folder=place), said=f"Data: {name}", by=by)
+        self.change_facts(said=f"Data: {name}", by=by, data=name, folder=place)
 
-    def change_facts(self, facts: ProjectFacts, *, said: str, by: str) -> None:
-        """Write ``project.json``."""
-        self.write({"project.json": _plain(facts)}, said=said, by=by)
+    def change_facts(self, *, said: str, by: str, **changes: str | None) -> None:
+        """Change what ``project.json`` says."""
+        with self.lock():
+            self.write({"project.json": _plain(replace(self.facts, **changes))}, said=said, by=by)  # type: ignore[arg-type]
 
     def keep_upload(self, half: Path, name: str) -> str:
         """Give an upload that is whole its name, or one with a number where it is taken, and return it."""

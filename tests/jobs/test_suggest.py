@@ -1,0 +1,316 @@
+"""Rules that files suggest: planted ones with their exceptions; the written rulebook in every engine; ugly names."""
+
+from __future__ import annotations
+
+import json
+import stat
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import masktron
+from cli_runner import Runner
+from examples import examples
+from masktron.errors import DocumentError, UsageError
+from masktron.jobs import suggest as module
+from masktron.jobs.job import open_job
+from masktron.jobs.revalidate import second_opinions
+from masktron.jobs.suggest import accepted_ids
+from masktron.progress import no_progress
+from masktron.proposals.suggesting import suggested_rules
+from masktron.results import Proposal, SuggestResult
+from paths import ROOT
+from schema_files import conforms
+
+CENSUS = Path("/work/shared/data/census.csv")
+SIZE = 300
+
+
+def survey(seed: int = 3, size: int = SIZE) -> pd.DataFrame:
+    """Records with a total, an order, a condition, codes, a key, a multiple, and values that are missing."""
+    rng = np.random.default_rng(seed)
+    status = rng.choice(["emp", "ret", "none"], size)
+    wages = np.where(status == "emp", rng.integers(1, 90_000, size), 0)
+    other = np.where(rng.random(size) < 0.3, 0, rng.integers(1, 9000, size))
+    monthly = rng.integers(1, 2000, size)
+    tax = np.where(rng.random(size) < 0.5, 0, (wages + other) // 5)
+    return pd.DataFrame(
+        {
+            "Id": [f"R{at:04}" for at in range(size)],
+            "Status": status,
+            "Wages": wages,
+            "Other": other,
+            "Income": wages + other,
+            "Tax": tax,
+            "Net": wages + other - tax,
+            "Monthly": monthly,
+            "Annual": 12 * monthly,
+            "Hours": np.where(status == "emp", rng.integers(1, 60, size).astype(float), np.nan),
+            "Rate": np.round(rng.random(size) * 40, 2),
+        }
+    )
+
+
+def by_id(result: SuggestResult) -> dict[str, Proposal]:
+    return {one.id: one for one in result.proposals}
+
+
+def engines_agree(data: Path, rules: Path) -> None:
+    """Ask libxml2 and Saxon about every rule and every record."""
+    job = open_job(data, rules)
+    decided = replace(job.evaluate(None, no_progress), engine="ours")
+    engines, _ = second_opinions(job, decided, range(len(job.rulebook.checks)), original=None, progress=no_progress)
+    assert [engine.engine.split()[0] for engine in engines] == ["libxml2", "SaxonC-HE"]
+    assert all(engine.agrees for engine in engines)
+
+
+@pytest.fixture(scope="module")
+def suggested(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path, SuggestResult]:
+    folder = tmp_path_factory.mktemp("suggested")
+    frame = survey()
+    frame.loc[[4, 17], "Income"] += 1
+    frame.to_csv(folder / "survey.csv", index=False)
+    return folder / "survey.csv", folder / "r.sch", masktron.suggest(
+        folder / "survey.csv", folder / "r.sch", accept="all"
+    )  # fmt: skip
+
+
+def test_planted_rules_are_proposed_with_their_exceptions(suggested: tuple[Path, Path, SuggestResult]) -> None:
+    found = by_id(suggested[2])
+    assert found["total-Income"].form == "Other + Wages = Income"
+    assert (found["total-Income"].exceptions, found["total-Income"].first) == (2, (5, 18))
+    assert found["multiple-Monthly-Annual"].form == "Annual = 12 * Monthly"
+    assert found["multiple-Monthly-Annual"].strength == "strong"
+    assert found["unique-Id"].form == "Id occurs once"
+    assert found["if-Status-Wages-above-zero"].form == "Wages > 0 or Status != 'emp'"
+    assert found["if-Status-Wages-zero"].records == int((survey()["Status"] != "emp").sum())
+    assert found["if-Status-Hours-missing"].test.endswith("normalize-space(Hours) = ''")
+    assert found["codes-Status"].form == "Status in {emp, none, ret}"
+    assert found["not-negative-Rate"].form == "Rate >= 0"
+    assert found["required-Wages"].follows_from
+    assert not found["required-Wages"].accepted
+    assert [one.number for one in suggested[2].proposals] == list(range(1, len(found) + 1))
+    levels = [one.strength for one in suggested[2].proposals if not one.follows_from]
+    assert levels == sorted(levels, key=["strong", "fair", "guess"].index)
+
+
+@examples(4, full=100)
+@given(seed=st.integers(0, 2**32 - 1), wrong=st.integers(0, 9))
+def test_engines_count_as_the_search_does(seed: int, wrong: int) -> None:
+    rng = np.random.default_rng(seed)
+    made = survey(seed, 200)
+    made.loc[rng.choice(200, wrong, replace=False), "Annual"] += 1
+    made.loc[rng.choice(200, wrong, replace=False), "Rate"] = np.nan
+    result = masktron.suggest(made)
+    assert not [note for note in result.notes if "count otherwise" in note]
+    assert by_id(result)["multiple-Monthly-Annual"].exceptions == wrong
+    assert ("required-Rate" in by_id(result)) == (not wrong)
+
+
+def test_what_engines_count_otherwise_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = suggested_rules
+
+    def miscounting(*arguments: Any) -> Any:
+        rules, notes = found(*arguments)
+        return tuple(replace(one, fails=~one.fails) if one.kind == "unique" else one for one in rules), notes
+
+    monkeypatch.setattr(module, "suggested_rules", miscounting)
+    result = masktron.suggest(survey(size=80))
+    assert "unique-Id" not in by_id(result)
+    assert [note for note in result.notes if "count otherwise" in note and "unique-Id" in note]
+
+
+def test_orders_and_equal_fields() -> None:
+    rng = np.random.default_rng(12)
+    low = rng.integers(1, 1000, 200)
+    high = low + rng.integers(0, 500, 200) * (rng.random(200) < 0.8)
+    top = high + rng.integers(0, 500, 200) * (rng.random(200) < 0.8)
+    made = pd.DataFrame({"Low": low, "High": high, "Top": top, "Same": low, "Far": rng.integers(5000, 9000, 200)})
+    forms = {one.form for one in masktron.suggest(made).proposals if one.kind in ("order", "equal")}
+    assert "Low = Same" in forms
+    assert "High <= Top" in forms
+    assert {"Low <= High", "Same <= High"} & forms
+    assert not {"Low <= Top", "Top <= Far", "High <= Far"} & forms  # from two others, or from the ranges
+
+
+def test_bounds_are_round_and_no_extreme_values(suggested: tuple[Path, Path, SuggestResult]) -> None:
+    frame, found = survey(), by_id(suggested[2])
+    for field in ("Wages", "Other", "Tax", "Monthly"):
+        bound = int(found[f"range-{field}"].form.split()[-1])
+        assert bound > frame[field].max()
+        assert set(str(bound)[1:]) <= {"0"}
+        assert str(bound)[0] in "125"
+
+
+def test_the_written_rulebook_says_what_was_accepted_in_every_engine(
+    suggested: tuple[Path, Path, SuggestResult],
+) -> None:
+    data, rules, result = suggested
+    validated = masktron.validate(data, rules)
+    counts = {rule.id: rule.failed for rule in validated.rules}
+    assert counts == {one.id: one.exceptions for one in result.proposals if one.accepted}
+    assert set(counts) == set(result.accepted)
+    assert len(counts) > 25
+    engines_agree(data, rules)
+    explained = masktron.explain(rules)
+    assert not [rule.id for rule in explained.rules if rule.kind == "opaque"]
+    assert not explained.preflight.contradictions
+    assert {rule.id: rule.form for rule in explained.rules} == {
+        one.id: one.form for one in result.proposals if one.accepted
+    }
+
+
+def test_nothing_is_written_that_was_not_accepted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run = Runner(capsys)
+    survey(size=60).iloc[:, :7].to_csv(tmp_path / "d.csv", index=False)
+    listed = run("suggest", tmp_path / "d.csv", "--json", tmp_path / "s.json")
+    assert listed.code == 0
+    assert "CONFIDENTIAL" in listed.out
+    assert "nothing is written" in listed.out
+    assert {path.name for path in tmp_path.iterdir()} == {"d.csv", "s.json"}
+    assert stat.S_IMODE((tmp_path / "s.json").stat().st_mode) == 0o600
+    content = json.loads((tmp_path / "s.json").read_text())
+    conforms(content, "suggest")
+    ids = [one["id"] for one in content["proposals"]]
+    done = run("suggest", tmp_path / "d.csv", "--accept", f"2-3,1,{ids[6]}", "-o", tmp_path / "r.sch")
+    assert done.code == 0
+    assert "4 rules" in done.out
+    written = masktron.explain(tmp_path / "r.sch")
+    assert {rule.id for rule in written.rules} == {*ids[:3], ids[6]}
+    refused = run("suggest", tmp_path / "d.csv", "--accept", "999", "-o", tmp_path / "no.sch")
+    assert (refused.code, "numbers 1 to" in refused.err) == (2, True)
+    assert not (tmp_path / "no.sch").exists()
+    assert run("suggest", tmp_path / "d.csv", "--accept", "all").code == 2
+    assert run("suggest", tmp_path / "d.csv", "--accept", "1", "-o", tmp_path / "d.csv").code == 2
+    assert run("suggest", tmp_path / "d.csv", "--role", "Nobody=key").code == 2
+    assert run("suggest", tmp_path / "nothing.csv").code == 4
+
+
+def test_what_is_accepted_is_named(suggested: tuple[Path, Path, SuggestResult]) -> None:
+    proposals = suggested[2].proposals
+    ids = [one.id for one in proposals]
+    assert accepted_ids(proposals, ["2", "4-6", ids[0]]) == {ids[0], ids[1], *ids[3:6]}
+    assert accepted_ids(proposals, ["all"]) == {one.id for one in proposals if not one.follows_from}
+    assert accepted_ids(proposals, [str(len(ids))]) == {ids[-1]}  # what follows from others, where it is asked for
+    for wrong in ("0", str(len(ids) + 1), "3-2", "total-Nothing", "1-", "-1", "1.5"):
+        with pytest.raises(UsageError):
+            accepted_ids(proposals, [wrong])
+
+
+@examples(6, full=200)
+@given(seed=st.integers(0, 2**32 - 1))
+def test_random_files_suggest_no_relation_between_fields(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    frame = pd.DataFrame({name: rng.integers(0, 10**4, 120) for name in "ABCDEF"} | {"C": rng.integers(0, 2, 120)})
+    frame["Code"] = rng.choice(["x", "y"], 120)
+    frame["Gap"] = np.where(rng.random(120) < 0.3, np.nan, rng.integers(1, 50, 120).astype(float))
+    kinds = {one.kind for one in masktron.suggest(frame).proposals}
+    assert not kinds & {"total", "multiple", "equal", "order", "if-then"}
+    assert {"codes", "not-negative", "required"} <= kinds
+
+
+def test_hostile_names_and_values_are_written_as_they_are(tmp_path: Path) -> None:
+    rng = np.random.default_rng(9)
+    values = ["<a>&amp;", "it's", 'say "so"', "]]>", "--", "{x}", "é\u2028"]
+    a, b = rng.integers(1, 1000, (2, 140))
+    frame = pd.DataFrame(
+        {
+            "a<b & c": a,
+            "div": b,
+            "x'y\"z": a + b,
+            "and-or": np.where(np.arange(140) % 7 == 2, 0, a),
+            "or": values * 20,
+        }
+    )
+    frame["or"] = values * 20
+    result = masktron.suggest(frame, tmp_path / "r.sch", accept="all")
+    forms = [one.form for one in result.proposals if one.kind == "total"]
+    assert len(forms) == 1
+    assert {one.kind for one in result.proposals} >= {"total", "codes", "range", "if-then"}
+    validated = masktron.validate(frame, tmp_path / "r.sch")
+    assert validated.valid
+    assert len(validated.rules) == len(result.accepted)
+    frame.to_csv(tmp_path / "d.csv", index=False)
+    engines_agree(tmp_path / "d.csv", tmp_path / "r.sch")
+    both = frame.assign(**{"or": ['it\'s "so"', *values[1:]] * 20})
+    assert "codes-or" not in by_id(masktron.suggest(both))  # XPath 1.0 has no literal for it
+
+
+def test_missing_codes_and_labels(tmp_path: Path) -> None:
+    rng = np.random.default_rng(10)
+    a, b = rng.integers(1, 1000, (2, 200))
+    total = a + b
+    a[::10], total[5] = -9, 1
+    kept = total.copy()
+    frame = pd.DataFrame({"A": a, "B": b, "T": kept, "S": rng.choice(["1", "2", "NA"], 200)})
+    codes = {"A": [-9], "S": ["NA"]}
+    result = masktron.suggest(frame, tmp_path / "r.sch", accept="all", missing=codes, nominal=["S"])
+    found = by_id(result)
+    assert found["total-T"].context == "Record[number(A) != -9]"
+    assert (found["total-T"].records, found["total-T"].exceptions, found["total-T"].first) == (180, 1, (6,))
+    assert (found["codes-S"].context, found["codes-S"].test) == ("Record[S != 'NA']", "S = '1' or S = '2'")
+    assert "required-A" not in found
+    failed = {rule.id: rule.failed for rule in masktron.validate(frame, tmp_path / "r.sch").rules}
+    assert failed == {one.id: one.exceptions for one in result.proposals if one.accepted}
+
+
+def test_records_in_a_namespace_and_attributes(tmp_path: Path) -> None:
+    rng = np.random.default_rng(11)
+    rows = "".join(
+        f'<r id="k{at}"><A>{a}</A><B>{b}</B><T>{a + b}</T></r>\n'
+        for at, (a, b) in enumerate(rng.integers(1, 999, (80, 2)).tolist())
+    )
+    (tmp_path / "d.xml").write_text(f'<all xmlns="urn:x">{rows}</all>')
+    result = masktron.suggest(tmp_path / "d.xml", tmp_path / "r.sch", accept=["all"])
+    found = by_id(result)
+    assert found["total-T"].test == "d:A + d:B = number(d:T)"
+    assert found["unique-id"].test == "not(@id = preceding-sibling::*/@id)"
+    assert masktron.validate(tmp_path / "d.xml", tmp_path / "r.sch").valid
+
+
+def test_the_same_file_suggests_the_same(suggested: tuple[Path, Path, SuggestResult]) -> None:
+    data, _, result = suggested
+    again = masktron.suggest(data)
+    assert [(one.number, one.id, one.test) for one in again.proposals] == [
+        (one.number, one.id, one.test) for one in result.proposals
+    ]
+
+
+def test_what_cannot_suggest_anything(tmp_path: Path) -> None:
+    (tmp_path / "nested.xml").write_text("<D>" + "<R><A>1</A><P><Q>1</Q></P></R>" * 3 + "</D>")
+    with pytest.raises(DocumentError, match="rows of single values"):
+        masktron.suggest(tmp_path / "nested.xml")
+    with pytest.raises(DocumentError, match="no record"):
+        masktron.suggest(pd.DataFrame({"A": []}))
+    few = masktron.suggest(pd.DataFrame({"A": [1, 2, 3]}))
+    assert few.proposals == ()
+    assert "nothing was found" in few.notes
+    arguments: Any = {"accept": 5}
+    with pytest.raises(UsageError, match="accept must be"):
+        masktron.suggest(pd.DataFrame({"A": [1]}), **arguments)
+
+
+@pytest.mark.skipif(not CENSUS.exists(), reason="the Census file is not here")
+@pytest.mark.full
+def test_the_census_file_suggests_its_totals() -> None:
+    result = masktron.suggest(CENSUS)
+    assert [one.form for one in result.proposals if one.kind == "total"] == ["PEARNVAL + POTHVAL = PTOTVAL"]
+
+
+@pytest.mark.full
+def test_the_household_sample_suggests_its_rules() -> None:
+    forms = {one.form for one in masktron.suggest(ROOT / "sample_xml" / "household.xml").proposals}
+    assert {
+        "Adults + Children = Size",
+        "Property + SelfEmp + Transfers + Wages = Income or Property missing",
+        "NetIncome <= Income",
+        "Id occurs once",
+        "Rent = 0 or Tenure not in {FREE, MORT, OWN}",
+        "SelfEmp = 0 or Status not in {EMP, RET, UNEMP}",
+    } <= forms

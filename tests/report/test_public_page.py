@@ -1,0 +1,78 @@
+"""The page for others: it advises on what it tells, and says on top where it tells nothing of the original."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from lxml import html
+
+from masktron.report.pages.html import html_of
+from masktron.report.pages.public_page import public_page
+from masktron.results.public_release import KeptFigure, PublicField, PublicRelease
+
+TOLD = PublicField(
+    "WAGE", masked=True, number=True, block=1, how="mean", mean="0.01", variance=KeptFigure(0.9),
+    correlations=KeptFigure(0.02),
+)  # fmt: skip
+CODE = PublicField("CODE", masked=True, number=False, block=2, how="mode", shares="5")
+RELEASE = PublicRelease(
+    name="out.csv", checksum="0", rules_checksum="1", rulebook="a.sch", records=500, method="mdav",
+    contract="identical-groups", promise="groups of 5", k=5, whole_records=False, random_order=True,
+    some_left_out=False, fields=(TOLD, CODE), removed=(), rules=(), engines=(), versions={},
+)  # fmt: skip
+SILENT = (
+    replace(TOLD, mean=None, variance=None, correlations=None),
+    replace(CODE, shares=None),
+)
+ADVICE = {
+    "mean": "Means, totals and frequencies suffer least",
+    "shares": "Means, totals and frequencies suffer least",
+    "variance": "standard errors that you compute from this file are too small",
+    "correlations": "Correlations and regressions of masked fields are off",
+}
+
+
+def shown(release: PublicRelease) -> tuple[str, str]:
+    """Return the text of a page, and what stands on top of it."""
+    page = html.fromstring(html_of(public_page(release)))
+    return page.xpath("//body")[0].text_content(), page.xpath("//p[@class='lead']")[0].text_content()
+
+
+def test_what_is_told_has_its_advice() -> None:
+    text, top = shown(RELEASE)
+    assert "No figure of the original" not in text
+    assert "No figure" not in top
+    assert all(advice in text for advice in ADVICE.values())
+
+
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        ({"records": 60}, "of fewer than 100 records"),
+        ({}, "too few groups, or single ones, decide about them"),
+        ({"compared": False}, "this page was made without the original"),
+    ],
+)
+def test_where_nothing_is_told_it_is_said_once_on_top_and_nothing_is_advised(
+    change: dict[str, int | bool], why: str
+) -> None:
+    text, top = shown(replace(RELEASE, fields=SILENT, **change))
+    assert text.count("No figure of the original is given") == 1
+    assert why in top
+    assert not [advice for advice in ADVICE.values() if advice in text]
+    for gone in ("standard errors", "the table says", "variance kept", "correlations moved", "rounded to two"):
+        assert gone not in text.lower()
+
+
+@pytest.mark.parametrize("figure", ADVICE)
+def test_each_advice_is_given_where_its_figure_is(figure: str) -> None:
+    field = CODE if figure == "shares" else TOLD
+    names = {"mean", "shares", "variance", "correlations"} - {figure}
+    text, _ = shown(replace(RELEASE, fields=(replace(field, **dict.fromkeys(names)),)))
+    assert {advice for advice in ADVICE.values() if advice in text} == {ADVICE[figure]}
+
+
+def test_a_file_without_masked_fields_is_not_excused() -> None:
+    kept = PublicField("WAGE", masked=False, number=True)
+    assert "No figure" not in shown(replace(RELEASE, fields=(kept,)))[1]

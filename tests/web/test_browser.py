@@ -1,0 +1,147 @@
+"""The pages in a browser: by keyboard, with and without script, in every window, and asked of nobody else."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from browser import axe_findings, shown, started
+from masktron.resources import packaged_text
+from masktron.web.runs.one_run import CommandRun, RunState, prepared_run, runs_of
+from masktron.web.store.projects import Project, ProjectStore
+from quick_masktron import put_before_masktron
+from web_client import Served, served, until
+
+PAGES = ("", "/data", "/history", "/runs/0001-mask", "/runs/0002-mask", "/runs/0003-mask")
+
+
+@pytest.fixture(scope="module")
+def chromium() -> Iterator[Any]:
+    with started() as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory: pytest.TempPathFactory) -> Project:
+    """The sample, with a run that has ended, one that waits for a file, one that waits for its turn."""
+    project = ProjectStore(tmp_path_factory.mktemp("web") / "projects").make_sample("local")
+    out = "runs/0001-mask"
+    words = (["fail"], ["wait=go", "late"], [f"write={out}/masked.csv", "late"])
+    for arguments in words:
+        prepared_run(project, "mask", arguments, by="local")
+    return project
+
+
+@pytest.fixture(scope="module")
+def server(chromium: Any, project: Project) -> Iterator[Served]:
+    with pytest.MonkeyPatch.context() as patch:
+        put_before_masktron(project.folder.parents[3], patch)
+        patch.setattr("web_client.WEB", [sys.executable, "-P", "-c", "from masktron.cli import main; main()", "web"])
+        with served(project.folder.parents[2]) as found:
+            until(lambda: run_of(project, 2).state is RunState.RUNNING and bool(run_of(project, 2).stages))
+            yield found
+            (project.folder / "go").touch()
+
+
+def run_of(project: Project, number: int) -> CommandRun:
+    return next(run for run in runs_of(project) if run.number == number)
+
+
+def only_of_this_server(page: Any, server: Served) -> bool:
+    return all(one.startswith((server.address, "data:")) for one in page.asked)
+
+
+@pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (360, "dark")])
+def test_every_page_in_every_window(chromium: Any, server: Served, project: Project, width: int, scheme: str) -> None:
+    with shown(chromium, server.opened, width=width, scheme=scheme) as page:
+        addresses = [f"{server.address}/", *(f"{server.address}/projects/{project.identity}{one}" for one in PAGES)]
+        for address in addresses:
+            page.goto(address)
+            assert axe_findings(page) == [], address
+            # nothing sticks out to the right, as at 200 % of half that width
+            wide = page.evaluate("[document.documentElement.scrollWidth, window.innerWidth]")
+            assert wide[0] <= wide[1], (address, wide)
+        assert only_of_this_server(page, server)
+        assert page.complaints == []
+        assert "token=" not in page.url
+
+
+def test_a_file_is_uploaded_by_keyboard_alone(
+    chromium: Any, server: Served, project: Project, tmp_path: Path
+) -> None:
+    data = tmp_path / "own data.csv"
+    data.write_text("A,B\n1,2\n")
+    with shown(chromium, server.opened) as page:
+        page.goto(f"{server.address}/projects/{project.identity}/data")
+        page.keyboard.press("Tab")
+        assert page.evaluate("document.activeElement.className") == "skip"
+        page.get_by_label("A file of microdata").set_input_files(data)
+        page.get_by_label("A file of microdata").focus()
+        page.keyboard.press("Tab")
+        page.keyboard.press("Enter")
+        page.get_by_text("own data.csv").first.wait_for()
+        assert project.data() == "files/own data.csv"
+        assert only_of_this_server(page, server) and page.complaints == []
+
+
+def test_progress_comes_by_itself_and_cancelling_ends_it(chromium: Any, server: Served, project: Project) -> None:
+    run = prepared_run(project, "check", ["sleep=60"], by="local")
+    with shown(chromium, server.opened) as page:
+        page.goto(f"{server.address}/projects/{project.identity}/runs/{run.name}")
+        page.get_by_text("waits for its turn").wait_for()
+        page.get_by_role("button", name="Cancel the run").click()
+        page.get_by_text("was cancelled").wait_for()
+        assert run.state is RunState.CANCELLED
+        # the page of a run that works is asked for again, and changes without a word from the reader
+        page.goto(f"{server.address}/projects/{project.identity}/runs/0002-mask")
+        page.get_by_text("25 %").first.wait_for()
+        (project.folder / "go").touch()
+        page.get_by_text("The run has ended").wait_for()
+        assert page.complaints == []
+
+
+def test_all_of_it_works_without_script(chromium: Any, server: Served) -> None:
+    with shown(chromium, server.opened, java_script_enabled=False) as page:
+        page.goto(f"{server.address}/")
+        page.get_by_label("Name", exact=True).fill("Without script")
+        page.get_by_role("button", name="Make the project").click()
+        page.get_by_role("heading", name="Without script").wait_for()
+        page.get_by_role("link", name="History").click()
+        page.get_by_text("Project 'Without script' made").wait_for()
+        page.goto(f"{server.address}/")
+        page.get_by_text("Delete Without script").first.click()
+        page.get_by_role("button", name="Delete Without script").click()
+        page.get_by_role("heading", name="Projects").wait_for()
+        assert page.get_by_role("link", name="Without script").count() == 0
+
+
+def test_problems_are_read_out_and_lead_to_their_field(chromium: Any, server: Served) -> None:
+    with shown(chromium, server.opened) as page:
+        page.goto(f"{server.address}/")
+        page.get_by_label("Name", exact=True).fill("   ")
+        page.get_by_role("button", name="Make the project").click()
+        page.get_by_role("alert").wait_for()
+        assert page.evaluate("document.activeElement.getAttribute('role')") == "alert"
+        assert axe_findings(page) == []
+        page.get_by_role("link", name="a project needs one").click()
+        assert page.evaluate("document.activeElement.id") == "name"
+
+
+def test_a_report_runs_its_script_and_reaches_nothing(chromium: Any, server: Served, project: Project) -> None:
+    run = run_of(project, 1)
+    until(lambda: run.is_over)
+    script = packaged_text("report/pages/page.js")
+    table = "<table data-sortable><thead><tr><th>A</th></tr></thead><tbody>" + "<tr><td>1</td></tr>" * 9
+    text = f"<!DOCTYPE html><title>t</title>{table}</tbody></table><script>{script}</script>"
+    evil = "<script>document.title = 'evil'; fetch('/')</script>"
+    (run.folder / "report.html").write_text(text + evil)
+    with shown(chromium, server.opened) as page:
+        page.goto(f"{server.address}/projects/{project.identity}/runs/{run.name}/report/report.html")
+        page.locator("thead th button").first.wait_for()
+        assert page.title() == "t"
+        assert page.evaluate("window.origin") == "null"
+        assert any("Content Security Policy" in one for one in page.complaints)
