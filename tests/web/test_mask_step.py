@@ -22,7 +22,8 @@ FORM = {"method": "mdav", "k": "5", "grouping": "rules", "invalid": "stop", "par
 WORDS = ["mask", "files/a.csv", "--rules", InRun("rules.sch")]
 RESULT = {
     "job": "mask", "verdict": "Every rule holds.", "records_in": 12, "records_out": 11, "min_group": 3,
-    "linkage": 12.5, "information_loss": None, "method": "mdav", "promise": "3 records are alike", "notes": ["a note"], "excluded": [4],
+    "linkage": 12.5, "information_loss": None,
+    "method": "mdav", "promise": "3 records are alike", "notes": ["a note"], "excluded": [4],
     "engines": [{"engine": "libxml2", "agrees": True, "rules": 2, "records": 11}],
     "figures": [
         {"figure": "linkage", "group": "risk", "value": 12.5, "unit": "%", "meaning": "found again"},

@@ -66,7 +66,10 @@ def test_data_that_nobody_has_read_are_read(client: TestClient, project: Project
     assert posted(client, project, "read").status_code == 303
     run = latest_run(project, "describe")
     assert run is not None
-    assert run.command["arguments"] == ["describe", "files/a.csv", "--json", f"runs/{run.name}/describe.json"]
+    assert run.shown_command == (
+        "masktron describe files/a.csv --config runs/0001-describe/masktron.toml --json "
+        "runs/0001-describe/describe.json"
+    )
 
 
 def test_a_text_without_a_role_is_not_passed_over(client: TestClient, project: Project) -> None:

@@ -13,13 +13,13 @@ from masktron.results.tune import candidate_name
 from masktron.web.pages.mask_step import limits_from, whole_from
 from masktron.web.pages.method_words import LIMITS, METHOD_WORDS
 from masktron.web.pages.step_runs import (
+    SETTINGS,
     cancel_run,
     good_run,
     needed_data,
     needed_rules,
     result_of,
     run_context,
-    settings_words,
 )
 from masktron.web.runs import run_process
 from masktron.web.runs.one_run import LARGEST_RESULT, CommandRun, InRun, latest_run, run_of
@@ -126,16 +126,20 @@ def _rows(result: Mapping[str, Any], config: Config) -> list[dict[str, Any]]:
     return rows
 
 
+_STATES = {
+    "refused": "not possible here",
+    "ended": "ended for want of time or memory",
+    "unreached": "not tried",
+}
+
+
 def _verdict(one: Mapping[str, Any], number: int, result: Mapping[str, Any]) -> str:
     if number == result["recommended"]:
         return "recommended"
-    match one["state"]:
-        case "refused":
-            return "not possible here"
-        case "same":
-            return f"does the same as number {one['same_as']}"
-        case "unreached":
-            return "not tried"
+    if one["state"] == "same":
+        return f"does the same as number {one['same_as']}"
+    if one["state"] in _STATES:
+        return _STATES[one["state"]]
     if one["within_limits"] is False:
         return "outside a limit"
     return "no other is better in both" if number in result["front"] else "possible"
@@ -184,7 +188,7 @@ def _begin(visit: Visit, project: Project, form: FormFields) -> Redirect:
         said="What Choose tries, and limits",
         by=visit.user,
     )
-    words = ["tune", data, "--rules", rules, *settings_words(project), "--out", KEPT, "--json", InRun(RESULT)]
+    words = ["tune", data, "--rules", rules, *SETTINGS, "--out", KEPT, "--json", InRun(RESULT)]
     visit.start(project, STEP, [*words, "--map", InRun(PICTURE), "--html", InRun(PAGE)])
     return Redirect(visit.path(project, "choose"))
 

@@ -13,6 +13,7 @@ from masktron.figures import NAMES, figure_of
 from masktron.sources.known_formats import known_formats
 from masktron.web.pages.method_words import GROUPINGS, INVALID, LIMITS, METHOD_WORDS
 from masktron.web.pages.step_runs import (
+    SETTINGS,
     cancel_run,
     current_run,
     good_run,
@@ -21,7 +22,6 @@ from masktron.web.pages.step_runs import (
     needed_rules,
     result_of,
     run_context,
-    settings_words,
 )
 from masktron.web.runs.one_run import CommandRun, InRun, ToldError, latest_run
 from masktron.web.store.projects import Project
@@ -318,7 +318,7 @@ def _mask(visit: Visit, project: Project, form: FormFields) -> Redirect:
     visit.start(
         project,
         STEP,
-        ["mask", data, "--rules", rules, *settings_words(project), "--out", InRun(masked_name(data)),
+        ["mask", data, "--rules", rules, *SETTINGS, "--out", InRun(masked_name(data)),
          "--json", InRun(RESULT), "--html", InRun(PAGE), "--html-public", InRun(ABOUT), *again],
     )  # fmt: skip
     return Redirect(visit.path(project, "mask"))
@@ -327,7 +327,7 @@ def _mask(visit: Visit, project: Project, form: FormFields) -> Redirect:
 def _plan(visit: Visit, project: Project, form: FormFields) -> Redirect:
     data, rules = needed_data(project), needed_rules(project)
     _saved(visit, project, form)
-    words = ["explain", rules, "--data", data, *settings_words(project), "--json", InRun(PLAN_RESULT)]
+    words = ["explain", rules, "--data", data, *SETTINGS, "--json", InRun(PLAN_RESULT)]
     visit.start(project, PLAN, [*words, "--html", InRun(PLAN_PAGE)])
     return Redirect(visit.path(project, "mask"))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from masktron.web.pages.mask_step import STEP as MASK_STEP
 from masktron.web.pages.step_runs import cancel_run, is_current, result_of, sha256_of
 from masktron.web.runs.one_run import LARGEST_RESULT, Argument, CommandRun, InRun, InRunOf, run_of, runs_of
 from masktron.web.store.disk import lines_of
+from masktron.web.store.project_settings import NAME as SETTINGS_FILE
 from masktron.web.store.projects import RULES, Project
 from masktron.web.web_page import FormFields, Redirect, StepState, Visit, WebPage
 
@@ -188,12 +190,14 @@ def _check(visit: Visit, project: Project, form: FormFields) -> Redirect:
     if made is None or made.name not in [one.name for one in _made(mask)]:
         raise UsageError("there is no such masked file", hint="reload the page")
     words: list[Argument] = ["check", InRunOf(made, _masked(made)), "--rules", InRunOf(mask, RULES)]
-    own = made.name == mask.name
-    # how the original is read does not hold for another format
-    if own or not {"format", "format_options"} & {*project.settings.table}:
-        words += ["--config", InRunOf(mask, "masktron.toml")] if mask.output("masktron.toml") else []
-    words += ["--original", mask.command["arguments"][1]]
-    words += ["--manifest", InRunOf(mask, _manifest(mask))] if own else []
+    if made.name == mask.name:
+        words += ["--config", InRunOf(mask, SETTINGS_FILE), "--original", mask.command["arguments"][1]]
+        words += ["--manifest", InRunOf(mask, _manifest(mask))]
+    elif {"format", "format_options"} & {*project.settings.table}:
+        # how the original is read does not hold for another format: the rules alone are checked, with no settings
+        words += ["--config", os.devnull]
+    else:
+        words += ["--config", InRunOf(mask, SETTINGS_FILE), "--original", mask.command["arguments"][1]]
     visit.start(project, CHECK, [*words, "--json", InRun(CHECK_RESULT), "--html", InRun(CHECK_PAGE)])
     return Redirect(visit.path(project, "release"))
 

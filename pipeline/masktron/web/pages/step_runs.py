@@ -18,6 +18,10 @@ _LARGEST_HASHED = 256_000_000
 """Bytes of a file whose hash a page shows: it is computed while the page is made."""
 
 
+SETTINGS: tuple[Argument, ...] = ("--config", InRun("masktron.toml"))
+"""The option with the settings as they were when a run was asked for."""
+
+
 def needed_data(project: Project) -> str:
     """Return the microdata, as a word of a command.
 
@@ -44,11 +48,6 @@ def needed_rules(project: Project) -> Argument:
             "there are no rules as yet", hint="upload a rulebook, or take suggestions, on the page Rules"
         )
     return InRun(RULES)
-
-
-def settings_words(project: Project) -> list[Argument]:
-    """Return the option with the settings, where there are any."""
-    return ["--config", InRun("masktron.toml")] if project.settings.text else []
 
 
 def current_run(project: Project, step: str) -> CommandRun | None:
