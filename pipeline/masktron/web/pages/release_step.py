@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -190,14 +189,9 @@ def _check(visit: Visit, project: Project, form: FormFields) -> Redirect:
     if made is None or made.name not in [one.name for one in _made(mask)]:
         raise UsageError("there is no such masked file", hint="reload the page")
     words: list[Argument] = ["check", InRunOf(made, _masked(made)), "--rules", InRunOf(mask, RULES)]
-    if made.name == mask.name:
-        words += ["--config", InRunOf(mask, SETTINGS_FILE), "--original", mask.command["arguments"][1]]
+    words += ["--config", InRunOf(mask, SETTINGS_FILE), "--original", mask.command["arguments"][1]]
+    if made.name == mask.name:  # a manifest describes the bytes that were masked, and no other format of them
         words += ["--manifest", InRunOf(mask, _manifest(mask))]
-    elif {"format", "format_options"} & {*project.settings.table}:
-        # how the original is read does not hold for another format: the rules alone are checked, with no settings
-        words += ["--config", os.devnull]
-    else:
-        words += ["--config", InRunOf(mask, SETTINGS_FILE), "--original", mask.command["arguments"][1]]
     visit.start(project, CHECK, [*words, "--json", InRun(CHECK_RESULT), "--html", InRun(CHECK_PAGE)])
     return Redirect(visit.path(project, "release"))
 
