@@ -19,8 +19,8 @@ from masktron.web.runs.one_run import CommandRun, latest_run, runs_of
 from masktron.web.store.projects import Project
 from web_client import Office, csrf_of, end_runs, made_office, until
 
-SHOWN = ("describe.json", "plan.json", "tune.json", "masked.csv", "masked.sav", "check.json", "convert.json")
-"""What commands write alike whenever they run; a manifest has the time, and a map the time that was left."""
+SHOWN = ("describe.json", "plan.json", "tune.json", "masked.csv", "masked.parquet", "check.json", "convert.json")
+"""What commands write alike whenever they run; a manifest has the time, as files of SPSS and Stata have."""
 
 
 @pytest.fixture
@@ -82,7 +82,7 @@ def test_from_roles_to_a_release(office: Office, project: Project, tmp_path: Pat
     assert "every rule holds" in page(client, project, "mask")
     posted(client, project, "release", "check", run=made.name)
     done(office, project, "check")
-    posted(client, project, "release", "convert", format="spss")
+    posted(client, project, "release", "convert", format="parquet")
     saved = done(office, project, "convert")
     posted(client, project, "release", "check", run=saved.name)
     done(office, project, "check")
