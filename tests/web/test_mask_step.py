@@ -241,3 +241,10 @@ def test_records_that_were_released_before_need_a_reason(client: TestClient, pro
     assert posted(client, project, "mask", {**FORM, "again": "--key x"}).status_code == 303
     run = latest_run(project, "mask")
     assert run is not None and run.command["arguments"][-1] == "--again=--key x"
+
+
+def test_fields_without_a_role_lead_to_roles(client: TestClient, project: Project) -> None:
+    failed(project, 2, kind="UnnamedError", what="the text field 'NAME' has no role", hint="to remove it: --role x")
+    page = client.get(path(project)).text
+    assert 'roles?show=open">Say what these fields are' in page
+    assert page.count("has no role") == 1

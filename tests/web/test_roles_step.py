@@ -146,3 +146,19 @@ def test_a_name_of_a_field_is_no_markup(client: TestClient, project: Project) ->
     read(project, {"name": "A", "label": "<script>alert(1)</script>"}, text_field("B", "<b>bold</b>"))
     page = client.get(path(project)).text
     assert "<script>alert" not in page and "<b>bold" not in page
+
+
+def test_a_field_that_differs_in_every_record_is_pointed_out(client: TestClient, project: Project) -> None:
+    read(project, {"name": "A", "distinct": 400}, {"name": "B", "distinct": 399})
+    page = client.get(path(project)).text
+    assert page.count("It differs in every record") == 1
+    project.settings.update({"roles": {"A": "key"}}, said="x", by="local")
+    assert "It differs in every record" not in client.get(path(project)).text
+
+
+def test_an_order_that_nobody_has_given_is_not_taken(client: TestClient, project: Project) -> None:
+    read(project)
+    page = client.get(path(project)).text
+    assert "Its values: small, large, mid." in page
+    area = page.partition('name="ordinal.SIZE"')[2].partition("</textarea>")[0]
+    assert area.partition(">")[2].strip() == ""

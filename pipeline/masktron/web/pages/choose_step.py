@@ -10,7 +10,7 @@ from masktron.config import Config
 from masktron.errors import UsageError
 from masktron.figures import figure_of
 from masktron.results.tune import candidate_name
-from masktron.web.pages.mask_step import limits_from, whole_from
+from masktron.web.pages.mask_step import at_fields, limits_from, whole_from
 from masktron.web.pages.method_words import LIMITS, METHOD_WORDS
 from masktron.web.pages.step_runs import (
     SETTINGS,
@@ -25,7 +25,7 @@ from masktron.web.runs import run_process
 from masktron.web.runs.one_run import LARGEST_RESULT, CommandRun, InRun, latest_run, run_of
 from masktron.web.store.disk import bytes_of, read_plain
 from masktron.web.store.projects import Project
-from masktron.web.web_page import FormFields, Redirect, StepState, Visit, WebPage, problem_of
+from masktron.web.web_page import FormFields, Redirect, StepState, Visit, WebPage
 
 STEP, RESULT, PICTURE, PAGE = "choose", "tune.json", "map.svg", "map.html"
 KEPT = "tune"
@@ -78,7 +78,7 @@ def _show(visit: Visit, project: Project) -> dict[str, Any]:
         "settings_text": project.settings.text,
         "runs": [] if run is None else [("Choose", run)],
         "error": error,
-        "problems": [problem_of(error, _FIELDS)] if error is not None and not context["stale"] else [],
+        "problems": [] if context["stale"] else at_fields(error, _FIELDS),
     }
 
 

@@ -25,7 +25,7 @@ from masktron.web.pages.step_runs import (
 )
 from masktron.web.runs.one_run import CommandRun, InRun, ToldError, latest_run
 from masktron.web.store.projects import Project
-from masktron.web.web_page import FormFields, Redirect, StepState, Visit, WebPage, problem_of
+from masktron.web.web_page import FormFields, PageProblem, Redirect, StepState, Visit, WebPage, problem_of
 
 STEP, PLAN = "mask", "plan"
 RESULT, PAGE, ABOUT = "mask.json", "internal.html", "about.html"
@@ -148,8 +148,14 @@ def _show(visit: Visit, project: Project) -> dict[str, Any]:
         "runs": [
             (title, one) for title, one in (("What is masked together", plan), ("Mask", run)) if one is not None
         ],
-        "problems": [problem_of(error, _FIELDS)] if error is not None and current else [],
+        "problems": at_fields(error, _FIELDS) if current else [],
     }
+
+
+def at_fields(error: ToldError | None, fields: Sequence[str]) -> list[PageProblem]:
+    """Return an error of a run where it names a field of the form; what came of the run tells any."""
+    found = None if error is None else problem_of(error, fields)
+    return [found] if found is not None and found.field is not None else []
 
 
 def _param_text(value: Param) -> str:

@@ -79,7 +79,10 @@ def described_fields(project: Project) -> list[dict[str, Any]] | None:
             if found is not None:
                 fields: list[dict[str, Any]] = found["fields"]
                 asked = {one["field"]: one for one in found["problems"] if one["field"]}
-                return [{**one, "problem": asked.get(one["name"])} for one in fields]
+                n = found["records"]
+                return [
+                    {**one, "problem": asked.get(one["name"]), "every": one["distinct"] == n > 1} for one in fields
+                ]
     return None
 
 
@@ -102,7 +105,9 @@ def _row(one: Mapping[str, Any], config: Config) -> dict[str, Any]:
         "taken": None if taken is None else ROLES[taken],
         "said_kind": kind.value if kind is not None else _AUTO,
         "codes": ", ".join(sorted(config.missing.get(name, ()))),
-        "order": "\n".join(order if order is not None else values),
+        # an order that nobody has given is none: the values stand beside the field
+        "order": "\n".join(order or ()),
+        "listed": ", ".join(values),
         "has_order": order is not None,
         "examples": ", ".join(str(pair["value"]) for pair in one["frequent"][:4]),
     }
