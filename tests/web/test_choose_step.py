@@ -146,7 +146,8 @@ def test_what_was_found_is_shown_and_taken(client: TestClient, project: Project)
         assert candidate.name in project.history.changes()[-1].said
         after = client.get(path(project)).text
         assert "have changed since" not in after and "in the settings" in after
-        assert state_of(project).done
+        assert state_of(project).done == bool(candidate.within_limits)
+        assert ("which is outside a limit" in after) == (not candidate.within_limits)
     assert config_from(
         {"k": 5, "method": "mdav", "grouping": "all", "aggregator": "median", "limits": {"linkage": 50}}
     )

@@ -218,7 +218,7 @@ def _state(project: Project) -> StepState:
     result = _result(run)
     if result is not None:
         config = project.settings.config
-        taken = [one for one in _rows(result, config) if one["chosen"] and one["takable"]]
+        taken = [one for one in _rows(result, config) if one["chosen"] and one["takable"] and not one["bad"]]
         if taken:
             return StepState(True, taken[0]["name"])
     if good_run(project, "mask") is not None:
