@@ -20,7 +20,7 @@ ORDER = [
     {"addresses"},
     {"arrays", "counts", "files", "figures", "processes", "progress", "resources", "serialised"}
     | {"streams", "thresholds", "toml_text", "versions"},
-    {"release_key", "supervisor"},
+    {"release_key", "supervisor", "rulebook_text"},
     {"constraints", "config", "kernels", "scratch"},
     {"settings", "keyword_arguments"},
     {"sources", "engines"},
@@ -143,6 +143,7 @@ PARSERS = {
     "masking.totals.control_totals": "numbers outside the records, where rules look for them",
     "proposals.written_rulebook": "makes a rulebook, and reads none",
     "rulebook": "rulebooks are XML",
+    "rulebook_text.spans": "rulebooks are XML",
 }
 """Modules and packages that use lxml or expat, and what for."""
 OPENED = {
@@ -155,12 +156,14 @@ OPENED = {
     "evaluation.cross_check": "slices for engines that are not ours",
     "evaluation.recount.tasks": "slices for engines that are not ours",
     "files": "texts of the user, and hashes",
+    "cli.rules": "proposals, as JSON",
     "config": "settings",
     "release_key": "a key",
     "report.progress_lines": "how far a run is, for another program",
     "resources": "templates and style sheets that come with the package",
     "jobs.combine": "estimates",
     "jobs.documents": "documents of rules, whose hash is that of the bytes that are read",
+    "jobs.rules": "rulebooks",
     "jobs.report": "results that commands wrote",
     "jobs.tune.asked": "settings",
     "jobs.tune.outcomes": "results of former runs, and the code of masktron, whose hash says whether they count",

@@ -29,6 +29,7 @@ from paths import ROOT
 COMMANDS = [
     "describe",
     "suggest",
+    "rules",
     "validate",
     "explain",
     "mask",
@@ -437,3 +438,53 @@ def test_progress_is_shown_on_a_terminal_and_only_there(tmp_path: Path, rules: P
     assert "starting" in shown or "validating" in shown
     assert b"\x1b" not in done.stdout
     assert b"40 records, valid" in done.stdout
+
+
+def test_rules_are_listed_and_changed_where_they_stand(rules: Path, run: Runner, tmp_path: Path) -> None:
+    before = rules.read_bytes()
+    listed = run("rules", rules, "--json", "-")
+    conforms(found := json.loads(listed.out), "rules")
+    name = found["rules"][0]["id"] or "#1"
+    assert [one["test"] for one in found["rules"]] == ["A + B = T", "A >= 0"] and found["output"] is None
+    other = tmp_path / "other.sch"
+    assert run("rules", rules, "--change", name, "--test", "A < T", "--out", other).code == 0
+    assert (rules.read_bytes(), other.read_bytes()) == (before, before.replace(b"A + B = T", b"A &lt; T"))
+    assert run("rules", other, "--change", name, "--test", "A + B = T").code == 0
+    assert other.read_bytes() == before
+    assert run("rules", other, "--change", name, "--soft").code == 0
+    assert b'role="warning"' in other.read_bytes()
+    assert run("rules", other, "--change", name, "--hard").code == 0
+    assert other.read_bytes() == before
+    new = tmp_path / "new.sch"
+    words = ("--context", "Record", "--test", "B > 1", "--message", "B {B}", "--id", "b")
+    assert run("rules", new, "--add", *words).code == 0
+    assert run("rules", new, "--add", *words).code == 0
+    assert [one["id"] for one in json.loads(run("rules", new, "--up", "b-2", "--json", "-").out)["rules"]] == [
+        "b-2",
+        "b",
+    ]
+    assert "written" in run("rules", new, "--remove", "b-2").out
+    assert json.loads(run("explain", new, "--json", "-").out)["rules"][0]["id"] == "b"
+
+
+def test_what_rules_cannot_change_stays_as_it_is(rules: Path, run: Runner, tmp_path: Path) -> None:
+    before = rules.read_bytes()
+    proposals = tmp_path / "suggest.json"
+    proposals.write_text('{"job": "explain"}')
+    for words, code, said in (
+        (("--change", "none", "--test", "A"), 2, "no rule is called 'none'"),
+        (("--change", "#1", "--test", ""), 2, "test: there is none"),
+        (("--change", "#1", "--remove", "#2"), 2, "--change and --remove are two changes"),
+        (("--test", "A"), 2, "--test needs --change or --add"),
+        (("--soft",), 2, "--soft needs --change or --add"),
+        (("--accept", "1"), 2, "--accept needs --suggested"),
+        (("--out", "x.sch"), 2, "--out needs a change"),
+        (("--suggested", proposals, "--accept", "1"), 2, "not what masktron suggest has written"),
+        (("--remove", "#1", "--out", tmp_path), 2, "--out names a folder"),
+    ):
+        outcome = run("rules", rules, *words)
+        assert (outcome.code, said in outcome.err) == (code, True), outcome.err
+        assert rules.read_bytes() == before
+    rules.write_text("A + B")
+    assert run("rules", rules).code == 3
+    assert run("rules", tmp_path / "none.sch").code == 3

@@ -30,6 +30,7 @@ from masktron.cli.methods import methods
 from masktron.cli.options import without_passwords
 from masktron.cli.report import report
 from masktron.cli.rerun import rerun
+from masktron.cli.rules import rules
 from masktron.cli.suggest import suggest
 from masktron.cli.told_errors import tell_error, tell_other, tell_usage
 from masktron.cli.tune import tune
@@ -85,6 +86,7 @@ def _main(
 COMMANDS = (
     (describe, "masktron describe survey.csv --rows 5"),
     (suggest, "masktron suggest survey.csv --accept 1-4,7 --out edits.sch"),
+    (rules, "masktron rules edits.sch --change income-sum --test 'Wages + Other = number(Income)'"),
     (validate, "masktron validate survey.xml --rules edits.sch --svrl report.xml"),
     (explain, "masktron explain edits.sch --data survey.xml"),
     (mask, "masktron mask survey.xml --rules edits.sch --out masked.xml -k 5 --role NAME=identifier"),

@@ -114,6 +114,7 @@ def run_suggest(
         output=shown(out) if out is not None and written else None,
         proposals=proposals,
         notes=notes,
+        namespaces=dict(paths.namespaces),
     )
 
 

@@ -24,6 +24,7 @@ from masktron.results import (
     MetadataResult,
     ReportResult,
     RerunResult,
+    RulesResult,
     SuggestResult,
     TuneResult,
     ValidateResult,
@@ -45,6 +46,7 @@ TABLES = MappingProxyType(
         ReportResult: "report",
         RerunResult: "rerun",
         DescribeResult: "describe",
+        RulesResult: "rules",
         SuggestResult: "suggest",
         TuneResult: "tune",
     }

@@ -14,6 +14,7 @@ from masktron.results.demo import DemoResult, SampleResult
 from masktron.results.describe import DescribedProblem, DescribedRow, DescribeResult, FieldDescription, ValueCount
 from masktron.results.doctor import DoctorResult, EngineProbe
 from masktron.results.draw import CorrelationResult, DrawResult, MomentResult, UnmovedResult
+from masktron.results.edited_rules import RulesResult, WrittenRule
 from masktron.results.explain import ExplainResult, FieldExplanation, RuleExplanation
 from masktron.results.figure import CategoryResult, FigureResult, TotalResult
 from masktron.results.mask import EngineResult, MaskResult, RepairResult
@@ -69,6 +70,7 @@ __all__ = [
     "RerunResult",
     "RuleExplanation",
     "RuleResult",
+    "RulesResult",
     "SampleResult",
     "SolvedResult",
     "SpreadResult",
@@ -81,6 +83,7 @@ __all__ = [
     "Untested",
     "ValidateResult",
     "ValueCount",
+    "WrittenRule",
     "by_field",
     "diagnostics_of",
     "severity",

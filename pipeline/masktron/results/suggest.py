@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 from masktron.results.result import JobResult
@@ -85,16 +86,19 @@ class SuggestResult(JobResult):
         Strong ones first; those that follow from others last.
     notes : tuple of str
         What was not looked for.
+    namespaces : mapping of str to str
+        What the prefixes in proposals stand for.
     """
 
     JOB: ClassVar = "suggest"
-    KEYS: ClassVar = "data records output proposals notes"
+    KEYS: ClassVar = "data records output namespaces proposals notes"
 
     data: str
     records: int
     output: str | None
     proposals: tuple[Proposal, ...]
     notes: tuple[str, ...]
+    namespaces: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def accepted(self) -> tuple[str, ...]:

@@ -7,11 +7,9 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, Literal
 
+from masktron.rulebook_text.rule_entries import SOFT
+
 type XPathVersion = Literal["1.0", "2.0", "3.0", "3.1"]
-
-
-SOFT = frozenset({"warning", "warn", "information", "info", "informational", "hint", "soft"})
-"""Values of ``role`` or ``flag`` (in lower case) that mark a soft edit."""
 
 
 @dataclass(frozen=True, slots=True)

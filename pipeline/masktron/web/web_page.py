@@ -132,6 +132,12 @@ class Visit:
         """Start a run; see `RunQueue.start`."""
         return self.queue.start(project, step, arguments, by=self.user)
 
+    def try_out(
+        self, project: Project, step: str, arguments: Sequence[Argument], files: Mapping[str, bytes]
+    ) -> CommandRun:
+        """Start a short run on a draft, in place of the former one; see `RunQueue.try_out`."""
+        return self.queue.try_out(project, step, arguments, files, by=self.user)
+
     @staticmethod
     def path(project: Project, page: str = "") -> str:
         """Return the path of a page of a project: ``data``, or nothing for its overview."""

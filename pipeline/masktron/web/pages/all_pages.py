@@ -9,7 +9,24 @@ from masktron.web.pages.mask_step import MASK
 from masktron.web.pages.overview import OVERVIEW
 from masktron.web.pages.release_step import RELEASE
 from masktron.web.pages.roles_step import ROLES_PAGE
+from masktron.web.pages.rule_editor import RULE_EDITOR
+from masktron.web.pages.rules_step import RULES_PAGE
 from masktron.web.pages.run_view import RUN
+from masktron.web.pages.suggested_rules import SUGGESTED
+from masktron.web.pages.validate_step import VALIDATE
 from masktron.web.web_page import WebPage
 
-PAGES: tuple[WebPage, ...] = (OVERVIEW, DATA, ROLES_PAGE, CHOOSE, MASK, RELEASE, RUN, HISTORY)
+PAGES: tuple[WebPage, ...] = (
+    OVERVIEW,
+    DATA,
+    RULES_PAGE,
+    SUGGESTED,
+    RULE_EDITOR,
+    VALIDATE,
+    ROLES_PAGE,
+    CHOOSE,
+    MASK,
+    RELEASE,
+    RUN,
+    HISTORY,
+)

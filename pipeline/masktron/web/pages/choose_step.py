@@ -12,6 +12,7 @@ from masktron.figures import figure_of
 from masktron.results.tune import candidate_name
 from masktron.web.pages.mask_step import at_fields, limits_from, whole_from
 from masktron.web.pages.method_words import LIMITS, METHOD_WORDS
+from masktron.web.pages.paging import page_of_items
 from masktron.web.pages.step_runs import (
     SETTINGS,
     cancel_run,
@@ -36,7 +37,6 @@ _FIELDS = ("budget", "k", "methods", *(f"limits.{name}" for name in LIMITS))
 _CHOSEN = frozenset({"method", "k", "grouping", "aggregator", "params"})
 """Settings that say which way to mask was taken."""
 _ORDERS = {"": "as they were tried", "risk": "least risk first", "loss": "least loss first"}
-_PAGE = 50
 
 
 def _show(visit: Visit, project: Project) -> dict[str, Any]:
@@ -47,21 +47,17 @@ def _show(visit: Visit, project: Project) -> dict[str, Any]:
     order = visit.query.get("sort", "") if visit.query.get("sort", "") in _ORDERS else ""
     if order:
         rows = sorted(rows, key=lambda one: (one[order] is None, one[order] or 0, one["number"]))
-    pages = max(1, -(-len(rows) // _PAGE))
-    said = visit.query.get("page", "1")
-    page_number = min(int(said), pages) if said.isascii() and said.isdigit() and int(said) else 1
+    found = page_of_items(rows, visit.query)
     budget = str(asked.get("budget", "10m"))
     error = run.error if run is not None and run.is_over else None
     context = run_context(visit, run, _CHOSEN)
     return {
         **context,
         "result": result,
-        "rows": rows[(page_number - 1) * _PAGE : page_number * _PAGE],
+        "found": found,
         "recommended": None if result is None else next((one for one in rows if one["recommended"]), None),
         "chosen": next((one for one in rows if one["chosen"]), None),
         "measured": sum(one["risk"] is not None for one in rows),
-        "page_number": page_number,
-        "page_count": pages,
         "order": order,
         "orders": _ORDERS,
         "picture": visit.path_of_picture(run, PICTURE) if run is not None and run.output(PICTURE) else None,

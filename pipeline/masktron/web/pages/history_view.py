@@ -29,6 +29,7 @@ def _show(visit: Visit, project: Project) -> dict[str, Any]:
             "state": run.state.value,
         }
         for run in runs_of(project)
+        if not run.is_aside
     ]
     entries.sort(key=lambda one: str(one["time"]), reverse=True)
     return {"entries": entries[:_PAGE], "more": max(0, len(entries) - _PAGE), "undoable": project.history.undoable()}

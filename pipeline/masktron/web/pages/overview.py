@@ -13,7 +13,7 @@ _SHOWN = 8
 
 
 def _show(visit: Visit, project: Project) -> dict[str, Any]:
-    runs = runs_of(project)
+    runs = [run for run in runs_of(project) if not run.is_aside]
     return {
         "runs": [{"path": visit.path_of_run(run), "run": run, "state": run.state.value} for run in runs[:_SHOWN]],
         "more": max(0, len(runs) - _SHOWN),

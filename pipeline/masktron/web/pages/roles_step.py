@@ -8,13 +8,12 @@ from typing import Any
 from masktron.config import ALL_FIELDS, Config, Kind, Role
 from masktron.errors import UsageError
 from masktron.web.pages.data_step import RESULT, STEP, look_at
+from masktron.web.pages.paging import page_of_items
 from masktron.web.pages.step_runs import result_of
 from masktron.web.runs.one_run import CommandRun, RunState, latest_run, runs_of
 from masktron.web.store.projects import Project
 from masktron.web.web_page import FormFields, PageProblem, Redirect, StepState, Visit, WebPage, problem_of
 
-_PAGE = 50
-"""Fields on a page."""
 _AUTO = ""
 ROLES: Mapping[str, str] = {
     Role.CONFIDENTIAL: "masked",
@@ -43,30 +42,25 @@ def _show(visit: Visit, project: Project) -> dict[str, Any]:
     fields = [_row(one, config) for one in found or ()]
     shown = visit.query.get("show", "") if visit.query.get("show", "") in _SHOWN else ""
     kept = [one for one in fields if not shown or one["group"] == shown]
-    pages = max(1, -(-len(kept) // _PAGE))
-    asked = visit.query.get("page", "1")
-    page_number = min(int(asked), pages) if asked.isascii() and asked.isdigit() and int(asked) else 1
-    here = kept[(page_number - 1) * _PAGE : page_number * _PAGE]
+    found_page = page_of_items(kept, visit.query)
     return {
         "run": run,
         "run_path": None if run is None else visit.path_of_run(run),
         "active": run is not None and not run.is_over,
         "read": found is not None,
         "data": project.data(),
-        "fields": here,
+        "found": found_page,
         "count": len(fields),
         "open_fields": [one for one in fields if one["open"]],
         "asked_fields": [one for one in fields if one["asked"]],
         "counts": {key: sum(not key or one["group"] == key for one in fields) for key in _SHOWN},
         "shown": shown,
         "views": _SHOWN,
-        "page_number": page_number,
-        "page_count": pages,
         "roles": ROLES,
         "kinds": _KINDS,
         "everywhere": ", ".join(sorted(config.missing.get(ALL_FIELDS, ()))),
         "settings_text": project.settings.text,
-        "problems": _problems(run, [one["name"] for one in here]),
+        "problems": _problems(run, [one["name"] for one in found_page.items]),
     }
 
 

@@ -6,7 +6,7 @@ import json
 import os
 import re
 import shlex
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -139,6 +139,11 @@ class CommandRun:
         return (self.folder / run_process.CANCEL).exists()
 
     @property
+    def is_aside(self) -> bool:
+        """Whether it tries a draft out, and does not take its turn among the others."""
+        return bool(self.command.get("aside"))
+
+    @property
     def is_held(self) -> bool:
         """Whether a process has its lock."""
         try:
@@ -264,7 +269,13 @@ def latest_run(project: Project, step: str, *, ended: bool = False) -> CommandRu
 
 
 def prepared_run(
-    project: Project, step: str, arguments: Sequence[Argument], *, by: str, largest_file: int | None = None
+    project: Project,
+    step: str,
+    arguments: Sequence[Argument],
+    *,
+    by: str,
+    largest_file: int | None = None,
+    draft: Mapping[str, bytes] | None = None,
 ) -> CommandRun:
     """Make the folder of a run, with copies of rules and settings as they are now, and its command.
 
@@ -279,6 +290,8 @@ def prepared_run(
     by : str
     largest_file : int, optional
         Bytes that a file may have that it writes.
+    draft : mapping of str to bytes, optional
+        Files that take the place of the copies: what is tried out. Such a run does not wait for the others.
     """
     with project.lock():
         number = max((run.number for run in runs_of(project)), default=0) + 1
@@ -287,8 +300,18 @@ def prepared_run(
         run = CommandRun(project, number, step)
         make_private(run.folder)
         copies = _copied(project, run.folder)
+        for name, content in (draft or {}).items():
+            write_bytes(run.folder / name, content)
+            copies = [*copies, *({name} - {*copies})]
         plain = [_argument(run, one) for one in arguments]
-        command = {"arguments": plain, "asked": now(), "by": by, "copies": copies, "largest_file": largest_file}
+        command: dict[str, Any] = {
+            "arguments": plain,
+            "asked": now(),
+            "by": by,
+            "copies": copies,
+            "largest_file": largest_file,
+        }
+        command["aside"] = draft is not None
         write_plain(run.folder / run_process.COMMAND, command)
     return run
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import os
+import shutil
 import signal
 import subprocess
 import sys
 import threading
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,6 +28,10 @@ BEAT = 0.25
 """Seconds between two looks at the runs under way."""
 GRACE = 8.0
 """Seconds that a cancelled run has to clean up, before it is killed."""
+_DRAFTS = 4
+"""Runs that try drafts out at the same time."""
+_DRAFTS_EACH = 1
+"""Of one user, beside those that are about to end."""
 MOST_WAITING = 20
 """Runs of a user that may wait."""
 
@@ -87,9 +92,46 @@ class RunQueue:
                 raise ResourceError(
                     f"{MOST_WAITING} of your runs wait already", hint="wait for one to end, or cancel some"
                 )
+        return self._entered(project, step, arguments, by)
+
+    def try_out(
+        self, project: Project, step: str, arguments: Sequence[Argument], files: Mapping[str, bytes], *, by: str
+    ) -> CommandRun:
+        """Start a short run on a draft beside those that take their turns; the former one of the step ends and goes.
+
+        Parameters
+        ----------
+        project : Project
+        step : str
+            No other run is called so.
+        arguments : sequence of str, InRun or InRunOf
+        files : mapping of str to bytes
+            The draft, by the names of files in the folder of the run.
+        by : str
+
+        Raises
+        ------
+        ResourceError
+            There is no room on the disk.
+        """
+        for run in [one for one in runs_of(project) if one.step == step]:
+            if run.is_over:
+                shutil.rmtree(run.folder)
+            elif not run.is_cancelled:
+                self.cancel(run, by)
+        return self._entered(project, step, arguments, by, files)
+
+    def _entered(
+        self,
+        project: Project,
+        step: str,
+        arguments: Sequence[Argument],
+        by: str,
+        draft: Mapping[str, bytes] | None = None,
+    ) -> CommandRun:
         if not (left := self._store.left(project.owner)):
             raise ResourceError("there is no room left for what the run writes", hint="delete projects or uploads")
-        run = prepared_run(project, step, arguments, by=by, largest_file=left)
+        run = prepared_run(project, step, arguments, by=by, largest_file=left, draft=draft)
         with self._lock:
             self._waiting.append(run)
         return run
@@ -148,15 +190,21 @@ class RunQueue:
                     del self._working[folder]
                 elif working.run.is_cancelled:
                     self._end(working)
-            users = Counter(one.run.project.owner for one in self._working.values())
-            for run in list(self._waiting):
-                if len(self._working) >= self._at_once:
-                    break
-                if users[run.project.owner] < self._each:
-                    self._waiting.remove(run)
-                    if run.folder.is_dir() and not run.is_cancelled:
-                        self._try(run)
-                        users[run.project.owner] += 1
+            for aside, at_once, each in ((False, self._at_once, self._each), (True, _DRAFTS, _DRAFTS_EACH)):
+                self._begin_some(aside, at_once, each)
+
+    def _begin_some(self, aside: bool, at_once: int, each: int) -> None:
+        works = [one.run for one in self._working.values() if one.run.is_aside == aside]
+        # who types on does not wait for what has been typed before
+        users = Counter(run.project.owner for run in works if not (aside and run.is_cancelled))
+        for run in [one for one in self._waiting if one.is_aside == aside]:
+            if users.total() >= at_once:
+                break
+            if users[run.project.owner] < each:
+                self._waiting.remove(run)
+                if run.folder.is_dir() and not run.is_cancelled:
+                    self._try(run)
+                    users[run.project.owner] += 1
 
     def _try(self, run: CommandRun) -> None:
         try:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from contextlib import AbstractContextManager
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -93,16 +93,24 @@ class ProjectSettings:
         _checked(table_of(text))
         self._write({NAME: text.encode()}, said=said, by=by)
 
-    def for_run(self, depth: int) -> bytes:
-        """Return the settings for a copy that lies so many folders below: what it names is still found."""
+    def for_run(self, depth: int, *, without: Collection[str] = ()) -> bytes:
+        """Return the settings for a copy that lies so many folders below: what it names is still found.
+
+        Parameters
+        ----------
+        depth : int
+        without : collection of str
+            Settings that are left out.
+        """
         table = self.table
         up = "../" * depth
         for name, paths in _paths(table).items():
             for key, path in paths.items():
                 place = table if key is None else table[name]
                 place[name if key is None else key] = f"{up}{path}"
+        left_out = [table.pop(name) for name in without if name in table]
         # byte for byte what is in the project, where nothing in it depends on the folder
-        return toml_text(table).encode() if _paths(table) else self.text.encode()
+        return toml_text(table).encode() if left_out or _paths(table) else self.text.encode()
 
 
 def _says(text: str, wanted: Mapping[str, Any]) -> bool:

@@ -1,0 +1,65 @@
+"""What `rules` returns."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from masktron.results.result import JobResult
+from masktron.serialised import Serialised
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenRule(Serialised):
+    """A rule as it stands in a file.
+
+    Attributes
+    ----------
+    number : int
+        From 1.
+    id : str
+        As written; empty where it has none: its number names it then, after a ``#``.
+    kind : str
+        ``assert``, ``report``, ``instance`` (of an abstract pattern) or ``include``.
+    context, test : str
+    message : str
+        What shows a value is in braces, as XPath.
+    line : int
+    locked : str
+        Why it cannot be changed in place; empty where it can.
+    message_locked : str
+        The same of its message alone.
+    """
+
+    KEYS: ClassVar = "number id kind context test message line locked message_locked"
+
+    number: int
+    id: str
+    kind: str
+    context: str
+    test: str
+    message: str
+    line: int
+    locked: str
+    message_locked: str
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class RulesResult(JobResult):
+    """The rules that stand in a file, after a change where one was asked for.
+
+    Attributes
+    ----------
+    rulebook : str
+    output : str or None
+        The file that was written; None where nothing was to be changed.
+    rules : tuple of WrittenRule
+        What it includes is named, and not listed.
+    """
+
+    JOB: ClassVar = "rules"
+    KEYS: ClassVar = "rulebook output rules"
+
+    rulebook: str
+    output: str | None
+    rules: tuple[WrittenRule, ...]

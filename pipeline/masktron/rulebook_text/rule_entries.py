@@ -1,0 +1,250 @@
+"""The rules that stand in a file, each with what may be changed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from masktron.errors import RulebookError, UsageError
+from masktron.rulebook_text.shown_messages import shown_message
+from masktron.rulebook_text.spans import Element, XmlText, xml_text
+
+SETS = ("pattern", "group")
+SOFT = frozenset({"warning", "warn", "information", "info", "informational", "hint", "soft"})
+"""Values of ``role``, ``flag`` or ``severity`` (in lower case) that mark a soft edit."""
+_CHECKS = ("assert", "report")
+type EntryKind = Literal["assert", "report", "instance", "include"]
+
+
+@dataclass(frozen=True, slots=True)
+class RuleEntry:
+    """A rule of a file.
+
+    Attributes
+    ----------
+    number : int
+        Its place among the rules of the file, from 1.
+    id : str
+        As written; empty where it has none.
+    kind : str
+        ``assert``; ``report``; ``instance``, a pattern that is made from an abstract one; ``include``, another file.
+    context, test, message : str
+        Of an assert or report.
+    line, last_line : int
+        Of its start tag.
+    locked : str
+        Why it cannot be changed; empty where it can.
+    message_locked : str
+        Why its message cannot be.
+    beside : tuple of int
+        Numbers of the other rules that have the same context because they stand in the same element.
+    removable : bool
+    set_id : str
+        Of its pattern.
+    role : str
+        As written: ``warning`` makes it soft, so that a failure is only told.
+    soft_by : str
+        Another attribute that makes it soft, as written; empty where none does.
+    """
+
+    number: int
+    id: str
+    kind: EntryKind
+    context: str
+    test: str
+    message: str
+    line: int
+    last_line: int
+    locked: str = ""
+    message_locked: str = ""
+    beside: tuple[int, ...] = ()
+    removable: bool = True
+    set_id: str = ""
+    role: str = ""
+    soft_by: str = ""
+
+    @property
+    def soft(self) -> bool:
+        """Whether a failure is only told."""
+        return bool(self.soft_by) or self.role.strip().lower() in SOFT
+
+    @property
+    def named(self) -> str:
+        """What to call it: its id, or its number."""
+        return self.id or f"#{self.number}"
+
+
+@dataclass(frozen=True, slots=True)
+class RulesInText:
+    """A rulebook as one file.
+
+    Attributes
+    ----------
+    text : XmlText
+    entries : tuple of RuleEntry
+    elements : tuple of Element
+        Of the entries.
+    includes : tuple of str
+        What ``include`` and ``extends`` name.
+    """
+
+    text: XmlText
+    entries: tuple[RuleEntry, ...]
+    elements: tuple[Element, ...]
+    includes: tuple[str, ...]
+
+    @property
+    def ids(self) -> frozenset[str]:
+        """All ids in the file."""
+        return frozenset(one.attributes["id"] for one in self.text.root.within() if "id" in one.attributes)
+
+    @property
+    def phases(self) -> dict[str, str]:
+        """The phase that names a pattern, by the id of the pattern."""
+        return {
+            active.attributes.get("pattern", ""): phase.attributes.get("id", "")
+            for phase in self.text.root.of("phase")
+            for active in phase.of("active")
+        }
+
+    def entry(self, name: str) -> RuleEntry:
+        """Return a rule by its id, or by its number after a ``#``.
+
+        Raises
+        ------
+        UsageError
+            There is none, or several have the id.
+        """
+        found = [one for one in self.entries if name in (one.id, f"#{one.number}")]
+        if len(found) != 1:
+            said = "no rule is called" if not found else f"{len(found)} rules are called"
+            raise UsageError(f"{said} {name!r} in this file", hint="name it by its number: #1 is the first")
+        return found[0]
+
+
+def rules_in(source: bytes, where: str = "rules.sch") -> RulesInText:
+    """List the rules of a file.
+
+    Parameters
+    ----------
+    source : bytes
+    where : str
+        The name of the file, for errors.
+
+    Raises
+    ------
+    RulebookError
+        It is no XML, no Schematron, or cannot be changed in place.
+    """
+    text = xml_text(source, where)
+    if text.root.name not in ("schema", *SETS):
+        raise RulebookError(
+            "the file is no Schematron rulebook: its outermost element is not schema",
+            where=f"{where}:{text.root.line}",
+            hint="take the file that includes it",
+        )
+    found = list(_entries(text.root))
+    same: dict[int, list[int]] = {}
+    for number, (element, _) in enumerate(found, 1):
+        if element.name in _CHECKS:
+            same.setdefault(id(element.parent), []).append(number)
+    entries = tuple(
+        _entry(number, element, locked, tuple(one for one in same.get(id(element.parent), ()) if one != number))
+        for number, (element, locked) in enumerate(found, 1)
+    )
+    return RulesInText(text, entries, tuple(element for element, _ in found), _includes(text.root))
+
+
+def _entries(root: Element) -> Iterator[tuple[Element, str]]:
+    containers = [root] if root.name in SETS else root.children
+    for one in containers:
+        if one.name in ("include", "extends"):
+            yield one, f"its rules stand in {one.attributes.get('href', 'another file')}"
+        elif one.name in SETS and not is_abstract(one):
+            if "is-a" in one.attributes:
+                yield one, _instance(one)
+            else:
+                yield from _of_set(one)
+
+
+def _of_set(found: Element) -> Iterator[tuple[Element, str]]:
+    for rule in found.children:
+        if rule.name == "include":
+            yield rule, f"its rules stand in {rule.attributes.get('href', 'another file')}"
+        elif rule.name == "rule":
+            why = "other rules extend it: it is abstract" if is_abstract(rule) else ""
+            for check in rule.of(*_CHECKS):
+                yield check, why
+
+
+def _instance(found: Element) -> str:
+    parts = ", ".join(
+        f"{one.attributes.get('name', '')} = {' '.join(one.attributes.get('value', '').split())}"
+        for one in found.of("param")
+    )
+    return f"it is made from the abstract pattern {found.attributes['is-a']}: {parts}"
+
+
+def is_abstract(element: Element) -> bool:
+    """Tell whether a pattern or a rule is declared as abstract."""
+    return element.attributes.get("abstract", "").strip() in ("true", "1")
+
+
+def _includes(root: Element) -> tuple[str, ...]:
+    named = (one.attributes.get("href", "") for one in root.within() if one.name in ("include", "extends"))
+    return tuple(dict.fromkeys(one.partition("#")[0] for one in named if one.partition("#")[0]))
+
+
+def _entry(number: int, element: Element, locked: str, beside: tuple[int, ...]) -> RuleEntry:
+    attributes = element.attributes
+    if element.name not in _CHECKS:
+        kind: EntryKind = "instance" if element.name in SETS else "include"
+        return RuleEntry(
+            number, attributes.get("id", ""), kind, "", "", "", element.line, element.last_line, locked,
+            removable=kind == "instance", set_id=attributes.get("id", ""),
+        )  # fmt: skip
+    message, message_locked = shown_message(element)
+    rule = element.parent
+    found = None if rule is None else rule.parent
+    return RuleEntry(
+        number,
+        attributes.get("id", ""),
+        "assert" if element.name == "assert" else "report",
+        "" if rule is None else rule.attributes.get("context", ""),
+        attributes.get("test", ""),
+        message,
+        element.line,
+        element.last_line,
+        locked,
+        message_locked,
+        beside,
+        removable=not locked,
+        set_id="" if found is None else found.attributes.get("id", ""),
+        role=attributes.get("role", ""),
+        soft_by=_soft_by(attributes),
+    )
+
+
+def _soft_by(attributes: Mapping[str, str]) -> str:
+    words = [("flag", word) for word in attributes.get("flag", "").split()]
+    words += [("severity", attributes.get("severity", ""))]
+    return next((f'{name}="{attributes[name]}"' for name, word in words if word.strip().lower() in SOFT), "")
+
+
+def includes_of(source: bytes, where: str) -> tuple[str, ...]:
+    """Return the files that a file of Schematron takes in, as it names them; it may be a part of a rulebook.
+
+    Raises
+    ------
+    RulebookError
+        It is no XML, or no Schematron, or its places are not known.
+    """
+    text = xml_text(source, where)
+    if text.root.name.startswith("{"):
+        raise RulebookError(
+            "the file is no Schematron: its outermost element is of another kind",
+            where=f"{where}:{text.root.line}",
+            hint="a rulebook begins with <schema xmlns='http://purl.oclc.org/dsdl/schematron'>",
+        )
+    return _includes(text.root)

@@ -1,0 +1,224 @@
+"""Where the elements of an XML file begin and end, in bytes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+from xml.parsers import expat
+
+from masktron.errors import RulebookError
+
+NAMESPACES = ("http://purl.oclc.org/dsdl/schematron", "http://www.ascc.net/xml/schematron")
+"""Of ISO Schematron, and of Schematron before it."""
+_ENCODINGS = {"utf-8": "utf-8", "us-ascii": "ascii", "ascii": "ascii", "iso-8859-1": "latin-1"}
+_QUOTED = re.compile(rb"\"[^\"]*\"|'[^']*'")
+_ATTRIBUTE = re.compile(rb"([^\s=/<>\"']+)\s*=\s*(\"[^\"]*\"|'[^']*')")
+
+
+class NotInPlaceError(RulebookError):
+    """A rulebook that may be right, and of which bytes are no places: no rule of it is changed in place."""
+
+
+@dataclass(slots=True, eq=False)
+class Element:
+    """An element with its place.
+
+    Attributes
+    ----------
+    name : str
+        Local name of an element of Schematron; of others the name as written, in braces.
+    attributes : dict of str to str
+        As a parser reads them, by name.
+    start, inner, close, end : int
+        Bytes: where its start tag begins and ends, where its end tag begins and ends. An empty-element tag has no
+        inside: `inner`, `close` and `end` are one place.
+    line, last_line : int
+        Lines of its start tag, from 1.
+    content : list of str or Element or None
+        Texts and elements; None for a comment, a processing instruction or a CDATA section.
+    """
+
+    name: str
+    attributes: dict[str, str]
+    start: int
+    line: int
+    parent: Element | None
+    inner: int = 0
+    close: int = 0
+    end: int = 0
+    last_line: int = 0
+    content: list[str | Element | None] = field(default_factory=list)
+
+    @property
+    def children(self) -> list[Element]:
+        """The elements in it."""
+        return [one for one in self.content if isinstance(one, Element)]
+
+    def of(self, *names: str) -> list[Element]:
+        """Return its children of these names."""
+        return [one for one in self.children if one.name in names]
+
+    def within(self) -> Iterator[Element]:
+        """Yield it and all elements in it, in the order of the file."""
+        yield self
+        for one in self.children:
+            yield from one.within()
+
+
+@dataclass(frozen=True, slots=True)
+class XmlText:
+    """A file of XML with the places of its elements.
+
+    Attributes
+    ----------
+    source : bytes
+    root : Element
+    encoding : str
+        In which Python writes what is added.
+    """
+
+    source: bytes
+    root: Element
+    encoding: str
+
+    def encoded(self, text: str) -> bytes:
+        """Return markup as bytes; a character that the encoding lacks as a reference."""
+        return text.encode(self.encoding, errors="xmlcharrefreplace")
+
+    def tag_name(self, element: Element) -> str:
+        """Return the name of an element as it is written, with its prefix."""
+        found = re.match(rb"<([^\s/>]+)", self.source[element.start : element.inner])
+        if found is None:
+            raise AssertionError
+        return found[1].decode(self.encoding)
+
+    def attribute_places(self, element: Element) -> dict[str, tuple[int, int]]:
+        """Return where the values of attributes stand, with their quotes, by name as written."""
+        tag = self.source[element.start : element.inner]
+        return {
+            one[1].decode(self.encoding): (element.start + one.start(2), element.start + one.end(2))
+            for one in _ATTRIBUTE.finditer(tag, len(self.tag_name(element).encode(self.encoding)) + 1)
+        }
+
+    def line_start(self, place: int) -> int | None:
+        """Return where the line of a place begins, if there is only white space between; else None."""
+        start = self.source.rfind(b"\n", 0, place) + 1
+        return start if not self.source[start:place].strip() else None
+
+
+def xml_text(source: bytes, where: str) -> XmlText:
+    """Read a file of XML.
+
+    Raises
+    ------
+    RulebookError
+        It is not well-formed.
+    NotInPlaceError
+        It declares a document type, or has an encoding of which bytes are no places.
+    """
+    builder = _Builder(source)
+    try:
+        builder.parser.Parse(source, True)
+    except expat.ExpatError as error:
+        raise RulebookError(
+            f"not well-formed XML: {expat.ErrorString(error.code)}",
+            where=f"{where}:{error.lineno}",
+            hint="correct that line; every element is closed, and < and & are written &lt; and &amp;",
+        ) from error
+    except (LookupError, UnicodeError) as error:
+        raise NotInPlaceError("its encoding is not known", where=where, hint="save it as UTF-8") from error
+    if builder.refused:
+        raise NotInPlaceError(builder.refused, where=where, hint="change it in an editor of texts")
+    if builder.root is None:
+        raise AssertionError
+    return XmlText(source, builder.root, builder.encoding)
+
+
+class _Builder:
+    """Puts elements together from what expat reports."""
+
+    def __init__(self, source: bytes) -> None:
+        self.source = source
+        self.root: Element | None = None
+        self.encoding = "utf-8"
+        self.refused = ""
+        self._open: Element | None = None
+        self.parser = parser = expat.ParserCreate(namespace_separator=" ")
+        parser.XmlDeclHandler = self._declaration
+        parser.StartDoctypeDeclHandler = self._doctype
+        parser.StartElementHandler = self._start
+        parser.EndElementHandler = self._end
+        parser.CharacterDataHandler = self._text
+        parser.CommentHandler = self._other
+        parser.ProcessingInstructionHandler = self._other
+        parser.StartCdataSectionHandler = self._other
+        if source[:2] in (b"\xff\xfe", b"\xfe\xff"):
+            self.refused = "a rulebook in UTF-16 is not changed in place"
+
+    def _declaration(self, _version: str, encoding: str | None, _standalone: int) -> None:
+        known = _ENCODINGS.get((encoding or "utf-8").lower())
+        if known is None:
+            self.refused = f"a rulebook in {encoding} is not changed in place"
+        else:
+            self.encoding = known
+
+    def _doctype(self, *_: Any) -> None:
+        # entities stand for text that is elsewhere
+        self.refused = "a rulebook with a document type is not changed in place"
+        self.parser.EntityDeclHandler = self._entity
+
+    def _entity(self, *_: Any) -> None:
+        raise NotInPlaceError("a rulebook that declares entities is not read here", hint="write the texts out")
+
+    def _start(self, name: str, attributes: dict[str, str]) -> None:
+        space, _, local = name.rpartition(" ")
+        start = self.parser.CurrentByteIndex
+        inner = self._tag_end(start)
+        element = Element(
+            local if space in NAMESPACES else f"{{{name}}}",
+            attributes,
+            start,
+            self.parser.CurrentLineNumber,
+            self._open,
+            inner,
+        )
+        element.last_line = element.line + self.source.count(b"\n", start, inner)
+        if self._open is None:
+            self.root = element
+        else:
+            self._open.content.append(element)
+        self._open = element
+
+    def _end(self, _: str) -> None:
+        element = self._open
+        if element is None:
+            raise AssertionError
+        if self.source[element.inner - 2 : element.inner] == b"/>":
+            element.close = element.end = element.inner
+        else:
+            element.close = self.parser.CurrentByteIndex
+            element.end = self.source.index(b">", element.close) + 1
+        self._open = element.parent
+
+    def _text(self, text: str) -> None:
+        if self._open is not None:
+            content = self._open.content
+            if content and isinstance(content[-1], str):
+                content[-1] += text
+            else:
+                content.append(text)
+
+    def _other(self, *_: Any) -> None:
+        if self._open is not None:
+            self._open.content.append(None)
+
+    def _tag_end(self, start: int) -> int:
+        place = start
+        while True:
+            end = self.source.find(b">", place)
+            quote = _QUOTED.search(self.source, place)
+            if quote is None or end < quote.start():
+                return end + 1
+            place = quote.end()

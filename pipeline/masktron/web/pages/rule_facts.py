@@ -1,0 +1,226 @@
+"""What the last check of the rules has said of each of them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from masktron.errors import ResourceError
+from masktron.rulebook_text.rule_entries import RuleEntry, RulesInText
+from masktron.web.runs.one_run import Argument, CommandRun, InRun, RunState, latest_run
+from masktron.web.store.disk import bytes_of
+from masktron.web.store.projects import RULES, Project
+from masktron.web.web_page import Visit
+
+STEP = "rules"
+"""What runs that check the rules of a project are called."""
+RESULT, PAGE = "explain.json", "explain.html"
+_ORIGIN = re.compile(r"(.*?):(\d+)(?: \(from .*\))?")
+CLASSES = {
+    "linear": "sums, differences and limits of numbers",
+    "product": "products of numbers",
+    "values": "limits of one field, or a list of its values",
+    "governing": "an IF with its THEN, or several alternatives",
+    "domain": "values that the original has",
+    "cross-record": "asks several records at once",
+    "opaque": "not understood: it is judged, and nothing is planned from it",
+}
+"""The classes of rules in plain words."""
+
+
+@dataclass(frozen=True, slots=True)
+class RuleFacts:
+    """What is known of a rule.
+
+    Attributes
+    ----------
+    id : str
+        As reports call it.
+    kind : str
+        Its class.
+    plain : str
+        What the class means.
+    form : str
+        In mathematics; empty where it is not understood.
+    reason : str
+        Why it is not, or what it asks of several records.
+    fired, failed : int or None
+        Records that it was asked of, and that break it; None without data, or where they do not test it.
+    soft : bool
+    doubts : tuple of str
+        What contradicts it, follows from it, or may be a mistake, in sentences.
+    origin, context, test : str
+    """
+
+    id: str
+    kind: str
+    plain: str
+    form: str
+    reason: str
+    fired: int | None
+    failed: int | None
+    soft: bool
+    doubts: tuple[str, ...]
+    origin: str
+    context: str
+    test: str
+
+    @property
+    def line(self) -> int:
+        """The line of the rulebook that it comes from; 0 where it comes from another file."""
+        found = _ORIGIN.fullmatch(self.origin)
+        return int(found[2]) if found is not None and found[1].rpartition("/")[2] == RULES else 0
+
+    @property
+    def place(self) -> str:
+        """Where it stands, without the folder of the run."""
+        return re.sub(r"(^|\(from )\S*/", r"\1", self.origin)
+
+
+def facts_in(result: Mapping[str, Any]) -> list[RuleFacts]:
+    """Return what the JSON of `masktron explain` says of each rule."""
+    doubts: dict[str, list[str]] = {}
+    for rule, sentence in _doubts(result["preflight"]):
+        doubts.setdefault(rule, []).append(sentence)
+    return [
+        RuleFacts(
+            one["id"],
+            one["class"],
+            CLASSES.get(one["class"], ""),
+            one["form"],
+            one["reason"],
+            one["fired"],
+            one["failed"],
+            one["soft"],
+            (*doubts.get(one["id"], ()), *one["lints"]),
+            one["origin"],
+            one["context"],
+            one["test"],
+        )
+        for one in result["rules"]
+    ]
+
+
+def _doubts(found: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    for one in found["contradictions"]:
+        numbers = " in which all fields are numbers" if one["numbers_only"] else ""
+        for rule in one["rules"]:
+            others = [other for other in one["rules"] if other != rule]
+            beside = f" together with {_listed(others)}" if others else ""
+            yield rule, f"Contradiction: no record{numbers} can obey it{beside}."
+    for rule in found["always"]:
+        yield rule, "Every record obeys it: it asks nothing."
+    for one in found["redundant"]:
+        if one["by"]:
+            yield one["rule"], f"It follows from {_listed(one['by'])}, and could go."
+    for same in found["duplicates"]:
+        for rule in same:
+            yield rule, f"It says the same as {_listed([other for other in same if other != rule])}."
+    for one in found["impossible"]:
+        yield one["rule"], f"No record can come to: {one['part']}. The reason is {_listed(one['by'])}."
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")
+
+
+def facts_of(entry: RuleEntry, facts: Sequence[RuleFacts], *, current: bool) -> list[RuleFacts]:
+    """Return what is known of a rule of the file: of a pattern that makes several rules, of each.
+
+    Parameters
+    ----------
+    entry : RuleEntry
+    facts : sequence of RuleFacts
+    current : bool
+        Whether they are of the file as it is now; else what has changed since has none.
+    """
+    if current:
+        return [one for one in facts if entry.line <= one.line <= entry.last_line and _is_of(entry, one)]
+    if entry.kind in ("assert", "report"):
+        return [one for one in facts if one.id == entry.id and one.context == entry.context and _is_of(entry, one)]
+    return [one for one in facts if entry.id and one.id == entry.id]
+
+
+def _is_of(entry: RuleEntry, facts: RuleFacts) -> bool:
+    tests = {"assert": entry.test, "report": f"not({entry.test})"}
+    return entry.kind not in tests or " ".join(facts.test.split()) == " ".join(tests[entry.kind].split())
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedRules:
+    """The last check of the rules of a project.
+
+    Attributes
+    ----------
+    run : CommandRun or None
+    facts : tuple of RuleFacts
+    current : bool
+        Whether it speaks of the rules and the data as they are now.
+    """
+
+    run: CommandRun | None = None
+    facts: tuple[RuleFacts, ...] = ()
+    current: bool = False
+
+    @property
+    def active(self) -> bool:
+        """Whether it is under way."""
+        return self.run is not None and not self.run.is_over
+
+
+def checked_rules(project: Project) -> CheckedRules:
+    """Return the last check; while one is under way, what the one before has said."""
+    run = latest_run(project, STEP)
+    if run is None:
+        return CheckedRules()
+    current = _is_current(project, run)
+    said = run if run.is_over else latest_run(project, STEP, ended=True)
+    if said is None or said.state is not RunState.ENDED:
+        return CheckedRules(run, (), current)
+    try:
+        result = said.result(RESULT)
+    except ResourceError:  # more rules than a page shows: the report has them
+        result = None
+    return CheckedRules(run, () if result is None else tuple(facts_in(result)), current and said is run)
+
+
+def _is_current(project: Project, run: CommandRun) -> bool:
+    copies = [name for name in run.copies if name.endswith(".sch")]
+    now = {one.name for one in project.folder.glob("*.sch")}
+    same = all(bytes_of(run.folder / name) == bytes_of(project.folder / name) for name in copies)
+    data = project.data()
+    return same and now == {*copies} and (data is None or data in run.command["arguments"])
+
+
+def explain_arguments(project: Project, *, page: bool) -> list[Argument]:
+    """Return the command that checks the rules in the folder of a run."""
+    words: list[Argument] = ["explain", InRun(RULES)]
+    if (data := project.data()) is not None:
+        words += ["--data", data]
+    if project.settings.text:
+        words += ["--config", InRun("masktron.toml")]
+    words += ["--json", InRun(RESULT)]
+    return [*words, "--html", InRun(PAGE)] if page else words
+
+
+def check_rules(visit: Visit, project: Project) -> CommandRun:
+    """Start a check of the rules; one that is under way is of former rules, and ends."""
+    run = latest_run(project, STEP)
+    if run is not None and not run.is_over:
+        visit.queue.cancel(run, visit.user)
+    return visit.start(project, STEP, explain_arguments(project, page=True))
+
+
+def entry_at(rules: RulesInText, number: str) -> RuleEntry:
+    """Return a rule by its number.
+
+    Raises
+    ------
+    LookupError
+        There is none.
+    """
+    if not (number.isascii() and number.isdigit() and 1 <= int(number) <= len(rules.entries)):
+        raise LookupError
+    return rules.entries[int(number) - 1]

@@ -1,0 +1,207 @@
+"""The second step: the rulebook, uploaded or made; each rule with what it says and what the data say to it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from masktron.errors import ResourceError, RulebookError, UsageError
+from masktron.rulebook_text.rule_entries import RuleEntry, RulesInText, includes_of, rules_in
+from masktron.rulebook_text.spans import NotInPlaceError
+from masktron.web.pages.paging import page_of_items
+from masktron.web.pages.rule_facts import PAGE, CheckedRules, RuleFacts, check_rules, checked_rules, facts_of
+from masktron.web.store.disk import bytes_of, plain_files
+from masktron.web.store.projects import RULES, Project
+from masktron.web.web_page import FormFields, PageProblem, Redirect, StepState, Visit, WebPage
+
+_FILE = re.compile(r"[\w-][\w.-]*\.sch")
+
+
+def rules_of(project: Project) -> RulesInText | None:
+    """Return the rules of the rulebook; None where there is none.
+
+    Raises
+    ------
+    RulebookError
+        It cannot be read, or not be changed in place.
+    """
+    source = bytes_of(project.folder / RULES)
+    return None if source is None else rules_in(source, RULES)
+
+
+def saved(visit: Visit, project: Project, files: Mapping[str, bytes | None], said: str) -> Redirect:
+    """Write rules, have them checked, and go to their list."""
+    project.write(files, said=said, by=visit.user)
+    where = visit.path(project, "rules")
+    if RULES in files and files[RULES] is None:
+        return Redirect(where)
+    try:
+        check_rules(visit, project)
+    except ResourceError:
+        return Redirect(f"{where}?unchecked=1")
+    return Redirect(where)
+
+
+def _show(visit: Visit, project: Project) -> dict[str, Any]:
+    checked = checked_rules(project) if project.has_rules else CheckedRules()
+    problems: list[PageProblem] = []
+    rules, fixed = None, ""
+    try:
+        rules = rules_of(project)
+    except NotInPlaceError as error:
+        fixed = error.what
+    except RulebookError as error:
+        problems.append(PageProblem(error.what, error.where, error.hint))
+    rows = list(_rows(rules, checked))
+    asked = visit.query.get("show", "")
+    shown = [row for row in rows if asked != "doubts" or row["doubts"]]
+    page = page_of_items(shown, visit.query)
+    run = checked.run
+    return {
+        "problems": problems,
+        "rules": rules,
+        "fixed": fixed,
+        "page_of_rules": page,
+        "all": len(rows),
+        "doubted": sum(1 for row in rows if row["doubts"]),
+        "asked": asked,
+        "checked": checked,
+        "run": run,
+        "run_path": None if run is None else visit.path_of_run(run),
+        "report": visit.path_of_report(run, PAGE) if run is not None and run.output(PAGE) is not None else None,
+        "error": None if run is None or not checked.current else _told(run),
+        "unchecked": "unchecked" in visit.query,
+        "missing": _missing(project),
+        "parts": [one.name for one in plain_files(project.folder) if one.name.endswith(".sch") and one.name != RULES],
+        "data": project.data(),
+        "last": project.history.undoable(),
+    }
+
+
+def _told(run: Any) -> Any:
+    return run.error if run.is_over else None
+
+
+def _rows(rules: RulesInText | None, checked: CheckedRules) -> Iterator[dict[str, Any]]:
+    """Yield the rules of the file in its order, then those that come from other files."""
+    taken: set[str] = set()
+    for entry in () if rules is None else rules.entries:
+        found = facts_of(entry, checked.facts, current=checked.current)
+        taken |= {one.id for one in found}
+        if entry.kind != "include":
+            yield _row(entry, found)
+    if checked.current:
+        for one in checked.facts:
+            if one.id not in taken:
+                yield {**_row(None, [one]), "locked": f"it stands in {one.place}"}
+
+
+def _row(entry: RuleEntry | None, found: list[RuleFacts]) -> dict[str, Any]:
+    first = found[0] if found else None
+    fired = [one.fired for one in found if one.fired is not None]
+    failed = [one.failed for one in found if one.failed is not None]
+    return {
+        "number": None if entry is None else entry.number,
+        "name": (entry.id if entry is not None else "") or (first.id if first is not None else "without an id"),
+        "entry": entry,
+        "facts": found,
+        "context": (entry.context if entry is not None else "") or (first.context if first is not None else ""),
+        "test": (entry.test if entry is not None else "") or (first.test if first is not None else ""),
+        "message": "" if entry is None else entry.message,
+        "locked": "" if entry is None else entry.locked,
+        "fired": sum(fired) if fired else None,
+        "failed": sum(failed) if failed else None,
+        "soft": any(one.soft for one in found),
+        "doubts": tuple(dict.fromkeys(doubt for one in found for doubt in one.doubts)),
+    }
+
+
+def _missing(project: Project) -> list[str]:
+    """Return the files that the rulebook takes in and the project lacks."""
+    names = {one.name for one in plain_files(project.folder)}
+    left, seen = [RULES] if RULES in names else [], {RULES}
+    missing: list[str] = []
+    while left:
+        name = left.pop()
+        try:
+            found = includes_of(bytes_of(project.folder / name) or b"", name)
+        except RulebookError:  # the check of the rules says so
+            continue
+        for one in found:
+            if one not in seen:
+                seen.add(one)
+                (left if one in names else missing).append(one)
+    return missing
+
+
+def _took(visit: Visit, project: Project, name: str) -> Redirect:
+    content = project.small_upload(name)
+    wanted = _missing(project)
+    parts = {one.name for one in plain_files(project.folder)} - {RULES}
+    try:
+        taken_in = includes_of(content, name)
+    except NotInPlaceError:
+        taken_in = ()
+    is_part = name in wanted or (name in parts and name.endswith(".sch"))
+    if is_part:
+        if not _FILE.fullmatch(name):
+            raise UsageError(
+                "file: what a rulebook takes in is called NAME.sch here", hint="rename it, and in the rulebook, too"
+            )
+        answer = saved(visit, project, {name: content}, f"{name} uploaded, which the rulebook takes in")
+    else:
+        try:
+            number = len(rules_in(content, name).entries)
+            said = f"Rulebook {name} uploaded, {number} rules"
+        except NotInPlaceError:
+            said = f"Rulebook {name} uploaded"
+        if any("/" in one for one in taken_in):
+            raise UsageError(
+                f"file: the rulebook takes in {next(one for one in taken_in if '/' in one)}, from another folder",
+                hint="put its files into one folder, and name them without one",
+            )
+        answer = saved(visit, project, {RULES: content}, said)
+    project.remove_upload(name)
+    return answer
+
+
+def _check(visit: Visit, project: Project, _: FormFields) -> Redirect:
+    if not project.has_rules:
+        raise UsageError("there are no rules as yet", hint="upload a rulebook, or make a rule")
+    check_rules(visit, project)
+    return Redirect(visit.path(project, "rules"))
+
+
+def _undo(visit: Visit, project: Project, _: FormFields) -> Redirect:
+    project.undo(visit.user)
+    if project.has_rules:
+        check_rules(visit, project)
+    return Redirect(visit.path(project, "rules"))
+
+
+def _state(project: Project) -> StepState:
+    if not project.has_rules:
+        return StepState(False, "upload a rulebook, or begin with what the data suggest")
+    checked = checked_rules(project)
+    if checked.active:
+        return StepState(True, "being checked")
+    if checked.current and checked.run is not None and checked.run.error is not None:
+        return StepState(False, "they cannot be read", problem=True)
+    if any(one.startswith("Contradiction") for fact in checked.facts for one in fact.doubts):
+        return StepState(True, "some contradict each other", problem=True)
+    if not checked.current:
+        return StepState(True, "not checked since they were changed")
+    return StepState(True, f"{len(checked.facts)} rules")
+
+
+RULES_PAGE = WebPage(
+    "rules",
+    "rules",
+    "Rules",
+    _show,
+    step="rules",
+    actions={"check": _check, "undo": _undo},
+    take=_took,
+    state=_state,
+)

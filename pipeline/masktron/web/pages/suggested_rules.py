@@ -1,0 +1,89 @@
+"""Rules that the data suggest: each with what speaks for it, and accepted by its own box."""
+
+from __future__ import annotations
+
+import shlex
+from typing import Any
+
+from masktron.errors import UsageError
+from masktron.rulebook_text.accepted import accepted_rules
+from masktron.rulebook_text.rule_changes import empty_rulebook, with_rules
+from masktron.rulebook_text.rule_entries import rules_in
+from masktron.web.pages.rules_step import rules_of, saved
+from masktron.web.runs.one_run import Argument, CommandRun, InRun, RunState, latest_run
+from masktron.web.store.projects import RULES, Project
+from masktron.web.web_page import FormFields, Redirect, Visit, WebPage
+
+STEP, RESULT = "suggest", "suggest.json"
+STRENGTHS = {
+    "strong": ("Strong", "No chance explains these, and no record breaks them."),
+    "fair": ("Fair", "Chance is not ruled out, or some records break these: look at the numbers first."),
+    "guess": ("Guesses", "The data cannot tell where these end: you have to know it."),
+}
+
+
+def _show(visit: Visit, project: Project) -> dict[str, Any]:
+    run = latest_run(project, STEP)
+    result = None if run is None else _result(run, project)
+    rules = rules_of(project)
+    there = set() if rules is None else {(one.context, one.test) for one in rules.entries}
+    proposals = [] if result is None else result["proposals"]
+    groups: dict[str, list[dict[str, Any]]] = {}
+    for one in proposals:
+        key = "follows" if one["follows_from"] else one["strength"]
+        groups.setdefault(key, []).append({**one, "there": (one["context"], one["test"]) in there})
+    return {
+        "run": run,
+        "run_path": None if run is None else visit.path_of_run(run),
+        "active": run is not None and not run.is_over,
+        "result": result,
+        "data": project.data(),
+        "groups": [(key, *STRENGTHS[key], groups[key]) for key in STRENGTHS if key in groups],
+        "following": groups.get("follows", []),
+        "command": None if run is None else _command(run, ["1", "3"]),
+    }
+
+
+def _result(run: CommandRun, project: Project) -> dict[str, Any] | None:
+    """Return what the command found, if it speaks of the data that the project has now."""
+    if run.state is not RunState.ENDED or project.data() not in run.command["arguments"]:
+        return None
+    return run.result(RESULT)
+
+
+def _command(run: CommandRun, numbers: list[str]) -> str:
+    found = f"runs/{run.name}/{RESULT}"
+    return shlex.join(["masktron", "rules", RULES, f"--suggested={found}", f"--accept={','.join(numbers)}"])
+
+
+def _look(visit: Visit, project: Project, _: FormFields) -> Redirect:
+    if (data := project.data()) is None:
+        raise UsageError("there are no data as yet", hint="the first step is to upload a file")
+    settings: list[Argument] = ["--config", InRun("masktron.toml")] if project.settings.text else []
+    visit.start(project, STEP, ["suggest", data, *settings, "--json", InRun(RESULT)])
+    return Redirect(visit.path(project, "rules/suggested"))
+
+
+def _accept(visit: Visit, project: Project, form: FormFields) -> Redirect:
+    run = latest_run(project, STEP)
+    result = None if run is None or run.name != form.text("run") else _result(run, project)
+    if run is None or result is None:
+        raise UsageError("these proposals are of other data", hint="have the data looked at once more")
+    numbers = [one for one in form.texts("accept") if one.isascii() and one.isdigit()]
+    added, namespaces = accepted_rules(result, numbers)
+    rules = rules_of(project)
+    if rules is None:
+        rules = rules_in(empty_rulebook("rules"))
+    content = with_rules(rules, added, namespaces)
+    noun = "rule" if len(added) == 1 else "rules"
+    said = f"{len(added)} suggested {noun} accepted: {', '.join(one.id for one in added)} ({_command(run, numbers)})"
+    return saved(visit, project, {RULES: content}, said)
+
+
+SUGGESTED = WebPage(
+    "suggested",
+    "rules/suggested",
+    "Rules that the data suggest",
+    _show,
+    actions={"look": _look, "accept": _accept},
+)

@@ -1,0 +1,129 @@
+"""What commands would have told, put into the folders of runs: the results are of the shape that the schemas say."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Mapping, Sequence
+from functools import cache
+from typing import Any
+
+import jsonschema
+from referencing import Registry, Resource
+
+from masktron.web.runs import run_process
+from masktron.web.runs.one_run import CommandRun
+from masktron.web.store.disk import write_plain
+from paths import ROOT
+
+EMPTY: Mapping[str, Any] = {
+    "solver": "HiGHS",
+    **{
+        name: []
+        for name in (
+            "contradictions", "redundant", "duplicates", "impossible", "never_tight", "allowed", "always", "never",
+            "skipped", "in_part", "undecided",
+        )
+    },
+}  # fmt: skip
+
+
+@cache
+def _schemas() -> dict[str, Any]:
+    return {path.name: json.loads(path.read_text()) for path in (ROOT / "schemas").glob("*.schema.json")}
+
+
+def conforming(content: dict[str, Any]) -> dict[str, Any]:
+    """Return a result that is of the shape of its command."""
+    schemas = _schemas()
+    registry = Registry().with_resources([(one["$id"], Resource.from_contents(one)) for one in schemas.values()])
+    schema = schemas[f"{content['job']}.schema.json"]
+    jsonschema.Draft202012Validator(schema, registry=registry).validate(content)
+    return content
+
+
+def told(run: CommandRun, content: dict[str, Any] | None = None, name: str = "", *, code: int = 0) -> CommandRun:
+    """Let a run have ended with a result."""
+    if content is not None:
+        (run.folder / name).write_text(json.dumps(conforming(content)))
+    now = time.time()
+    write_plain(run.folder / run_process.PROCESS, {"pid": 1, "began": now})
+    write_plain(run.folder / run_process.EXIT, {"code": code, "problem": "", "began": now, "ended": now})
+    return run
+
+
+def failed(run: CommandRun, what: str, where: str = "", hint: str = "", *, code: int = 3) -> CommandRun:
+    """Let a run have ended with an error."""
+    error = {"kind": "RulebookError", "what": what, "where": where, "hint": hint, "exit_code": code}
+    write_plain(run.folder / run_process.ERROR, error)
+    return told(run, code=code)
+
+
+def explained(rules: Sequence[Mapping[str, Any]], **preflight: Any) -> dict[str, Any]:
+    """Return what `explain` says of rules."""
+    usual = {
+        "class": "linear", "soft": False, "marks": [], "variables": [], "form": "", "reason": "", "lints": [],
+        "context": "", "test": "", "fired": None, "failed": None, "block": None, "candidates": [], "aggregator": None,
+        "why": None, "tier": None,
+    }  # fmt: skip
+    return {
+        "schema_version": 1,
+        "job": "explain",
+        "rulebook": "rules.sch",
+        "xpath": "1.0",
+        "rules": [{**usual, **one} for one in rules],
+        "notes": [],
+        "obstacle": None,
+        "preflight": {**EMPTY, **preflight},
+        "ties": [],
+        "coverage": [],
+        "tested": None,
+        "fields": [],
+    }
+
+
+def validated(
+    rules: Sequence[Mapping[str, Any]], findings: Sequence[Mapping[str, Any]], **more: Any
+) -> dict[str, Any]:
+    """Return what `validate` says of rules and records."""
+    usual_rule = {
+        "class": "linear", "fired": 100, "failed": 0, "errors": 0, "soft": False, "origin": "rules.sch:1",
+        "untested": None, "text": "", "allowed": None, "passes": True,
+    }  # fmt: skip
+    usual = {
+        "kind": "failed-assert", "severity": "error", "key": None, "line": 1, "column": None, "location": "/a",
+        "message": "", "values": {}, "artefact": False, "diagnostics": [],
+    }  # fmt: skip
+    violations = sum((one.get("failed") or 0) for one in rules if not one.get("soft"))
+    return {
+        "schema_version": 1,
+        "job": "validate",
+        "confidential": "confidential",
+        "data": "files/household.xml",
+        "valid": not violations,
+        "records": 2000,
+        "violations": violations,
+        "warnings": sum((one.get("failed") or 0) for one in rules if one.get("soft")),
+        "tested": {"rules": len(rules), "tested": len(rules), "untested": [], "few": []},
+        "rules": [{**usual_rule, **one} for one in rules],
+        "notes": [],
+        "engine": "libxml2",
+        "limit": 1000,
+        "findings": [{**usual, **one} for one in findings],
+        "fields": [],
+        **more,
+    }
+
+
+def suggested(*proposals: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what `suggest` proposes."""
+    usual = {
+        "kind": "range", "form": "A >= 0", "class": "values", "fields": ["A"], "context": "Household",
+        "test": "A >= 0", "message": "A {A}", "records": 10, "exceptions": 0, "first": [], "strength": "strong",
+        "evidence": "it holds", "follows_from": [], "accepted": False,
+    }  # fmt: skip
+    numbered = [{**usual, "number": number, "id": f"p{number}", **one} for number, one in enumerate(proposals, 1)]
+    return {
+        "schema_version": 1, "job": "suggest", "data": "files/household.xml", "records": 10, "output": None,
+        "namespaces": {}, "proposals": numbered, "notes": [],
+    }  # fmt: skip

@@ -1,0 +1,387 @@
+"""The pages of rules: uploaded, listed, changed, tried out and suggested, each as the command line does it."""
+
+from __future__ import annotations
+
+import html
+import shlex
+from pathlib import Path
+from typing import Any
+
+import pytest
+from starlette.testclient import TestClient
+
+from masktron.jobs.rules import run_rules
+from masktron.rulebook_text.rule_changes import with_parts
+from masktron.rulebook_text.rule_entries import rules_in
+from masktron.web.runs.one_run import CommandRun, RunState, latest_run, runs_of
+from masktron.web.runs.run_queue import _Working
+from masktron.web.store.projects import Project
+from paths import ROOT
+from told_results import explained, failed, suggested, told
+from web_client import Office, csrf_of, made_office, sample_of, sent
+
+SCHEMATRON = "http://purl.oclc.org/dsdl/schematron"
+OWN = f"""<schema xmlns="{SCHEMATRON}">
+  <pattern>
+    <rule context="Record">
+      <!-- a comment -->
+      <assert id="sum" test="A + B = C">A {{literally}} <value-of select="A"/></assert>
+      <assert id="low" test="A &lt; 5">A is high</assert>
+    </rule>
+  </pattern>
+</schema>
+"""
+
+
+@pytest.fixture
+def office(tmp_path: Path) -> Office:
+    return made_office(tmp_path)
+
+
+@pytest.fixture
+def client(office: Office) -> TestClient:
+    return office.browser()
+
+
+@pytest.fixture
+def own(office: Office, client: TestClient) -> tuple[Project, str]:
+    """A project with rules of its own, and no data."""
+    where = sent(client, "/", "new", name="own").headers["location"]
+    project = office.store.get("local", where.rpartition("/")[2])
+    assert project is not None
+    project.write({"rules.sch": OWN.encode()}, said="rules", by="local")
+    return project, where
+
+
+def upload(client: TestClient, where: str, name: str, content: bytes) -> Any:
+    token = csrf_of(client, f"{where}/rules")
+    return client.post(f"{where}/rules/upload", data={"csrf": token}, files={"file": (name, content)})
+
+
+def the_run(project: Project, step: str = "rules") -> CommandRun:
+    run = latest_run(project, step)
+    assert run is not None
+    return run
+
+
+def text_of(answer: Any) -> str:
+    return html.unescape(answer.text)
+
+
+def typed(client: TestClient, where: str, rule: str, action: str, **fields: str) -> Any:
+    """Send the editor as a browser does, with all that it shows."""
+    path = f"{where}/rules/edit/{rule}"
+    page = client.get(path).text
+    stamp = page.split('name="stamp" value="')[1].split('"')[0]
+    return sent(client, path, action, **{"stamp": stamp, **fields})
+
+
+def test_an_uploaded_rulebook_is_kept_byte_for_byte_and_checked(client: TestClient, own: tuple[Project, str]) -> None:
+    project, where = own
+    content = (ROOT / "rules" / "household.sch").read_bytes()
+    answer = upload(client, where, "my rules.sch", content)
+    assert answer.headers["location"] == f"{where}/rules"
+    assert (project.folder / "rules.sch").read_bytes() == content and project.uploads() == {}
+    assert the_run(project).command["arguments"][:2] == ["explain", "runs/0001-rules/rules.sch"]
+    text = text_of(client.get(f"{where}/rules"))
+    assert "takes in patterns.sch, which is not here" in text
+    patterns = (ROOT / "rules" / "patterns.sch").read_bytes()
+    assert upload(client, where, "patterns.sch", patterns).status_code == 303
+    assert (project.folder / "patterns.sch").read_bytes() == patterns
+    assert (project.folder / "rules.sch").read_bytes() == content
+    assert "which is not here" not in client.get(f"{where}/rules").text
+    assert sent(client, f"{where}/rules", "undo").status_code == 303
+    assert not (project.folder / "patterns.sch").exists()
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "said"),
+    [
+        ("a.sch", b"<schema", "not well-formed XML"),
+        ("a.sch", b"<a/>", "no Schematron"),
+        ("a.csv", b"A,B\n1,2\n", "not well-formed XML"),
+        ("a.sch", OWN.replace("<pattern>", '<include href="sub/x.sch"/><pattern>', 1).encode(), "another folder"),
+        ("a.sch", OWN.replace("<pattern>", '<include href="../x.sch"/><pattern>', 1).encode(), "another folder"),
+    ],
+)
+def test_what_is_no_rulebook_is_refused_at_its_field(
+    client: TestClient, own: tuple[Project, str], name: str, content: bytes, said: str
+) -> None:
+    project, where = own
+    answer = upload(client, where, name, content)
+    assert answer.status_code == 422 and said in text_of(answer)
+    assert 'id="file-error"' in answer.text
+    assert project.rulebook == OWN and project.uploads() == {} and runs_of(project) == []
+
+
+def test_a_rulebook_that_is_not_changed_in_place_is_still_used(client: TestClient, own: tuple[Project, str]) -> None:
+    project, where = own
+    content = f"<!DOCTYPE schema>{OWN}".encode()
+    assert upload(client, where, "a.sch", content).status_code == 303
+    assert project.rulebook.encode() == content
+    told(the_run(project), explained([{"id": "sum", "origin": "runs/0001-rules/rules.sch:5"}]), "explain.json")
+    text = text_of(client.get(f"{where}/rules"))
+    assert "cannot be changed here: a rulebook with a document type" in text and "sum" in text
+    answer = client.get(f"{where}/rules/edit/1")
+    assert answer.status_code == 422 and "with a document type" in answer.text
+
+
+def test_each_rule_shows_what_is_known_of_it(client: TestClient, own: tuple[Project, str]) -> None:
+    project, where = own
+    assert sent(client, f"{where}/rules", "check").status_code == 303
+    found = [
+        {
+            "id": "sum", "form": "A + B = C", "context": "Record", "test": "A + B = C", "fired": 1000, "failed": 7,
+            "origin": "runs/0001-rules/rules.sch:5",
+        },
+        {
+            "id": "low", "class": "opaque", "reason": "<b>why</b>", "context": "Record", "test": "A < 5",
+            "lints": ["look here"], "origin": "runs/0001-rules/rules.sch:6",
+        },
+        {"id": "elsewhere", "test": "X", "origin": "runs/0001-rules/rules.sch:2 (from runs/0001-rules/part.sch:9)"},
+        {"id": "included", "test": "Y", "origin": "runs/0001-rules/part.sch:9"},
+    ]  # fmt: skip
+    contradiction = {"rules": ["sum", "low"], "numbers_only": False}
+    assert "being checked" in client.get(f"{where}/rules").text
+    told(the_run(project), explained(found, contradictions=[contradiction]), "explain.json")
+    text = client.get(f"{where}/rules").text
+    assert "7 of 1,000 fail" in text and "&lt;b&gt;why" in text and "<b>why" not in text
+    assert "Contradiction: no record can obey it together with low." in text and "look here" in text
+    assert "it stands in part.sch:9" in text and "runs/0001-rules/part.sch" not in text
+    doubted = client.get(f"{where}/rules?show=doubts").text
+    assert 'id="rule-1"' in doubted and "included" not in doubted
+    # once the rules have changed, no count is shown for what it is not
+    project.write({"rules.sch": OWN.replace("A + B = C", "A + B = D").encode()}, said="x", by="local")
+    text = client.get(f"{where}/rules").text
+    assert "7 of 1,000 fail" not in text and "have changed since" in text and "look here" in text
+
+
+def test_an_error_of_the_rulebook_is_told(client: TestClient, own: tuple[Project, str]) -> None:
+    project, where = own
+    sent(client, f"{where}/rules", "check")
+    failed(the_run(project), "XPath error in '<i>'", "runs/0001-rules/rules.sch:5", "write another")
+    text = client.get(f"{where}/rules").text
+    assert "XPath error in &#39;&lt;i&gt;&#39;" in text and "write another" in text
+    assert "they cannot be read" in client.get(where).text
+
+
+def test_long_rulebooks_are_paged(client: TestClient, own: tuple[Project, str]) -> None:
+    project, where = own
+    rules = "".join(f'<assert id="r{number}" test="A">m</assert>' for number in range(120))
+    text = f'<schema xmlns="{SCHEMATRON}"><pattern><rule context="R">{rules}</rule></pattern></schema>'
+    project.write({"rules.sch": text.encode()}, said="x", by="local")
+    pages = [client.get(f"{where}/rules?page={page}").text for page in ("1", "2", "3", "99", "-1", "x")]
+    firsts = [[name for name in ("r0", "r49", "r50", "r100", "r119") if f"<h2>{name}</h2>" in page] for page in pages]
+    assert firsts == [["r0", "r49"], ["r50"], ["r100", "r119"], ["r100", "r119"], ["r0", "r49"], ["r0", "r49"]]
+
+
+def test_a_rule_is_changed_as_the_command_in_the_history_does(
+    client: TestClient, own: tuple[Project, str], tmp_path: Path
+) -> None:
+    project, where = own
+    page = text_of(client.get(f"{where}/rules/edit/1"))
+    assert "A {{literally}} {A}" in page and "It is that of low, too" in page
+    fields = {"id": "sum", "context": "Record", "test": "A + B < C & 'x'", "message": "--help {B}"}
+    assert typed(client, where, "1", "save", **fields).headers["location"] == f"{where}/rules"
+    expected = with_parts(rules_in(OWN.encode()), "sum", fields)
+    assert project.rulebook.encode() == expected != OWN.encode()
+    assert b"<!-- a comment -->" in expected
+    last = project.history.undoable()
+    assert last is not None and last.said.startswith("Rule sum changed: test, message (masktron rules rules.sch ")
+    words = shlex.split(last.said.partition("(masktron ")[2][:-1])
+    assert words[:3] == ["rules", "rules.sch", "--change=sum"]
+    (tmp_path / "rules.sch").write_text(OWN)
+    parts = dict(word.removeprefix("--").split("=", 1) for word in words[3:])
+    run_rules(tmp_path / "rules.sch", lambda rules: with_parts(rules, "sum", parts))
+    assert (tmp_path / "rules.sch").read_bytes() == expected
+
+
+def test_a_rule_becomes_a_warning_and_is_one_no_more(client: TestClient, own: tuple[Project, str]) -> None:
+    project, where = own
+    shown = {"id": "sum", "context": "Record", "test": "A + B = C", "message": "A {{literally}} {A}"}
+    assert "checked" not in client.get(f"{where}/rules/edit/1").text.split('id="soft"')[1].partition(">")[0]
+    typed(client, where, "1", "save", **shown, soft="1", soft_shown="1")
+    assert project.rulebook == OWN.replace('<assert id="sum"', '<assert role="warning" id="sum"')
+    last = project.history.undoable()
+    assert last is not None and last.said == (
+        "Rule sum changed: a warning from now on (masktron rules rules.sch --change=sum --soft)"
+    )
+    assert "checked" in client.get(f"{where}/rules/edit/1").text.split('id="soft"')[1].partition(">")[0]
+    typed(client, where, "1", "save", **shown, soft_shown="1")
+    assert project.rulebook == OWN
+
+
+def test_what_was_typed_comes_back_with_the_problem_at_its_field(
+    client: TestClient, own: tuple[Project, str]
+) -> None:
+    project, where = own
+    fields = {"id": "low", "context": "Record[<>]", "test": "A", "message": "m"}
+    answer = typed(client, where, "1", "save", **fields)
+    assert answer.status_code == 422 and 'id="id-error"' in answer.text and "is taken" in answer.text
+    assert 'value="Record[&lt;&gt;]"' in answer.text
+    answer = typed(client, where, "1", "check", **{**fields, "id": "x", "message": "{"})
+    assert answer.status_code == 422 and 'id="message-error"' in answer.text
+    assert project.rulebook == OWN and runs_of(project) == []
+
+
+def test_a_change_of_somebody_else_is_not_overwritten(client: TestClient, own: tuple[Project, str]) -> None:
+    project, where = own
+    stamp = client.get(f"{where}/rules/edit/1").text.split('name="stamp" value="')[1].split('"')[0]
+    other = OWN.replace("A + B = C", "A + B = E")
+    project.write({"rules.sch": other.encode()}, said="another", by="ann")
+    fields = {"id": "sum", "context": "Record", "test": "mine", "message": "m", "stamp": stamp}
+    answer = sent(client, f"{where}/rules/edit/1", "save", **fields)
+    assert answer.status_code == 422 and "have changed since" in answer.text and "mine" in answer.text
+    for action in ("remove", "up", "down"):
+        assert sent(client, f"{where}/rules/edit/1", action, stamp=stamp).status_code == 422
+    assert project.rulebook == other
+
+
+def test_rules_are_made_removed_and_moved(client: TestClient, own: tuple[Project, str]) -> None:
+    project, where = own
+
+    def ids() -> list[str]:
+        return [one.id for one in rules_in(project.rulebook.encode()).entries]
+
+    typed(client, where, "1", "down")
+    assert ids() == ["low", "sum"]
+    typed(client, where, "new", "save", id="new", context="Record", test="A > 1", message="m")
+    assert ids() == ["low", "sum", "new"]
+    typed(client, where, "1", "remove")
+    assert ids() == ["sum", "new"]
+    answer = typed(client, where, "1", "up")
+    assert answer.status_code == 422 and "sum is the first already" in answer.text
+    for rule in ("0", "3", "x", "-1", "9" * 30):
+        assert client.get(f"{where}/rules/edit/{rule}").status_code == 404
+    for _ in range(3):
+        sent(client, f"{where}/rules", "undo")
+    assert project.rulebook == OWN
+
+
+def test_the_first_rule_makes_a_rulebook(office: Office, client: TestClient) -> None:
+    where = sent(client, "/", "new", name="empty").headers["location"]
+    project = office.store.get("local", where.rpartition("/")[2])
+    assert project is not None
+    assert "There are no rules as yet" in client.get(f"{where}/rules").text
+    typed(client, where, "new", "save", id="", context="R", test="A", message="m {A}")
+    (entry,) = rules_in(project.rulebook.encode()).entries
+    assert (entry.context, entry.test, entry.message) == ("R", "A", "m {A}")
+
+
+def test_what_is_typed_is_tried_out_alone_and_beside_the_others(
+    office: Office, client: TestClient, own: tuple[Project, str]
+) -> None:
+    project, where = own
+    project.settings.update({"k": 7, "allow": ["low"]}, said="x", by="local")
+    fields = {"id": "sum", "context": "Record", "test": "A + B = 2 * C", "message": "m"}
+    answer = typed(client, where, "1", "check", script="1", **fields)
+    assert answer.status_code == 200 and "<html" not in answer.text
+    assert f"{where}/rules/edit/1?draft=0001-draft" in text_of(answer)
+    draft, whole = the_run(project, "draft"), the_run(project, "draft-whole")
+    assert (draft.folder / "rules.sch").read_bytes() == with_parts(rules_in(OWN.encode()), "sum", fields)
+    assert (draft.folder / "masktron.toml").read_text() == "k = 7\n"
+    assert "allow" in (whole.folder / "masktron.toml").read_text()
+    assert project.rulebook == OWN
+    # who types on has the former ones ended, and those that are over go
+    typed(client, where, "1", "check", script="1", **{**fields, "test": "A +"})
+    assert draft.state is RunState.CANCELLED and whole.state is RunState.CANCELLED
+    typed(client, where, "1", "check", script="1", **fields)
+    assert not draft.folder.exists() and [one.step for one in runs_of(project)].count("draft") == 2
+    draft, whole = the_run(project, "draft"), the_run(project, "draft-whole")
+    assert "draft" not in client.get(where).text and "draft" not in client.get(f"{where}/history").text
+    page = f"{where}/rules/edit/1?draft={draft.name}"
+    assert "Looking at the rule" in client.get(page).text
+    fact = {
+        "id": "sum",
+        "form": "A + B = 2 C",
+        "context": "Record",
+        "test": "A + B = 2 * C",
+        "fired": 10,
+        "failed": 3,
+    }
+    told(draft, explained([{**fact, "origin": "x/rules.sch:5"}]), "explain.json")
+    text = text_of(client.get(page))
+    assert "3 of 10 records fail" in text and "Comparing it with the other rules" in text
+    assert "A + B = 2 * C</textarea>" in text  # without script, what was typed is there
+    found = explained([{**fact, "origin": "x/rules.sch:5"}], always=["sum"])
+    told(whole, found, "explain.json")
+    text = text_of(client.get(page))
+    assert "it asks nothing" in text and "Comparing" not in text
+
+
+def test_an_error_of_a_draft_stands_below_its_test(client: TestClient, own: tuple[Project, str]) -> None:
+    project, where = own
+    fields = {"id": "sum", "context": "Record", "test": "A +", "message": "m"}
+    answer = typed(client, where, "1", "check", **fields)
+    assert answer.status_code == 303
+    failed(the_run(project, "draft"), "XPath error in 'A +'", "runs/0001-draft/rules.sch:5", "close it")
+    text = text_of(client.get(answer.headers["location"]))
+    assert "XPath error in 'A +'" in text and "<code>rules.sch:5</code>" in text
+    assert text.index('id="test"') < text.index("XPath error") < text.index('id="message"')
+    answer = typed(client, where, "1", "check", script="1", **{**fields, "message": "{"})
+    assert answer.status_code == 200 and "a { stands alone" in answer.text
+
+
+def test_a_draft_waits_for_no_long_run_and_for_no_former_draft(
+    office: Office, client: TestClient, own: tuple[Project, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project, where = own
+    queue = office.parts.queue
+    begun: list[str] = []
+
+    def begin(run: CommandRun) -> None:
+        begun.append(run.name)
+        queue._working[run.folder] = _Working(run, None)
+
+    monkeypatch.setattr(queue, "_begin", begin)
+    monkeypatch.setattr(queue, "_is_over", lambda _: False)
+    queue.start(project, "mask", ["sleep"], by="local")
+    typed(client, where, "1", "check", script="1", id="sum", context="Record", test="A", message="m")
+    queue.beat()
+    assert begun == ["0001-mask", "0002-draft"]  # the other draft waits for the one that is quick
+    monkeypatch.setattr(CommandRun, "is_held", property(lambda run: run.name in begun))
+    typed(client, where, "1", "check", script="1", id="sum", context="Record", test="B", message="m")
+    queue.beat()
+    assert begun == ["0001-mask", "0002-draft", "0004-draft"]
+
+
+def test_proposals_are_accepted_one_by_one(office: Office, client: TestClient) -> None:
+    project, where = sample_of(office, client)
+    page = f"{where}/rules/suggested"
+    before = project.rulebook
+    assert sent(client, page, "look").status_code == 303
+    run = the_run(project, "suggest")
+    assert "are being looked at" in client.get(page).text
+    proposals = [
+        {},
+        {"test": "B >= 0", "message": "<b>B</b> {B}", "evidence": "<i>", "exceptions": 2, "first": [3, 9]},
+        {"test": "Property >= 0", "strength": "guess"},
+        {"test": "C >= 0", "follows_from": ["p1"]},
+    ]
+    told(run, suggested(*proposals), "suggest.json")
+    text = client.get(page).text
+    assert "checked" not in text.split("<main")[1] and text.count('name="accept"') == 3
+    assert "among your rules already" in text and "<i>" not in text
+    assert "2 break it" in text and "follow from others" in text
+    answer = sent(client, page, "accept", run=run.name)
+    assert answer.status_code == 422 and "no proposal is chosen" in answer.text and project.rulebook == before
+    assert sent(client, page, "accept", run="0009-suggest", accept="1").status_code == 422
+    answer = sent(client, page, "accept", run=run.name, accept="2")
+    assert answer.headers["location"] == f"{where}/rules"
+    assert [one.id for one in rules_in(project.rulebook.encode()).entries][-1] == "p2"
+    assert "&lt;b&gt;B&lt;/b&gt; <value-of" in project.rulebook
+    last = project.history.undoable()
+    assert last is not None and f"--suggested=runs/{run.name}/suggest.json --accept=2)" in last.said
+    project.undo("local")
+    assert project.rulebook == before
+
+
+def test_proposals_of_other_data_are_not_accepted(office: Office, client: TestClient) -> None:
+    project, where = sample_of(office, client)
+    page = f"{where}/rules/suggested"
+    sent(client, page, "look")
+    run = told(the_run(project, "suggest"), suggested({}), "suggest.json")
+    (project.files / "other.csv").write_text("A\n1\n")
+    project.choose_data("other.csv", by="local")
+    assert "Accept" not in client.get(page).text
+    assert sent(client, page, "accept", run=run.name, accept="1").status_code == 422
