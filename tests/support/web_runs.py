@@ -11,6 +11,18 @@ from masktron.web.runs import run_process
 from masktron.web.runs.one_run import Argument, CommandRun, prepared_run
 from masktron.web.store.projects import Project
 
+MASKED: Mapping[str, Any] = {
+    "job": "mask", "verdict": "Every rule holds.", "records_in": 12, "records_out": 11, "min_group": 3,
+    "linkage": 12.5, "information_loss": None,
+    "method": "mdav", "promise": "3 records are alike", "notes": ["a note"], "excluded": [4],
+    "engines": [{"engine": "libxml2", "agrees": True, "rules": 2, "records": 11}],
+    "figures": [
+        {"figure": "linkage", "group": "risk", "value": 12.5, "unit": "%", "meaning": "found again"},
+        {"figure": "pil", "group": "utility", "value": None, "unit": "%", "meaning": "loss"},
+    ],
+}  # fmt: skip
+"""What ``mask --json`` writes, as far as pages show it."""
+
 
 def laid_run(
     project: Project,

@@ -16,20 +16,10 @@ from masktron.web.pages.method_words import METHOD_WORDS, STEADY
 from masktron.web.runs.one_run import InRun, latest_run
 from masktron.web.store.projects import Project
 from web_client import Office, csrf_of, made_office
-from web_runs import laid_run
+from web_runs import MASKED, laid_run
 
 FORM = {"method": "mdav", "k": "5", "grouping": "rules", "invalid": "stop", "params": ""}
 WORDS = ["mask", "files/a.csv", "--rules", InRun("rules.sch")]
-RESULT = {
-    "job": "mask", "verdict": "Every rule holds.", "records_in": 12, "records_out": 11, "min_group": 3,
-    "linkage": 12.5, "information_loss": None,
-    "method": "mdav", "promise": "3 records are alike", "notes": ["a note"], "excluded": [4],
-    "engines": [{"engine": "libxml2", "agrees": True, "rules": 2, "records": 11}],
-    "figures": [
-        {"figure": "linkage", "group": "risk", "value": 12.5, "unit": "%", "meaning": "found again"},
-        {"figure": "pil", "group": "utility", "value": None, "unit": "%", "meaning": "loss"},
-    ],
-}  # fmt: skip
 
 
 @pytest.fixture
@@ -167,7 +157,7 @@ def test_without_rules_or_data_nothing_is_started(client: TestClient, office: Of
 
 def test_a_result_is_told_in_sentences(client: TestClient, project: Project) -> None:
     project.settings.update({"limits": {"linkage": 20}}, said="x", by="local")
-    laid_run(project, "mask", WORDS, {"mask.json": RESULT, "internal.html": "x", "masked.csv": "A\n1\n"})
+    laid_run(project, "mask", WORDS, {"mask.json": MASKED, "internal.html": "x", "masked.csv": "A\n1\n"})
     page = client.get(path(project)).text
     assert all(
         one in page for one in ("every rule holds", "12.5 %", "1 records were left out", "a note", "found again")

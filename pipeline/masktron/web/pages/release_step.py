@@ -63,12 +63,17 @@ def _show(visit: Visit, project: Project) -> dict[str, Any]:
 
 def _masking(project: Project) -> CommandRun | None:
     """Return the latest run that has masked the data."""
-    return next((run for run in runs_of(project) if run.step == MASK_STEP and run.exit_code == 0), None)
+    found = (run for run in runs_of(project) if run.step == MASK_STEP and run.exit_code == 0)
+    return next((run for run in found if _written(run)), None)
+
+
+def _written(run: CommandRun) -> list[str]:
+    return [one.name for one in run.outputs if one.name.startswith("masked.") and not one.confidential]
 
 
 def _masked(run: CommandRun) -> str:
     """Return the name of the file that a run has masked or converted."""
-    return next(one.name for one in run.outputs if one.name.startswith("masked.") and not one.confidential)
+    return _written(run)[0]
 
 
 def _manifest(run: CommandRun | None) -> str:
@@ -93,7 +98,7 @@ def _made(mask: CommandRun) -> list[CommandRun]:
     """Return the run that has masked, and those that have written the same in other formats, the newest of each."""
     found: dict[str, CommandRun] = {}
     for run in runs_of(mask.project):
-        if run.step == CONVERT and run.exit_code == 0 and _word(mask) in run.command["arguments"]:
+        if run.step == CONVERT and run.exit_code == 0 and _written(run) and _word(mask) in run.command["arguments"]:
             found.setdefault(_masked(run), run)
     return [mask, *found.values()]
 
