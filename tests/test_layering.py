@@ -169,6 +169,7 @@ OPENED = {
     "web.runs.run_process": "what a command prints, and its lock",
     "web.runs.run_queue": "what the process above a command prints",
     "web.runs.one_run": "results of commands, as JSON; locks",
+    "web.pages.step_runs": "files that are offered, for their SHA-256",
     "web.store.disk": "small files of projects",
     "web.server": "no file: a browser",
     "web.store.projects": "the sample; the lock of a server",

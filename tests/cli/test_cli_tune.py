@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import itertools
 import json
+import re
+import stat
 import time
 import tomllib
 from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree as Tree
 
 import pytest
 
@@ -279,3 +282,17 @@ def test_no_value_of_a_record_is_in_the_result(run: Runner, pair: tuple[Path, Pa
     texts = [outcome.out, outcome.err, *(path.read_text() for path in Path("out").rglob("*.json"))]
     assert len(texts) > 4
     assert not any(value in text for text in texts for value in ("7654321", "7654322", "9876.5"))
+
+
+def test_the_map_is_drawn_to_a_file(pair: tuple[Path, Path], run: Runner) -> None:
+    assert run(*tune(pair, "--map", "map.svg", "--k", "3", "--methods", "mdav")).code == 0
+    root = Tree.fromstring(Path("map.svg").read_text())
+    assert root.tag == "{http://www.w3.org/2000/svg}svg"
+    style = root.findtext("{http://www.w3.org/2000/svg}style") or ""
+    used = set(re.findall(r"var\((--\w+)\)", Path("map.svg").read_text()))
+    light, dark = style.split("@media (prefers-color-scheme: dark)")
+    assert used and all(f"{name}:" in light and f"{name}:" in dark for name in used)
+    assert "<a" not in Path("map.svg").read_text()
+    assert stat.S_IMODE(Path("map.svg").stat().st_mode) == 0o600
+    refused = run(*tune(pair, "--map", pair[0]))
+    assert refused.code == 2 and "--map" in refused.err

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -186,3 +188,21 @@ def test_figures_of_files_as_a_whole_do_not_depend_on_the_order() -> None:
     # files exchanged at random make the scale of this one
     assert mixed.pop("pmse_tree") == pytest.approx(straight.pop("pmse_tree"), rel=0.05)
     assert mixed == pytest.approx(straight, rel=1e-9)
+
+
+def test_check_takes_a_masked_file_in_another_format(tmp_path: Path, run: Runner) -> None:
+    """Settings say how the original is read; a format without zeros at the end of decimals holds the same values."""
+    original, masked, settings = tmp_path / "o.csv", tmp_path / "m.csv", tmp_path / "s.toml"
+    rows = [f"{100 + at};{at}.50;{at * 3}" for at in range(6)]
+    original.write_text("\n".join(["Id;W;A", *rows]))
+    settings.write_text('[roles]\nId = "key"\nW = "weight"\n[format_options]\ndelimiter = ";"\n')
+    rules = write_rules(tmp_path / "r.sch", "A >= 0", context="row")
+    for last, code in (("5.50", 0), ("5.75", 1)):
+        masked.write_text("\n".join(["Id;W;A", *(f"{row}1" for row in rows[:5]), f"105;{last};15"]))
+        out = tmp_path / "m.sav"
+        assert run("convert", masked, out, "--format-option", "delimiter=;").code == 0
+        outcome = run("check", out, "-r", rules, "--original", original, "--config", settings, "--json", "c.json")
+        assert outcome.code == code, outcome.out + outcome.err
+        assert ("the unmasked field W differs" in outcome.out) == bool(code)
+        found = json.loads(Path("c.json").read_text())
+        assert found["sha256"] == hashlib.sha256(out.read_bytes()).hexdigest()

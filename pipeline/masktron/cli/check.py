@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from masktron.cli import options, running
 from masktron.cli.given import documents_of, settings_from
 from masktron.processes import rules_within
+
+if TYPE_CHECKING:
+    from masktron.config import ReadOptions
 
 
 def check(
@@ -59,6 +63,8 @@ def check(
         from masktron.jobs.pairing import Stated
 
         require_inputs(parse_limits(limit or []), original, manifest)
+        said = format is not None or bool(format_option)
+        reading = settings.reading if said else _as_named(masked, original, settings.reading)
         result = run_check(
             masked,
             rules,
@@ -66,7 +72,8 @@ def check(
             documents=settings.documents,
             spare_documents=settings.spare_documents,
             manifest=manifest,
-            reading=settings.reading,
+            reading=reading,
+            original_reading=settings.reading,
             phase=settings.phase,
             max_failures={**thresholds(settings.max_failures), **parse_thresholds(max_failures or [])},
             limits=settings.limits,
@@ -78,3 +85,12 @@ def check(
         )
     running.report(result, json, html)
     raise typer.Exit(result.exit_code)
+
+
+def _as_named(masked: Path, original: Path | None, reading: ReadOptions) -> ReadOptions:
+    """Return how a masked file is read that was converted: settings say how files of the original's format are."""
+    from masktron.sources.known_formats import format_of_name
+
+    if original is None or format_of_name(masked) == format_of_name(original):
+        return reading
+    return replace(reading, format=None, options={})

@@ -35,7 +35,7 @@ def check_outputs(
     from masktron.files import refuse_outputs
 
     files = {option: path for option, path in outputs.items() if path is not None}
-    if any(option.startswith("--html") for option in files):
+    if any(option.startswith(("--html", "--map")) for option in files):
         from masktron.report.pictures.canvas import require_drawing
 
         require_drawing()

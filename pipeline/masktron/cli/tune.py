@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import time
 from contextlib import contextmanager
@@ -118,6 +119,13 @@ def tune(
             show_default="the recommended one",
         ),
     ] = None,
+    map: Annotated[  # noqa: A002 -- the name of the option
+        Path | None,
+        typer.Option(
+            metavar="FILE.svg",
+            help="Draw the map of risk and loss, anew as candidates come in; DIR/tune.json grows with it.",
+        ),
+    ] = None,
     config: options.Settings = None,
     role: options.RoleOptions = None,
     missing: options.MissingOptions = None,
@@ -150,8 +158,9 @@ def tune(
     file = settings_file(config)
     inputs = {"the original": data, "the rulebook": rules, "the metadata": metadata}
     # the settings may be written where they stand
-    running.check_outputs({"--json": json, "--html": html}, {**inputs, "the settings": file}, out)
-    outputs = {"--json": json, "--html": html, "--write": write}
+    drawn = {"--json": json, "--html": html, "--map": map}
+    running.check_outputs(drawn, {**inputs, "the settings": file}, out)
+    outputs = {**drawn, "--write": write}
     running.check_outputs(outputs, inputs, out)
     _require_apart(outputs, out)
     settings = settings_from(
@@ -190,7 +199,9 @@ def tune(
         "workers": workers,
     }
     wanted = _seen(candidate, out, data)
-    result = _tuned(data, rules, out, settings, file, wishes, wanted, json, begun)
+    result = _tuned(data, rules, out, settings, file, wishes, wanted, json, begun, map)
+    if map is not None:
+        _draw(result, map)
     running.report(result, json, html)
     if write is not None:
         running.show(_written(result, write, wanted, settings), json)
@@ -249,6 +260,7 @@ def _tuned(
     candidate: int | TuneRecipe | None,
     json: Path | None,
     begun: float,
+    picture: Path | None,
 ) -> TuneResult:
     refused: InvalidOriginalError | None = None
     with _going_on_told() as kept, running.progress_shown() as progress, rules_within(settings.rule_timeout):
@@ -268,11 +280,23 @@ def _tuned(
                 begun=begun,
                 kept=kept,
                 progress=progress,
+                so_far=None if picture is None else functools.partial(_draw, path=picture),
             )
         except InvalidOriginalError as error:
             refused = error
     running.report(refused.result, json)
     raise refused
+
+
+def _draw(result: TuneResult, path: Path) -> None:
+    """Draw the map, as far as candidates have figures."""
+    from masktron.report.pages.plain_reader import PlainData
+    from masktron.report.pages.tune_page import plane_of
+    from masktron.report.pictures.picture_files import write_picture
+
+    plane = plane_of(PlainData(result.as_dict()))
+    if plane is not None:
+        write_picture(path, plane, "risk-utility-map")
 
 
 @contextmanager

@@ -39,6 +39,7 @@ def run_check(
     spare_documents: Collection[str] = (),
     manifest: Path | None = None,
     reading: ReadOptions = AS_IT_SAYS,
+    original_reading: ReadOptions | None = None,
     phase: str | None = None,
     max_failures: Mapping[str, Threshold] | None = None,
     limits: Mapping[str, float] | None = None,
@@ -59,6 +60,8 @@ def run_check(
         Other files that rules read, by the names that the rules have for them.
     spare_documents : collection of str
         Names of those that no rule need read.
+    reading, original_reading : ReadOptions
+        How the masked file is to be read, and the original where that is another way, as of another format.
     max_failures : mapping of str to Threshold, optional
         Failures that a rule may have, by id, with ``*`` for the hard rules that it does not name.
     limits : mapping of str to float, optional
@@ -89,7 +92,7 @@ def run_check(
     known = () if described is None else described.as_original
     given = Given(documents or {}, original, known=known, optional=True, spare=spare_documents)
     job = open_job(masked, rules, reading=reading, phase=phase, progress=progress, given=given, whole=True)
-    beside = job.beside(original, reading, progress)
+    beside = job.beside(original, original_reading or reading, progress)
     allowed = allowances(job.rulebook, max_failures or {})
     unfired = may_be_untested(job, allow_unfired)
     audit = FullAudit(job, described, beside) if full else Audit(job, described, beside)
@@ -133,6 +136,7 @@ def run_check(
         rules=results,
         figures=tuple(map(FigureResult.of, figures)),
         unevaluated=tuple(edit.check.id for edit in job.edits if edit.check.index in audit.left_out),
+        sha256=job.source.digest,
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -20,6 +21,8 @@ TO_PAIR = (
     "give the manifest (--manifest FILE), a field that names the record in both files (--role FIELD=key), or "
     "--same-order if the masked records are in the order of the original"
 )
+
+_DECIMAL = re.compile(r"[+-]?\d+\.\d*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,7 +159,7 @@ def _require_agreement(
         for name, column in released.columns.items()
         if name in source.columns
         and roles.get(name) in UNMASKED
-        and (column.lexemes != source.columns[name].lexemes[rows]).any()
+        and _differ(column.lexemes, source.columns[name].lexemes[rows])
     ]
     if differing:
         raise UsageError(
@@ -164,3 +167,13 @@ def _require_agreement(
             where=str(released.source),
             hint=f"give the manifest (--manifest FILE), or --role {differing[0]}=confidential if it was masked",
         )
+
+
+def _differ(after: NDArray[np.object_], before: NDArray[np.object_]) -> bool:
+    """Tell whether values differ, in more than the zeros at the end of a decimal: many formats do not keep these."""
+    places = np.flatnonzero(after != before)
+    return any(_without_zeros(after[at]) != _without_zeros(before[at]) for at in places)
+
+
+def _without_zeros(lexeme: str | None) -> str | None:
+    return lexeme.rstrip("0").rstrip(".") if lexeme is not None and _DECIMAL.fullmatch(lexeme) else lexeme

@@ -30,12 +30,14 @@ class CheckResult(JobResult):
         Those that have a limit.
     unevaluated : tuple of str
         Rules that were left out: without their document, on removed fields, or let go when the file was masked.
+    sha256 : str
+        Of the bytes that were checked, in hexadecimal digits: a file of another hash is another one.
     """
 
     JOB: ClassVar = "check"
     KEYS: ClassVar = (
-        "data complies records violations warnings min_group problems checked not_checked notes figures tested "
-        "rules=_rules_in_full"
+        "data sha256 complies records violations warnings min_group problems checked not_checked notes figures "
+        "tested rules=_rules_in_full"
     )
 
     data: str
@@ -50,6 +52,7 @@ class CheckResult(JobResult):
     notes: tuple[str, ...] = ()
     figures: tuple[FigureResult, ...] = ()
     unevaluated: tuple[str, ...] = ()
+    sha256: str = ""
 
     @property
     def complies(self) -> bool:

@@ -25,7 +25,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from masktron.errors import MasktronError
 from masktron.resources import packaged_text
-from masktron.web.access.answer_headers import DOWNLOAD_POLICY, AnswerHeaders, report_policy
+from masktron.web.access.answer_headers import DOWNLOAD_POLICY, PICTURE_POLICY, AnswerHeaders, report_policy
 from masktron.web.access.gate import Cookie, Door, Gate, PasswordDoor, secret_of, user_of
 from masktron.web.access.passwords import Doorkeeper
 from masktron.web.access.sessions import Sessions, form_token, is_form_token
@@ -105,6 +105,7 @@ def web_app(parts: WebParts) -> ASGIApp:
         Route("/projects/{project}/download/{name}", handlers.document),
         Route("/projects/{project}/runs/{run}/files/{name}", handlers.output),
         Route("/projects/{project}/runs/{run}/report/{name}", handlers.report),
+        Route("/projects/{project}/runs/{run}/picture/{name}", handlers.picture),
     ]
     if parts.keeper is not None:
         routes += [Route("/login", handlers.login, methods=["GET", "POST"])]
@@ -428,6 +429,14 @@ class _Handlers:
             return self.nothing(request, None)
         headers = {"content-security-policy": report_policy(_script_hash())}
         return FileResponse(path, media_type="text/html", content_disposition_type="inline", headers=headers)
+
+    def picture(self, request: Request) -> Response:
+        """Answer with a picture that a run has drawn."""
+        path = self._output(request)
+        if path is None or path.suffix != ".svg":
+            return self.nothing(request, None)
+        headers = {"content-security-policy": PICTURE_POLICY}
+        return FileResponse(path, media_type="image/svg+xml", content_disposition_type="inline", headers=headers)
 
     def nothing(self, request: Request, _: Exception | None) -> Response:
         """Answer that there is nothing: the same where there is none, and where it is another's."""

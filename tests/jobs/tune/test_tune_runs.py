@@ -640,3 +640,30 @@ def test_exhaustive_search_agrees(pair: tuple[Path, Path]) -> None:
     assert result.recommended is not None
     best = result[result.recommended]
     assert (best.method, best.k, best.grouping) == min(found, key=lambda one: found[one])
+
+
+def test_the_map_so_far_is_told_and_kept(
+    pair: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("masktron.jobs.tune.tuning._BETWEEN", 0.0)
+    monkeypatch.setattr("masktron.jobs.tune.tuning._COST", 0.0)
+    told: list[tuple[TuneResult, dict[str, Any]]] = []
+    out = tmp_path / "out"
+
+    def heard(result: TuneResult) -> None:
+        told.append((result, json.loads((out / RESULT).read_text())))
+
+    last = run_tune(*pair, out, config=CONFIG, asked=replace(ASKED, k=(3, 4)), so_far=heard)
+    assert all(result.as_dict() == kept for result, kept in told)
+    measured = [sum(one.state == "measured" for one in result.candidates) for result, _ in told]
+    assert measured[0] == 1 and measured == sorted(measured) and len(told) > 3
+    assert not told[0][0].complete and "so far" in told[0][0].notes[-1]
+    assert told[0][0].candidates[-1].reasons == ("not tried so far",)
+    assert last.complete and "so far" not in " ".join(last.notes)
+    assert json.loads((out / RESULT).read_text()) == last.as_dict()
+
+
+def test_maps_on_the_way_are_rare_where_they_cost_much(pair: tuple[Path, Path]) -> None:
+    told: list[TuneResult] = []
+    run_tune(*pair, config=CONFIG, asked=replace(ASKED, k=(3, 4)), so_far=told.append)
+    assert len(told) == 1  # all is over within a second

@@ -50,6 +50,12 @@ _DRAWN = (
     "hold in all. A release has a key of its own, and so other figures: do not draw again until they please, "
     "since a lucky draw is lucky in the figures alone"
 )
+_BETWEEN = 1.0
+"""Seconds between two maps of a run that goes on, at least."""
+_COST = 9.0
+"""The same, as a multiple of what writing the last one took."""
+_UNREACHED = "not reached within the budget"
+_NOT_YET = "not tried so far"
 _MOST_WORKERS = 4
 """Each holds the file in memory."""
 
@@ -65,6 +71,7 @@ def run_tune(
     begun: float | None = None,
     kept: Callable[[], object] | None = None,
     progress: Progress = no_progress,
+    so_far: Callable[[TuneResult], None] | None = None,
 ) -> TuneResult:
     """Mask a file in several ways, in memory, and compare risk and utility.
 
@@ -84,6 +91,9 @@ def run_tune(
     kept : callable, optional
         Called for each result of this run that is in the folder, from which the next run goes on.
     progress : callable
+    so_far : callable, optional
+        Takes the map as it is now and then while candidates are tried; what it takes costs a tenth of the time at
+        most. The folder has it as well.
 
     Raises
     ------
@@ -114,15 +124,37 @@ def run_tune(
             raise ResourceError(
                 "the budget ended before the file was read", where=str(data), hint="give more: --budget 10m"
             ) from None
+        told = _SoFar(None if out is None else out / RESULT, so_far)
         found = recipes(original.config, asked, **_kinds(original))
         _require_there(candidate, found)
-        result = _Tuning(original, asked, found, deadline, helpers, file, out, kept, progress).result()
+        result = _Tuning(original, asked, found, deadline, helpers, file, out, kept, progress, told).result()
     finally:
         for helper in helpers:
             helper.close()
     if out is not None:
         write_json(out / RESULT, result.as_dict())
     return result
+
+
+class _SoFar:
+    """Passes on the map of a run that goes on, not more often than pays."""
+
+    def __init__(self, path: Path | None, heard: Callable[[TuneResult], None] | None) -> None:
+        self._path, self._heard = path, heard
+        self._next = -math.inf
+
+    def tell(self, made: Callable[[], TuneResult]) -> None:
+        """Write the map, and hand it on, unless that was done a moment ago."""
+        began = time.monotonic()
+        if began < self._next:
+            return
+        result = made()
+        if self._path is not None:
+            write_json(self._path, result.as_dict())
+        if self._heard is not None:
+            self._heard(result)
+        now = time.monotonic()
+        self._next = now + max(_BETWEEN, _COST * (now - began))
 
 
 def _require_there(candidate: int | TuneRecipe | None, found: Sequence[TuneRecipe]) -> None:
@@ -183,7 +215,9 @@ class _Tuning:
         out: Path | None,
         kept: Callable[[], object] | None,
         progress: Progress,
+        told: _SoFar,
     ) -> None:
+        self._told, self._over = told, False
         self._original, self._asked, self._deadline, self._progress = original, asked, deadline, progress
         self._limits = original.config.limits
         self._n = len(original.kept)
@@ -251,6 +285,7 @@ class _Tuning:
         if self._kept.keep(attempt, outcome):
             self._is_kept()
         self._tried[attempt.position].runs[attempt.whole][attempt.seed] = outcome
+        self._told.tell(self._map)
 
     def result(self) -> TuneResult:
         """Try what fits into the budget, and choose."""
@@ -260,6 +295,12 @@ class _Tuning:
         else:
             self._try(everything, whole=False, seeds=1)
             self._measure_best()
+        self._unmasked()
+        self._over = True
+        return self._map()
+
+    def _map(self) -> TuneResult:
+        """Return what is known now."""
         candidates = self._candidates()
         choice = self._choice(candidates)
         return TuneResult(
@@ -274,7 +315,7 @@ class _Tuning:
             front=choice.front,
             recommended=choice.recommended,
             why=choice.why,
-            unmasked=self._unmasked(),
+            unmasked=self._original_figures,
             seeds=self._asked.seeds,
             notes=tuple(self._notes(candidates)),
         )
@@ -362,7 +403,7 @@ class _Tuning:
             share = f"in {len(refused)} of {len(runs)} runs: " if len(runs) > 1 else ""
             return replace(made, state=_refused_state(refused), reasons=(f"{share}{refused[0].refused}",))
         if not runs:
-            return replace(made, state="unreached", reasons=("not reached within the budget",))
+            return replace(made, state="unreached", reasons=(_UNREACHED if self._over else _NOT_YET,))
         state: TuneState = "measured" if whole else "sampled"
         spread = {name: _spread_of(runs, name) for name in runs[0].figures}
         broken = broken_limits(spread, self._limits)
@@ -390,7 +431,12 @@ class _Tuning:
         if any(one.draws and one.seeds for one in candidates):
             yield _DRAWN.format(seeds=self._asked.seeds)
         missed = sum(one.state == "unreached" for one in candidates)
-        if missed:
+        if missed and not self._over:
+            yield (
+                f"so far: {missed} of {len(candidates)} candidates were not tried as yet; the run goes on, or was "
+                "interrupted: the same command goes on from here then"
+            )
+        elif missed:
             yield (
                 f"the budget of {self._asked.budget:g} s ended before {missed} of {len(candidates)} candidates"
                 + (

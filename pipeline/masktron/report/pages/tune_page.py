@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from dataclasses import replace
 
 from masktron.counts import counted
 from masktron.figures import NAMES, Group, figure_of
@@ -129,17 +130,39 @@ def _between(one: PlainData, name: str) -> tuple[float, float] | None:
     return own.number("least"), own.number("most")
 
 
-def _map(
+def plane_of(result: PlainData) -> RiskUtilityPlane | None:
+    """Return the map alone, without links; None where no candidate has figures.
+
+    Parameters
+    ----------
+    result : PlainData
+        As for `tune_page`.
+
+    Raises
+    ------
+    UsageError
+        The plain data are no map.
+    """
+    candidates = result.parts("candidates")
+    _require_known(result, candidates)
+    front = result.positions("front", len(candidates))
+    plane = _plane(result, candidates, front, result.optional_count("recommended"))
+    return plane and replace(plane, points=tuple(replace(point, address="") for point in plane.points))
+
+
+def _measured(result: PlainData, candidates: tuple[PlainData, ...]) -> list[tuple[int, PlainData]]:
+    """Return the candidates that have a place on the map."""
+    axes = result.text("utility"), result.text("risk")
+    return [(at, one) for at, one in enumerate(candidates) if not any(math.isnan(_value(one, name)) for name in axes)]
+
+
+def _plane(
     result: PlainData, candidates: tuple[PlainData, ...], front: tuple[int, ...], recommended: int | None
-) -> list[PagePart]:
+) -> RiskUtilityPlane | None:
     loss, risk = result.text("utility"), result.text("risk")
-    shown = [
-        (at, one)
-        for at, one in enumerate(candidates)
-        if not (math.isnan(_value(one, loss)) or math.isnan(_value(one, risk)))
-    ]
+    shown = _measured(result, candidates)
     if not shown:
-        return []
+        return None
     points = []
     unmasked = result.part("unmasked")
     if unmasked.has(loss) and unmasked.has(risk):
@@ -164,6 +187,24 @@ def _map(
                 address=f"#candidate-{at}",
             )
         )
+    return RiskUtilityPlane(
+        tuple(points),
+        _axis(loss),
+        _axis(risk),
+        named={} if limits.content else {"other": "candidate"},
+        loss_limit=limits.number(loss) if limits.has(loss) else None,
+        risk_limit=limits.number(risk) if limits.has(risk) else None,
+    )
+
+
+def _map(
+    result: PlainData, candidates: tuple[PlainData, ...], front: tuple[int, ...], recommended: int | None
+) -> list[PagePart]:
+    loss, risk = result.text("utility"), result.text("risk")
+    shown, plane = _measured(result, candidates), _plane(result, candidates, front, recommended)
+    if plane is None:
+        return []
+    points = plane.points
     rows = tuple(
         (
             str(at),
@@ -178,14 +219,6 @@ def _map(
         _between(one, name) is not None and one.count("seeds") > 1 for _, one in shown for name in (loss, risk)
     )
     on_sample = any(point.sampled for point in points)
-    plane = RiskUtilityPlane(
-        tuple(points),
-        _axis(loss),
-        _axis(risk),
-        named={} if limits.content else {"other": "candidate"},
-        loss_limit=limits.number(loss) if limits.has(loss) else None,
-        risk_limit=limits.number(risk) if limits.has(risk) else None,
-    )
     return [
         PagePicture(
             "risk-utility-map",

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from masktron.errors import UsageError
-from masktron.web.runs.one_run import Argument, CommandRun, InRun, RunState, latest_run
+from masktron.web.runs.one_run import CommandRun, InRun, RunState, latest_run
 from masktron.web.store.file_names import listed
 from masktron.web.store.projects import Project
 from masktron.web.web_page import FormFields, Redirect, StepState, Visit, WebPage
@@ -62,8 +62,7 @@ def look_at(visit: Visit, project: Project) -> CommandRun:
     """
     if (data := project.data()) is None:
         raise UsageError("there are no data as yet", hint="upload a file, or pick one")
-    settings: list[Argument] = ["--config", InRun("masktron.toml")] if project.settings.text else []
-    return visit.start(project, STEP, ["describe", data, *settings, "--json", InRun(RESULT)])
+    return visit.start(project, STEP, ["describe", data, "--config", InRun("masktron.toml"), "--json", InRun(RESULT)])
 
 
 def _took(visit: Visit, project: Project, name: str) -> Redirect:

@@ -84,7 +84,7 @@ class RunOutput:
     @property
     def confidential(self) -> bool:
         """Whether it is for inside the agency: all but the masked file and the page about it."""
-        return not self.name.startswith(("masked.", "about."))
+        return not self.name.startswith(("masked.", "about.")) or self.name.endswith(".manifest.json")
 
 
 @dataclass(frozen=True, slots=True)
@@ -333,7 +333,6 @@ def _copied(project: Project, folder: Path) -> list[str]:
         if entry.name.endswith(".sch"):
             write_bytes(folder / entry.name, bytes_of(project.folder / entry.name) or b"")
             copies.append(entry.name)
-    if project.settings.text:
-        write_bytes(folder / "masktron.toml", project.settings.for_run(2))
-        copies.append("masktron.toml")
-    return copies
+    # also where there are none: else the command would take those that somebody writes into the folder afterwards
+    write_bytes(folder / "masktron.toml", project.settings.for_run(2) if project.settings.text else b"")
+    return [*copies, "masktron.toml"]

@@ -1,0 +1,233 @@
+"""The fifth step: ways to mask are tried, and each stands on a map of risk and loss; one of them is taken."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from masktron.config import Config
+from masktron.errors import UsageError
+from masktron.figures import figure_of
+from masktron.results.tune import candidate_name
+from masktron.web.pages.mask_step import at_fields, limits_from, whole_from
+from masktron.web.pages.method_words import LIMITS, METHOD_WORDS
+from masktron.web.pages.paging import page_of_items
+from masktron.web.pages.step_runs import (
+    SETTINGS,
+    cancel_run,
+    good_run,
+    needed_data,
+    needed_rules,
+    result_of,
+    run_context,
+)
+from masktron.web.runs import run_process
+from masktron.web.runs.one_run import LARGEST_RESULT, CommandRun, InRun, latest_run, run_of
+from masktron.web.store.disk import bytes_of, read_plain
+from masktron.web.store.projects import Project
+from masktron.web.web_page import FormFields, Redirect, StepState, Visit, WebPage
+
+STEP, RESULT, PICTURE, PAGE = "choose", "tune.json", "map.svg", "map.html"
+KEPT = "tune"
+"""The folder of what was tried, in that of the project: the next run goes on from it."""
+BUDGETS = {"2m": "2 minutes", "10m": "10 minutes", "30m": "30 minutes", "1h": "an hour", "4h": "4 hours"}
+SIZES = (3, 5, 10, 20)
+_FIELDS = ("budget", "k", "methods", *(f"limits.{name}" for name in LIMITS))
+_CHOSEN = frozenset({"method", "k", "grouping", "aggregator", "params"})
+"""Settings that say which way to mask was taken."""
+_ORDERS = {"": "as they were tried", "risk": "least risk first", "loss": "least loss first"}
+
+
+def _show(visit: Visit, project: Project) -> dict[str, Any]:
+    config, asked = project.settings.config, project.settings.table.get("tune", {})
+    run = latest_run(project, STEP)
+    result = _result(run)
+    rows = [] if result is None else _rows(result, config)
+    order = visit.query.get("sort", "") if visit.query.get("sort", "") in _ORDERS else ""
+    if order:
+        rows = sorted(rows, key=lambda one: (one[order] is None, one[order] or 0, one["number"]))
+    found = page_of_items(rows, visit.query)
+    budget = str(asked.get("budget", "10m"))
+    error = run.error if run is not None and run.is_over else None
+    context = run_context(visit, run, _CHOSEN)
+    return {
+        **context,
+        "result": result,
+        "found": found,
+        "recommended": None if result is None else next((one for one in rows if one["recommended"]), None),
+        "chosen": next((one for one in rows if one["chosen"]), None),
+        "measured": sum(one["risk"] is not None for one in rows),
+        "order": order,
+        "orders": _ORDERS,
+        "picture": visit.path_of_picture(run, PICTURE) if run is not None and run.output(PICTURE) else None,
+        "report": visit.path_of_report(run, PAGE) if run is not None and run.is_over and run.output(PAGE) else None,
+        "risk_meaning": None if result is None else figure_of(result["risk"]).meaning,
+        "loss_meaning": None if result is None else figure_of(result["utility"]).meaning,
+        "budget": budget,
+        "budgets": list(({} if budget in BUDGETS else {budget: budget}).items()) + list(BUDGETS.items()),
+        "k": ", ".join(map(str, asked.get("k") or SIZES)),
+        "methods": METHOD_WORDS,
+        "asked_methods": asked.get("methods") or [],
+        "limits": {name: f"{config.limits[name]:g}" if name in config.limits else "" for name in LIMITS},
+        "limit_words": LIMITS,
+        "settings_text": project.settings.text,
+        "runs": [] if run is None else [("Choose", run)],
+        "error": error,
+        "problems": [] if context["stale"] else at_fields(error, _FIELDS),
+    }
+
+
+def _result(run: CommandRun | None) -> dict[str, Any] | None:
+    """Return the map: of a run that goes on, or was cancelled, as far as it came."""
+    if run is None:
+        return None
+    found = result_of(run, RESULT) or _so_far(run)
+    return found if found is not None and found.get("job") == "tune" else None
+
+
+def _so_far(run: CommandRun) -> dict[str, Any] | None:
+    """Return what a run has written of its map up to now; nothing that another one has left."""
+    path = run.project.folder / KEPT / RESULT
+    began = (read_plain(run.folder / run_process.PROCESS) or {}).get("began")
+    content = bytes_of(path)
+    if began is None or content is None or len(content) > LARGEST_RESULT or path.stat().st_mtime < began:
+        return None
+    found: dict[str, Any] = json.loads(content)
+    return found
+
+
+def _rows(result: Mapping[str, Any], config: Config) -> list[dict[str, Any]]:
+    rows = []
+    for number, one in enumerate(result["candidates"]):
+        name = candidate_name(one["method"], one["k"], one["grouping"], one["aggregator"], one["params"])
+        risk, loss = one["figures"].get(result["risk"]), one["figures"].get(result["utility"])
+        rows.append(
+            {
+                "number": number,
+                "name": name,
+                "words": METHOD_WORDS.get(one["method"], one["method"]),
+                "risk": risk,
+                "loss": loss,
+                "recommended": number == result["recommended"],
+                "front": number in result["front"],
+                "chosen": _is_chosen(one, config),
+                "verdict": _verdict(one, number, result),
+                "bad": one["within_limits"] is False,
+                "why": "; ".join(one["reasons"]),
+                "takable": one["state"] in ("measured", "sampled"),
+                "sampled": one["state"] == "sampled",
+            }
+        )
+    return rows
+
+
+_STATES = {
+    "refused": "not possible here",
+    "ended": "ended for want of time or memory",
+    "unreached": "not tried",
+}
+
+
+def _verdict(one: Mapping[str, Any], number: int, result: Mapping[str, Any]) -> str:
+    if number == result["recommended"]:
+        return "recommended"
+    if one["state"] == "same":
+        return f"does the same as number {one['same_as']}"
+    if one["state"] in _STATES:
+        return _STATES[one["state"]]
+    if one["within_limits"] is False:
+        return "outside a limit"
+    return "no other is better in both" if number in result["front"] else "possible"
+
+
+def _settings(one: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the settings that a candidate stands for; None takes one away."""
+    return {
+        "method": one["method"],
+        "k": one["k"],
+        "grouping": one["grouping"],
+        "aggregator": one["aggregator"],
+        "params": one["params"] or None,
+    }
+
+
+def _is_chosen(one: Mapping[str, Any], config: Config) -> bool:
+    params = {name: list(value) if isinstance(value, tuple) else value for name, value in config.params.items()}
+    now = (config.method, config.k, config.grouping, config.aggregator, params)
+    return now == (one["method"], one["k"], one["grouping"], one["aggregator"], one["params"])
+
+
+def _begin(visit: Visit, project: Project, form: FormFields) -> Redirect:
+    data, rules = needed_data(project), needed_rules(project)
+    run = latest_run(project, STEP)
+    if run is not None and not run.is_over:
+        raise UsageError("ways to mask are being tried already", hint="wait, or cancel that run")
+    table, config = project.settings.table, project.settings.config
+    budget = form.text("budget")
+    if budget not in {*BUDGETS, str(table.get("tune", {}).get("budget", ""))}:
+        raise UsageError(f"budget: there is no {budget!r}", hint="take one of the list")
+    sizes = [whole_from("k", part.strip()) for part in form.text("k").split(",") if part.strip()]
+    if any(size < 2 for size in sizes):
+        raise UsageError("k must be at least 2", hint="3 to 20 are usual")
+    methods = form.texts("methods")
+    if unknown := [name for name in methods if name not in METHOD_WORDS]:
+        raise UsageError(f"methods: there is no {unknown[0]!r}", hint="take some of the list")
+    asked = {
+        **{name: value for name, value in table.get("tune", {}).items() if name not in ("budget", "k", "methods")},
+        "budget": budget,
+        **({"k": sizes} if sizes and tuple(sizes) != SIZES else {}),
+        **({"methods": methods} if methods else {}),
+    }
+    project.settings.update(
+        {"tune": asked, "limits": limits_from(form, config) or None},
+        said="What Choose tries, and limits",
+        by=visit.user,
+    )
+    words = ["tune", data, "--rules", rules, *SETTINGS, "--out", KEPT, "--json", InRun(RESULT)]
+    visit.start(project, STEP, [*words, "--map", InRun(PICTURE), "--html", InRun(PAGE)])
+    return Redirect(visit.path(project, "choose"))
+
+
+def _take(visit: Visit, project: Project, form: FormFields) -> Redirect:
+    run = run_of(project, form.text("run"))
+    result = _result(run)
+    candidates: Sequence[Mapping[str, Any]] = [] if result is None else result["candidates"]
+    number = whole_from("candidate", form.text("candidate"))
+    if number >= len(candidates) or candidates[number]["state"] not in ("measured", "sampled"):
+        raise UsageError("there is no such way to mask with figures", hint="reload the page")
+    one = candidates[number]
+    name = candidate_name(one["method"], one["k"], one["grouping"], one["aggregator"], one["params"])
+    project.settings.update(_settings(one), said=f"Chosen: {name}", by=visit.user)
+    return Redirect(visit.path(project, "choose") + "#chosen")
+
+
+def _cancel(visit: Visit, project: Project, _: FormFields) -> Redirect:
+    cancel_run(visit, project, STEP)
+    return Redirect(visit.path(project, "choose"))
+
+
+def _state(project: Project) -> StepState:
+    run = latest_run(project, STEP)
+    if run is not None and not run.is_over:
+        return StepState(False, "under way")
+    result = _result(run)
+    if result is not None:
+        config = project.settings.config
+        taken = [one for one in _rows(result, config) if one["chosen"] and one["takable"] and not one["bad"]]
+        if taken:
+            return StepState(True, taken[0]["name"])
+    if good_run(project, "mask") is not None:
+        return StepState(True, "the settings were taken as they are")
+    return StepState(False, "" if result is None else "take one of the ways that were tried")
+
+
+CHOOSE = WebPage(
+    "choose",
+    "choose",
+    "Choose",
+    _show,
+    step="choose",
+    actions={"begin": _begin, "take": _take, "cancel": _cancel},
+    state=_state,
+)

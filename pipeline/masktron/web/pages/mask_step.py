@@ -1,0 +1,373 @@
+"""The sixth step: the data are masked; what is going to be masked together and why, and what came of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from pathlib import PurePosixPath
+from typing import Any
+
+from masktron.config import Config, Param, parse_params
+from masktron.errors import Exit, UsageError
+from masktron.figures import NAMES, figure_of
+from masktron.sources.known_formats import known_formats
+from masktron.web.pages.method_words import GROUPINGS, INVALID, LIMITS, METHOD_WORDS
+from masktron.web.pages.step_runs import (
+    SETTINGS,
+    cancel_run,
+    current_run,
+    good_run,
+    is_current,
+    needed_data,
+    needed_rules,
+    result_of,
+    run_context,
+)
+from masktron.web.runs.one_run import CommandRun, InRun, ToldError, latest_run
+from masktron.web.store.projects import Project
+from masktron.web.web_page import FormFields, PageProblem, Redirect, StepState, Visit, WebPage, problem_of
+
+STEP, PLAN = "mask", "plan"
+RESULT, PAGE, ABOUT = "mask.json", "internal.html", "about.html"
+PLAN_RESULT, PLAN_PAGE = "plan.json", "plan.html"
+_INSTEAD = {".sas7bdat": ".xpt"}
+"""What is written in the place of a format that can only be read."""
+_FIELDS = (
+    "method",
+    "k",
+    "grouping",
+    "invalid",
+    "params",
+    *(f"limits.{name}" for name in LIMITS),
+    "allow_unfired",
+    "again",
+)
+_SIZES = (2, 3, 5, 10, 20)
+_ENDINGS = {
+    Exit.VIOLATION: "Nothing was published: the records break a rule, or the masked file would break a rule, the "
+    "protection that was promised, or a limit.",
+    Exit.INFEASIBLE: "Nothing was published: the rules and the protection cannot both be kept with these settings, "
+    "or the records have been released before.",
+    Exit.RESOURCES: "Nothing was published: there was not enough time or memory.",
+}
+"""What exit codes of masking mean to whoever has asked for it."""
+
+
+def masked_name(data: str) -> str:
+    """Return the name of the masked file: that of the data tells the format, by its end alone."""
+    name = PurePosixPath(data).name.lower()
+    ends = (suffix for one in known_formats() for suffix in one.suffixes if name.endswith(suffix))
+    end = max(ends, key=len, default=".xml")
+    return f"masked{_INSTEAD.get(end, end)}"
+
+
+def limits_from(form: FormFields, config: Config) -> dict[str, float]:
+    """Return the limits of the settings with those of a form, which has a field for each of `LIMITS`.
+
+    Raises
+    ------
+    UsageError
+        One is no number.
+    """
+    limits = dict(config.limits)
+    for name, text in form.with_prefix("limits.").items():
+        if name not in LIMITS:
+            raise UsageError(f"limits: there is no figure {name!r}", hint="reload the page")
+        limits.pop(name, None)
+        if text:
+            limits[name] = number_from(f"limits.{name}", text)
+    return limits
+
+
+def number_from(name: str, text: str) -> float:
+    """Read a number that somebody has typed, with a point or a comma.
+
+    Raises
+    ------
+    UsageError
+        It is none.
+    """
+    try:
+        found = float(text.replace(",", "."))
+    except ValueError:
+        raise UsageError(f"{name} must be a number, not {text!r}", hint="such as 20, or nothing at all") from None
+    if not 0 <= found < 1e9:
+        raise UsageError(f"{name} must be a number >= 0", hint="such as 20, or nothing at all")
+    return int(found) if found.is_integer() else found
+
+
+def whole_from(name: str, text: str) -> int:
+    """Read a whole number that somebody has typed.
+
+    Raises
+    ------
+    UsageError
+        It is none.
+    """
+    if not (text.isascii() and text.isdigit() and len(text) < 10):
+        raise UsageError(f"{name} must be a whole number, not {text!r}", hint="such as 5")
+    return int(text)
+
+
+def _show(visit: Visit, project: Project) -> dict[str, Any]:
+    config = project.settings.config
+    run, plan = latest_run(project, STEP), latest_run(project, PLAN)
+    over = run is not None and run.is_over
+    current = run is not None and over and is_current(run)
+    result = result_of(run, RESULT) if over and run is not None and run.exit_code == 0 else None
+    error = run.error if run is not None and over else None
+    return {
+        **run_context(visit, run),
+        "method": config.method,
+        "methods": [(name, f"{name}: {words}") for name, words in METHOD_WORDS.items()],
+        "k": config.k,
+        "grouping": config.grouping,
+        "groupings": list(GROUPINGS.items()),
+        "invalid": config.invalid,
+        "invalids": list(INVALID.items()),
+        "limits": {name: f"{config.limits[name]:g}" if name in config.limits else "" for name in LIMITS},
+        "limit_words": LIMITS,
+        "other_limits": {name: bound for name, bound in config.limits.items() if name not in LIMITS},
+        "params": "\n".join(f"{name} = {_param_text(value)}" for name, value in config.params.items()),
+        "aggregator": config.aggregator,
+        "again_asked": error is not None and error.kind == "ReleasedBeforeError",
+        "plan": plan,
+        "plan_path": None if plan is None else visit.path_of_run(plan),
+        "plan_active": plan is not None and not plan.is_over,
+        "plan_current": plan is not None and plan.is_over and is_current(plan),
+        "planned": _planned(plan) if plan is not None and plan.is_over and is_current(plan) else None,
+        "plan_report": visit.path_of_report(plan, PLAN_PAGE) if plan is not None and plan.output(PLAN_PAGE) else None,
+        "result": result,
+        "figures": [] if result is None else _figures(result, config),
+        "report": visit.path_of_report(run, PAGE) if result is not None and run is not None else None,
+        "error": error,
+        "ending": _ENDINGS.get(Exit(error.exit_code)) if error and error.exit_code in set(_ENDINGS) else None,
+        "helps": _helps(error, config) if current else [],
+        "findings": _broken(run) if error is not None else [],
+        "settings_text": project.settings.text,
+        "runs": [
+            (title, one) for title, one in (("What is masked together", plan), ("Mask", run)) if one is not None
+        ],
+        "problems": at_fields(error, _FIELDS) if current else [],
+    }
+
+
+def at_fields(error: ToldError | None, fields: Sequence[str]) -> list[PageProblem]:
+    """Return an error of a run where it names a field of the form; what came of the run tells any."""
+    found = None if error is None else problem_of(error, fields)
+    return [found] if found is not None and found.field is not None else []
+
+
+def _param_text(value: Param) -> str:
+    if isinstance(value, tuple):
+        return ", ".join(map(str, value))
+    return str(value).lower() if isinstance(value, bool) else "auto" if value is None else str(value)
+
+
+def _planned(plan: CommandRun) -> dict[str, Any] | None:
+    """Return what `explain` has found: which fields are masked together, by which rules, and what would stop it."""
+    found = result_of(plan, PLAN_RESULT)
+    if found is None:
+        return None
+    blocks: dict[tuple[str, ...], dict[str, Any]] = {}
+    for rule in found["rules"]:
+        if rule["block"]:
+            block = blocks.setdefault(
+                tuple(rule["block"]),
+                {
+                    "fields": rule["block"],
+                    "rules": [],
+                    "by": rule["candidates"] or [rule["aggregator"]],
+                    "why": rule["why"],
+                },
+            )
+            block["rules"].append({"id": rule["id"], "form": rule["form"], "class": rule["class"]})
+    tied = [rule for rule in found["rules"] if not rule["block"]]
+    return {
+        "blocks": list(blocks.values()),
+        "others": [{"id": rule["id"], "form": rule["form"], "why": rule["why"]} for rule in tied],
+        "obstacle": found["obstacle"],
+        "notes": found["notes"],
+    }
+
+
+def _figures(result: Mapping[str, Any], config: Config) -> list[dict[str, Any]]:
+    """Return the figures of a masked file as `mask` tells them, with the limits that hold for them."""
+    return [
+        {
+            **one,
+            "told": "none"
+            if one["value"] is None
+            else f"{one['value']:,.4g}" + (f" {one['unit']}" if one["unit"] else ""),
+            "limit": config.limits.get(one["figure"]),
+            "outside": one["figure"] in config.limits
+            and one["value"] is not None
+            and one["figure"] in NAMES
+            and not figure_of(one["figure"]).meets(one["value"], config.limits[one["figure"]]),
+        }
+        for one in result["figures"]
+    ]
+
+
+def _broken(run: CommandRun | None) -> list[dict[str, Any]]:
+    """Return the rules that original records break, where that has ended the run."""
+    found = result_of(run, RESULT)
+    if found is None or found["job"] != "validate":
+        return []
+    return [
+        {"id": rule["id"], "failed": rule["failed"], "fired": rule["fired"], "text": rule.get("text", "")}
+        for rule in found["rules"]
+        if rule["failed"] or rule["errors"]
+    ]
+
+
+def _helps(error: ToldError | None, config: Config) -> list[dict[str, Any]]:
+    """Return what may help against an error, as forms that do it: the settings change, and masking begins anew."""
+    if error is None:
+        return []
+    helps: list[dict[str, Any]] = []
+    lower = [size for size in _SIZES if size < config.k]
+    if error.kind == "InvalidOriginalError" and config.invalid == "stop":
+        helps.append(_help("Leave out the records that break a rule, and mask", {"invalid": "exclude"}))
+    if error.exit_code == Exit.INFEASIBLE and error.kind != "ReleasedBeforeError" and lower:
+        size = lower[-1]
+        helps.append(_help(f"Take smaller groups, of {size} records, and mask", {"k": size}))
+    if error.exit_code == Exit.INFEASIBLE and error.kind != "ReleasedBeforeError" and config.grouping == "all":
+        helps.append(_help("Mask field group by field group", {"grouping": "rules"}))
+    if error.kind == "ViolationError" and "outside its limits" in error.what:
+        if config.grouping == "rules":
+            helps.append(_help("Mask whole records together, which is harder to recognise", {"grouping": "all"}))
+        helps.append(_help("Take away all limits, and mask", {"limits": ""}))
+    if "allow-unfired" in error.hint and "*" not in config.allow_unfired:
+        helps.append(_help("Go on although some rules are not tested by these data", {"allow_unfired": "*"}))
+    return helps
+
+
+def _help(label: str, fields: Mapping[str, Any]) -> dict[str, Any]:
+    return {"label": label, "fields": fields}
+
+
+def _changes(project: Project, form: FormFields) -> dict[str, Any]:
+    """Return the settings that a form changes: the whole form, or one of the buttons that help."""
+    config = project.settings.config
+    changes: dict[str, Any] = {}
+    if "method" in form.names:
+        if (method := form.text("method")) not in METHOD_WORDS:
+            raise UsageError(f"method: there is no {method!r}", hint="take one of the list")
+        changes["method"] = method
+    if "k" in form.names:
+        changes["k"] = whole_from("k", form.text("k"))
+    for name, known in (("grouping", GROUPINGS), ("invalid", INVALID)):
+        if name in form.names:
+            if form.text(name) not in known:
+                raise UsageError(f"{name} must be one of {', '.join(known)}", hint="take one of the list")
+            changes[name] = form.text(name)
+    if "params" in form.names:
+        kept = {name: _plain(value) for name, value in config.params.items()}
+        said = {name: _value(text) for name, text in _params(form.raw("params")).items()}
+        same = changes.get("method", config.method) == config.method
+        # those of the former method go with it, unless somebody has changed them as well
+        changes["params"] = (said if same or said != kept else {}) or None
+    if form.with_prefix("limits."):
+        changes["limits"] = limits_from(form, config) or None
+    elif "limits" in form.names:
+        changes["limits"] = None
+    if form.text("allow_unfired") == "*":
+        changes["allow_unfired"] = ["*"]
+    return changes
+
+
+def _plain(value: Param) -> Any:
+    return list(value) if isinstance(value, tuple) else value
+
+
+def _params(text: str) -> dict[str, str]:
+    try:
+        return parse_params([line for line in text.split("\n") if line.strip()])
+    except UsageError as error:
+        raise UsageError(f"params: {error.what}", hint="write one in a line, such as c = 0.3") from error
+
+
+def _value(text: str) -> Any:
+    """Return a parameter as a file of settings has it: a number where it looks like one."""
+    if "," in text:
+        return [_value(part.strip()) for part in text.split(",") if part.strip()]
+    if text in ("true", "false"):
+        return text == "true"
+    for kind in (int, float):
+        with suppress(ValueError):
+            return kind(text)
+    return text
+
+
+def _saved(visit: Visit, project: Project, form: FormFields) -> None:
+    if changes := _changes(project, form):
+        table = project.settings.table
+        told = [f"{name} {_said(value)}" for name, value in changes.items() if value != table.get(name)]
+        project.settings.update(changes, said=f"Masking: {', '.join(told)}", by=visit.user)
+
+
+def _said(value: Any) -> str:
+    if isinstance(value, Mapping):
+        return ", ".join(f"{name} {_said(one)}" for name, one in value.items())
+    return (
+        ", ".join(map(str, value))
+        if isinstance(value, Sequence) and not isinstance(value, str)
+        else f"{'none' if value is None else value}"
+    )
+
+
+def _mask(visit: Visit, project: Project, form: FormFields) -> Redirect:
+    data, rules = needed_data(project), needed_rules(project)
+    _saved(visit, project, form)
+    again = [f"--again={reason}"] if (reason := form.text("again")) else []
+    visit.start(
+        project,
+        STEP,
+        ["mask", data, "--rules", rules, *SETTINGS, "--out", InRun(masked_name(data)),
+         "--json", InRun(RESULT), "--html", InRun(PAGE), "--html-public", InRun(ABOUT), *again],
+    )  # fmt: skip
+    return Redirect(visit.path(project, "mask"))
+
+
+def _plan(visit: Visit, project: Project, form: FormFields) -> Redirect:
+    data, rules = needed_data(project), needed_rules(project)
+    _saved(visit, project, form)
+    words = ["explain", rules, "--data", data, *SETTINGS, "--json", InRun(PLAN_RESULT)]
+    visit.start(project, PLAN, [*words, "--html", InRun(PLAN_PAGE)])
+    return Redirect(visit.path(project, "mask"))
+
+
+def _save(visit: Visit, project: Project, form: FormFields) -> Redirect:
+    _saved(visit, project, form)
+    return Redirect(visit.path(project, "mask"))
+
+
+def _cancel(visit: Visit, project: Project, form: FormFields) -> Redirect:
+    cancel_run(visit, project, PLAN if form.text("which") == PLAN else STEP)
+    return Redirect(visit.path(project, "mask"))
+
+
+def _state(project: Project) -> StepState:
+    if good_run(project, STEP) is not None:
+        return StepState(True, "masked")
+    run = latest_run(project, STEP)
+    if run is None:
+        return StepState(False)
+    if not run.is_over:
+        return StepState(False, "under way")
+    if run.exit_code == 0:
+        return StepState(False, "data, rules or settings have changed since")
+    failed = current_run(project, STEP) is not None and not run.is_cancelled
+    return StepState(False, "nothing was published" if failed else "", problem=failed)
+
+
+MASK = WebPage(
+    "mask",
+    "mask",
+    "Mask",
+    _show,
+    step="mask",
+    actions={"mask": _mask, "plan": _plan, "save": _save, "cancel": _cancel},
+    state=_state,
+)

@@ -1,0 +1,53 @@
+"""Methods, aggregations and figures in plain words, for those who meet them for the first time."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+METHOD_WORDS: Mapping[str, str] = {
+    "mdav": "groups of alike records share their averages (MDAV)",
+    "mdav_generic": "the same, also for categories (MDAV-generic)",
+    "univariate": "groups along a line, loses least in one field",
+    "mu_approx": "groups of alike records, for few fields",
+    "mst": "groups along the shortest tree between records",
+    "t_closeness": "groups with classes as in all records (t-closeness)",
+    "crest": "groups within each class (CREST)",
+    "fuzzy": "groups with soft borders (fuzzy c-means)",
+    "camp_crest": "groups within each class, each record drawn anew (CAMP-CREST)",
+    "noise": "random numbers are added (correlated noise)",
+    "ipso": "new values from a regression (IPSO)",
+    "microhybrid": "new values in each group of alike records (MicroHybrid)",
+    "muralidhar_sarathy": "a mixture of old and new values (Muralidhar and Sarathy)",
+    "hybrid_micro": "a mixture of old values and group averages (HybridMicro)",
+    "model_hybrid": "new values from a model of each group",
+    "latent_class": "new categories from hidden classes",
+    "sequential": "new values, field by field, from regressions",
+    "cart": "new values, field by field, from trees (CART)",
+    "hierarchical": "new values only in the cells that were marked",
+}
+"""What a method does, by its name."""
+STEADY = ("mdav", "mdav_generic", "univariate", "mu_approx", "mst", "t_closeness", "crest", "fuzzy")
+"""Methods by which groups of records share their values: nothing is drawn, and k counts."""
+GROUPINGS: Mapping[str, str] = {
+    "rules": "fields that a rule ties together (keeps more)",
+    "all": "whole records (harder to recognise)",
+}
+INVALID: Mapping[str, str] = {
+    "stop": "stop, and mask nothing",
+    "exclude": "leave these records out",
+}
+LIMITS: Mapping[str, tuple[str, str]] = {
+    "linkage": (
+        "Records that an intruder finds again, at most (per cent)",
+        "Somebody who knows all original numbers looks for each masked record. A smaller number is safer.",
+    ),
+    "disclosure_risk": (
+        "Disclosure risk, at most (per cent)",
+        "One figure for two dangers: to be found again, and that the published number is near the true one.",
+    ),
+    "pil": (
+        "Information loss, at most (per cent)",
+        "How sure one can be that published results differ by more than chance. A smaller number loses less.",
+    ),
+}
+"""Limits that forms ask for: label and hint, by the name of the figure."""

@@ -1,0 +1,244 @@
+"""The last step: the masked file in the format that is wanted, checked once more; its reports and its manifest."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from masktron.errors import UsageError
+from masktron.sources.known_formats import known_formats
+from masktron.web.pages.mask_step import ABOUT, PAGE
+from masktron.web.pages.mask_step import STEP as MASK_STEP
+from masktron.web.pages.step_runs import cancel_run, is_current, result_of, sha256_of
+from masktron.web.runs.one_run import LARGEST_RESULT, Argument, CommandRun, InRun, InRunOf, run_of, runs_of
+from masktron.web.store.disk import lines_of
+from masktron.web.store.project_settings import NAME as SETTINGS_FILE
+from masktron.web.store.projects import RULES, Project
+from masktron.web.web_page import FormFields, Redirect, StepState, Visit, WebPage
+
+CHECK, CONVERT = "check", "convert"
+CHECK_RESULT, CHECK_PAGE, CONVERT_RESULT = "check.json", "check.html", "convert.json"
+FORMATS: Mapping[str, str] = {
+    "csv": "CSV, for spreadsheets and all programs",
+    "xlsx": "Excel",
+    "spss": "SPSS",
+    "stata": "Stata",
+    "xpt": "SAS (transport file)",
+    "parquet": "Parquet",
+    "arrow": "Arrow",
+    "ods": "OpenDocument spreadsheet",
+    "sqlite": "SQLite",
+    "duckdb": "DuckDB",
+    "xml": "XML",
+}
+"""Formats that a release can be written in, by name, as a reader knows them."""
+
+
+def _show(visit: Visit, project: Project) -> dict[str, Any]:
+    mask = _masking(project)
+    files = [] if mask is None else _files(visit, mask)
+    last = next((run for run in runs_of(project) if run.step in (CHECK, CONVERT)), None)
+    register = project.settings.config.register
+    return {
+        "mask": mask,
+        "mask_path": None if mask is None else visit.path_of_run(mask),
+        "stale": mask is not None and not is_current(mask),
+        "files": files,
+        "waiting": last,
+        "waiting_path": None if last is None else visit.path_of_run(last),
+        "active": last is not None and not last.is_over,
+        "error": last.error if last is not None and last.is_over else None,
+        "formats": [] if mask is None else [(name, text) for name, text in FORMATS.items() if name != _format(mask)],
+        "about": _document(visit, mask, ABOUT),
+        "inside": [one for one in (_document(visit, mask, PAGE), _document(visit, mask, _manifest(mask))) if one],
+        "register": None if register is None else register.path.as_posix(),
+        "releases": [] if register is None else _releases(project.folder / register.path),
+        "settings_text": project.settings.text,
+        "folder": str(project.folder) if visit.is_local else None,
+        "runs": _commands(mask, files),
+        "problems": [],
+    }
+
+
+def _masking(project: Project) -> CommandRun | None:
+    """Return the latest run that has masked the data."""
+    found = (run for run in runs_of(project) if run.step == MASK_STEP and run.exit_code == 0)
+    return next((run for run in found if _written(run)), None)
+
+
+def _written(run: CommandRun) -> list[str]:
+    return [one.name for one in run.outputs if one.name.startswith("masked.") and not one.confidential]
+
+
+def _masked(run: CommandRun) -> str:
+    """Return the name of the file that a run has masked or converted."""
+    return _written(run)[0]
+
+
+def _manifest(run: CommandRun | None) -> str:
+    names = [] if run is None else [one.name for one in run.outputs if one.name.endswith(".manifest.json")]
+    return names[0] if names else ""
+
+
+def _format(run: CommandRun) -> str:
+    """Return the format of a masked file, as settings or the end of its name say it."""
+    named = run.project.settings.config.format
+    name = _masked(run)
+    ends = [(suffix, one.name) for one in known_formats() for suffix in one.suffixes if name.endswith(suffix)]
+    return named or max(ends, key=lambda end: len(end[0]), default=("", "xml"))[1]
+
+
+def _word(run: CommandRun) -> str:
+    """Return the masked file of a run as commands name it."""
+    return f"runs/{run.name}/{_masked(run)}"
+
+
+def _made(mask: CommandRun) -> list[CommandRun]:
+    """Return the run that has masked, and those that have written the same in other formats, the newest of each."""
+    found: dict[str, CommandRun] = {}
+    for run in runs_of(mask.project):
+        if run.step == CONVERT and run.exit_code == 0 and _written(run) and _word(mask) in run.command["arguments"]:
+            found.setdefault(_masked(run), run)
+    return [mask, *found.values()]
+
+
+def _checked(made: CommandRun) -> CommandRun | None:
+    """Return the newest check of the masked file of a run."""
+    word = _word(made)
+    checks = (run for run in runs_of(made.project) if run.step == CHECK)
+    return next((run for run in checks if word in run.command["arguments"]), None)
+
+
+def _files(visit: Visit, mask: CommandRun) -> list[dict[str, Any]]:
+    return [_file(visit, made, _checked(made)) for made in _made(mask)]
+
+
+def _file(visit: Visit, made: CommandRun, check: CommandRun | None) -> dict[str, Any]:
+    """Return a masked file: its hash, what the check says of these very bytes, and where to get it."""
+    name = _masked(made)
+    path = made.folder / name
+    verdict = result_of(check, CHECK_RESULT)
+    own = sha256_of(path)
+    same = verdict is not None and own in (None, verdict["sha256"])
+    passed = same and check is not None and check.exit_code == 0
+    converted = result_of(made, CONVERT_RESULT)
+    return {
+        "run": made,
+        "name": name,
+        "size": path.stat().st_size,
+        "check": check,
+        "check_path": None if check is None else visit.path_of_run(check),
+        "verdict": verdict if same else None,
+        "passed": passed,
+        "failed": same and not passed,
+        "when": "" if check is None else check.command["asked"],
+        "sha256": verdict["sha256"] if verdict is not None and same else own,
+        "download": visit.path_of_run(made, name) if passed else None,
+        "report": visit.path_of_report(check, CHECK_PAGE) if check is not None and check.output(CHECK_PAGE) else None,
+        "active": check is not None and not check.is_over,
+        "losses": [] if converted is None else converted["losses"],
+        "is_converted": converted is not None,
+    }
+
+
+def _document(visit: Visit, run: CommandRun | None, name: str) -> dict[str, Any] | None:
+    """Return a report, or the manifest, with its hash."""
+    path = None if run is None or not name else run.output(name)
+    if run is None or path is None:
+        return None
+    return {
+        "name": name,
+        "size": path.stat().st_size,
+        "sha256": sha256_of(path),
+        "download": visit.path_of_run(run, name),
+        "open": visit.path_of_report(run, name) if name.endswith(".html") else None,
+    }
+
+
+def _releases(path: Path) -> list[dict[str, Any]]:
+    """Return the entries of the register, the newest first; none where it is too large for a page."""
+    if not path.is_file() or path.stat().st_size > LARGEST_RESULT:
+        return []
+    found = [one for one in lines_of(path) if one.get("kind") == "release"]
+    return [
+        {
+            "at": one["at"],
+            "name": one["output"]["name"],
+            "sha256": one["output"]["sha256"],
+            "method": one["method"],
+            "k": one["k"],
+            "again": one.get("again"),
+        }
+        for one in reversed(found)
+    ][:50]
+
+
+def _commands(mask: CommandRun | None, files: list[dict[str, Any]]) -> list[tuple[str, CommandRun]]:
+    found = [] if mask is None else [("Mask", mask)]
+    for one in files:
+        found += [(f"Write {one['name']}", one["run"])] if one["is_converted"] else []
+        found += [(f"Check {one['name']}", one["check"])] if one["check"] is not None else []
+    return found
+
+
+def _needed(project: Project) -> CommandRun:
+    if (mask := _masking(project)) is None:
+        raise UsageError("nothing has been masked as yet", hint="mask the data first, on the page Mask")
+    return mask
+
+
+def _check(visit: Visit, project: Project, form: FormFields) -> Redirect:
+    mask = _needed(project)
+    made = run_of(project, form.text("run"))
+    if made is None or made.name not in [one.name for one in _made(mask)]:
+        raise UsageError("there is no such masked file", hint="reload the page")
+    words: list[Argument] = ["check", InRunOf(made, _masked(made)), "--rules", InRunOf(mask, RULES)]
+    words += ["--config", InRunOf(mask, SETTINGS_FILE), "--original", mask.command["arguments"][1]]
+    if made.name == mask.name:  # a manifest describes the bytes that were masked, and no other format of them
+        words += ["--manifest", InRunOf(mask, _manifest(mask))]
+    visit.start(project, CHECK, [*words, "--json", InRun(CHECK_RESULT), "--html", InRun(CHECK_PAGE)])
+    return Redirect(visit.path(project, "release"))
+
+
+def _convert(visit: Visit, project: Project, form: FormFields) -> Redirect:
+    mask, table = _needed(project), project.settings.table
+    if (name := form.text("format")) not in FORMATS:
+        raise UsageError(f"format: there is no {name!r}", hint="take one of the list")
+    suffix = next(one.suffixes[0] for one in known_formats(name))
+    words: list[Argument] = ["convert", InRunOf(mask, _masked(mask)), InRun(f"masked{suffix}")]
+    words += [f"--{key}={table[key]}" for key in ("format", "record", "metadata") if key in table]
+    words += [f"--format-option={key}={_text(value)}" for key, value in table.get("format_options", {}).items()]
+    visit.start(project, CONVERT, [*words, "--json", InRun(CONVERT_RESULT)])
+    return Redirect(visit.path(project, "release"))
+
+
+def _text(value: Any) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _cancel(visit: Visit, project: Project, form: FormFields) -> Redirect:
+    cancel_run(visit, project, CONVERT if form.text("which") == CONVERT else CHECK)
+    return Redirect(visit.path(project, "release"))
+
+
+def _state(project: Project) -> StepState:
+    mask = _masking(project)
+    if mask is None or not is_current(mask):
+        return StepState(False)
+    checks = [check for made in _made(mask) if (check := _checked(made)) is not None]
+    if any(check.exit_code == 0 for check in checks):
+        return StepState(True, "checked, and ready to be downloaded")
+    failed = any(check.is_over and check.exit_code is not None for check in checks)
+    return StepState(False, "the check has found something" if failed else "check the file", problem=failed)
+
+
+RELEASE = WebPage(
+    "release",
+    "release",
+    "Release",
+    _show,
+    step="release",
+    actions={"check": _check, "convert": _convert, "cancel": _cancel},
+    state=_state,
+)

@@ -1,0 +1,249 @@
+"""The fourth step: what each field is to masking, as settings say it and as the data were read."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from masktron.config import ALL_FIELDS, Config, Kind, Role
+from masktron.errors import UsageError
+from masktron.web.pages.data_step import RESULT, STEP, look_at
+from masktron.web.pages.paging import page_of_items
+from masktron.web.pages.step_runs import result_of
+from masktron.web.runs.one_run import CommandRun, RunState, latest_run, runs_of
+from masktron.web.store.projects import Project
+from masktron.web.web_page import FormFields, PageProblem, Redirect, StepState, Visit, WebPage, problem_of
+
+_AUTO = ""
+ROLES: Mapping[str, str] = {
+    Role.CONFIDENTIAL: "masked",
+    Role.IDENTIFIER: "names somebody: removed",
+    Role.KEY: "number of the record: kept as it is",
+    Role.WEIGHT: "survey weight: kept as it is",
+    Role.UNTOUCHED: "kept as it is",
+}
+"""What happens to a field, by its role."""
+_KINDS: Mapping[str, str] = {
+    Kind.NUMBER: "amounts",
+    Kind.NOMINAL: "categories without an order",
+    Kind.ORDINAL: "categories in an order",
+}
+_SHOWN = {
+    "": "all fields",
+    "open": "fields to decide",
+    "masked": "masked fields",
+    "kept": "fields that are not masked",
+}
+
+
+def _show(visit: Visit, project: Project) -> dict[str, Any]:
+    run, config = latest_run(project, STEP), project.settings.config
+    found = described_fields(project)
+    fields = [_row(one, config) for one in found or ()]
+    shown = visit.query.get("show", "") if visit.query.get("show", "") in _SHOWN else ""
+    kept = [one for one in fields if not shown or one["group"] == shown]
+    found_page = page_of_items(kept, visit.query)
+    return {
+        "run": run,
+        "run_path": None if run is None else visit.path_of_run(run),
+        "active": run is not None and not run.is_over,
+        "read": found is not None,
+        "data": project.data(),
+        "found": found_page,
+        "count": len(fields),
+        "open_fields": [one for one in fields if one["open"]],
+        "asked_fields": [one for one in fields if one["asked"]],
+        "counts": {key: sum(not key or one["group"] == key for one in fields) for key in _SHOWN},
+        "shown": shown,
+        "views": _SHOWN,
+        "roles": ROLES,
+        "kinds": _KINDS,
+        "everywhere": ", ".join(sorted(config.missing.get(ALL_FIELDS, ()))),
+        "settings_text": project.settings.text,
+        "problems": _problems(run, [one["name"] for one in found_page.items]),
+    }
+
+
+def described_fields(project: Project) -> list[dict[str, Any]] | None:
+    """Return the fields of the data, as the latest run that read them describes them; None where none has."""
+    data = project.data()
+    for run in runs_of(project):
+        if run.step == STEP and run.state is RunState.ENDED and data in run.command["arguments"]:
+            found = result_of(run, RESULT)
+            if found is not None:
+                fields: list[dict[str, Any]] = found["fields"]
+                asked = {one["field"]: one for one in found["problems"] if one["field"]}
+                n = found["records"]
+                return [
+                    {**one, "problem": asked.get(one["name"]), "every": one["distinct"] == n > 1} for one in fields
+                ]
+    return None
+
+
+def _row(one: Mapping[str, Any], config: Config) -> dict[str, Any]:
+    """Return a field with what settings say of it now, which the latest reading may not know as yet."""
+    name = one["name"]
+    role, kind = config.roles.get(name), config.kind_of(name)
+    is_open = lacks_role(one, config)
+    asked = bool(one["problem"]) and not is_open and role is None and kind is None and one["role"] is not None
+    taken = role or (Role(one["role"]) if one["role"] is not None and not is_open else None)
+    taken = Role.CONFIDENTIAL if taken is None and not is_open else taken
+    order = config.ordinal.get(name)
+    values = [str(pair["value"]) for pair in one["frequent"]] if one["distinct"] <= len(one["frequent"]) else []
+    return {
+        **one,
+        "open": is_open,
+        "asked": asked,
+        "group": "open" if is_open or asked else "masked" if taken is Role.CONFIDENTIAL else "kept",
+        "said_role": role.value if role is not None else _AUTO,
+        "taken": None if taken is None else ROLES[taken],
+        "said_kind": kind.value if kind is not None else _AUTO,
+        "codes": ", ".join(sorted(config.missing.get(name, ()))),
+        # an order that nobody has given is none: the values stand beside the field
+        "order": "\n".join(order or ()),
+        "listed": ", ".join(values),
+        "has_order": order is not None,
+        "examples": ", ".join(str(pair["value"]) for pair in one["frequent"][:4]),
+    }
+
+
+def lacks_role(one: Mapping[str, Any], config: Config) -> bool:
+    """Tell whether a field as `describe` has it may name a respondent, and nobody has said what it is."""
+    unsaid = config.roles.get(one["name"]) is None and config.kind_of(one["name"]) is None
+    return unsaid and one["type"] in ("text", "mixed") and one["kind"] is None
+
+
+def _problems(run: CommandRun | None, names: list[str]) -> list[PageProblem]:
+    """Return what the latest reading has against the settings, each at its field."""
+    if run is None or not run.is_over:
+        return []
+    forms = [f"{what}.{name}" for name in names for what in ("ordinal", "missing", "kind", "roles")]
+    return [] if run.error is None else [problem_of(run.error, forms)]
+
+
+def _save(visit: Visit, project: Project, form: FormFields) -> Redirect:
+    config = project.settings.config
+    roles = {name: role.value for name, role in config.roles.items()}
+    kinds = {name: kind for name in form.with_prefix("kind.") if (kind := form.text(f"kind.{name}"))}
+    asked = set(form.with_prefix("kind."))
+    for name, role in form.with_prefix("roles.").items():
+        roles.pop(name, None)
+        if role:
+            roles[name] = _known(role, ROLES, f"roles.{name}")
+    for name, kind in kinds.items():
+        _known(kind, _KINDS, f"kind.{name}")
+    changes = {
+        "roles": roles,
+        "nominal": _with_kind(config.nominal, asked, kinds, Kind.NOMINAL),
+        "numeric": _with_kind(config.numeric, asked, kinds, Kind.NUMBER),
+        "ordinal": {name: list(order) for name, order in config.ordinal.items() if name not in asked}
+        | {name: _order(project, form, name) for name, kind in kinds.items() if kind == Kind.ORDINAL},
+        "missing": _missing(form, config),
+    }
+    _require_one_weight(roles)
+    project.settings.update(
+        {name: value or None for name, value in changes.items()}, said="Roles of the fields", by=visit.user
+    )
+    look_at(visit, project)
+    return Redirect(_back(visit, project))
+
+
+def _back(visit: Visit, project: Project) -> str:
+    """Return the path of the part of the table that was sent."""
+    page = visit.query.get("page", "")
+    shown = visit.query.get("show", "")
+    asked = [f"show={shown}"] if shown in _SHOWN and shown else []
+    asked += [f"page={page}"] if page.isascii() and page.isdigit() else []
+    return visit.path(project, "roles") + (f"?{'&'.join(asked)}" if asked else "")
+
+
+def _known(value: str, known: Mapping[str, str], where: str) -> str:
+    if value not in known:
+        raise UsageError(f"{where}: unknown choice {value!r}", hint=f"one of {', '.join(known)}")
+    return value
+
+
+def _with_kind(before: tuple[str, ...], asked: set[str], kinds: Mapping[str, str], kind: Kind) -> list[str]:
+    chosen = [name for name, one in kinds.items() if one == kind]
+    return [
+        *(name for name in before if name not in asked or name in chosen),
+        *(n for n in chosen if n not in before),
+    ]
+
+
+def _order(project: Project, form: FormFields, name: str) -> list[str]:
+    order = [line.strip() for line in form.raw(f"ordinal.{name}").split("\n") if line.strip()]
+    texts = [one["name"] for one in described_fields(project) or () if one["type"] in ("text", "mixed")]
+    if not order and name in texts:
+        raise UsageError(f"ordinal.{name}: texts have no order by themselves", hint="list them from low to high")
+    return order
+
+
+def _missing(form: FormFields, config: Config) -> dict[str, list[str]]:
+    found = {name: sorted(codes) for name, codes in config.missing.items()}
+    for name, text in form.with_prefix("missing.").items():
+        found.pop(name, None)
+        if codes := _codes(text):
+            found[name] = codes
+    if "everywhere" in form.names:
+        found.pop(ALL_FIELDS, None)
+        if codes := _codes(form.text("everywhere")):
+            found[ALL_FIELDS] = codes
+    return found
+
+
+def _codes(text: str) -> list[str]:
+    return sorted({code.strip() for code in text.split(",") if code.strip()})
+
+
+def _require_one_weight(roles: Mapping[str, str]) -> None:
+    weights = [name for name, role in roles.items() if role == Role.WEIGHT]
+    if len(weights) > 1:
+        raise UsageError(
+            f"roles.{weights[-1]}: {weights[0]} is the weight already",
+            hint="a survey has one weight; keep one of them",
+        )
+
+
+def _decide(visit: Visit, project: Project, form: FormFields) -> Redirect:
+    """Give all text fields without a role the same one."""
+    role, config = _known(form.text("all"), ROLES, "all"), project.settings.config
+    names = [one["name"] for one in described_fields(project) or () if lacks_role(one, config)]
+    if not names:
+        raise UsageError("every text field has a role", hint="reload the page")
+    roles = {**{name: one.value for name, one in config.roles.items()}, **dict.fromkeys(names, role)}
+    _require_one_weight(roles)
+    project.settings.update({"roles": roles}, said=f"Role {role}: {', '.join(names)}", by=visit.user)
+    look_at(visit, project)
+    return Redirect(visit.path(project, "roles"))
+
+
+def _read(visit: Visit, project: Project, _: FormFields) -> Redirect:
+    look_at(visit, project)
+    return Redirect(visit.path(project, "roles"))
+
+
+def _state(project: Project) -> StepState:
+    try:
+        fields, config = described_fields(project), project.settings.config
+    except UsageError as error:
+        return StepState(False, error.what, problem=True)
+    if fields is None:
+        return StepState(False)
+    lacking = [one["name"] for one in fields if lacks_role(one, config)]
+    if lacking:
+        some = "1 text field has no role" if len(lacking) == 1 else f"{len(lacking)} text fields have no role"
+        return StepState(False, some, problem=True)
+    masked = sum(_row(one, config)["group"] != "kept" for one in fields)
+    return StepState(True, f"{masked} of {len(fields)} fields are masked")
+
+
+ROLES_PAGE = WebPage(
+    "roles",
+    "roles",
+    "Roles",
+    _show,
+    step="roles",
+    actions={"save": _save, "decide": _decide, "read": _read},
+    state=_state,
+)

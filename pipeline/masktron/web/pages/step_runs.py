@@ -1,0 +1,128 @@
+"""What steps have in common: their latest run, whether it still speaks of the project as it is, and its result."""
+
+from __future__ import annotations
+
+import hashlib
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from masktron.errors import UsageError
+from masktron.web.runs.one_run import Argument, CommandRun, InRun, latest_run, runs_of
+from masktron.web.store.disk import bytes_of, plain_files
+from masktron.web.store.project_settings import table_of
+from masktron.web.store.projects import RULES, Project
+from masktron.web.web_page import Visit
+
+_LARGEST_HASHED = 256_000_000
+"""Bytes of a file whose hash a page shows: it is computed while the page is made."""
+
+
+SETTINGS: tuple[Argument, ...] = ("--config", InRun("masktron.toml"))
+"""The option with the settings as they were when a run was asked for."""
+
+
+def needed_data(project: Project) -> str:
+    """Return the microdata, as a word of a command.
+
+    Raises
+    ------
+    UsageError
+        There are none.
+    """
+    if (data := project.data()) is None:
+        raise UsageError("there are no data as yet", hint="upload a file, or pick one, on the page Data")
+    return data
+
+
+def needed_rules(project: Project) -> Argument:
+    """Return the rulebook, as a word of a command.
+
+    Raises
+    ------
+    UsageError
+        There is none.
+    """
+    if not project.has_rules:
+        raise UsageError(
+            "there are no rules as yet", hint="upload a rulebook, or take suggestions, on the page Rules"
+        )
+    return InRun(RULES)
+
+
+def current_run(project: Project, step: str) -> CommandRun | None:
+    """Return the latest run of a step, if data, rules and settings are still those that it had."""
+    run = latest_run(project, step)
+    return run if run is not None and is_current(run) else None
+
+
+def good_run(project: Project, step: str) -> CommandRun | None:
+    """Return the latest run of a step that ended with code 0 on data, rules and settings as they are."""
+    return next(
+        (run for run in runs_of(project) if run.step == step and run.exit_code == 0 and is_current(run)), None
+    )
+
+
+def is_current(run: CommandRun, apart: frozenset[str] = frozenset()) -> bool:
+    """Tell whether data, rules and settings, apart from some, are still those that a run had."""
+    project = run.project
+    try:
+        same_data = project.data() in run.command["arguments"]
+    except UsageError:  # the folder of the data may no longer be picked from
+        return False
+    rules = {one.name: bytes_of(project.folder / one.name) for one in plain_files(project.folder)}
+    rules = {name: content for name, content in rules.items() if name.endswith(".sch")}
+    had = {name: bytes_of(run.folder / name) for name in run.copies if name.endswith(".sch")}
+    settings = project.settings.for_run(2) if project.settings.text else b""
+    former = bytes_of(run.folder / "masktron.toml") or b""
+    return same_data and rules == had and _said(settings, apart) == _said(former, apart)
+
+
+def _said(settings: bytes, apart: frozenset[str]) -> dict[str, Any]:
+    """Return what settings say to all commands but ``tune``, apart from some."""
+    table = table_of(settings.decode("utf-8-sig"))
+    return {name: value for name, value in table.items() if name not in {"tune", *apart}}
+
+
+def result_of(run: CommandRun | None, name: str) -> dict[str, Any] | None:
+    """Return an output of JSON that a run has written, as plain data; None where it has not.
+
+    Raises
+    ------
+    ResourceError
+        It is too large for a page.
+    """
+    return None if run is None or not run.is_over else run.result(name)
+
+
+def run_context(visit: Visit, run: CommandRun | None, apart: frozenset[str] = frozenset()) -> dict[str, Any]:
+    """Return what templates show of a run; it is stale where settings differ, apart from some."""
+    return {
+        "run": run,
+        "run_path": None if run is None else visit.path_of_run(run),
+        "active": run is not None and not run.is_over,
+        "stale": run is not None and run.is_over and not is_current(run, apart),
+        "folder": str(run.project.folder) if run is not None and visit.is_local else None,
+    }
+
+
+def cancel_run(visit: Visit, project: Project, step: str) -> None:
+    """Cancel the latest run of a step, unless it is over."""
+    run = latest_run(project, step)
+    if run is not None and not run.is_over:
+        visit.queue.cancel(run, visit.user)
+
+
+def sha256_of(path: Path) -> str | None:
+    """Return the SHA-256 of a file in hexadecimal digits; None of one that is too large to read for a page."""
+    found = path.stat()
+    if found.st_size > _LARGEST_HASHED:
+        return None
+    return _hash(path, found.st_mtime_ns, found.st_size)
+
+
+@lru_cache(maxsize=64)
+def _hash(path: Path, changed: int, size: int) -> str:
+    del changed, size  # of which content
+    with path.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()

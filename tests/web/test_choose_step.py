@@ -1,0 +1,196 @@
+"""The page Choose: what it asks of tune, the map so far and in the end, and what taking a candidate writes."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from starlette.testclient import TestClient
+
+from masktron.config import config_from
+from masktron.jobs.tune.asked import tune_settings_from
+from masktron.jobs.tune.recipes import settings_of
+from masktron.results import TuneCandidate, TuneResult
+from masktron.web.pages.all_pages import PAGES
+from masktron.web.pages.choose_step import BUDGETS
+from masktron.web.runs import run_process
+from masktron.web.runs.one_run import InRun, latest_run
+from masktron.web.store.projects import Project
+from web_client import Office, csrf_of, made_office
+from web_runs import laid_run
+
+FORM = {"budget": "10m", "k": "3, 5, 10, 20", "limits.linkage": ""}
+WORDS = ["tune", "files/a.csv", "--rules", InRun("rules.sch")]
+CANDIDATES = (
+    TuneCandidate("mdav", {}, 5, "rules", None, "measured", 40, 1, False, {"linkage": 90.0, "pil": 10.0}, {}, False,
+                  ("linkage is 90, the limit 50",)),
+    TuneCandidate("noise", {"c": 0.3}, 5, "rules", None, "measured", 40, 3, True, {"linkage": 20.0, "pil": 30.0}, {},
+                  True),
+    TuneCandidate("mdav", {}, 5, "all", "median", "measured", 40, 1, False, {"linkage": 15.0, "pil": 40.0}, {}, True),
+    TuneCandidate("ipso", {}, 5, "rules", None, "refused", reasons=("too few records",)),
+    TuneCandidate("mdav", {}, 3, "all", state="unreached", reasons=("not tried so far",)),
+)  # fmt: skip
+MAP = TuneResult(
+    "a.csv",
+    "rules.sch",
+    40,
+    None,
+    "linkage",
+    "pil",
+    {"linkage": 50.0},
+    CANDIDATES,
+    (2, 1),
+    1,
+    "noise loses least",
+    {},
+)
+
+
+@pytest.fixture
+def office(tmp_path: Path) -> Office:
+    return made_office(tmp_path)
+
+
+@pytest.fixture
+def project(office: Office) -> Project:
+    found = office.store.make("local", "a survey")
+    (found.files / "a.csv").write_text("A,B\n1,2\n")
+    found.choose_data("a.csv", by="local")
+    found.write({"rules.sch": b"<schema/>"}, said="Rules", by="local")
+    return found
+
+
+@pytest.fixture
+def client(office: Office) -> TestClient:
+    return office.browser()
+
+
+def path(project: Project) -> str:
+    return f"/projects/{project.identity}/choose"
+
+
+def posted(client: TestClient, project: Project, action: str, fields: dict[str, Any]) -> Any:
+    return client.post(path(project), data={"csrf": csrf_of(client, path(project)), "action": action, **fields})
+
+
+def tried(project: Project) -> None:
+    laid_run(project, "choose", WORDS, {"tune.json": MAP.as_dict(), "map.svg": "<svg/>", "map.html": "x"})
+
+
+def state_of(project: Project) -> Any:
+    page = next(one for one in PAGES if one.name == "choose")
+    assert page.state is not None
+    return page.state(project)
+
+
+def test_the_form_is_what_tune_is_asked(client: TestClient, project: Project) -> None:
+    fields = {**FORM, "k": "4,6", "methods": ["mdav", "noise"], "limits.linkage": "40"}
+    assert posted(client, project, "begin", fields).status_code == 303
+    table = project.settings.table
+    assert table["limits"] == {"linkage": 40}
+    asked = tune_settings_from(table["tune"])
+    assert (asked.methods, asked.k, asked.budget) == (("mdav", "noise"), (4, 6), 600.0)
+    run = latest_run(project, "choose")
+    assert run is not None
+    assert run.shown_command == (
+        "masktron tune files/a.csv --rules runs/0001-choose/rules.sch --config runs/0001-choose/masktron.toml --out "
+        "tune --json runs/0001-choose/tune.json --map runs/0001-choose/map.svg --html runs/0001-choose/map.html"
+    )
+    assert "being tried already" in posted(client, project, "begin", FORM).text
+    page = client.get(path(project)).text
+    assert "waits for its turn" in page and "Try ways to mask" not in page
+
+
+@pytest.mark.parametrize("budget", BUDGETS)
+def test_tune_takes_every_budget(budget: str) -> None:
+    assert tune_settings_from({"budget": budget}).budget >= 120
+
+
+@pytest.mark.parametrize(
+    ("fields", "at"),
+    [
+        ({"budget": "1y"}, "budget"),
+        ({"k": "3;5"}, "k"),
+        ({"k": "1"}, "k"),
+        ({"methods": ["mdav", "magic"]}, "methods"),
+        ({"limits.linkage": "x"}, "limits.linkage"),
+    ],
+)
+def test_errors_stand_at_their_field(client: TestClient, project: Project, fields: dict[str, Any], at: str) -> None:
+    answer = posted(client, project, "begin", {**FORM, **fields})
+    assert answer.status_code == 422 and f'id="{at}-error"' in answer.text
+    assert latest_run(project, "choose") is None and project.settings.text == ""
+
+
+def test_what_was_found_is_shown_and_taken(client: TestClient, project: Project) -> None:
+    project.settings.update({"k": 9, "limits": {"linkage": 50}}, said="x", by="local")
+    tried(project)
+    page = client.get(path(project)).text
+    assert "Recommended: noise, k = 5, grouping rules, c = 0.3" in page and "Why: noise loses least." in page
+    assert page.count('name="candidate"') == 3  # those with figures
+    assert all(one in page for one in ("not possible here", "not tried", "outside a limit", "too few records"))
+    assert not state_of(project).done
+    picture = client.get(f"/projects/{project.identity}/runs/0001-choose/picture/map.svg")
+    assert picture.headers["content-type"].startswith("image/svg+xml")
+    assert "sandbox" in picture.headers["content-security-policy"]
+    assert client.get(f"/projects/{project.identity}/runs/0001-choose/picture/tune.json").status_code == 404
+    for number, candidate in enumerate(CANDIDATES[:3]):
+        before = project.settings.config
+        answer = posted(client, project, "take", {"run": "0001-choose", "candidate": str(number)})
+        assert answer.status_code == 303
+        assert project.settings.config == settings_of(candidate, before)
+        assert candidate.name in project.history.changes()[-1].said
+        after = client.get(path(project)).text
+        assert "have changed since" not in after and "in the settings" in after
+        assert state_of(project).done == bool(candidate.within_limits)
+        assert ("which is outside a limit" in after) == (not candidate.within_limits)
+    assert config_from(
+        {"k": 5, "method": "mdav", "grouping": "all", "aggregator": "median", "limits": {"linkage": 50}}
+    )
+    assert project.settings.config.aggregator == "median" and project.settings.table["limits"] == {"linkage": 50}
+
+
+@pytest.mark.parametrize("candidate", ["3", "4", "5", "-1", "x", ""])
+def test_what_has_no_figures_is_not_taken(client: TestClient, project: Project, candidate: str) -> None:
+    tried(project)
+    answer = posted(client, project, "take", {"run": "0001-choose", "candidate": candidate})
+    assert answer.status_code == 422 and project.settings.text == ""
+
+
+def test_rows_are_sorted_by_links(client: TestClient, project: Project) -> None:
+    tried(project)
+
+    def order(query: str) -> list[int]:
+        page = client.get(path(project) + query).text
+        return [int(one.partition('"')[0]) for one in page.split('<tr id="candidate-')[1:]]
+
+    assert order("") == [0, 1, 2, 3, 4]
+    assert order("?sort=risk") == [2, 1, 0, 3, 4]
+    assert order("?sort=loss") == [0, 1, 2, 3, 4]
+    assert order("?sort=x&page=zz") == [0, 1, 2, 3, 4]
+
+
+def test_the_map_fills_while_the_run_goes_on(client: TestClient, project: Project) -> None:
+    assert posted(client, project, "begin", FORM).status_code == 303
+    run = latest_run(project, "choose")
+    assert run is not None
+    (project.folder / "tune").mkdir()
+    kept = project.folder / "tune" / "tune.json"
+    kept.write_text(json.dumps(MAP.as_dict()))
+    os.utime(kept, (time.time() - 60, time.time() - 60))
+    assert "The map" not in client.get(path(project)).text  # of another run
+    (run.folder / run_process.PROCESS).write_text(json.dumps({"pid": 1, "began": time.time() - 30}))
+    lock = run_process.locked(run.folder)
+    assert lock is not None
+    try:
+        assert "The map" not in client.get(path(project)).text
+        os.utime(kept)
+        (run.folder / "map.svg").write_text("<svg/>")
+        page = client.get(path(project)).text
+        assert "The map, so far" in page and "map.svg?3" in page and "Recommended" not in page
+    finally:
+        os.close(lock)

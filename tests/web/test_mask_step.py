@@ -1,0 +1,240 @@
+"""The page Mask: settings that its form writes, the command that it starts, results and errors in plain words."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from starlette.testclient import TestClient
+
+from masktron.methods import ALL
+from masktron.methods.base import Partitioning
+from masktron.web.pages.all_pages import PAGES
+from masktron.web.pages.mask_step import masked_name
+from masktron.web.pages.method_words import METHOD_WORDS, STEADY
+from masktron.web.runs.one_run import InRun, latest_run
+from masktron.web.store.projects import Project
+from web_client import Office, csrf_of, made_office
+from web_runs import MASKED, laid_run
+
+FORM = {"method": "mdav", "k": "5", "grouping": "rules", "invalid": "stop", "params": ""}
+WORDS = ["mask", "files/a.csv", "--rules", InRun("rules.sch")]
+
+
+@pytest.fixture
+def office(tmp_path: Path) -> Office:
+    return made_office(tmp_path)
+
+
+@pytest.fixture
+def project(office: Office) -> Project:
+    found = office.store.make("local", "a survey")
+    (found.files / "a.csv").write_text("A,B\n1,2\n")
+    found.choose_data("a.csv", by="local")
+    found.write({"rules.sch": b"<schema/>"}, said="Rules", by="local")
+    return found
+
+
+@pytest.fixture
+def client(office: Office) -> TestClient:
+    return office.browser()
+
+
+def path(project: Project) -> str:
+    return f"/projects/{project.identity}/mask"
+
+
+def posted(client: TestClient, project: Project, action: str, fields: dict[str, str]) -> Any:
+    return client.post(path(project), data={"csrf": csrf_of(client, path(project)), "action": action, **fields})
+
+
+def failed(project: Project, code: int, **error: str) -> None:
+    laid_run(project, "mask", [*WORDS], code=code, error=error)
+
+
+def state_of(project: Project) -> Any:
+    page = next(one for one in PAGES if one.name == "mask")
+    assert page.state is not None
+    return page.state(project)
+
+
+def test_every_method_has_words() -> None:
+    assert list(METHOD_WORDS) == [one.name for one in ALL]
+    assert list(STEADY) == [one.name for one in ALL if issubclass(one, Partitioning)]
+
+
+@pytest.mark.parametrize(
+    ("data", "name"),
+    [
+        ("files/A.CSV", "masked.csv"),
+        ("files/a.b.csv.gz", "masked.csv.gz"),
+        ("files/a.xml", "masked.xml"),
+        ("files/a.dat", "masked.xml"),
+        ("files/a.sas7bdat", "masked.xpt"),
+    ],
+)
+def test_the_masked_file_has_the_format_of_the_data(data: str, name: str) -> None:
+    assert masked_name(data) == name
+
+
+def test_the_form_writes_settings_and_starts_the_command(client: TestClient, project: Project) -> None:
+    fields = {
+        **FORM,
+        "k": "7",
+        "invalid": "exclude",
+        "limits.linkage": "20,5",
+        "method": "noise",
+        "params": "c = 0.3",
+    }
+    assert posted(client, project, "mask", fields).status_code == 303
+    assert project.settings.table == {
+        "k": 7, "method": "noise", "grouping": "rules", "invalid": "exclude", "params": {"c": 0.3},
+        "limits": {"linkage": 20.5},
+    }  # fmt: skip
+    run = latest_run(project, "mask")
+    assert run is not None
+    assert run.shown_command == (
+        "masktron mask files/a.csv --rules runs/0001-mask/rules.sch --config runs/0001-mask/masktron.toml --out "
+        "runs/0001-mask/masked.csv --json runs/0001-mask/mask.json --html runs/0001-mask/internal.html --html-public "
+        "runs/0001-mask/about.html"
+    )
+    page = client.get(path(project)).text
+    assert "waits for its turn" in page and run.shown_command in page
+    assert posted(client, project, "cancel", {}).status_code == 303
+    assert run.is_cancelled
+
+
+def test_the_plan_is_asked_of_explain(client: TestClient, project: Project) -> None:
+    assert posted(client, project, "plan", FORM).status_code == 303
+    run = latest_run(project, "plan")
+    assert run is not None and run.command["arguments"][:4] == [
+        "explain",
+        "runs/0001-plan/rules.sch",
+        "--data",
+        "files/a.csv",
+    ]
+    rule = {"id": "sum", "form": "A + B = T", "class": "linear", "candidates": ["mean"], "aggregator": None}
+    rules = [{**rule, "block": ["A", "B"], "why": "mean keeps sum"}, {**rule, "block": None, "why": "reads no field"}]
+    plan = {"job": "explain", "rules": rules, "obstacle": "the text field NAME has no role", "notes": ["look"]}
+    laid_run(project, "plan", ["explain", InRun("rules.sch"), "--data", "files/a.csv"], {"plan.json": plan})
+    page = client.get(path(project)).text
+    assert all(one in page for one in ("A, B", "A + B = T", "mean keeps sum", "the text field NAME has no role"))
+    project.settings.update({"k": 9}, said="k", by="local")
+    assert "mean keeps sum" not in client.get(path(project)).text
+
+
+@pytest.mark.parametrize(
+    ("fields", "at", "said"),
+    [
+        ({"k": "1"}, "k", "at least 2"),
+        ({"k": "five"}, "k", "must be a whole number"),
+        ({"k": "٣"}, "k", "must be a whole number"),
+        ({"method": "magic"}, "method", "there is no"),
+        ({"grouping": "x"}, "grouping", "must be one of"),
+        ({"limits.linkage": "low"}, "limits.linkage", "must be a number"),
+        ({"limits.pil": "-1"}, "limits.pil", "must be a number"),
+        ({"limits.pil": "nan"}, "limits.pil", "must be a number"),
+        ({"params": "c 0.3"}, "params", "not of the form"),
+    ],
+)
+def test_errors_stand_at_their_field(
+    client: TestClient, project: Project, fields: dict[str, str], at: str, said: str
+) -> None:
+    answer = posted(client, project, "mask", {**FORM, **fields})
+    assert answer.status_code == 422
+    assert said in answer.text.partition(f'id="{at}-error"')[2].partition("</p>")[0]
+    assert all(f'value="{value}"' in answer.text or value in answer.text for value in fields.values())
+    assert latest_run(project, "mask") is None and project.settings.text == ""
+
+
+def test_without_rules_or_data_nothing_is_started(client: TestClient, office: Office, project: Project) -> None:
+    project.write({"rules.sch": None}, said="gone", by="local")
+    assert "there are no rules" in posted(client, project, "mask", FORM).text
+    other = office.store.make("local", "empty")
+    assert "there are no data" in posted(client, other, "mask", FORM).text
+
+
+def test_a_result_is_told_in_sentences(client: TestClient, project: Project) -> None:
+    project.settings.update({"limits": {"linkage": 20}}, said="x", by="local")
+    laid_run(project, "mask", WORDS, {"mask.json": MASKED, "internal.html": "x", "masked.csv": "A\n1\n"})
+    page = client.get(path(project)).text
+    assert all(
+        one in page for one in ("every rule holds", "12.5 %", "1 records were left out", "a note", "found again")
+    )
+    assert "/report/internal.html" in page and "--key runs/0001-mask/masked.manifest.json" in page
+    assert state_of(project).done
+    project.settings.update({"tune": {"budget": "2m"}}, said="x", by="local")
+    assert state_of(project).done  # of no matter to mask
+    project.settings.update({"k": 9}, said="x", by="local")
+    assert not state_of(project).done and "have changed since" in client.get(path(project)).text
+
+
+@pytest.mark.parametrize(
+    ("settings", "code", "error", "button", "after"),
+    [
+        (
+            {}, 1, {"kind": "InvalidOriginalError", "what": "3 of 9 original records break an edit: sum (3)"},
+            "Leave out the records", {"invalid": "exclude"},
+        ),
+        (
+            {"k": 20}, 5, {"kind": "InfeasibleError", "what": "12 records cannot form a group of k = 20"},
+            "Take smaller groups, of 10", {"k": 10},
+        ),
+        (
+            {}, 1,
+            {"kind": "ViolationError", "what": "the masked file is outside its limits, so nothing is published: x"},
+            "Mask whole records together", {"grouping": "all"},
+        ),
+        (
+            {}, 1, {"kind": "ViolationError", "what": "R1 fires on nothing", "hint": "or --allow-unfired R1"},
+            "Go on although some rules are not tested", {"allow_unfired": ["*"]},
+        ),
+    ],
+)  # fmt: skip
+def test_what_stopped_it_has_a_button_that_helps(
+    client: TestClient,
+    project: Project,
+    settings: dict[str, Any],
+    code: int,
+    error: dict[str, str],
+    button: str,
+    after: dict[str, Any],
+) -> None:
+    project.settings.update({"grouping": "rules", **settings}, said="x", by="local")
+    failed(project, code, **error)
+    page = client.get(path(project)).text
+    assert "Nothing was published" in page and error["what"] in page and button in page
+    assert state_of(project).problem
+    form = page.partition(button)[0].rpartition("<form")[2]
+    (name, value) = next(iter(after.items()))
+    sent = value[0] if isinstance(value, list) else value
+    assert f'name="{name}" value="{sent}"' in form
+    assert posted(client, project, "mask", {name: str(sent)}).status_code == 303
+    assert project.settings.table == {"grouping": "rules", **settings, **after}
+    run = latest_run(project, "mask")
+    assert run is not None and run.number == 2
+
+
+def test_an_error_of_k_stands_at_k(client: TestClient, project: Project) -> None:
+    failed(project, 5, kind="InfeasibleError", what="12 records cannot form a group of k = 5", hint="lower k to 12")
+    assert "lower k to 12" in client.get(path(project)).text.partition('id="k-error"')[2].partition("</p>")[0]
+    project.settings.update({"k": 3}, said="x", by="local")
+    assert 'id="k-error"' not in client.get(path(project)).text  # that was another k
+
+
+def test_records_that_were_released_before_need_a_reason(client: TestClient, project: Project) -> None:
+    assert 'name="again"' not in client.get(path(project)).text
+    failed(project, 5, kind="ReleasedBeforeError", what="this original was released on 2026-01-01")
+    page = client.get(path(project)).text
+    assert 'name="again"' in page and "Take smaller groups" not in page
+    assert posted(client, project, "mask", {**FORM, "again": "--key x"}).status_code == 303
+    run = latest_run(project, "mask")
+    assert run is not None and run.command["arguments"][-1] == "--again=--key x"
+
+
+def test_fields_without_a_role_lead_to_roles(client: TestClient, project: Project) -> None:
+    failed(project, 2, kind="UnnamedError", what="the text field 'NAME' has no role", hint="to remove it: --role x")
+    page = client.get(path(project)).text
+    assert 'roles?show=open">Say what these fields are' in page
+    assert page.count("has no role") == 1

@@ -1,0 +1,160 @@
+"""The page Release: only what a check of these very bytes has passed can be downloaded."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from starlette.testclient import TestClient
+
+from masktron.sources.known_formats import known_formats
+from masktron.web.pages.all_pages import PAGES
+from masktron.web.pages.release_step import FORMATS
+from masktron.web.runs.one_run import CommandRun, InRun, InRunOf, latest_run
+from masktron.web.store.projects import Project
+from web_client import Office, csrf_of, made_office
+from web_runs import laid_run
+
+MASKED = b"A,B\n1,2\n"
+
+
+@pytest.fixture
+def office(tmp_path: Path) -> Office:
+    return made_office(tmp_path)
+
+
+@pytest.fixture
+def project(office: Office) -> Project:
+    found = office.store.make("local", "a survey")
+    (found.files / "a.csv").write_text("A,B\n1,2\n")
+    found.choose_data("a.csv", by="local")
+    found.write({"rules.sch": b"<schema/>"}, said="Rules", by="local")
+    found.settings.update({"k": 3}, said="k", by="local")
+    return found
+
+
+@pytest.fixture
+def client(office: Office) -> TestClient:
+    return office.browser()
+
+
+def path(project: Project) -> str:
+    return f"/projects/{project.identity}/release"
+
+
+def posted(client: TestClient, project: Project, action: str, **fields: str) -> Any:
+    return client.post(path(project), data={"csrf": csrf_of(client, path(project)), "action": action, **fields})
+
+
+def masked(project: Project) -> CommandRun:
+    files = {
+        "mask.json": {"job": "mask"}, "masked.csv": MASKED, "masked.manifest.json": "{}", "about.html": "public",
+        "internal.html": "inside",
+    }  # fmt: skip
+    return laid_run(project, "mask", ["mask", "files/a.csv", "--rules", InRun("rules.sch")], files)
+
+
+def checked(project: Project, made: CommandRun, name: str, content: bytes, *, code: int = 0) -> CommandRun:
+    verdict = {
+        "job": "check", "sha256": hashlib.sha256(content).hexdigest(), "complies": code == 0, "checked": ["2 rules"],
+        "not_checked": [], "problems": ["a group is too small"] if code else [], "rules": [],
+    }  # fmt: skip
+    return laid_run(project, "check", ["check", InRunOf(made, name)], {"check.json": verdict}, code=code)
+
+
+def state_of(project: Project) -> Any:
+    page = next(one for one in PAGES if one.name == "release")
+    assert page.state is not None
+    return page.state(project)
+
+
+def test_every_format_can_be_written() -> None:
+    for one in known_formats():
+        if one.name != "xml":
+            assert (one.name in FORMATS) == (one.name in one.load().writes), one.name
+
+
+def test_nothing_is_released_before_it_is_masked(client: TestClient, project: Project) -> None:
+    assert "Nothing has been masked" in client.get(path(project)).text
+    for action, field in (("check", {"run": "0001-mask"}), ("convert", {"format": "csv"})):
+        answer = client.post(path(project), data={"csrf": csrf_of(client), "action": action, **field})
+        assert answer.status_code == 422 and "nothing has been masked" in answer.text
+
+
+def test_the_download_comes_after_the_check(client: TestClient, project: Project) -> None:
+    made = masked(project)
+    page = client.get(path(project)).text
+    assert "Download masked.csv" not in page and "CONFIDENTIAL" in page
+    assert hashlib.sha256(b"inside").hexdigest() in page and hashlib.sha256(b"{}").hexdigest() in page
+    assert posted(client, project, "check", run=made.name).status_code == 303
+    run = latest_run(project, "check")
+    assert run is not None
+    assert run.shown_command == (
+        "masktron check runs/0001-mask/masked.csv --rules runs/0001-mask/rules.sch --config "
+        "runs/0001-mask/masktron.toml --original files/a.csv --manifest runs/0001-mask/masked.manifest.json --json "
+        "runs/0002-check/check.json --html runs/0002-check/check.html"
+    )
+    assert "It is being checked" in client.get(path(project)).text
+    assert posted(client, project, "cancel", which="check").status_code == 303
+    checked(project, made, "masked.csv", MASKED)
+    page = client.get(path(project)).text
+    assert "Checked: it complies" in page and hashlib.sha256(MASKED).hexdigest() in page
+    where = page.partition('class="download" href="')[2].partition('"')[0]
+    assert hashlib.sha256(client.get(where).content).hexdigest() in page
+    assert state_of(project).done
+
+
+def test_bytes_that_were_not_checked_are_not_offered(client: TestClient, project: Project) -> None:
+    made = masked(project)
+    checked(project, made, "masked.csv", MASKED)
+    (made.folder / "masked.csv").write_bytes(b"A,B\n9,9\n")
+    page = client.get(path(project)).text
+    assert 'class="download"' not in page and "once more" in page
+    other = masked(project)
+    page = client.get(path(project)).text
+    assert 'class="download"' not in page and other.name in page
+
+
+def test_a_file_that_fails_is_not_offered(client: TestClient, project: Project) -> None:
+    checked(project, masked(project), "masked.csv", MASKED, code=1)
+    page = client.get(path(project)).text
+    assert 'class="download"' not in page and "a group is too small" in page
+    assert state_of(project).problem
+
+
+def test_another_format_is_converted_and_checked_on_its_own(client: TestClient, project: Project) -> None:
+    made = masked(project)
+    project.settings.update({"format_options": {"delimiter": ";"}}, said="x", by="local")
+    assert posted(client, project, "convert", format="spss").status_code == 303
+    run = latest_run(project, "convert")
+    assert run is not None and run.shown_command == (
+        "masktron convert runs/0001-mask/masked.csv runs/0002-convert/masked.sav '--format-option=delimiter=;' "
+        "--json runs/0002-convert/convert.json"
+    )
+    assert posted(client, project, "cancel", which="convert").status_code == 303
+    losses = {"job": "convert", "losses": ["that 3 values are empty texts"]}
+    words = ["convert", InRunOf(made, "masked.csv"), InRun("masked.sav")]
+    saved = laid_run(project, "convert", words, {"masked.sav": b"sav", "convert.json": losses})
+    page = client.get(path(project)).text
+    assert "that 3 values are empty texts" in page and 'class="download"' not in page
+    assert posted(client, project, "check", run=saved.name).status_code == 303
+    check = latest_run(project, "check")
+    assert check is not None and "--manifest" not in check.command["arguments"]
+    assert posted(client, project, "check", run="0002-convert").status_code == 422
+    assert posted(client, project, "convert", format="docx").status_code == 422
+
+
+def test_the_register_is_shown(client: TestClient, project: Project) -> None:
+    masked(project)
+    project.settings.update({"register": "releases.jsonl"}, said="x", by="local")
+    assert "has no entry" in client.get(path(project)).text
+    entry = {
+        "kind": "release", "at": "2026-11-01T08:00:00+00:00", "output": {"name": "masked.csv", "sha256": "ab" * 32},
+        "method": "mdav", "k": 3, "again": "a new weight",
+    }  # fmt: skip
+    (project.folder / "releases.jsonl").write_text(json.dumps({"kind": "head"}) + "\n" + json.dumps(entry) + "\n")
+    page = client.get(path(project)).text
+    assert "ab" * 32 in page and "a new weight" in page and "2026-11-01 08:00 UTC" in page

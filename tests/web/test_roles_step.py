@@ -1,0 +1,168 @@
+"""The page Roles: what settings it writes, what it says is missing, and errors at their fields."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from starlette.testclient import TestClient
+
+from masktron.config import Role
+from masktron.web.pages.all_pages import PAGES
+from masktron.web.pages.roles_step import ROLES
+from masktron.web.runs.one_run import latest_run
+from masktron.web.store.projects import Project
+from web_client import Office, csrf_of, made_office
+from web_runs import described, laid_run, text_field
+
+FIELDS = ({"name": "A"}, text_field("NAME", "x", "y"), text_field("SIZE", "small", "large", "mid"), {"name": "W"})
+
+
+@pytest.fixture
+def office(tmp_path: Path) -> Office:
+    return made_office(tmp_path)
+
+
+@pytest.fixture
+def project(office: Office) -> Project:
+    found = office.store.make("local", "a survey")
+    (found.files / "a.csv").write_text("A,NAME,SIZE,W\n1,x,small,2\n")
+    found.choose_data("a.csv", by="local")
+    return found
+
+
+@pytest.fixture
+def client(office: Office) -> TestClient:
+    return office.browser()
+
+
+def read(project: Project, *fields: dict[str, Any]) -> None:
+    laid_run(project, "describe", ["describe", "files/a.csv"], {"describe.json": described(*(fields or FIELDS))})
+
+
+def path(project: Project) -> str:
+    return f"/projects/{project.identity}/roles"
+
+
+def posted(client: TestClient, project: Project, action: str, query: str = "", **fields: str) -> Any:
+    token = csrf_of(client, path(project))
+    named = {name.replace("__", "."): value for name, value in fields.items()}
+    return client.post(path(project) + query, data={"csrf": token, "action": action, **named})
+
+
+def state_of(project: Project) -> Any:
+    page = next(one for one in PAGES if one.name == "roles")
+    assert page.state is not None
+    return page.state(project)
+
+
+def test_every_role_has_words() -> None:
+    assert set(ROLES) == set(Role)
+
+
+def test_data_that_nobody_has_read_are_read(client: TestClient, project: Project) -> None:
+    assert "Read the file" in client.get(path(project)).text
+    assert posted(client, project, "read").status_code == 303
+    run = latest_run(project, "describe")
+    assert run is not None
+    assert run.shown_command == (
+        "masktron describe files/a.csv --config runs/0001-describe/masktron.toml --json "
+        "runs/0001-describe/describe.json"
+    )
+
+
+def test_a_text_without_a_role_is_not_passed_over(client: TestClient, project: Project) -> None:
+    read(project)
+    page = client.get(path(project)).text
+    assert "2 text fields have no role" in page
+    assert not state_of(project).done and state_of(project).problem
+    saved = {"roles__NAME": "identifier", "roles__SIZE": "", "kind__SIZE": "ordinal"}
+    assert posted(client, project, "save", **saved, ordinal__SIZE="small\nmid\nlarge").status_code == 303
+    assert project.settings.table == {"roles": {"NAME": "identifier"}, "ordinal": {"SIZE": ["small", "mid", "large"]}}
+    assert "Every text field has a role" in client.get(path(project)).text
+    assert state_of(project).done
+    assert project.history.changes()[-1].said == "Roles of the fields"
+
+
+def test_all_texts_get_the_same_role(client: TestClient, project: Project) -> None:
+    read(project)
+    assert posted(client, project, "decide", all="identifier").status_code == 303
+    assert project.settings.table["roles"] == {"NAME": "identifier", "SIZE": "identifier"}
+    again = posted(client, project, "decide", all="identifier")
+    assert again.status_code == 422 and "every text field has a role" in again.text
+
+
+@pytest.mark.parametrize(
+    ("fields", "at", "said"),
+    [
+        ({"roles__A": "weight", "roles__W": "weight"}, "roles.W", "A is the weight already"),
+        ({"kind__SIZE": "ordinal", "ordinal__SIZE": ""}, "ordinal.SIZE", "texts have no order by themselves"),
+        ({"kind__SIZE": "ordinal", "ordinal__SIZE": "small\nsmall"}, "ordinal.SIZE", "more than once"),
+        ({"kind__SIZE": "ordinal", "ordinal__SIZE": "small"}, "ordinal.SIZE", "at least two values"),
+        ({"roles__A": "boss"}, "roles.A", "unknown choice"),
+    ],
+)
+def test_errors_stand_at_their_field_with_all_that_was_typed(
+    client: TestClient, project: Project, fields: dict[str, str], at: str, said: str
+) -> None:
+    read(project)
+    answer = posted(client, project, "save", **fields, missing__A="-9, -8")
+    assert answer.status_code == 422
+    error = answer.text.partition(f'id="{at}-error"')[2].partition("</p>")[0]
+    assert said in error
+    assert 'value="-9, -8"' in answer.text
+    assert project.settings.text == ""
+
+
+def test_what_is_not_on_the_page_stays(client: TestClient, project: Project) -> None:
+    read(project)
+    before = {
+        "k": 7, "roles": {"W": "weight", "A": "key"}, "missing": {"A": ["-9"], "*": ["NA"]}, "numeric": ["W"],
+        "nominal": ["A"],
+    }  # fmt: skip
+    project.settings.update(before, said="x", by="local")
+    assert posted(client, project, "save", roles__A="", kind__A="number", missing__A="-8,-7").status_code == 303
+    assert project.settings.table == {
+        "k": 7, "roles": {"W": "weight"}, "missing": {"*": ["NA"], "A": ["-7", "-8"]}, "numeric": ["W", "A"]
+    }  # fmt: skip
+    project.undo("local")
+    assert project.settings.table == before
+
+
+def test_many_fields_come_in_pages_and_only_the_page_is_saved(client: TestClient, project: Project) -> None:
+    read(project, *({"name": f"F{number}"} for number in range(120)))
+    second = client.get(f"{path(project)}?page=2").text
+    assert ('id="roles.F50"' in second, 'id="roles.F49"' in second, "51 to 100 of 120 fields" in second) == (
+        True,
+        False,
+        True,
+    )
+    answer = posted(client, project, "save", "?page=2", roles__F50="key")
+    assert answer.headers["location"] == f"{path(project)}?page=2"
+    kept = client.get(f"{path(project)}?show=kept").text
+    assert ('id="roles.F50"' in kept, 'id="roles.F51"' in kept) == (True, False)
+    for page in ("0", "99", "x", "-1", "²"):
+        assert client.get(f"{path(project)}?page={page}").status_code == 200
+
+
+def test_a_name_of_a_field_is_no_markup(client: TestClient, project: Project) -> None:
+    read(project, {"name": "A", "label": "<script>alert(1)</script>"}, text_field("B", "<b>bold</b>"))
+    page = client.get(path(project)).text
+    assert "<script>alert" not in page and "<b>bold" not in page
+
+
+def test_a_field_that_differs_in_every_record_is_pointed_out(client: TestClient, project: Project) -> None:
+    read(project, {"name": "A", "distinct": 400}, {"name": "B", "distinct": 399})
+    page = client.get(path(project)).text
+    assert page.count("It differs in every record") == 1
+    project.settings.update({"roles": {"A": "key"}}, said="x", by="local")
+    assert "It differs in every record" not in client.get(path(project)).text
+
+
+def test_an_order_that_nobody_has_given_is_not_taken(client: TestClient, project: Project) -> None:
+    read(project)
+    page = client.get(path(project)).text
+    assert "Its values: small, large, mid." in page
+    area = page.partition('name="ordinal.SIZE"')[2].partition("</textarea>")[0]
+    assert area.partition(">")[2].strip() == ""
