@@ -22,9 +22,11 @@ from masktron.errors import UsageError
 from masktron.web.access.gate import LOCAL_USER, Cookie, Door, PasswordDoor, ProxyDoor, TokenDoor
 from masktron.web.access.passwords import Doorkeeper, users_in
 from masktron.web.access.sessions import Lifetime, Sessions
-from masktron.web.app import WebParts, web_app
+from masktron.web.app import web_app
 from masktron.web.runs.run_queue import RunQueue
-from masktron.web.store.projects import ProjectStore, sole_user
+from masktron.web.store.projects import ProjectStore
+from masktron.web.store.sole_server import sole_user
+from masktron.web.web_parts import WebParts
 
 _HOUR = 3600.0
 _WITH_TOKEN = Lifetime(7 * 24 * _HOUR, 24 * _HOUR)

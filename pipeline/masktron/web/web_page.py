@@ -144,6 +144,11 @@ class Visit:
         return own if output is None else f"{own}/files/{quote(output)}"
 
     @staticmethod
+    def path_of_picture(run: CommandRun, output: str) -> str:
+        """Return the path under which a picture that a run has drawn is shown, as SVG."""
+        return f"/projects/{run.project.identity}/runs/{run.name}/picture/{quote(output)}"
+
+    @staticmethod
     def path_of_report(run: CommandRun, output: str) -> str:
         """Return the path under which a page that a run has written is shown."""
         return f"/projects/{run.project.identity}/runs/{run.name}/report/{quote(output)}"

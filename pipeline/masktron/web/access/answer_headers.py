@@ -12,6 +12,8 @@ POLICY = (
     "connect-src 'self'; frame-ancestors 'none'; base-uri 'none'"
 )
 DOWNLOAD_POLICY = "default-src 'none'; sandbox; frame-ancestors 'none'"
+PICTURE_POLICY = "default-src 'none'; style-src 'unsafe-inline'; sandbox; frame-ancestors 'none'"
+"""Of a picture that masktron has drawn: its colours, and nothing else."""
 HEADERS: Mapping[str, str] = {
     "Content-Security-Policy": POLICY,
     "X-Content-Type-Options": "nosniff",
