@@ -6,8 +6,8 @@ and lxml (``tests/web/test_web_light.py``); and nothing that the command line ca
 
 Begin with `app`, which puts the parts together, and with `web_page`, what a page is. ``handlers/`` turns requests
 into visits and what pages return into answers, ``access/`` decides who may ask for what, ``store/`` has projects on
-disk (files, settings, history, room), ``runs/`` has commands as processes, ``pages/`` a module for each page, with its
-template in ``templates/``.
+disk (files, settings, history, room), ``runs/`` has commands as processes, ``pages/`` a module for each page, with
+its template in ``templates/``.
 
 A page is a `web_page.WebPage` in a line of `pages.all_pages.PAGES`:
 
