@@ -9,7 +9,6 @@ from contextlib import asynccontextmanager, suppress
 from typing import Any
 
 from starlette.applications import Starlette
-from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
@@ -22,7 +21,7 @@ from masktron.web.handlers.project_pages import ProjectPages
 from masktron.web.handlers.run_files import RunFiles
 from masktron.web.mistakes import note_mistake
 from masktron.web.pages.all_pages import PAGES
-from masktron.web.plain_answers import nothing_here
+from masktron.web.plain_answers import nothing_here, problem_page
 from masktron.web.request_log import RequestLog
 from masktron.web.store.uploading import remove_halves
 from masktron.web.web_parts import WebParts
@@ -55,14 +54,13 @@ def web_app(parts: WebParts) -> ASGIApp:
         routes.append(Route(path, pages.page_of(page), methods=["GET", "POST"], name=page.name))
     app = Starlette(
         routes=routes,
-        middleware=[Middleware(RequestLog)],
-        exception_handlers={404: _nothing, 405: _nothing},
+        exception_handlers={404: _nothing, 405: _nothing, Exception: _mistaken},
         lifespan=_lifespan(parts),
     )
     gate = Gate(
         app, hosts=parts.hosts, scheme=parts.scheme, sessions=parts.sessions, door=parts.door, cookie=parts.cookie
     )
-    return AnswerHeaders(gate, encrypted=parts.scheme == "https")
+    return AnswerHeaders(RequestLog(gate), encrypted=parts.scheme == "https")
 
 
 def _lifespan(parts: WebParts) -> Callable[[Starlette], Any]:
@@ -96,6 +94,10 @@ async def _keep_tidy(parts: WebParts) -> None:
         except Exception as error:  # noqa: BLE001 -- the next look may find it mended
             note_mistake(error)
         await asyncio.sleep(_OLD_EVERY)
+
+
+def _mistaken(_: Request, __: Exception) -> Response:
+    return problem_page("masktron web has a mistake", "please report it: its log says where", 500)
 
 
 def _nothing(_: Request, __: Exception) -> Response:

@@ -36,6 +36,8 @@ class WebParts:
         Who looks at passwords, where users have some.
     is_local : bool
         Whether browser and server are on one machine.
+    is_proxied : bool
+        Whether requests come by a reverse proxy.
     upload_limits : mapping
         Of `UploadLimits`, where they are not the usual ones.
     """
@@ -50,6 +52,7 @@ class WebParts:
     largest_upload: int = 2 << 30
     keeper: Doorkeeper | None = None
     is_local: bool = True
+    is_proxied: bool = False
     upload_limits: Mapping[str, float] = field(default_factory=dict)
 
     @property

@@ -66,12 +66,17 @@ class Entrance:
         keeper, problems, status = self._parts.keeper, list[PageProblem](), 200
         if form is not None and keeper is not None:
             name, password = form.text("name"), form.raw("password")
-            if wait := keeper.wait_of(name):
+            client = request.client
+            # behind a proxy all come from one address
+            address = client.host if client is not None and not self._parts.is_proxied else None
+            if wait := keeper.wait_of(name, address):
                 problems, status = [PageProblem("too many attempts", hint=f"wait {wait:.0f} seconds")], 429
-            elif keeper.admits(name, password):
+            elif keeper.admits(name, password, address):
                 self._parts.sessions.end(secret_of(request))
                 answer = RedirectResponse("/", 303)
-                answer.headers["set-cookie"] = self._parts.cookie.header(self._parts.sessions.begin(name))
+                answer.headers["set-cookie"] = self._parts.cookie.header(
+                    self._parts.sessions.begin(name, keeper.stamp_of(name))
+                )
                 return answer
             else:
                 problems, status = [PageProblem("name or password is wrong", hint="try once more")], 401

@@ -14,7 +14,7 @@ from masktron.web.access.gate import secret_of, user_of
 from masktron.web.access.sessions import form_token, is_form_token
 from masktron.web.form_reading import passed_over, read_form
 from masktron.web.plain_answers import nothing_here, problem_page, redirected
-from masktron.web.store.projects import Project
+from masktron.web.store.projects import MOST_UPLOADS, Project
 from masktron.web.store.uploading import UploadLimits, UploadRefusedError, uploaded
 from masktron.web.templating import rendered
 from masktron.web.way import way_of
@@ -63,6 +63,8 @@ class ProjectPages:
 
     async def _received(self, request: Request, project: Project, body: AsyncIterator[bytes]) -> str:
         room = await run_in_threadpool(self._parts.store.left, project.owner)
+        if len(await run_in_threadpool(project.uploads)) >= MOST_UPLOADS:
+            raise UploadRefusedError(413, f"there are {MOST_UPLOADS} uploads already", "remove some")
         length = request.headers.get("content-length", "")
         found = await uploaded(
             body,

@@ -72,10 +72,10 @@ def _rows_of(
 
 def _found(result: dict[str, Any], read: dict[str, Any], visit: Visit) -> dict[str, Any]:
     """Return what the tables show: some lines of each."""
-    records = Shown.of(read["rows"], visit, "records", _RECORDS_SHOWN)
+    records = ShownLines.of(read["rows"], visit, "records", _RECORDS_SHOWN)
     return {
-        "fields": Shown.of(result["fields"], visit, "fields", _LINES),
-        "wrong": Shown.of(result["problems"], visit, "wrong", _LINES),
+        "fields": ShownLines.of(result["fields"], visit, "fields", _LINES),
+        "wrong": ShownLines.of(result["problems"], visit, "wrong", _LINES),
         "records": records,
         "names": [one["name"] for one in read["fields"]],
         "asks": sum(one["role"] is None or one["kind"] is None for one in result["fields"]),
@@ -84,7 +84,7 @@ def _found(result: dict[str, Any], read: dict[str, Any], visit: Visit) -> dict[s
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class ShownLines:
     """Some lines of a table, and the addresses of those before and after them.
 
     Attributes
@@ -103,7 +103,7 @@ class Shown:
     after: str | None
 
     @classmethod
-    def of(cls, lines: Sequence[Any], visit: Visit, wish: str, at_once: int) -> Shown:
+    def of(cls, lines: Sequence[Any], visit: Visit, wish: str, at_once: int) -> ShownLines:
         """Return the lines from the number on that the address wishes for, such as ``?fields=51``."""
         asked = visit.query.get(wish, "")
         start = int(asked) - 1 if asked.isascii() and asked.isdigit() and 0 < int(asked[:9]) <= len(lines) else 0

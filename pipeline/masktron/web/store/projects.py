@@ -27,6 +27,8 @@ from masktron.web.store.project_settings import ProjectSettings
 
 RULES = "rules.sch"
 """The rulebook of a project; what it includes lies beside it."""
+MOST_PROJECTS, MOST_UPLOADS = 200, 200
+"""Of a user, and of a project."""
 SAMPLE = "household"
 """The sample that a click opens."""
 _IDENTITY = re.compile(r"[0-9a-f]{16}")
@@ -347,6 +349,8 @@ class ProjectStore:
         if not self.left(user):
             raise UsageError("there is no room for another project", hint="delete one that is done")
         folder = self._folder(user)
+        if sum(1 for _ in self._projects(folder, user)) >= MOST_PROJECTS:
+            raise UsageError(f"there are {MOST_PROJECTS} projects already", hint="delete one that is done")
         make_private(folder)
         if not (folder / "user.json").exists():
             write_plain(folder / "user.json", {"name": user})
