@@ -21,10 +21,10 @@ LONG = 300.0
 """Seconds for what takes some ten on a machine that does nothing else."""
 MOST_OF_SERVER = 200_000_000
 """Bytes of memory."""
-RECORD = "<Record><Id>{0}</Id><A>{1}</A><B>{2}</B><T>{3}</T></Record>\n"
+RECORD = f"<Record><Id>{{0}}</Id><A>{{1}}</A><B>{{2}}</B><T>{{3}}</T><Note>{'nothing ' * 40}</Note></Record>\n"
 RULES = b"""<schema xmlns="http://purl.oclc.org/dsdl/schematron"><pattern><rule context="Record">
 <assert id="sum" test="A + B = T">A and B are T</assert></rule></pattern></schema>"""
-SETTINGS = 'k = 3\n[roles]\nId = "identifier"\nA = "confidential"\nB = "confidential"\nT = "confidential"\n'
+SETTINGS = 'k = 3\n[roles]\nId = "identifier"\nA = "confidential"\nB = "confidential"\nT = "confidential"\nNote = "untouched"\n'
 
 
 @pytest.fixture(scope="module")
@@ -69,14 +69,16 @@ def test_the_whole_way_with_a_large_file(chromium: Any, large: tuple[Path, int],
     projects = tmp_path / "projects"
     data, records = large
     with served(projects) as server, shown(chromium, server.opened) as page:
-        address = f"{page.url.partition('?')[0]}/data"
-        page.goto(address)
+        page.goto(f"{server.address}/")
+        page.get_by_label("Name", exact=True).fill("Large")
+        page.get_by_role("button", name="Make the project").click()
+        page.goto(f"{page.url}/data")
         page.get_by_label("A file of microdata").set_input_files(data)
         page.get_by_role("button", name="Upload").click(timeout=1000 * LONG)
-        page.get_by_text(f"{records:,} records of 4 fields").wait_for(timeout=1000 * LONG)
+        page.get_by_text(f"{records:,} records of 5 fields").wait_for(timeout=1000 * LONG)
         assert page.complaints == []
         assert memory_of(server.process.pid) < MOST_OF_SERVER
-    (project,) = ProjectStore(projects).of("local")
+    project = next(one for one in ProjectStore(projects).of("local") if one.facts.name == "Large")
     assert (project.files / data.name).stat().st_size == data.stat().st_size
     project.write({"rules.sch": RULES}, said="rules", by="local")
     project.settings.replace(SETTINGS, said="settings", by="local")
