@@ -24,7 +24,14 @@ MOST_OF_SERVER = 200_000_000
 RECORD = f"<Record><Id>{{0}}</Id><A>{{1}}</A><B>{{2}}</B><T>{{3}}</T><Note>{'nothing ' * 40}</Note></Record>\n"
 RULES = b"""<schema xmlns="http://purl.oclc.org/dsdl/schematron"><pattern><rule context="Record">
 <assert id="sum" test="A + B = T">A and B are T</assert></rule></pattern></schema>"""
-SETTINGS = 'k = 3\n[roles]\nId = "identifier"\nA = "confidential"\nB = "confidential"\nT = "confidential"\nNote = "untouched"\n'
+SETTINGS = """k = 3
+[roles]
+Id = "identifier"
+A = "confidential"
+B = "confidential"
+T = "confidential"
+Note = "untouched"
+"""
 
 
 @pytest.fixture(scope="module")
