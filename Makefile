@@ -75,6 +75,7 @@ bench: $(WARM)  ## speed, as ratios in the same run; SCALE=10 for a million reco
 	@$(BIN)/python benchmarks/projection.py
 	@$(BIN)/python benchmarks/tuning.py --json bench-output/tuning.json
 	@$(BIN)/python benchmarks/masking.py --scale $(SCALE) --json bench-output/masking.json
+	@$(BIN)/python benchmarks/web.py --json bench-output/web.json
 
 reproduce: $(WARM)  ## the figures of the papers beside ours, in docs/reproduction.md (needs ../shared/data)
 	@$(BIN)/python -m reproduction

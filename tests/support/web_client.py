@@ -19,10 +19,11 @@ from starlette.testclient import TestClient
 
 from masktron.web.access.gate import Cookie, TokenDoor
 from masktron.web.access.sessions import Lifetime, Sessions
-from masktron.web.app import WebParts, web_app
+from masktron.web.app import web_app
 from masktron.web.runs.one_run import runs_of
 from masktron.web.runs.run_queue import RunQueue
 from masktron.web.store.projects import Project, ProjectStore
+from masktron.web.web_parts import WebParts
 
 HOST = "127.0.0.1:8000"
 WEB = [sys.executable, "-P", "-m", "masktron", "web"]

@@ -79,6 +79,8 @@ def test_a_file_is_uploaded_by_keyboard_alone(
         page.goto(f"{server.address}/projects/{project.identity}/data")
         page.keyboard.press("Tab")
         assert page.evaluate("document.activeElement.className") == "skip"
+        # what describes a field is for the eye as well
+        assert page.locator("#file-hint").is_visible()
         page.get_by_label("A file of microdata").set_input_files(data)
         page.get_by_label("A file of microdata").focus()
         page.keyboard.press("Tab")

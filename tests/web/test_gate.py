@@ -211,6 +211,33 @@ def test_a_user_who_is_taken_out_of_the_file_is_out(with_users: Office, tmp_path
     assert ann.get("/").headers["location"] == "/login"
 
 
+def test_sessions_end_with_the_password_that_they_began_with(with_users: Office, tmp_path: Path) -> None:
+    ann, _ = logged_in(with_users, "ann")
+    bob, _ = logged_in(with_users, "bob")
+    add_user(tmp_path / "users", "ann", "another heron lantern")
+    assert ann.get("/").headers["location"] == "/login"
+    assert bob.get("/").status_code == 200
+
+
+def test_after_logout_the_cookie_is_worth_nothing(with_users: Office) -> None:
+    ann, _ = logged_in(with_users, "ann")
+    kept = ann.cookies["masktron-8000"]
+    answer = ann.post("/logout", data={"csrf": csrf_of(ann)})
+    assert (answer.status_code, "Max-Age=0" in answer.headers["set-cookie"]) == (303, True)
+    thief = with_users.browser(entered=False)
+    thief.cookies.set("masktron-8000", kept)
+    assert thief.get("/").headers["location"] == "/login"
+
+
+def test_what_the_gate_refuses_is_in_the_log(office: Office, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO, "masktron.web")
+    stranger = office.browser(entered=False)
+    stranger.get("/secret?token=wrong")
+    stranger.get("/", headers={"host": "evil.example"})
+    assert "GET - 403" in caplog.text and "GET - 421" in caplog.text
+    assert not any(word in caplog.text for word in ("secret", "wrong", "evil"))
+
+
 def test_sessions_end_with_time_and_without_a_word(tmp_path: Path) -> None:
     now = [1000.0]
     sessions = Sessions(tmp_path / "sessions.json", Lifetime(100.0, 10.0), lambda: now[0])

@@ -16,7 +16,8 @@ from hypothesis import strategies as st
 from masktron.config import load_config
 from masktron.errors import UsageError
 from masktron.toml_text import toml_text
-from masktron.web.store.projects import Project, ProjectStore, sole_user
+from masktron.web.store.projects import Project, ProjectStore
+from masktron.web.store.sole_server import sole_user
 from masktron.web.web_page import FormFields, field_named, problem_of
 from web_client import Office, made_office, sample_of, sent
 

@@ -125,6 +125,11 @@ def test_a_file_arrives_byte_for_byte_however_it_is_cut(tmp_path: Path, pieces: 
     assert found.half.stat().st_mode & 0o777 == 0o600 and found.half.parent == tmp_path
 
 
+@pytest.mark.parametrize("name", ["ankieta_łódź.csv", "έρευνα.csv", "調査.csv", "a\u202eb.csv", "caf\u00e9.csv"])
+def test_names_in_any_script_are_taken(tmp_path: Path, name: str) -> None:
+    assert received(tmp_path, form(TOKEN, ("file", name, b"A"))).name == harmless_name(name)
+
+
 REFUSED = {
     "no token": (form(("file", "a.csv", b"A")), 403, {}),
     "wrong token": (form(("csrf", None, b"wrong"), ("file", "a.csv", b"A")), 403, {}),

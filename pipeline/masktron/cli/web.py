@@ -65,6 +65,26 @@ def web(
     max_disk: Annotated[
         int, typer.Option(parser=options.integer, metavar="MB", help="What the projects of a user may take.")
     ] = 20_000,
+    run_minutes: Annotated[
+        float | None,
+        typer.Option(
+            "--run-minutes",
+            parser=options.number,
+            metavar="N",
+            help="What a run may take of time; 0 for no limit.",
+            show_default="a day with users, else no limit",
+        ),
+    ] = None,
+    run_memory: Annotated[
+        int | None,
+        typer.Option(
+            "--run-memory",
+            parser=options.integer,
+            metavar="MB",
+            help="What its processes may take of memory (on Linux); 0 for no limit.",
+            show_default="with users 4/5 of the machine's, among --jobs; else no limit",
+        ),
+    ] = None,
     keep: Annotated[
         float | None,
         typer.Option(
@@ -90,6 +110,9 @@ def web(
             raise UsageError(f"{name} must be at least 1 (MB), not {value}")
     if keep is not None and keep < 0:
         raise UsageError(f"--keep must be a number of days, not {keep:g}")
+    for option, limit in (("--run-minutes", run_minutes), ("--run-memory", run_memory)):
+        if limit is not None and limit < 0:
+            raise UsageError(f"{option} must not be negative, not {limit:g}")
     if not 0 <= port <= 65535:
         raise UsageError(f"--port must be a number from 0 to 65535, not {port}")
     asked = ServerOptions(
@@ -109,6 +132,8 @@ def web(
         largest_upload=max_upload * _MB,
         room=max_disk * _MB,
         keep=keep,
+        run_minutes=run_minutes,
+        run_memory=None if run_memory is None else run_memory * _MB,
     )
     serve(asked, say=_say, browse=not no_browser and not asked.has_users, sample=not asked.has_users)
 

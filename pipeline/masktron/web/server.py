@@ -22,18 +22,25 @@ from masktron.errors import UsageError
 from masktron.web.access.gate import LOCAL_USER, Cookie, Door, PasswordDoor, ProxyDoor, TokenDoor
 from masktron.web.access.passwords import Doorkeeper, users_in
 from masktron.web.access.sessions import Lifetime, Sessions
-from masktron.web.app import WebParts, web_app
+from masktron.web.app import web_app
+from masktron.web.runs.run_limits import RunLimits, is_memory_seen, memory_of_machine
 from masktron.web.runs.run_queue import RunQueue
-from masktron.web.store.projects import ProjectStore, sole_user
+from masktron.web.store.projects import ProjectStore
+from masktron.web.store.sole_server import sole_user
+from masktron.web.web_connection import ProxiedConnection, WebConnection
+from masktron.web.web_parts import WebParts
 
 _HOUR = 3600.0
 _WITH_TOKEN = Lifetime(7 * 24 * _HOUR, 24 * _HOUR)
 _WITH_USERS = Lifetime(12 * _HOUR, 0.5 * _HOUR)
 """As ASVS 4.0.3, 3.3.2 asks: twelve hours in all, half an hour without a word."""
 _HTTP_PORTS = {"http": 80, "https": 443}
-_MOST_CONNECTIONS = 200
+_CIPHERS = "ECDHE+AESGCM:ECDHE+CHACHA20"
+"""Of TLS 1.2, all with keys of their own for each connection; TLS 1.3 has no others."""
 _ENDING = 3
 """Seconds for answers under way when the server ends."""
+_DAY_OF_MINUTES, _SHARE = 1440.0, 0.8
+"""What all runs of a server with users may take: minutes, and the share of the memory of the machine."""
 KEPT_FOR_USERS = 30.0
 """Days for which projects are kept on a server with users, where nobody says otherwise."""
 
@@ -69,6 +76,9 @@ class ServerOptions:
         Bytes of a file, and of all projects of a user.
     keep : float or None
         Days; for ever where None.
+    run_minutes, run_memory : float or None, int or None
+        What a run may take: minutes, and bytes of memory; 0 for no limit. Where None, a day and a fair share of the
+        memory on a server with users, and no limit without.
     """
 
     projects: Path
@@ -87,11 +97,23 @@ class ServerOptions:
     largest_upload: int = 2 << 30
     room: int = 20 << 30
     keep: float | None = None
+    run_minutes: float | None = None
+    run_memory: int | None = None
 
     @property
     def has_users(self) -> bool:
         """Whether there are several users."""
         return self.auth is not None or self.proxy_header is not None
+
+    @property
+    def run_limits(self) -> RunLimits:
+        """What a run may take."""
+        minutes, memory = self.run_minutes, self.run_memory
+        if minutes is None:
+            minutes = _DAY_OF_MINUTES if self.has_users else 0.0
+        if memory is None:
+            memory = int(_SHARE * memory_of_machine()) // self.jobs if self.has_users else 0
+        return RunLimits(60.0 * minutes, memory)
 
     @property
     def scheme(self) -> str:
@@ -134,6 +156,8 @@ def require_safe(options: ServerOptions) -> None:
 def _require_there(options: ServerOptions) -> None:
     if min(options.jobs, options.jobs_each) < 1:
         raise UsageError("--jobs and --jobs-each must be at least 1")
+    if options.run_memory and not is_memory_seen():
+        raise UsageError("--run-memory needs Linux", hint="leave it out")
     if options.auth is not None:
         users_in(options.auth)
     for folder in options.folders:
@@ -192,10 +216,10 @@ def serve(options: ServerOptions, *, say: Callable[[str], None], browse: bool = 
             log_config=None,
             ssl_certfile=options.tls_cert,
             ssl_keyfile=options.tls_key,
-            limit_concurrency=_MOST_CONNECTIONS,
             timeout_graceful_shutdown=_ENDING,
             ws="none",
-            http="h11",
+            http=ProxiedConnection if options.behind_proxy else WebConnection,
+            ssl_ciphers=_CIPHERS,
             loop="asyncio",
         )
         _log_to_stderr()
@@ -254,7 +278,7 @@ def _parts(options: ServerOptions, port: int) -> tuple[WebParts, str | None]:
         door = TokenDoor(token, sessions, cookie)
     parts = WebParts(
         store=store,
-        queue=RunQueue(store, options.jobs, options.jobs_each),
+        queue=RunQueue(store, options.jobs, options.jobs_each, options.run_limits),
         sessions=sessions,
         door=door,
         cookie=cookie,
@@ -263,6 +287,7 @@ def _parts(options: ServerOptions, port: int) -> tuple[WebParts, str | None]:
         largest_upload=options.largest_upload,
         keeper=keeper,
         is_local=not options.has_users,
+        is_proxied=options.behind_proxy,
     )
     return parts, token
 

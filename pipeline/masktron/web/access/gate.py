@@ -115,7 +115,7 @@ class PasswordDoor:
 
     def enter(self, request: Request, secret: str, session: Session | None) -> Entered | Response:
         """Take the cookie of a session with a user that is one still; else lead to the page that asks for one."""
-        if session is not None and session.user is not None and self._keeper.is_user(session.user):
+        if session is not None and session.user is not None and self._keeper.is_current(session.user, session.stamp):
             return Entered(session.user, secret)
         if request.url.path.startswith(_OPEN):
             # a secret that is kept nowhere: it binds the form to this browser

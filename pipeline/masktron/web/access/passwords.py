@@ -24,9 +24,65 @@ _N, _R, _P = 1 << 15, 8, 3
 _MEMORY = 64 << 20
 _NAME = re.compile(r"[\w.@+-]{1,64}")
 _FREE = 5
-"""Wrong passwords after which one has to wait."""
+"""Wrong passwords of a user after which one has to wait."""
+_FREE_OF_ADDRESS = 25
+"""The same from one address, from which several may come."""
 _LONGEST_WAIT = 900.0
-_OBVIOUS = ("password", "passwort", "123456", "qwerty", "masktron", "letmein")
+_FORGOTTEN = 86_400.0
+"""Seconds after which a failure counts no more."""
+_MOST_FAILURES = 10_000
+_OBVIOUS = (
+    "password",
+    "passwort",
+    "motdepasse",
+    "contrasena",
+    "123456",
+    "qwerty",
+    "qwertz",
+    "azerty",
+    "masktron",
+    "letmein",
+    "iloveyou",
+    "welcome",
+    "administrator",
+    "changeme",
+    "trustno",
+    "sunshine",
+    "princess",
+    "football",
+    "baseball",
+    "superman",
+    "starwars",
+    "1q2w3e",
+    "1qaz2wsx",
+    "q1w2e3",
+    "qazwsx",
+    "zaq12wsx",
+    "zaqxsw",
+    "abc123",
+    "secret123",
+    "dragon123",
+    "monkey123",
+    "master123",
+    "michael1",
+    "computer123",
+    "internet123",
+    "whatever123",
+    "default",
+)
+"""What the lists of stolen passwords of twelve characters and more are made of."""
+_DISGUISES = str.maketrans("013457@$!", "oleastasi")
+_ROWS = (
+    "01234567890",
+    "abcdefghijklmnopqrstuvwxyz",
+    "qwertyuiop",
+    "asdfghjkl",
+    "zxcvbnm",
+    "qwertzuiop",
+    "azertyuiop",
+)
+_RUN = 4
+"""Keys beside each other that are a run."""
 
 
 def hashed(password: str, salt: bytes | None = None) -> str:
@@ -58,8 +114,22 @@ def require_good(name: str, password: str) -> None:
             hint="some words that nobody expects together",
         )
     plain = password.lower()
-    if name.lower() in plain or len({*plain}) < 5 or any(word in plain for word in _OBVIOUS):
+    if name.lower() in plain or len({*plain}) < 5 or _is_known(plain):
         raise UsageError("this password is quickly guessed", hint="some words that nobody expects together")
+
+
+def _is_known(plain: str) -> bool:
+    """Tell whether a password is made of what lists of stolen ones begin with: words, runs of keys, repetitions."""
+    letters = re.sub(r"[^a-z]", "", plain.translate(_DISGUISES))
+    if any(word in plain or word in letters for word in _OBVIOUS):
+        return True
+    runs = [
+        row[at : at + _RUN] for row in (*_ROWS, *(row[::-1] for row in _ROWS)) for at in range(len(row) - _RUN + 1)
+    ]
+    rest = plain
+    for run in runs:
+        rest = rest.replace(run, "")
+    return len(rest) < len(plain) / 2 or any(plain == (plain[:n] * len(plain))[: len(plain)] for n in range(1, 7))
 
 
 def users_in(path: Path) -> dict[str, str]:
@@ -144,30 +214,60 @@ class Doorkeeper:
         self._failures: dict[str, _Failures] = {}
         self._nobody = hashed(secrets.token_urlsafe())
 
-    def wait_of(self, name: str) -> float:
-        """Return the seconds that a user has to wait before another attempt: doubled with each failure."""
-        with self._lock:
-            found = self._failures.get(name)
-        if found is None or found.count < _FREE:
-            return 0.0
-        wait = min(2.0 ** (found.count - _FREE + 1), _LONGEST_WAIT)
-        return max(0.0, found.last + wait - self._clock())
+    def wait_of(self, name: str, address: str | None = None) -> float:
+        """Return the seconds that somebody has to wait before another attempt: doubled with each failure.
 
-    def admits(self, name: str, password: str) -> bool:
+        Parameters
+        ----------
+        name : str
+            Of the user.
+        address : str or None
+            From which he comes; who tries one name after the other has to wait as well.
+        """
+        now = self._clock()
+        return max(self._left(key, free, now) for key, free in _keys(name, address))
+
+    def admits(self, name: str, password: str, address: str | None = None) -> bool:
         """Tell whether this is the password of a user; as slow where there is no such user."""
         kept = users_in(self._path).get(name)
         with self._lock:  # one at a time: each takes 32 MB
+            if self.wait_of(name, address):  # many have asked at the same time
+                return False
             known = is_password(password[: LONGEST_PASSWORD + 1], kept or self._nobody) and kept is not None
             if known:
                 self._failures.pop(name, None)
                 return True
-            if len(self._failures) > 10_000:  # made-up names
-                self._failures.clear()
-            found = self._failures.setdefault(name, _Failures(0, 0.0))
-            found.count += 1
-            found.last = self._clock()
+            now = self._clock()
+            if len(self._failures) > _MOST_FAILURES:  # made-up names
+                self._failures = {key: one for key, one in self._failures.items() if now - one.last < _LONGEST_WAIT}
+            for key, _ in _keys(name, address):
+                found = self._failures.setdefault(key, _Failures(0, 0.0))
+                found.count += 1
+                found.last = now
             return False
 
-    def is_user(self, name: str) -> bool:
-        """Tell whether somebody is a user still."""
-        return name in users_in(self._path)
+    def is_current(self, name: str, stamp: str) -> bool:
+        """Tell whether somebody is a user still, with the password of this stamp."""
+        kept = users_in(self._path).get(name)
+        return kept is not None and hmac.compare_digest(_stamp(kept), stamp)
+
+    def stamp_of(self, name: str) -> str:
+        """Return the stamp of the password that a user has; empty where there is no such user."""
+        kept = users_in(self._path).get(name)
+        return "" if kept is None else _stamp(kept)
+
+    def _left(self, key: str, free: int, now: float) -> float:
+        found = self._failures.get(key)
+        if found is None or found.count < free or now - found.last > _FORGOTTEN:
+            return 0.0
+        wait = min(2.0 ** min(found.count - free + 1, 20), _LONGEST_WAIT)
+        return max(0.0, found.last + wait - now)
+
+
+def _keys(name: str, address: str | None) -> list[tuple[str, int]]:
+    """Return under what failures are counted, and how many are free."""
+    return [(name, _FREE), *([] if address is None else [(f"/{address}", _FREE_OF_ADDRESS)])]
+
+
+def _stamp(kept: str) -> str:
+    return hashlib.sha256(kept.encode()).hexdigest()[:32]

@@ -37,11 +37,14 @@ class Session:
         None before anybody has given a name and a password.
     began, used : float
         In seconds since 1970.
+    stamp : str
+        Of the password with which it began: with another one it is over.
     """
 
     user: str | None
     began: float
     used: float
+    stamp: str = ""
 
 
 class Sessions:
@@ -63,7 +66,7 @@ class Sessions:
         self._written = 0.0
         self._found = {key: Session(**one) for key, one in (read_plain(path) or {}).items()}
 
-    def begin(self, user: str | None) -> str:
+    def begin(self, user: str | None, stamp: str = "") -> str:
         """Begin a session and return what its cookie holds."""
         secret = secrets.token_urlsafe(32)
         now = self._clock()
@@ -71,7 +74,7 @@ class Sessions:
             self._found = {key: one for key, one in self._found.items() if self._lives(one, now)}
             if len(self._found) >= MOST:
                 del self._found[min(self._found, key=lambda key: self._found[key].used)]
-            self._found[_hash(secret)] = Session(user, now, now)
+            self._found[_hash(secret)] = Session(user, now, now, stamp)
             self._write(now)
         return secret
 

@@ -2,22 +2,37 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlencode
 
-from masktron.errors import UsageError
-from masktron.web.runs.one_run import CommandRun, InRun, RunState, latest_run
+from masktron.errors import MasktronError, UsageError
+from masktron.web.runs.one_run import Argument, CommandRun, InRun, RunState, latest_run
 from masktron.web.store.file_names import listed
 from masktron.web.store.projects import Project
-from masktron.web.web_page import FormFields, Redirect, StepState, Visit, WebPage
+from masktron.web.web_page import FormFields, PageProblem, Redirect, StepState, Visit, WebPage, problem_of
 
 STEP = "describe"
 """What runs of it are called."""
 RESULT = "describe.json"
+_OTHER_RECORDS = "records"
+"""What runs are called that read other records than the first ones."""
+_RECORDS = 100
+"""Records that a run writes down."""
+_RECORDS_SHOWN = 10
+_LINES = 50
+"""Of a table on one page."""
+_LONGEST = 60
+"""Characters of a value in a table."""
 
 
 def _show(visit: Visit, project: Project) -> dict[str, Any]:
-    run = latest_run(project, STEP)
+    run, others = latest_run(project, STEP), latest_run(project, _OTHER_RECORDS)
+    problems: list[PageProblem] = []
+    found = None if run is None else _result(run, project, problems)
+    rows = _rows_of(others, run, project, problems) if found is not None else None
     return {
         "uploads": project.uploads(),
         "data": project.data(),
@@ -26,8 +41,89 @@ def _show(visit: Visit, project: Project) -> dict[str, Any]:
         "run": run,
         "run_path": None if run is None else visit.path_of_run(run),
         "active": run is not None and not run.is_over,
-        "result": None if run is None else _result(run, project),
+        "others": others,
+        "reads_others": others is not None and not others.is_over,
+        "others_path": None if others is None else visit.path_of_run(others),
+        "result": found,
+        "found": None if found is None else _found(found, rows or found, visit),
+        "problems": problems,
     }
+
+
+def _result(run: CommandRun, project: Project, problems: list[PageProblem]) -> dict[str, Any] | None:
+    """Return what the command found, if it speaks of the data that the project has now."""
+    if run.state is not RunState.ENDED or project.data() not in run.command["arguments"]:
+        return None
+    try:
+        return run.result(RESULT)
+    except MasktronError as error:  # the page stays, so that other data can be chosen
+        problems.append(problem_of(error))
+        return None
+
+
+def _rows_of(
+    others: CommandRun | None, run: CommandRun | None, project: Project, problems: list[PageProblem]
+) -> dict[str, Any] | None:
+    """Return what was read of other records, unless the file was read anew since, or that has failed."""
+    if others is None or run is None or others.number < run.number or others.exit_code != 0:
+        return None
+    return _result(others, project, problems)
+
+
+def _found(result: dict[str, Any], read: dict[str, Any], visit: Visit) -> dict[str, Any]:
+    """Return what the tables show: some lines of each."""
+    records = ShownLines.of(read["rows"], visit, "records", _RECORDS_SHOWN)
+    return {
+        "fields": ShownLines.of(result["fields"], visit, "fields", _LINES),
+        "wrong": ShownLines.of(result["problems"], visit, "wrong", _LINES),
+        "records": records,
+        "names": [one["name"] for one in read["fields"]],
+        "asks": sum(one["role"] is None or one["kind"] is None for one in result["fields"]),
+        "longest": _LONGEST,
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class ShownLines:
+    """Some lines of a table, and the addresses of those before and after them.
+
+    Attributes
+    ----------
+    lines : sequence
+    first, last, size : int
+        Numbers of the lines, from 1, and of all there are.
+    before, after : str or None
+    """
+
+    lines: Sequence[Any]
+    first: int
+    last: int
+    size: int
+    before: str | None
+    after: str | None
+
+    @classmethod
+    def of(cls, lines: Sequence[Any], visit: Visit, wish: str, at_once: int) -> ShownLines:
+        """Return the lines from the number on that the address wishes for, such as ``?fields=51``."""
+        asked = visit.query.get(wish, "")
+        start = int(asked) - 1 if asked.isascii() and asked.isdigit() and 0 < int(asked[:9]) <= len(lines) else 0
+        start -= start % at_once
+        end = min(start + at_once, len(lines))
+
+        def address(first: int) -> str:
+            wishes = {
+                name: text for name, text in visit.query.items() if name in ("in", "fields", "wrong", "records")
+            }
+            return "?" + urlencode({**wishes, wish: first})
+
+        return cls(
+            lines[start:end],
+            start + 1,
+            end,
+            len(lines),
+            address(start + 1 - at_once) if start else None,
+            address(end + 1) if end < len(lines) else None,
+        )
 
 
 def _folder(place: Path, visit: Visit, number: int) -> dict[str, Any]:
@@ -45,13 +141,6 @@ def _folder(place: Path, visit: Visit, number: int) -> dict[str, Any]:
     }
 
 
-def _result(run: CommandRun, project: Project) -> dict[str, Any] | None:
-    """Return what the command found, if it speaks of the data that the project has now."""
-    if run.state is not RunState.ENDED or project.data() not in run.command["arguments"]:
-        return None
-    return run.result(RESULT)
-
-
 def look_at(visit: Visit, project: Project) -> CommandRun:
     """Start the command that reads the data and says what it found.
 
@@ -60,9 +149,13 @@ def look_at(visit: Visit, project: Project) -> CommandRun:
     UsageError
         There are none.
     """
+    return visit.start(project, STEP, [*_words(project), f"--rows={_RECORDS}"])
+
+
+def _words(project: Project) -> list[Argument]:
     if (data := project.data()) is None:
         raise UsageError("there are no data as yet", hint="upload a file, or pick one")
-    return visit.start(project, STEP, ["describe", data, "--config", InRun("masktron.toml"), "--json", InRun(RESULT)])
+    return ["describe", data, "--config", InRun("masktron.toml"), "--json", InRun(RESULT)]
 
 
 def _took(visit: Visit, project: Project, name: str) -> Redirect:
@@ -89,6 +182,15 @@ def _read(visit: Visit, project: Project, _: FormFields) -> Redirect:
     return Redirect(visit.path(project, "data"))
 
 
+def _read_others(visit: Visit, project: Project, form: FormFields) -> Redirect:
+    """Read other records than the first ones: the command goes through the file once more."""
+    first = form.text("first")
+    if not (first.isascii() and first.isdigit() and 0 < len(first) <= 12 and int(first) > 0):
+        raise UsageError("first: the number of a record, from 1", hint="such as 5000")
+    visit.start(project, _OTHER_RECORDS, [*_words(project), f"--rows={_RECORDS}", f"--from={int(first)}"])
+    return Redirect(visit.path(project, "data"))
+
+
 def _remove(visit: Visit, project: Project, form: FormFields) -> Redirect:
     project.remove_upload(form.text("file"))
     return Redirect(visit.path(project, "data"))
@@ -110,7 +212,7 @@ DATA = WebPage(
     "Data",
     _show,
     step="data",
-    actions={"choose": _choose, "pick": _pick, "read": _read, "remove": _remove},
+    actions={"choose": _choose, "pick": _pick, "read": _read, "others": _read_others, "remove": _remove},
     take=_took,
     state=_state,
 )

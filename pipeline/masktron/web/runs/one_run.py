@@ -181,9 +181,11 @@ class CommandRun:
     @property
     def error(self) -> ToldError | None:
         """The error that ended it, with what, where and hint; None where it ended without one."""
+        ended = read_plain(self.folder / run_process.EXIT)
+        if ended is not None and ended["problem"].startswith(run_process.TOO_MUCH):
+            return ToldError(ended["problem"], hint="ask who runs the server, or mask in parts", kind="ResourceError")
         if (told := read_plain(self.folder / run_process.ERROR)) is not None:
             return ToldError(told["what"], told["where"], told["hint"], told["kind"], told["exit_code"])
-        ended = read_plain(self.folder / run_process.EXIT)
         if ended is not None and ended["code"] is None:
             return ToldError(f"the command could not be started: {ended['problem']}", hint="ask who runs the server")
         if ended is not None and ended["code"] == 1 and "Traceback (most recent call last)" in self.stderr:

@@ -21,6 +21,7 @@ from masktron.processes import interpreter
 from masktron.web.mistakes import note_mistake
 from masktron.web.runs import run_process
 from masktron.web.runs.one_run import Argument, CommandRun, RunState, prepared_run, runs_of
+from masktron.web.runs.run_limits import RunLimits
 from masktron.web.store.disk import write_plain
 from masktron.web.store.projects import Project, ProjectStore
 
@@ -58,12 +59,15 @@ class RunQueue:
         Runs that work at the same time.
     each : int
         Of one user.
+    limits : RunLimits, optional
+        What each may take.
     """
 
-    def __init__(self, store: ProjectStore, at_once: int = 1, each: int = 1) -> None:
+    def __init__(self, store: ProjectStore, at_once: int = 1, each: int = 1, limits: RunLimits | None = None) -> None:
         self._store = store
         self._at_once = at_once
         self._each = each
+        self._limits = RunLimits() if limits is None else limits
         self._lock = threading.Lock()
         self._waiting: list[CommandRun] = []
         self._working: dict[Path, _Working] = {}
@@ -223,7 +227,15 @@ class RunQueue:
         flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT
         with os.fdopen(os.open(run.folder / run_process.STDERR, flags, 0o600), "wb") as err:
             process = subprocess.Popen(  # noqa: S603 -- ourselves
-                [executable, "-P", "-m", "masktron.web.runs.run_process", str(run.folder)],
+                [
+                    executable,
+                    "-P",
+                    "-m",
+                    "masktron.web.runs.run_process",
+                    str(run.folder),
+                    str(self._limits.seconds),
+                    str(self._limits.memory),
+                ],
                 cwd=run.project.folder,
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,

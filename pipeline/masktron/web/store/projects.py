@@ -15,7 +15,6 @@ import shutil
 import threading
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
@@ -28,6 +27,8 @@ from masktron.web.store.project_settings import ProjectSettings
 
 RULES = "rules.sch"
 """The rulebook of a project; what it includes lies beside it."""
+MOST_PROJECTS, MOST_UPLOADS = 200, 200
+"""Of a user, and of a project."""
 SAMPLE = "household"
 """The sample that a click opens."""
 _IDENTITY = re.compile(r"[0-9a-f]{16}")
@@ -348,6 +349,8 @@ class ProjectStore:
         if not self.left(user):
             raise UsageError("there is no room for another project", hint="delete one that is done")
         folder = self._folder(user)
+        if sum(1 for _ in self._projects(folder, user)) >= MOST_PROJECTS:
+            raise UsageError(f"there are {MOST_PROJECTS} projects already", hint="delete one that is done")
         make_private(folder)
         if not (folder / "user.json").exists():
             write_plain(folder / "user.json", {"name": user})
@@ -369,32 +372,3 @@ class ProjectStore:
 
     def _folder(self, user: str) -> Path:
         return self.root / "users" / hashlib.sha256(user.encode()).hexdigest()[:32]
-
-
-@contextmanager
-def sole_user(root: Path) -> Iterator[None]:
-    """Hold the folder of all projects for this server alone.
-
-    Raises
-    ------
-    UsageError
-        Another server has it, or files there cannot be locked.
-    """
-    import fcntl  # noqa: PLC0415 -- not on Windows
-
-    make_private(root)
-    descriptor = os.open(root / "server.lock", os.O_RDWR | os.O_CREAT, 0o600)
-    try:
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise UsageError(
-                "another masktron web has this folder", where=str(root), hint="end it, or name another: --projects"
-            ) from None
-        except OSError as error:
-            raise UsageError(
-                f"files cannot be locked there: {error.strerror}", where=str(root), hint="name another: --projects"
-            ) from error
-        yield
-    finally:
-        os.close(descriptor)

@@ -72,7 +72,7 @@ class UploadRefusedError(UsageError):
 
 @dataclass(slots=True)
 class _Part:
-    headers: dict[str, str] = field(default_factory=dict)
+    headers: dict[str, bytes] = field(default_factory=dict)
     name: bytearray = field(default_factory=bytearray)
     value: bytearray = field(default_factory=bytearray)
 
@@ -128,11 +128,11 @@ class _Form:
             raise UploadRefusedError(400, "the upload has headers that are too long")
 
     def _header(self) -> None:
-        self._part.headers[self._part.name.decode("latin-1").lower()] = self._part.value.decode("utf-8", "replace")
+        self._part.headers[self._part.name.decode("latin-1").lower()] = bytes(self._part.value)
         self._part.name, self._part.value = bytearray(), bytearray()
 
     def _headers(self) -> None:
-        _, options = parse_options_header(self._part.headers.get("content-disposition", ""))
+        _, options = parse_options_header(self._part.headers.get("content-disposition", b""))
         said = options.get(b"filename")
         if said is None:
             self._text = bytearray()

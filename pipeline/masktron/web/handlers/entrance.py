@@ -1,0 +1,102 @@
+"""The list of projects, and who comes in and goes out."""
+
+from __future__ import annotations
+
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, RedirectResponse, Response
+
+from masktron.errors import MasktronError
+from masktron.web.access.gate import secret_of
+from masktron.web.access.sessions import form_token
+from masktron.web.form_reading import read_form
+from masktron.web.pages import projects_list
+from masktron.web.plain_answers import nothing_here, problem_page, redirected
+from masktron.web.templating import rendered
+from masktron.web.web_page import FormFields, PageProblem, problem_of
+from masktron.web.web_parts import WebParts
+
+
+class Entrance:
+    """Answers for the list of projects, and for logging in and out."""
+
+    def __init__(self, parts: WebParts) -> None:
+        self._parts = parts
+
+    async def projects(self, request: Request) -> Response:
+        """Answer for the list of projects, and take its forms."""
+        form = await read_form(request) if request.method == "POST" else None
+        if isinstance(form, Response):
+            return form
+        return await run_in_threadpool(self._projects, request, form)
+
+    def _projects(self, request: Request, form: FormFields | None) -> Response:
+        visit = self._parts.visit_of(request)
+        problems: list[PageProblem] = []
+        if form is not None:
+            action = projects_list.ACTIONS.get(form.text("action"))
+            if action is None:
+                return problem_page("there is no such form", "reload the page", 400)
+            try:
+                return redirected(action(visit, form))
+            except MasktronError as error:
+                problems = [problem_of(error, form.names)]
+            except LookupError:
+                return nothing_here()
+        text = rendered(
+            "projects.html",
+            user=visit.user,
+            csrf=form_token(secret_of(request)),
+            has_logout=self._parts.has_logout,
+            problems=problems,
+            given=form,
+            keep=self._parts.store.keep,
+            **projects_list.show(visit),
+        )
+        return HTMLResponse(text, 422 if problems else 200)
+
+    async def login(self, request: Request) -> Response:
+        """Ask for a name and a password."""
+        form = await read_form(request) if request.method == "POST" else None
+        if isinstance(form, Response):
+            return form
+        return await run_in_threadpool(self._login, request, form)
+
+    def _login(self, request: Request, form: FormFields | None) -> Response:
+        keeper, problems, status = self._parts.keeper, list[PageProblem](), 200
+        if form is not None and keeper is not None:
+            name, password = form.text("name"), form.raw("password")
+            client = request.client
+            # behind a proxy all come from one address
+            address = client.host if client is not None and not self._parts.is_proxied else None
+            if wait := keeper.wait_of(name, address):
+                problems, status = [PageProblem("too many attempts", hint=f"wait {wait:.0f} seconds")], 429
+            elif keeper.admits(name, password, address):
+                self._parts.sessions.end(secret_of(request))
+                answer = RedirectResponse("/", 303)
+                answer.headers["set-cookie"] = self._parts.cookie.header(
+                    self._parts.sessions.begin(name, keeper.stamp_of(name))
+                )
+                return answer
+            else:
+                problems, status = [PageProblem("name or password is wrong", hint="try once more")], 401
+        text = rendered(
+            "login.html",
+            csrf=form_token(secret_of(request)),
+            problems=problems,
+            given=form,
+            user=None,
+            has_logout=False,
+        )
+        return HTMLResponse(text, status)
+
+    async def logout(self, request: Request) -> Response:
+        """End a session."""
+        form = await read_form(request)
+        if isinstance(form, Response):
+            return form
+        await run_in_threadpool(self._parts.sessions.end, secret_of(request))
+        answer = RedirectResponse("/login", 303)
+        answer.headers["set-cookie"] = self._parts.cookie.removal
+        answer.headers["clear-site-data"] = '"cache", "storage"'
+        return answer

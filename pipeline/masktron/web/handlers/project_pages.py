@@ -1,0 +1,150 @@
+"""Pages of projects: each is shown, takes its forms, and its uploads."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Awaitable, Callable
+from typing import Any
+
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, Response
+
+from masktron.errors import MasktronError
+from masktron.web.access.gate import secret_of, user_of
+from masktron.web.access.sessions import form_token, is_form_token
+from masktron.web.form_reading import passed_over, read_form
+from masktron.web.plain_answers import nothing_here, problem_page, redirected
+from masktron.web.store.projects import MOST_UPLOADS, Project
+from masktron.web.store.uploading import UploadLimits, UploadRefusedError, uploaded
+from masktron.web.templating import rendered
+from masktron.web.way import way_of
+from masktron.web.web_page import FormFields, PageProblem, Redirect, WebPage, problem_of
+from masktron.web.web_parts import WebParts
+
+
+class ProjectPages:
+    """Answers for pages of projects."""
+
+    def __init__(self, parts: WebParts) -> None:
+        self._parts = parts
+
+    def page_of(self, page: WebPage) -> Callable[[Request], Awaitable[Response]]:
+        """Return what answers for a page of a project: it shows it, and takes its forms."""
+
+        async def answer(request: Request) -> Response:
+            form = await read_form(request) if request.method == "POST" else None
+            if isinstance(form, Response):
+                return form
+            return await run_in_threadpool(self._answered, page, request, form)
+
+        return answer
+
+    def upload_of(self, page: WebPage) -> Callable[[Request], Awaitable[Response]]:
+        """Return what takes the uploads of a page."""
+
+        async def answer(request: Request) -> Response:
+            project = await run_in_threadpool(self._parts.project_of, request)
+            if project is None:
+                return nothing_here()
+            body = request.stream()
+            try:
+                name = await self._received(request, project, body)
+            except MasktronError as error:
+                await passed_over(body)
+                status = error.status if isinstance(error, UploadRefusedError) else 422
+                problem = PageProblem(error.what, error.where, error.hint, "file")
+                answer = await run_in_threadpool(self._shown, page, request, project, [problem], None, status)
+                # what is left of the body after that is not read
+                answer.headers["connection"] = "close"
+                return answer
+            return await run_in_threadpool(self._taken, page, request, project, name)
+
+        return answer
+
+    async def _received(self, request: Request, project: Project, body: AsyncIterator[bytes]) -> str:
+        room = await run_in_threadpool(self._parts.store.left, project.owner)
+        if len(await run_in_threadpool(project.uploads)) >= MOST_UPLOADS:
+            raise UploadRefusedError(413, f"there are {MOST_UPLOADS} uploads already", "remove some")
+        length = request.headers.get("content-length", "")
+        found = await uploaded(
+            body,
+            request.headers.get("content-type", ""),
+            project.files,
+            limits=UploadLimits(self._parts.largest_upload, room, **self._parts.upload_limits),
+            is_token=lambda given: is_form_token(given, secret_of(request)),
+            length=int(length) if length.isascii() and length.isdigit() else None,
+        )
+        return await run_in_threadpool(project.keep_upload, found.half, found.name)
+
+    def _taken(self, page: WebPage, request: Request, project: Project, name: str) -> Response:
+        if page.take is None:
+            raise TypeError("a page without uploads has taken one")
+        try:
+            return redirected(page.take(self._parts.visit_of(request), project, name))
+        except MasktronError as error:
+            project.remove_upload(name)
+            problem = PageProblem(error.what, error.where, error.hint, "file")
+            return self._shown(page, request, project, [problem], None, 422)
+
+    def _answered(self, page: WebPage, request: Request, form: FormFields | None) -> Response:
+        project = self._parts.project_of(request)
+        if project is None:
+            return nothing_here()
+        return (
+            self._shown(page, request, project, [], None, 200)
+            if form is None
+            else self._acted(page, request, project, form)
+        )
+
+    def _acted(self, page: WebPage, request: Request, project: Project, form: FormFields) -> Response:
+        action = page.actions.get(form.text("action"))
+        if action is None:
+            return problem_page("there is no such form", "reload the page", 400)
+        try:
+            answer = action(self._parts.visit_of(request), project, form)
+        except MasktronError as error:
+            return self._shown(page, request, project, [problem_of(error, form.names)], form, 422)
+        except LookupError:
+            return nothing_here()
+        if isinstance(answer, Redirect):
+            return redirected(answer)
+        common = {"problems": [], "given": form, **self._common(request, project, page)}
+        return HTMLResponse(rendered(answer.template, **{**common, **answer.context}))
+
+    def _shown(
+        self,
+        page: WebPage,
+        request: Request,
+        project: Project,
+        problems: list[PageProblem],
+        given: FormFields | None,
+        status: int,
+    ) -> Response:
+        visit = self._parts.visit_of(request)
+        try:
+            context = page.show(visit, project)
+        except LookupError:
+            return nothing_here()
+        except MasktronError as error:
+            return HTMLResponse(
+                rendered("problem.html", **self._common(request, project, page), problem=problem_of(error)), 422
+            )
+        text = rendered(
+            f"{page.name}.html",
+            **self._common(request, project, page),
+            given=given,
+            visit=visit,
+            **{**context, "problems": [*problems, *context.get("problems", ())]},
+        )
+        return HTMLResponse(text, status)
+
+    def _common(self, request: Request, project: Project, page: WebPage) -> dict[str, Any]:
+        return {
+            "user": user_of(request),
+            "csrf": form_token(secret_of(request)),
+            "has_logout": self._parts.has_logout,
+            "project": project,
+            "facts": project.facts,
+            "page": page,
+            "steps": way_of(project),
+        }

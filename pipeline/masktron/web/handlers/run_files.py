@@ -1,0 +1,95 @@
+"""Files: style sheets and scripts of ours, settings and rules to keep, what runs have written."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+
+from starlette.requests import Request
+from starlette.responses import FileResponse, Response
+
+from masktron.resources import packaged_text
+from masktron.web.access.answer_headers import DOWNLOAD_POLICY, PICTURE_POLICY, report_policy
+from masktron.web.plain_answers import download_of, nothing_here
+from masktron.web.runs.one_run import run_of
+from masktron.web.store.disk import bytes_of
+from masktron.web.web_parts import WebParts
+
+_STATIC: Mapping[str, tuple[str, str]] = {
+    "page.css": ("report/pages/page.css", "text/css"),
+    "web.css": ("web/static/web.css", "text/css"),
+    "htmx.min.js": ("web/static/htmx.min.js", "text/javascript"),
+    "web.js": ("web/static/web.js", "text/javascript"),
+    "sort.js": ("report/pages/page.js", "text/javascript"),
+}
+"""What pages load, by name, with its place in the package and its type."""
+
+
+class RunFiles:
+    """Answers with files."""
+
+    def __init__(self, parts: WebParts) -> None:
+        self._parts = parts
+
+    def static(self, request: Request) -> Response:
+        """Answer with a style sheet or a script of ours."""
+        if (found := _STATIC.get(request.path_params["name"])) is None:
+            return nothing_here()
+        content, tag = _static(found[0])
+        headers = {"cache-control": "private, no-cache", "etag": tag}
+        if request.headers.get("if-none-match") == tag:
+            return Response(status_code=304, headers=headers)
+        return Response(content, headers=headers, media_type=found[1])
+
+    def document(self, request: Request) -> Response:
+        """Download the settings or the rules of a project."""
+        project, name = self._parts.project_of(request), request.path_params["name"]
+        if project is None or not (name == "masktron.toml" or name.endswith(".sch")) or "/" in name:
+            return nothing_here()
+        content = bytes_of(project.folder / name)
+        return nothing_here() if content is None else download_of(content, name)
+
+    def output(self, request: Request) -> Response:
+        """Download a file that a run has written."""
+        path = self._output(request)
+        if path is None:
+            return nothing_here()
+        return FileResponse(
+            path, filename=path.name, media_type="application/octet-stream",
+            headers={"content-security-policy": DOWNLOAD_POLICY},
+        )  # fmt: skip
+
+    def picture(self, request: Request) -> Response:
+        """Answer with a picture that a run has drawn."""
+        path = self._output(request)
+        if path is None or path.suffix != ".svg":
+            return nothing_here()
+        headers = {"content-security-policy": PICTURE_POLICY}
+        return FileResponse(path, media_type="image/svg+xml", content_disposition_type="inline", headers=headers)
+
+    def report(self, request: Request) -> Response:
+        """Show a page that a run has written: its own script runs, and can reach nothing of this server."""
+        path = self._output(request)
+        if path is None or path.suffix != ".html":
+            return nothing_here()
+        headers = {"content-security-policy": report_policy(_script_hash())}
+        return FileResponse(path, media_type="text/html", content_disposition_type="inline", headers=headers)
+
+    def _output(self, request: Request) -> Path | None:
+        project = self._parts.project_of(request)
+        run = None if project is None else run_of(project, request.path_params["run"])
+        return None if run is None else run.output(request.path_params["name"])
+
+
+@cache
+def _static(place: str) -> tuple[bytes, str]:
+    content = packaged_text(place).encode()
+    return content, f'"{hashlib.sha256(content).hexdigest()[:16]}"'
+
+
+@cache
+def _script_hash() -> str:
+    return base64.b64encode(hashlib.sha256(packaged_text("report/pages/page.js").encode()).digest()).decode()

@@ -1,0 +1,33 @@
+"""The way through a project: its steps, how far each is, and which comes next."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from masktron.web.pages.all_pages import PAGES
+from masktron.web.store.projects import Project
+from masktron.web.web_page import STEPS, StepState, WebPage
+
+
+@dataclass(frozen=True, slots=True)
+class WayStep:
+    """A step of the way, as the pages of a project show it."""
+
+    name: str
+    title: str
+    page: WebPage | None
+    state: StepState
+    is_next: bool
+
+
+def way_of(project: Project) -> list[WayStep]:
+    """Return the steps of a project in order: how far each is, and which comes next."""
+    pages = {page.step: page for page in PAGES if page.step is not None}
+    way, found = [], False
+    for name, title in STEPS.items():
+        page = pages.get(name)
+        state = StepState(False) if page is None or page.state is None else page.state(project)
+        is_next = not found and not state.done and page is not None
+        found = found or is_next
+        way.append(WayStep(name, title, page, state, is_next))
+    return way

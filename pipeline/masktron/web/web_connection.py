@@ -1,0 +1,93 @@
+"""Connections: so many in all and of one address, and a time within which a request has to say what it asks for."""
+
+from __future__ import annotations
+
+import asyncio
+
+import h11
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+from masktron.web.access.answer_headers import HEADERS
+
+HEADER_SECONDS = 15.0
+"""From the first byte of a request to the end of its headers, however busily it sends them."""
+MOST_CONNECTIONS = 200
+MOST_OF_ADDRESS = 60
+"""Of one address, unless all come by a proxy: a browser opens six."""
+
+
+class WebConnection(H11Protocol):
+    """Speaks HTTP/1.1 as uvicorn does, and ends connections that only take up room."""
+
+    header_seconds = HEADER_SECONDS
+    most = MOST_CONNECTIONS
+    most_of_address = MOST_OF_ADDRESS
+    _deadline: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Take a connection, unless there are too many."""
+        super().connection_made(transport)
+        own = sum(_address(one) == _address(self) for one in self.connections)
+        if len(self.connections) > self.most or own > self.most_of_address:
+            transport.write(_plain(503, "There are too many connections.", retry=True))
+            transport.close()
+            return
+        self._watch()
+
+    def data_received(self, data: bytes) -> None:
+        """Take bytes; those of headers have to end in time."""
+        if self.transport.is_closing():
+            return
+        super().data_received(data)
+        self._watch()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Forget it."""
+        self._unwatch()
+        super().connection_lost(exc)
+
+    def send_400_response(self, msg: str) -> None:
+        """Answer what is no HTTP, with the headers that all answers have."""
+        self.transport.write(_plain(400, msg))
+        self.transport.close()
+
+    def _watch(self) -> None:
+        if self.conn.their_state is not h11.IDLE:
+            self._unwatch()
+        elif self._deadline is None:
+            self._deadline = self.loop.call_later(self.header_seconds, self._late)
+
+    def _unwatch(self) -> None:
+        if self._deadline is not None:
+            self._deadline.cancel()
+            self._deadline = None
+
+    def _late(self) -> None:
+        self._deadline = None
+        if not self.transport.is_closing():
+            self.transport.write(_plain(408, "The request came too slowly."))
+            self.transport.close()
+
+
+class ProxiedConnection(WebConnection):
+    """The same where all connections come from one proxy."""
+
+    most_of_address = MOST_CONNECTIONS
+
+
+def _address(connection: object) -> str | None:
+    client = getattr(connection, "client", None)
+    return None if client is None else str(client[0])
+
+
+def _plain(status: int, text: str, *, retry: bool = False) -> bytes:
+    reasons = {400: "Bad Request", 408: "Request Timeout", 503: "Service Unavailable"}
+    headers = {
+        "content-type": "text/plain; charset=utf-8",
+        "content-length": str(len(text.encode())),
+        "connection": "close",
+        **HEADERS,
+        **({"retry-after": "5"} if retry else {}),
+    }
+    lines = "".join(f"{name}: {value}\r\n" for name, value in headers.items())
+    return f"HTTP/1.1 {status} {reasons[status]}\r\n{lines}\r\n{text}".encode()

@@ -1,0 +1,136 @@
+"""The Data page: what `describe` found, some lines at a time, and other records on request."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from starlette.testclient import TestClient
+
+from masktron.web.pages.data_step import STEP
+from masktron.web.runs.one_run import LARGEST_RESULT, CommandRun, latest_run, runs_of
+from masktron.web.store.projects import Project
+from quick_masktron import put_before_masktron
+from schema_files import conforms
+from web_client import Office, end_runs, made_office, sent, until
+
+FIELD: dict[str, Any] = {
+    "name": "A", "column": "A", "label": "", "type": "integer", "kind": "number", "why": "all values are numbers",
+    "role": "confidential", "labels": {}, "missing_codes": {}, "missing": 0, "distinct": 7, "many": False,
+    "least": "0", "greatest": "93", "frequent": [],
+}  # fmt: skip
+
+
+def described(fields: list[dict[str, Any]], **others: Any) -> dict[str, Any]:
+    rows = [{"record": n, "line": n + 1, "values": [str(n) for _ in fields]} for n in range(1, 31)]
+    return {
+        "schema_version": 1, "job": "describe", "data": "d.csv", "format": "csv", "record": "", "records": 1234,
+        "fields": fields, "rows": rows, "problems": [], "notes": [], "release_safe": False, **others,
+    }  # fmt: skip
+
+
+@pytest.fixture
+def office(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Office]:
+    put_before_masktron(tmp_path, monkeypatch)
+    found = made_office(tmp_path)
+    yield found
+    end_runs(found)
+
+
+@pytest.fixture
+def client(office: Office) -> TestClient:
+    return office.browser()
+
+
+@pytest.fixture
+def project(office: Office) -> Project:
+    project = office.store.make("local", "a survey")
+    (project.files / "d.csv").write_text("A\n1\n")
+    project.choose_data("d.csv", by="local")
+    return project
+
+
+def read(office: Office, client: TestClient, project: Project, result: dict[str, Any], action: str = "read") -> str:
+    """Have the data read, and put a result in the place of what the command would write."""
+    sent(client, f"/projects/{project.identity}/data", action, first="501")
+    run = runs_of(project)[0]
+    until(lambda: office.parts.queue.beat() is not None or run.is_over)
+    (run.folder / "describe.json").write_text(json.dumps(result))
+    return page(client, project)
+
+
+def page(client: TestClient, project: Project, wish: str = "") -> str:
+    answer = client.get(f"/projects/{project.identity}/data{wish}")
+    assert answer.status_code == 200
+    return answer.text
+
+
+def plain(text: str) -> str:
+    return " ".join(re.sub(r"<[^>]+>", " ", text).split())
+
+
+def test_all_that_was_found_is_on_the_page(office: Office, client: TestClient, project: Project) -> None:
+    codes = {
+        **FIELD, "name": "REGION", "column": "Region no.", "label": "Where it is", "kind": "nominal", "role": "key",
+        "labels": {"1": "North", "2": "South"}, "missing_codes": {"9": "not stated"}, "missing": 12, "many": True,
+        "distinct": 100_000, "frequent": [{"value": "1", "label": "North", "records": 1100}],
+    }  # fmt: skip
+    wrong = {
+        "what": "a text in a field of numbers",
+        "field": "A",
+        "record": 1002,
+        "line": 1003,
+        "hint": "--missing A=x",
+    }
+    result = described([FIELD, codes], problems=[wrong], notes=["one note"])
+    conforms(result, "describe")  # else the test would speak of another result
+    text = plain(read(office, client, project, result))
+    for one in (
+        "1,234 records of 2 fields, read as csv", "0 to 93", "all values are numbers", "one note",
+        "REGION column Region no. Where it is", "nominal", "over 100,000", "1 North: 1,100", "2 labels of REGION",
+        "1: North", "12 9 not stated", "A 1,002 1,003 a text in a field of numbers --missing A=x", "Confidential",
+        "Record 1 to 10 of 1,234", "1 point is open",
+    ):  # fmt: skip
+        assert one in text, one
+    assert "runs/0001-describe" in page(client, project)
+
+
+def test_long_tables_are_shown_some_lines_at_a_time(office: Office, client: TestClient, project: Project) -> None:
+    fields = [{**FIELD, "name": f"V{number}", "column": f"V{number}"} for number in range(120)]
+    text = read(office, client, project, described(fields))
+    assert "Fields 1 to 50 of 120" in plain(text) and ">V49 " in text.replace("</th>", " ") and "?fields=51" in text
+    second = page(client, project, "?fields=101&records=21")
+    assert "Fields 101 to 120 of 120" in plain(second) and "Record 21 to 30" in plain(second)
+    assert "?fields=51&amp;records=21" in second and 'href="?fields=151' not in second
+    for wish in ("fields=0", "fields=-1", "fields=9999999999999", "fields=x", "fields=%C2%B2", "records=31"):
+        assert "Fields 1 to 50" in plain(page(client, project, f"?{wish}"))
+    # each table scrolls in a frame of its own, which the keyboard reaches
+    assert text.count("<table") == text.count('<div class="scroll" tabindex="0" role="region"') == 2
+
+
+def test_other_records_are_read_by_the_command(office: Office, client: TestClient, project: Project) -> None:
+    read(office, client, project, described([FIELD]))
+    rows = [{"record": 501, "line": 502, "values": ["elsewhere"]}, {"record": 502, "line": 503, "values": [None]}]
+    text = read(office, client, project, described([FIELD], rows=rows), action="others")
+    assert "Record 501 to 502 of 1,234" in plain(text) and "elsewhere" in text
+    run = runs_of(project)[0]
+    assert run.step == "records" and "--from=501" in run.command["arguments"]
+    # the fields are those of the first run still, for other pages too
+    first = latest_run(project, STEP)
+    assert isinstance(first, CommandRun) and first.number == 1
+    for wrong in ("0", "-1", "x", "", "1e3", "9" * 13, "--json=x"):
+        answer = sent(client, f"/projects/{project.identity}/data", "others", first=wrong)
+        assert (answer.status_code, 'id="first-error"' in answer.text) == (422, True)
+    # read anew: the first records again
+    assert "elsewhere" not in read(office, client, project, described([FIELD]))
+
+
+def test_a_result_that_is_too_large_is_told_and_other_data_can_be_chosen(
+    office: Office, client: TestClient, project: Project
+) -> None:
+    text = read(office, client, project, described([{**FIELD, "why": "x" * LARGEST_RESULT}]))
+    assert "describe.json has more than 8 MB" in text and "A file of microdata" in text
