@@ -110,13 +110,30 @@ def _facts(result: PlainData) -> list[PagePart]:
     facts = [
         Fact("records", number(result.count("records_out")), out),
         Fact("method", result.text("method"), f"k = {result.count('k')}"),
-        Fact("smallest group", number(result.count("min_group")), "records alike in a block of masked fields"),
+        Fact("smallest group", *_smallest(result)),
         Fact("alike in all masked fields", *_alike(result.count("whole_record_k"))),
         Fact("linkage", figure(linkage, "%", 1), "of the records are nearest to their own original",
              "bad" if linkage >= _LARGE_LINKAGE else ""),
         Fact("information loss", figure(loss, "%", 2), "of the differences between respondents"),
     ]  # fmt: skip
     return [FactRow(tuple(facts)), *said(f"{result.text('method')} promises: {result.text('promise')}.")]
+
+
+def _smallest(result: PlainData) -> tuple[str, str]:
+    """Say how large the smallest group is, and what its records have in common: values, or what theirs are drawn from.
+
+    Records of drawn blocks that happen to be alike are no group.
+    """
+    least = number(result.count("min_group"))
+    if not result.has("draw"):
+        return least, "records alike in a block of masked fields"
+    grouped = any(block.text("aggregator") != "drawn" for block in result.parts("blocks"))
+    if not result.part("draw").has("smallest"):
+        return (
+            (least, "records alike in a block that was not drawn") if grouped else (NOTHING, "no groups are formed")
+        )
+    drawn = "records in a group that values are drawn for"
+    return least, f"{drawn}, or alike in a block that was not drawn" if grouped else drawn
 
 
 def _alike(least: int) -> tuple[str, str]:
