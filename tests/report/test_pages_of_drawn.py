@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
@@ -43,50 +45,87 @@ def test_a_small_difference_of_histograms_is_not_hidden() -> None:
     assert said == "Fewer than 1 of 100 records would have to change bin to get the old distribution back."
 
 
+@dataclass(frozen=True, slots=True)
+class Case:
+    """Wages, transfers of which many are 0 and none below, and hours; each masked file is made once."""
+
+    folder: Path
+    results: dict[str, MaskResult] = field(default_factory=dict)
+
+    def masked(self, method: str, *unmasked: str) -> MaskResult:
+        if method not in self.results:
+            data, rules = self.folder / "people.csv", self.folder / "rules.sch"
+            roles = dict.fromkeys(("Region", *unmasked), "untouched")
+            self.results[method] = masktron.mask(
+                data, rules, self.at(method, ".csv"), k=5, method=method, roles=roles
+            )
+        return self.results[method]
+
+    def at(self, method: str, ending: str) -> Path:
+        return self.folder / f"{method}{ending}"
+
+    def page(self, method: str) -> html.HtmlElement:
+        self.masked(method)
+        masktron.write_report(self.at(method, ".manifest.json"), html=self.at(method, ".html"))
+        return html.fromstring(self.at(method, ".html").read_text())
+
+
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A file of wages and transfers, many of them 0 and none below, and of hours."""
+def case(tmp_path_factory: pytest.TempPathFactory) -> Case:
     folder = tmp_path_factory.mktemp("drawn")
     random = np.random.default_rng(5)
     wages = random.integers(500, 5000, 150)
     transfers = np.where(random.random(150) < 0.5, 0, random.integers(50, 900, 150))
-    hours = random.integers(1, 60, 150)
-    regions = ("north", "south", "west")
-    rows = [
-        f"{w},{t},{h},{regions[at % 3]}" for at, (w, t, h) in enumerate(zip(wages, transfers, hours, strict=True))
-    ]
+    numbers = zip(wages, transfers, random.integers(1, 60, 150), strict=True)
+    rows = [f"{w},{t},{h},{('north', 'south', 'west')[at % 3]}" for at, (w, t, h) in enumerate(numbers)]
     (folder / "people.csv").write_text("\n".join(("Wage,Transfers,Hours,Region", *rows, "")))
     (folder / "rules.sch").write_text(RULES)
-    return folder
-
-
-def masked(folder: Path, method: str) -> MaskResult:
-    out = folder / f"{method}.csv"
-    roles = {"Region": "untouched"}
-    result = masktron.mask(folder / "people.csv", folder / "rules.sch", out, k=5, method=method, roles=roles)
-    masktron.write_report(folder / f"{method}.manifest.json", html=folder / f"{method}.html")
-    return result
+    return Case(folder)
 
 
 def facts(page: html.HtmlElement) -> str:
     return " ".join(page.text_content().split())
 
 
-def test_records_of_a_drawn_group_are_not_said_to_be_alike(folder: Path) -> None:
-    result = masked(folder, "microhybrid")
-    text = facts(html.fromstring((folder / "microhybrid.html").read_text()))
+def test_records_of_a_drawn_group_are_not_said_to_be_alike(case: Case) -> None:
+    result, text = case.masked("microhybrid"), facts(case.page("microhybrid"))
     assert result.draw is not None and result.draw.smallest == result.min_group
     assert "records in a group that values are drawn for" in text
     assert "records alike in a block of masked fields" not in text
 
 
 @pytest.mark.parametrize("method", ["microhybrid", "noise"])
-def test_records_that_drew_the_same_are_shown_as_no_group(folder: Path, method: str) -> None:
-    masked(folder, method)
-    page = html.fromstring((folder / f"{method}.html").read_text())
+def test_records_that_drew_the_same_are_shown_as_no_group(case: Case, method: str) -> None:
+    page = case.page(method)
     assert page.xpath("//figure[@id='distribution-0']")
     assert not page.xpath("//figure[starts-with(@id, 'group-sizes')]")
     assert "Records that share their values" not in facts(page)
-    manifest, page = folder / f"{method}.manifest.json", folder / "assess.html"
-    run_assess(folder / f"{method}.csv", folder / "people.csv", manifest=manifest, measures=("linkage",), html=page)
-    assert "Records that share their values" not in facts(html.fromstring((folder / "assess.html").read_text()))
+    data, manifest, written = (
+        case.folder / "people.csv",
+        case.at(method, ".manifest.json"),
+        case.folder / "assess.html",
+    )
+    run_assess(case.at(method, ".csv"), data, manifest=manifest, measures=("linkage",), html=written)
+    assert "Records that share their values" not in facts(html.fromstring(written.read_text()))
+
+
+def test_values_below_zero_that_nobody_forbids_are_told(case: Case) -> None:
+    result = case.masked("noise")
+    rows = [row.split(",") for row in case.at("noise", ".csv").read_text().splitlines()]
+    count = sum(row[1].startswith("-") for row in rows)
+    assert count
+    (said,) = [note for note in result.notes if note.startswith("masked values below 0")]
+    assert f"Transfers ({count} records)" in said and "masktron suggest" in said
+    masktron.write_report(case.at("noise", ".manifest.json"), html_public=case.folder / "public.html")
+    assert "original value is" not in facts(html.fromstring((case.folder / "public.html").read_text()))
+    assert not [note for note in case.masked("mdav", "Wage").notes if "below 0" in note]
+
+
+def test_unmasked_fields_are_counted_together_and_alone(case: Case) -> None:
+    rows = [row.split(",") for row in (case.folder / "people.csv").read_text().splitlines()[1:]]
+    pairs, wages = Counter((row[0], row[3]) for row in rows), Counter(row[0] for row in rows)
+    (said,) = [note for note in case.masked("mdav", "Wage").notes if note.startswith("by unmasked fields alone")]
+    alone = [sum(times == 1 for times in count.values()) for count in (pairs, wages)]
+    assert f"(Wage, Region), {alone[0]} of 150 records are like no other one, {alone[1]} by Wage alone" in said
+    few = case.masked("noise").notes
+    assert not [note for note in few if note.startswith("by unmasked fields alone")]

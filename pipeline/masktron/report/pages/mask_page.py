@@ -120,7 +120,7 @@ def _facts(result: PlainData) -> list[PagePart]:
 
 
 def _smallest(result: PlainData) -> tuple[str, str]:
-    """Say how large the smallest group is, and what its records have in common: values, or what theirs are drawn from.
+    """Say how large the smallest group is, and what its records share: values, or what theirs are drawn from.
 
     Records of drawn blocks that happen to be alike are no group.
     """
@@ -129,9 +129,7 @@ def _smallest(result: PlainData) -> tuple[str, str]:
         return least, "records alike in a block of masked fields"
     grouped = any(block.text("aggregator") != "drawn" for block in result.parts("blocks"))
     if not result.part("draw").has("smallest"):
-        return (
-            (least, "records alike in a block that was not drawn") if grouped else (NOTHING, "no groups are formed")
-        )
+        return (least, "records alike in a block that was not drawn") if grouped else (NOTHING, "there are none")
     drawn = "records in a group that values are drawn for"
     return least, f"{drawn}, or alike in a block that was not drawn" if grouped else drawn
 
