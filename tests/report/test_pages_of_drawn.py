@@ -13,7 +13,8 @@ from lxml import html
 import masktron
 from masktron.jobs.assess import run_assess
 from masktron.report.pages.compared_parts import distribution_parts
-from masktron.report.pages.page import PictureRow
+from masktron.report.pages.page import PagePicture, PictureRow
+from masktron.report.pages.position_part import position_parts
 from masktron.results import MaskResult
 from masktron.results.side_by_side import FieldDistribution, SideBySide
 
@@ -129,3 +130,16 @@ def test_unmasked_fields_are_counted_together_and_alone(case: Case) -> None:
     assert f"(Wage, Region), {alone[0]} of 150 records are like no other one, {alone[1]} by Wage alone" in said
     few = case.masked("noise").notes
     assert not [note for note in few if note.startswith("by unmasked fields alone")]
+
+
+def test_the_map_has_the_axes_of_tune_where_all_files_have_them() -> None:
+    own = {"linkage": 4.0, "information_loss": 95.0, "disclosure_risk": 30.0, "pil": 20.0}
+    (picture,) = position_parts(own, 90.0, others=[("k3", {**own, "pil": 10.0})])
+    assert isinstance(picture, PagePicture)
+    assert picture.table.columns == ("file", "pil", "disclosure_risk")
+    assert "Disclosure risk 30.0 %, of 95.0 % unmasked" in picture.sentence and "k3 is better" in picture.sentence
+    few = {name: own[name] for name in ("linkage", "information_loss")}
+    (picture,) = position_parts(own, 90.0, others=[("k3", few)])
+    assert isinstance(picture, PagePicture)
+    assert picture.table.columns == ("file", "information_loss", "linkage")
+    assert position_parts({"linkage": 3.0}, 90.0) == []
