@@ -78,7 +78,7 @@ def _shares(one: FieldShares, at: int) -> PagePicture:
     return PagePicture(
         f"categories-{at}",
         one.name,
-        f"{moved:.1f} of 100 records would have to change category to get the old shares back.",
+        f"{moved:.1f} of 100 records would have to change category to get the old shares back; each counts once.",
         PairedBars(pairs[:SHOWN_RULES], "% of the records"),
         PageTable(f"{one.name}: shares", ("category", "original", "masked"), rows, frozenset({"original", "masked"})),
     )

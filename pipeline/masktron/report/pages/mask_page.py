@@ -240,8 +240,8 @@ def _categories(result: PlainData) -> list[PagePart]:
         (one.text("field"), one.text("kind"), figure(one.number("distance"), "%"))
         for one in result.parts("categories")
     )
-    columns = ("field", "kind", "shares that moved")
-    return [PageTable("Categories", columns, rows, frozenset({"shares that moved"}))] if rows else []
+    columns = ("field", "kind", "shares that moved, weighted")
+    return [PageTable("Categories", columns, rows, frozenset(columns[2:]))] if rows else []
 
 
 def _notes(result: PlainData) -> list[PagePart]:
