@@ -535,7 +535,7 @@ def check(
         As for `validate`.
     limits : mapping of str to float, optional
         Bounds of the figures of `assess`, by name: the most, or the least where a higher value is better. They need
-        the original, and some the manifest.
+        the original, and some the manifest. The limits of the manifest hold as well; of two the stricter one.
     allow_unfired : sequence of str, optional
         As for `validate`. Rules of which the manifest says that the masked file does not test them need not be named.
     allow_empty : bool

@@ -317,3 +317,27 @@ def test_a_masked_field_without_any_value_left_is_no_problem(tmp_path: Path) -> 
     result = masktron.check(out, rules, original=data, manifest=tmp_path / "m.manifest.json")
     assert "Rare" not in out.read_text()
     assert result.complies, result
+
+
+def test_limits_of_the_manifest_hold_as_well(case: Masked) -> None:
+    case.contract(lambda content: content["config"].update(limits={"linkage": 100, "block_k": 4}))
+    result = masktron.check(
+        case.out, case.rules, original=case.data, manifest=case.manifest, limits={"block_k": 3, "unchanged": 100}
+    )
+    assert result.complies, result
+    said = "3 figures within the limits (block_k 4 of the manifest, linkage 100 of the manifest, unchanged 100)"
+    assert said in result.checked
+    case.contract(lambda content: content["config"].update(limits={"linkage": 0}))
+    assert has(case.check().problems, "linkage is", "the limit 0")
+    assert not masktron.check(
+        case.out, case.rules, original=case.data, manifest=case.manifest, limits={"linkage": 100}
+    ).complies
+    alone = case.check(original=False)
+    assert "the limit linkage: needs the original (original=)" in alone.not_checked
+
+
+@pytest.mark.parametrize("limits", [{"linkage": "low"}, {"no_figure": 3}, [3]])
+def test_limits_of_a_damaged_manifest_are_refused(case: Masked, limits: object) -> None:
+    case.contract(lambda content: content["config"].update(limits=limits))
+    with pytest.raises(UsageError, match="not a manifest of masktron"):
+        case.check()

@@ -343,7 +343,21 @@ def test_a_limit_that_held_and_does_not_hold_now(tmp_path: Path, out: Path) -> N
 def test_a_rule_that_fails_now(months: Months, out: Path) -> None:
     with pytest.raises(InvalidOriginalError, match="sum") as caught:
         months.rerun(changed(7, T=5)(rows_of(2)), out)
-    assert caught.value.hint.endswith("rerun takes such settings from the manifest: for others, run masktron mask")
+    assert caught.value.hint.endswith("rerun takes such settings from the manifest")
+    assert "--" not in caught.value.hint
+    assert not out.exists()
+
+
+@pytest.mark.parametrize("dry", [(), ("--dry-run",)])
+def test_changes_are_shown_where_records_break_rules(
+    months: Months, out: Path, run: Runner, dry: tuple[str, ...]
+) -> None:
+    rules = write_book(out.parent, most="4999")
+    data = write_data(out.with_name("february.xml"), changed(7, T=5)(rows_of(2)))
+    done = run("rerun", months.manifest, data, "--out", out, "--rules", rules, "--accept", "other-rule", *dry)
+    assert done.code == 1
+    assert "stands in the way" in done.out and "other-rule" in done.out
+    assert done.out.index("other-rule") < done.out.index("violation")
     assert not out.exists()
 
 

@@ -501,6 +501,14 @@ def test_what_the_records_test(covered: tuple[Path, Path]) -> None:
     assert found["R1"].at_bound is None
 
 
+def test_records_that_an_equality_holds_are_not_far_from_a_limit(tmp_path: Path) -> None:
+    rows = [{"H": 0 if at % 2 else 20 + at, "W": 0 if at % 2 else 900 + at} for at in range(30)]
+    data = write_data(tmp_path / "d.xml", rows)
+    rules = write_rules(tmp_path / "r.sch", "not(H = 0) or W = 0", "H = 0 or H > 10", "H >= -9 or W > 900")
+    found = masktron.explain(rules, data, config=masktron.Config(k=3)).coverage
+    assert [each.at_bound for each in found] == [None, None, 0]
+
+
 def test_rules_that_tie_masked_to_unmasked_fields(covered: tuple[Path, Path], run: Runner) -> None:
     data, rules = covered
     roles = ("--role", "S=key", "--role", "K=untouched", "--role", "B=identifier")

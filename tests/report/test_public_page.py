@@ -9,7 +9,7 @@ from lxml import html
 
 from masktron.report.pages.html import html_of
 from masktron.report.pages.public_page import public_page
-from masktron.results.public_release import KeptFigure, PublicField, PublicRelease
+from masktron.results.public_release import KeptFigure, PublicEngine, PublicField, PublicRelease
 
 TOLD = PublicField(
     "WAGE", masked=True, number=True, block=1, how="mean", mean="0.01", variance=KeptFigure(0.9),
@@ -76,3 +76,21 @@ def test_each_advice_is_given_where_its_figure_is(figure: str) -> None:
 def test_a_file_without_masked_fields_is_not_excused() -> None:
     kept = PublicField("WAGE", masked=False, number=True)
     assert "No figure" not in shown(replace(RELEASE, fields=(kept,)))[1]
+
+
+def test_codes_and_missing_values_of_the_released_file_are_told() -> None:
+    text, _ = shown(RELEASE)
+    assert "Missing values" not in text
+    text, _ = shown(replace(RELEASE, fields=(replace(TOLD, missing=12, codes=("9998",)), CODE)))
+    table = text.partition("Missing values")[2]
+    assert "codes that mean missing" in table
+    assert [word in table.partition("codes that mean missing")[2][:60] for word in ("WAGE", "12", "9998")] == [
+        True
+    ] * 3
+
+
+def test_an_engine_that_deviates_has_its_reason_beside_it() -> None:
+    engines = (PublicEngine("libxml2", 3, 500), PublicEngine("pyschematron", 3, 500, ("a number never equals (x)",)))
+    text, _ = shown(replace(RELEASE, engines=engines))
+    assert "pyschematron answers otherwise about some rules" in text and "a number never equals (x)" in text
+    assert "libxml2 answers" not in text

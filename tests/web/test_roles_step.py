@@ -68,7 +68,7 @@ def test_data_that_nobody_has_read_are_read(client: TestClient, project: Project
     assert run is not None
     assert run.shown_command == (
         "masktron describe files/a.csv --config runs/0001-describe/masktron.toml --json "
-        "runs/0001-describe/describe.json"
+        "runs/0001-describe/describe.json --rows=100"
     )
 
 

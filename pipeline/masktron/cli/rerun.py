@@ -84,7 +84,8 @@ def rerun(
     refused: ChangedInputError | InvalidOriginalError | None = None
     with running.progress_shown() as progress:
         from masktron.jobs.originals import InvalidOriginalError
-        from masktron.jobs.rerun import ChangedInputError, Repeating, run_rerun
+        from masktron.jobs.rerun import ChangedInputError, InvalidNextFileError, Repeating, run_rerun
+        from masktron.report.tables.rerun import changes_shown
 
         how = Repeating(
             rules=rules,
@@ -101,6 +102,8 @@ def rerun(
         except (ChangedInputError, InvalidOriginalError) as error:
             refused = error
     if refused is not None:
+        if isinstance(refused, InvalidNextFileError):
+            running.show(changes_shown(refused.changes), json)
         running.report(refused.result, json)
         raise refused
     running.report(result, json)

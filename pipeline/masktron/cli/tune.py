@@ -330,6 +330,9 @@ def _written(result: TuneResult, path: Path, candidate: int | TuneRecipe | None,
         )
     write_settings(path, settings_of(chosen, settings))
     yield f"settings of {plain(chosen.name)} written: {plain(path.as_posix())}"
+    if settings.limits:
+        bounds = ", ".join(f"{name} {bound:g}" for name, bound in settings.limits.items())
+        yield f"the limits that it was chosen under stand there as well: {bounds}"
 
 
 def _exit(result: TuneResult) -> Exit:

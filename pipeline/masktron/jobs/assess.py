@@ -123,7 +123,8 @@ def run_assess(
     )
     if html is not None:
         k = config.k if described is None else described.k
-        summary = side_by_side(files, k, told_as(progress, "summarising the two files", "steps"))
+        drawn = () if described is None else described.declared.drawn
+        summary = side_by_side(files, k, told_as(progress, "summarising the two files", "steps"), drawn)
         write_pages({html: assess_page(PlainData(result.as_dict()), files=summary)})
     return result
 

@@ -305,9 +305,22 @@ class FullAudit(Audit):
         over = list(over_limits(measured, limits))
         self.problems += over
         self.notes += notes
-        if len(over) < len(names):
-            self.checked.append(f"{counted(len(names) - len(over), 'figure')} within the limits")
+        held = {
+            one.figure.name: limits[one.figure.name]
+            for one in measured
+            if one.figure.meets(one.value, limits[one.figure.name])
+        }
+        if held:
+            self.checked.append(f"{counted(len(held), 'figure')} within the limits ({self._named(held)})")
         return measured
+
+    def _named(self, limits: Mapping[str, float]) -> str:
+        """Name limits with their bounds, and those of the manifest as such."""
+        stated = {} if self.described is None else self.described.limits
+        return ", ".join(
+            f"{name} {bound:g}{' of the manifest' if stated.get(name) == bound else ''}"
+            for name, bound in limits.items()
+        )
 
     def _lacks(self, figure: Figure) -> str:
         """What a figure needs and nobody gave; empty where it has all."""

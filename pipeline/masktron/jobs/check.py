@@ -65,7 +65,8 @@ def run_check(
     max_failures : mapping of str to Threshold, optional
         Failures that a rule may have, by id, with ``*`` for the hard rules that it does not name.
     limits : mapping of str to float, optional
-        Bounds of figures, by name: see `Config.limits`. They need the original.
+        Bounds of figures, by name: see `Config.limits`. They need the original. Those of the manifest hold as well,
+        and of two on one figure the stricter one.
     allow_unfired : iterable of str
         Rules that the file need not test, ``*`` for all; and those of which the manifest says that it does not.
     allow_empty : bool
@@ -84,10 +85,11 @@ def run_check(
     if full:
         # loads the measures, which need SciPy and numba: as long as all else that is done to a small file
         from masktron.jobs.audit_full import FullAudit  # noqa: PLC0415
-        from masktron.jobs.limits import refuse_class_limits  # noqa: PLC0415
+        from masktron.jobs.limits import refuse_class_limits, strictest  # noqa: PLC0415
 
         refuse_class_limits(limits or {})
     described = None if manifest is None else read_manifest(manifest)
+    bounds = dict(limits or {}) if described is None else strictest(limits or {}, described.limits)
     reading = reading if described is None else reading.or_as(described.reading)
     known = () if described is None else described.as_original
     given = Given(documents or {}, original, known=known, optional=True, spare=spare_documents)
@@ -122,7 +124,7 @@ def run_check(
     if described is None and beside is not None and compared:
         settled, _ = completed(settled, beside)
     audit.against_original(data, settled.roles, stated)
-    figures = audit.limits(limits or {}, settled, stated, min_group, progress)
+    figures = audit.limits(bounds, settled, stated, min_group, progress)
     return CheckResult(
         data=shown(masked),
         records=evaluation.records,

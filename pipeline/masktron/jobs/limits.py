@@ -22,6 +22,21 @@ def over_limits(measured: Iterable[Measured], limits: Mapping[str, float]) -> It
             yield f"{one.figure.name} is {value}{place}, the limit {limit}"
 
 
+def strictest(limits: Mapping[str, float], stated: Mapping[str, float]) -> dict[str, float]:
+    """Join the limits that are asked for with those of a manifest; of two on one figure the stricter one holds.
+
+    Parameters
+    ----------
+    limits, stated : mapping of str to float
+        By figure: the most, or the least where a higher value is better.
+    """
+    joined = {**stated, **limits}
+    for name in limits.keys() & stated.keys():
+        both = limits[name], stated[name]
+        joined[name] = min(both) if figure_of(name).better == "lower" else max(both)
+    return joined
+
+
 def refuse_class_limits(limits: Iterable[str]) -> None:
     """Refuse limits on figures of a class or of an earlier release, which only `assess` is told.
 

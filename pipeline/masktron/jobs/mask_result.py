@@ -16,7 +16,7 @@ from masktron.jobs.common import file_notes, notes_of
 from masktron.jobs.drawn import draw_notes, parts_notes
 from masktron.jobs.ordering import identifying
 from masktron.jobs.prepared import Prepared
-from masktron.jobs.privacy import privacy_notes
+from masktron.jobs.privacy import privacy_notes, sign_notes, unmasked_notes
 from masktron.jobs.untested import told, written_untested
 from masktron.jobs.written import WrittenFile
 from masktron.kernels.cores import usable_cores
@@ -65,6 +65,8 @@ def mask_result(
         What the files are going to be called.
     """
     confidential = run.plan.by_role(Role.CONFIDENTIAL)
+    unmasked = tuple(fact.name for fact in run.plan.fields if fact.role not in (Role.CONFIDENTIAL, Role.IDENTIFIER))
+    sure = identifying(run.kept, run.plan.fields)
     left = run.source.left_out()
     columns = written.columns
     checks = run.job.rulebook.checks
@@ -122,6 +124,8 @@ def mask_result(
             *_unheeded(run, blocks),
             *_group_notes(run, blocks),
             *privacy_notes(blocks, run.kept.columns, columns),
+            *sign_notes(blocks, run.kept.columns, columns),
+            *unmasked_notes(columns, [name for name in unmasked if name not in sure]),
             *_label_notes(run.source, columns),
         ),
         figures=tuple(map(FigureResult.of, measured)),
@@ -131,11 +135,9 @@ def mask_result(
         promise="; ".join(filter(None, (run.method.contract.says, both_parts(block_results)))),
         draw=draw,
         contract=run.method.contract.kind,
-        unmasked=tuple(
-            fact.name for fact in run.plan.fields if fact.role not in (Role.CONFIDENTIAL, Role.IDENTIFIER)
-        ),
+        unmasked=unmasked,
         original_order=run.ordering.original,
-        identifying=identifying(run.kept, run.plan.fields),
+        identifying=sure,
         order=written.order,
     )
     return result, measured

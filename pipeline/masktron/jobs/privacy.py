@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
+import numpy as np
+from numpy.typing import NDArray
+
 from masktron.counts import counted
+from masktron.kernels.distinct import alike, codes_of
 from masktron.masking import MaskedBlock
 from masktron.masking.disclosure.exposure import DOMINANT
 from masktron.measures.unchanged import published_as_it_was
@@ -23,6 +27,61 @@ def privacy_notes(
         The same records in the same order.
     """
     return tuple(note for block in blocks for note in _notes(block, original, masked))
+
+
+def sign_notes(
+    blocks: Sequence[MaskedBlock], original: Mapping[str, Column], masked: Mapping[str, Column]
+) -> Iterator[str]:
+    """Say which numbers came out below 0 although no original value is: nobody wrote the rule that holds of itself.
+
+    Parameters
+    ----------
+    blocks : sequence of MaskedBlock
+    original, masked : mapping of str to Column
+    """
+    below = {
+        name: int((masked[name].values < 0).sum())
+        for block in blocks
+        for name in block.block.variables
+        if not (original[name].values < 0).any()
+    }
+    if told := [f"{name} ({counted(count, 'record')})" for name, count in below.items() if count]:
+        yield (
+            f"masked values below 0, where no original value is and no rule that was kept forbids it: "
+            f"{', '.join(told)}; masktron suggest proposes such rules"
+        )
+
+
+def unmasked_notes(columns: Mapping[str, Column], unmasked: Sequence[str]) -> Iterator[str]:
+    """Say how many records their unmasked fields tell apart from all others, and which field does most of it.
+
+    Parameters
+    ----------
+    columns : mapping of str to Column
+        As they are written.
+    unmasked : sequence of str
+        Fields that are written as they were; those that differ in every record are told elsewhere.
+    """
+    if not unmasked:
+        return
+    coded = {name: codes_of(columns[name].lexemes) for name in unmasked}
+    records = len(next(iter(columns.values())).lexemes)
+    single = {name: _single([own], records) for name, own in coded.items()}
+    together = _single(list(coded.values()), records)
+    if not together:
+        return
+    most = max(unmasked, key=single.__getitem__)
+    yield (
+        f"by unmasked fields alone ({', '.join(unmasked)}), {together} of {counted(records, 'record')} "
+        f"{'is' if together == 1 else 'are'} like no other one"
+        + (f", {single[most]} by {most} alone" if len(unmasked) > 1 and single[most] else "")
+        + ": whoever knows these of a respondent finds the record"
+    )
+
+
+def _single(codes: Sequence[NDArray[np.int32]], records: int) -> int:
+    """How many rows are like no other one."""
+    return int((np.bincount(alike(codes, records)[0]) == 1).sum())
 
 
 def _notes(masked: MaskedBlock, original: Mapping[str, Column], written: Mapping[str, Column]) -> Iterator[str]:

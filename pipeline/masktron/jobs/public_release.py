@@ -14,6 +14,7 @@ from masktron.classify import classify
 from masktron.classify.display import render_cross_record, render_form
 from masktron.classify.forms import form_of
 from masktron.constraints import CrossRecordEdit, OpaqueEdit
+from masktron.evaluation.deviations import deviations
 from masktron.kernels.distinct import alike
 from masktron.measures.assessed import Assessed
 from masktron.measures.category_shares import category_shares, moved_by_group
@@ -35,6 +36,7 @@ from masktron.results.public_release import (
     ShiftBound,
 )
 from masktron.rulebook.schema import Rulebook
+from masktron.sources.records import Status
 
 _SHIFTS: tuple[ShiftBound, ...] = ("0.01", "0.05", "0.2")
 _SHARES: tuple[SharesBound, ...] = ("1", "5", "20")
@@ -92,12 +94,18 @@ def public_release(manifest: PlainData, rulebook: Rulebook, files: Assessed | No
         removed=tuple(fact.text("name") for fact in plan.parts("fields") if fact.text("role") == "identifier"),
         rules=tuple(_rules(result, rulebook)),
         engines=tuple(
-            PublicEngine(one.text("engine"), one.count("rules"), one.count("records"))
+            PublicEngine(one.text("engine"), one.count("rules"), one.count("records"), _deviations(one))
             for one in result.parts("engines")
         ),
         versions={name: str(version) for name, version in manifest.part("versions").items()},
         compared=files is not None,
     )
+
+
+def _deviations(engine: PlainData) -> tuple[str, ...]:
+    """The deviations that an engine met, by the table of known ones alone."""
+    met = engine.names("deviations")
+    return tuple(f"{row.title[:1].lower()}{row.title[1:]} ({row.id})" for row in deviations() if row.id in met)
 
 
 def public_name(path: str) -> str:
@@ -121,6 +129,7 @@ class _Figures:
 
     def __init__(self, files: Assessed | None, *, whole: bool) -> None:
         self._files = files if files is not None and files.paired else None
+        self._masked = None if files is None else files.masked
         self._whole = _whole(self._files) if whole and self._files is not None else None
         self._kept: dict[str, KeptVariation] = {}
         self._moved: dict[str, float] = {}
@@ -191,6 +200,19 @@ class _Figures:
         """Mean change of the correlations."""
         return KeptFigure.coarsened(self._moved[name]) if name in self._moved else None
 
+    def missing(self, name: str) -> int | None:
+        """Values that are missing in the released file, which whoever has it can count."""
+        if self._masked is None or name not in self._masked:
+            return None
+        return int((~self._masked[name].present).sum())
+
+    def codes(self, name: str) -> tuple[str, ...]:
+        """What stands for missing values in the released file; codes that it does not have are not told."""
+        if self._masked is None or name not in self._masked:
+            return ()
+        column = self._masked[name]
+        return tuple(sorted({str(code) for code in column.lexemes[column.status == Status.CODE]}))
+
     def shares(self, name: str) -> SharesBound | None:
         """Bound of the shares of categories that moved."""
         if self._files is None or name not in self._files.categories:
@@ -243,6 +265,8 @@ def _field(fact: PlainData, block: tuple[int, PlainData] | None, figures: _Figur
         variance=figures.variance(name) if number else None,
         correlations=figures.correlations(name) if number else None,
         shares=None if number else figures.shares(name),
+        missing=figures.missing(name),
+        codes=figures.codes(name),
     )
 
 

@@ -177,7 +177,13 @@ def _of_manifest(
     result = manifest.part("result")
     if html is not None:
         told = told_as(progress, "summarising the two files", "steps")
-        summary = None if files is None else side_by_side(files, result.count("k"), told)
+        drawn = [
+            name
+            for block in result.parts("blocks")
+            if block.text("aggregator") == "drawn"
+            for name in block.names("variables")
+        ]
+        summary = None if files is None else side_by_side(files, result.count("k"), told, drawn)
         pages[html] = mask_page(result, manifest=manifest, files=summary, others=others)
     if html_public is not None:
         if rulebook is None:

@@ -20,6 +20,7 @@ from masktron.jobs.described import completed
 from masktron.jobs.documents import Given
 from masktron.jobs.job import Job, open_job
 from masktron.jobs.mask import run_mask
+from masktron.jobs.originals import InvalidOriginalError
 from masktron.jobs.prepared import prepare
 from masktron.jobs.registered import Registration
 from masktron.methods.chosen import chosen
@@ -85,6 +86,25 @@ class ChangedInputError(DocumentError):
         self.result = result
 
 
+class InvalidNextFileError(InvalidOriginalError):
+    """Records of the next file break rules; what else has changed is at hand.
+
+    Attributes
+    ----------
+    changes : tuple of ChangeResult
+    """
+
+    def __init__(self, error: InvalidOriginalError, changes: tuple[ChangeResult, ...]) -> None:
+        super().__init__(
+            error.what,
+            where=error.where,
+            hint="correct the file; to leave records out or to let a rule go where the last run did not, run "
+            "masktron mask: rerun takes such settings from the manifest",
+            result=error.result,
+        )
+        self.changes = changes
+
+
 @dataclass(frozen=True, slots=True)
 class Repeating:
     """How a run is to be repeated.
@@ -135,6 +155,8 @@ def run_rerun(
         Something cannot be used.
     ChangedInputError
         The file or the rules do not fit any more.
+    InvalidNextFileError
+        Records of the file break rules.
     DocumentError, InfeasibleError, ViolationError
         As for `mask`: among others, a limit that held does not hold now.
     """
@@ -192,9 +214,9 @@ def _repeated_run(run: FormerRun, paths: _Paths, config: Config, how: Repeating,
         raise ChangedInputError(result, where=str(paths.data))
     if same and run.key is not None:
         config = replace(config, key=run.key)
-    if how.dry_run:
-        return _dry(result, paths, config, how, progress)
     try:
+        if how.dry_run:
+            return _dry(result, paths, config, how, progress)
         masked = run_mask(
             paths.data,
             paths.rules,
@@ -205,6 +227,8 @@ def _repeated_run(run: FormerRun, paths: _Paths, config: Config, how: Repeating,
             again=how.again,
             progress=progress,
         )
+    except InvalidOriginalError as error:
+        raise InvalidNextFileError(error, changes) from error
     except ViolationError as error:
         held = [f"{name} {run.figures[name]:g}" for name in config.limits if name in run.figures]
         error.hint += f"; in the last run: {', '.join(held)}" if held else ""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Collection
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,7 +32,7 @@ MOST_KNOWN = 6
 """Numbers that the best informed intruder knows."""
 
 
-def side_by_side(files: Assessed, k: int, told: Told = untold) -> SideBySide:
+def side_by_side(files: Assessed, k: int, told: Told = untold, drawn: Collection[str] = ()) -> SideBySide:
     """Summarise two files for pictures; no bin, category or mean of fewer than k records is in it.
 
     Parameters
@@ -40,6 +41,8 @@ def side_by_side(files: Assessed, k: int, told: Told = untold) -> SideBySide:
     k : int
     told : callable, optional
         Told of the steps that are done, and of how many there are.
+    drawn : collection of str
+        Fields with values of their own in each record: records that are alike in them are no group.
 
     Raises
     ------
@@ -75,7 +78,7 @@ def side_by_side(files: Assessed, k: int, told: Told = untold) -> SideBySide:
         before=before,
         after=after,
         known=known,
-        groups=_groups(files),
+        groups=_groups(files, drawn),
         unmasked_linkage=unmasked,
         notes=tuple(_left_out(files, len(shown), len(correlated))),
     )
@@ -137,12 +140,12 @@ def _shares(files: Assessed, name: str, k: int) -> FieldShares | None:
     return FieldShares(name, tuple(names), *shares)
 
 
-def _groups(files: Assessed) -> tuple[GroupSizes, ...]:
+def _groups(files: Assessed, drawn: Collection[str]) -> tuple[GroupSizes, ...]:
     """How many records of the masked file are alike in each block; nothing where every record is on its own."""
     found = []
     for block, groups in zip(files.blocks, files.groups, strict=True):
         sizes, times = np.unique(np.bincount(groups), return_counts=True)
-        if sizes.max() > 1:
+        if sizes.max() > 1 and not set(block).intersection(drawn):
             found.append(GroupSizes(block, tuple(zip(sizes.tolist(), times.tolist(), strict=True))))
     return tuple(found)
 

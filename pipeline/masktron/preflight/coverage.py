@@ -13,7 +13,18 @@ from masktron.classify.bounds import linear_bound
 from masktron.classify.display import render_form
 from masktron.classify.forms import form_of, is_about_missing, satisfied
 from masktron.classify.truth import variables_of_atom
-from masktron.constraints import Atom, CrossRecordEdit, Form, InDomain, Linear, OpaqueEdit, Range, Untranslated
+from masktron.constraints import (
+    Atom,
+    CrossRecordEdit,
+    Form,
+    InDomain,
+    Linear,
+    OpaqueEdit,
+    Polynomial,
+    Product,
+    Range,
+    Untranslated,
+)
 from masktron.evaluation.findings import Evaluation, Verdict
 from masktron.preflight.conclusions import MISSING, Alternative, Coverage
 from masktron.sources.lexical import parse_number
@@ -89,11 +100,14 @@ class _Read:
     def _at_bound(self, form: Form, fired: NDArray[np.bool_]) -> int | None:
         """Count records in which one step of one field would reach a bound of an alternative that holds.
 
-        None without a bound, and where a field of one has long fractions: then there is no step to speak of.
+        None without a bound, and where a field of one has long fractions: then there is no step to speak of. None
+        where an equality is among several alternatives, too: one step takes a record off it, so that a record that it
+        holds is near to breaking the rule, however far the bounds are.
         """
         near = np.zeros(len(self.verdicts), dtype=np.bool_)
         bounded = False
-        for part in form if _decidable(form) else ():
+        pointed = len(form) > 1 and any(_pointed(atom) for part in form for atom in part)
+        for part in form if _decidable(form) and not pointed else ():
             for atom in part:
                 if isinstance(atom, Range | Linear) and _inequality(atom):
                     if any(self.columns[name].decimals > _LONG for name in variables_of_atom(atom)):
@@ -119,6 +133,15 @@ def _bounds(ends: Iterable[Fraction | None]) -> Iterator[Fraction]:
 def _inequality(atom: Range | Linear) -> bool:
     _, interval = linear_bound(atom)
     return interval.low is None or interval.low != interval.high
+
+
+def _pointed(atom: Atom) -> bool:
+    """Whether an atom holds at, or but at, single values of a number."""
+    match atom:
+        case Range() | Linear():
+            return not _inequality(atom)
+        case _:
+            return isinstance(atom, Product | Polynomial)
 
 
 def _decidable(form: Form) -> bool:

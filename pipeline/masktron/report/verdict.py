@@ -144,12 +144,11 @@ def _remedy(result: MaskResult) -> str:
 def _unmasked(result: MaskResult) -> str:
     own = tuple(name for name in result.unmasked if name in result.identifying)
     others = tuple(name for name in result.unmasked if name not in own)
-    unseen = "not looked at, and may identify by themselves"
     if not own:
-        return f"Unmasked fields were {unseen}: {listed(others)}." if others else ""
+        return f"Unmasked fields may identify by themselves: {listed(others)}." if others else ""
     differ, identify = ("differs", "identifies") if len(own) == 1 else ("differ", "identify")
     said = f"Of the unmasked fields, {listed(own)} {differ} in every record and {identify} it"
-    return f"{said}; the others were {unseen}: {listed(others)}." if others else f"{said}."
+    return f"{said}; the others may identify as well: {listed(others)}." if others else f"{said}."
 
 
 def _whole(result: MaskResult) -> bool:

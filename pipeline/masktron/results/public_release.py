@@ -85,6 +85,10 @@ class PublicField:
         may be told, up or down.
     shares : {"1", "5", "20", "more"} or None
         Of categories; every record counts once.
+    missing : int or None
+        Values that are missing in the released file; None where that file was not at hand.
+    codes : tuple of str
+        What stands for them there, beside nothing.
     """
 
     name: str
@@ -98,6 +102,8 @@ class PublicField:
     variance: KeptFigure | None = None
     correlations: KeptFigure | None = None
     shares: SharesBound | None = None
+    missing: int | None = None
+    codes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,11 +120,20 @@ class PublicRule:
 
 @dataclass(frozen=True, slots=True)
 class PublicEngine:
-    """An engine that judged the released file: how many of the rules, and how many records."""
+    """An engine that judged the released file: how many of the rules, and how many records.
+
+    Attributes
+    ----------
+    name : str
+    rules, records : int
+    deviations : tuple of str
+        Known deviations of the engine from its standard that were met, each with its title.
+    """
 
     name: str
     rules: int
     records: int
+    deviations: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from masktron.errors import MasktronError
 from masktron.web.pages.all_pages import PAGES
 from masktron.web.store.projects import Project
 from masktron.web.web_page import STEPS, StepState, WebPage
@@ -26,8 +27,18 @@ def way_of(project: Project) -> list[WayStep]:
     way, found = [], False
     for name, title in STEPS.items():
         page = pages.get(name)
-        state = StepState(False) if page is None or page.state is None else page.state(project)
+        state = _state_of(page, project)
         is_next = not found and not state.done and page is not None
         found = found or is_next
         way.append(WayStep(name, title, page, state, is_next))
     return way
+
+
+def _state_of(page: WebPage | None, project: Project) -> StepState:
+    """Return how far a step is; what stands in its way is told there, and not on all other pages."""
+    if page is None or page.state is None:
+        return StepState(False)
+    try:
+        return page.state(project)
+    except MasktronError as error:
+        return StepState(False, error.what, problem=True)

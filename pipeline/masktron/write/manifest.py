@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from masktron.addresses import is_address
-from masktron.config import AS_IT_SAYS, ReadOptions
+from masktron.config import AS_IT_SAYS, ReadOptions, limits_from
 from masktron.errors import UsageError
 from masktron.files import read_text
 from masktron.write.atomic import atomic_path
@@ -106,6 +106,8 @@ class DescribedRelease:
         SHA-256 of the documents that the rules read, by the names that the rules have for them.
     reading : ReadOptions
         How the original was read, and so how both files are, where the user says nothing else.
+    limits : mapping of str to float
+        Bounds of figures under which the file was published.
     """
 
     output: str
@@ -130,6 +132,7 @@ class DescribedRelease:
     untested: tuple[str, ...] = ()
     documents: Mapping[str, str] = field(default_factory=dict)
     reading: ReadOptions = AS_IT_SAYS
+    limits: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def as_original(self) -> tuple[str, ...]:
@@ -224,7 +227,22 @@ def _described(content: Mapping[str, Any]) -> DescribedRelease:
         untested=tuple(_text(rule, "id") for rule in result.get("rules", ()) if rule.get("untested")),
         documents=_digests(content),
         reading=_reading(content),
+        limits=_limits(content),
     )
+
+
+def _limits(content: Mapping[str, Any]) -> dict[str, float]:
+    """Return the limits of the run; a manifest without settings has none."""
+    config = content.get("config")
+    limits = config.get("limits") if isinstance(config, Mapping) else None
+    if limits is None:
+        return {}
+    if not isinstance(limits, Mapping):
+        raise TypeError("'limits' is not a table")
+    try:
+        return limits_from(limits)
+    except UsageError as error:
+        raise ValueError(error.what) from error
 
 
 def _reading(content: Mapping[str, Any]) -> ReadOptions:

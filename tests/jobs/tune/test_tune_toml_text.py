@@ -188,3 +188,14 @@ def test_ends_of_lines_stay(tmp_path: Path, newline: str) -> None:
     write_settings(path, settings_of(MDAV, Config(k=3)))
     assert path.read_bytes() == f"# ours{newline}k = 7 # few{newline}".encode()
     assert load_config(path).k == 7
+
+
+def test_limits_of_the_command_are_written_where_limits_stand() -> None:
+    text = 'k = 5\n\n[roles]\nId = "key"  # goes\n\n[limits]\ndisclosure_risk = 25  # board, May\nlinkage=30 # kept\n'
+    limits = {"disclosure_risk": 20.0, "linkage": 30.0, "pil": 12.5}
+    made = changed(text, config_from({**tomllib.loads(text), "limits": limits}), Path("masktron.toml"))
+    assert made == text.replace("= 25  #", "= 20  #") + "pil = 12.5\n"
+    without = 'k = 5  # board\n[roles]\nId = "key"\n'
+    made = changed(without, config_from({**tomllib.loads(without), "limits": limits}), Path("masktron.toml"))
+    assert tomllib.loads(made) == {"k": 5, "roles": {"Id": "key"}, "limits": limits}
+    assert "# board" in made

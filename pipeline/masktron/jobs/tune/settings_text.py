@@ -22,7 +22,7 @@ _KEPT_OUT = frozenset({"key", "seed", "spare_documents"})
 
 
 def write_settings(path: Path, config: Config) -> None:
-    """Write settings; where the file is there, only the values that say how to mask are changed.
+    """Write settings; where the file is there, only how to mask and the limits are changed.
 
     Parameters
     ----------
@@ -100,9 +100,19 @@ def changed(text: str, config: Config, path: Path) -> str:
         ):
             there.put((name,), toml_value(value))
     there.assign("params", former.get("params"), _plain(config.params, path))
+    there.assign("limits", former.get("limits"), _limits(config.limits, former.get("limits")))
     made = str(there)
     _require_same(made, former, config, path, hint)
     return made
+
+
+def _limits(limits: Mapping[str, float], former: object) -> dict[str, object]:
+    """Return the limits that a candidate was chosen under; those that are there already as they are written there."""
+    there = former if isinstance(former, Mapping) else {}
+    return {
+        name: there[name] if there.get(name) == bound else int(bound) if bound.is_integer() else bound
+        for name, bound in limits.items()
+    }
 
 
 def _require_same(made: str, former: Mapping[str, Any], config: Config, path: Path, hint: str) -> None:
@@ -111,7 +121,7 @@ def _require_same(made: str, former: Mapping[str, Any], config: Config, path: Pa
         now = tomllib.loads(made)
     except tomllib.TOMLDecodeError as error:
         raise UsageError("the settings there cannot be changed", where=str(path), hint=hint) from error
-    loose = {*CHANGED, "params"}
+    loose = {*CHANGED, "params", "limits"}
     same = _without(now, loose) == _without(former, loose)
     apart = _apart(_read(made, path), config, path)
     if apart or not same:

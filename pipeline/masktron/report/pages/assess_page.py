@@ -14,10 +14,9 @@ from masktron.report.pages.compared_parts import (
     loss_parts,
     moment_parts,
 )
-from masktron.report.pages.mask_page import LEAST_LOSS, LOSS_AXIS, RISK_AXIS
-from masktron.report.pages.page import Fact, FactRow, Mark, Page, PagePart, PagePicture, PageTable, Section
+from masktron.report.pages.page import Fact, FactRow, Mark, Page, Section
 from masktron.report.pages.plain_reader import PlainData
-from masktron.report.pictures.plane import PlanePoint, RiskUtilityPlane
+from masktron.report.pages.position_part import figure_values, position_parts
 from masktron.report.text import number
 from masktron.results.side_by_side import SideBySide
 
@@ -50,6 +49,7 @@ def assess_page(result: PlainData, *, files: SideBySide | None = None) -> Page:
         "This page was made without the two files, so that it has no pictures of values: masktron assess MASKED "
         "--original FILE --html FILE."
     )  # fmt: skip
+    unmasked = math.nan if files is None else files.unmasked_linkage
     facts = [
         Fact(name, figure(figures[name].number("value"), figures[name].text("unit"), 2))
         for name in _FIRST
@@ -64,7 +64,9 @@ def assess_page(result: PlainData, *, files: SideBySide | None = None) -> Page:
         sections=(
             Section("overview", "Overview", (FactRow((Fact("records", number(records)), *facts)), *said(without))),
             Section(
-                "position", "Risk and utility", (*_position(figures, files), *figures_table(result.parts("figures")))
+                "position",
+                "Risk and utility",
+                (*position_parts(figure_values(result), unmasked), *figures_table(result.parts("figures"))),
             ),
             Section("distributions", "Before and after", tuple(distribution_parts(files) if files else ())),
             Section("moments", "Means and variances", tuple(moment_parts(files) if files else ())),
@@ -78,30 +80,3 @@ def assess_page(result: PlainData, *, files: SideBySide | None = None) -> Page:
             Section("notes", "Notes", tuple(listed("", result.names("notes")))),
         ),
     )
-
-
-def _position(figures: dict[str, PlainData], files: SideBySide | None) -> list[PagePart]:
-    if not {"information_loss", "linkage"} <= figures.keys():
-        return []
-    loss, risk = figures["information_loss"].number("value"), figures["linkage"].number("value")
-    if math.isnan(loss) or math.isnan(risk):
-        return []
-    unmasked = 100.0 if files is None or math.isnan(files.unmasked_linkage) else files.unmasked_linkage
-    points = (PlanePoint("unmasked", 0.0, unmasked, "unmasked"), PlanePoint("this file", loss, risk, "this"))
-    rows = tuple((point.name, figure(point.loss, "%"), figure(point.risk, "%", 1)) for point in points)
-    return [
-        PagePicture(
-            "risk-and-utility",
-            "Where this file stands",
-            f"{risk:.1f} % of the records link to their original, of {unmasked:.1f} % unmasked, for a loss of "
-            f"{loss:.2f} %.",
-            RiskUtilityPlane(points, LOSS_AXIS, RISK_AXIS, least_loss=LEAST_LOSS, least_risk=100.0),
-            PageTable(
-                "Risk and loss",
-                ("file", "information loss", "linkage"),
-                rows,
-                frozenset({"information loss", "linkage"}),
-            ),
-            "Lower left is better. Loss 0 and all risk is the original; loss 100 is as if everybody had the average.",
-        )
-    ]

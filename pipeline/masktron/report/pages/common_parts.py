@@ -203,7 +203,13 @@ def engines_table(engines: Sequence[PlainData]) -> list[PagePart]:
         for one in engines
     )
     columns = ("engine", "rules", "records", "violations", "agrees", "known deviations met")
-    return [PageTable("Re-validated by", columns, rows, frozenset({"rules", "records", "violations"}))]
+    known = [
+        f"{one.text('engine')} answers otherwise ({counted(one.count('violations'), 'violation')}), by known "
+        f"deviations of that program: {', '.join(one.names('deviations'))}. docs/engines.md has the reason."
+        for one in engines
+        if one.names("deviations")
+    ]
+    return [PageTable("Re-validated by", columns, rows, frozenset({"rules", "records", "violations"})), *said(*known)]
 
 
 def listed(title: str, items: Iterable[str]) -> list[PagePart]:

@@ -57,14 +57,18 @@ def _distribution(one: FieldDistribution, at: int) -> PagePicture:
     return PagePicture(
         f"distribution-{at}",
         one.name,
-        "The same distribution in both files."
-        if moved < 0.5
-        else f"{moved:.0f} of 100 records are in another bin."
-        if moved >= 1
-        else "1 of 100 records is in another bin.",
+        _moved_bins(moved),
         TwoDistributions(ends, shares[0], shares[1], whole=one.step == 1.0),
         PageTable(f"{one.name}: records by value", columns, rows, frozenset(columns[1:])),
     )
+
+
+def _moved_bins(moved: float) -> str:
+    """Say how far two histograms differ, which is no count of records that moved: many may have changed places."""
+    if not moved:
+        return "The same distribution in both files."
+    how_many = "Fewer than 1" if moved < 0.5 else f"{moved:.0f}" if moved >= 1 else "1"
+    return f"{how_many} of 100 records would have to change bin to get the old distribution back."
 
 
 def _shares(one: FieldShares, at: int) -> PagePicture:
@@ -74,7 +78,7 @@ def _shares(one: FieldShares, at: int) -> PagePicture:
     return PagePicture(
         f"categories-{at}",
         one.name,
-        f"{moved:.1f} of 100 records would have to change category to get the old shares back.",
+        f"{moved:.1f} of 100 records would have to change category to get the old shares back; each counts once.",
         PairedBars(pairs[:SHOWN_RULES], "% of the records"),
         PageTable(f"{one.name}: shares", ("category", "original", "masked"), rows, frozenset({"original", "masked"})),
     )

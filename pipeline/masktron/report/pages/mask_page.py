@@ -26,17 +26,13 @@ from masktron.report.pages.compared_parts import (
 )
 from masktron.report.pages.page import Fact, FactRow, Mark, Page, PagePart, PagePicture, PageTable, Section
 from masktron.report.pages.plain_reader import PlainData
+from masktron.report.pages.position_part import figure_values, position_parts
 from masktron.report.pictures.bars import Bar, Bars
-from masktron.report.pictures.plane import PlanePoint, RiskUtilityPlane
 from masktron.report.text import number
 from masktron.results.side_by_side import SideBySide
 
 _LARGE_LINKAGE = 20
 """Per cent of records that link from which a report says so in colour."""
-LEAST_LOSS = 10.0
-"""What the axis of loss reaches at least: losses below that are small."""
-LOSS_AXIS = "information loss, %"
-RISK_AXIS = "records that link to their original, %"
 
 
 def mask_page(
@@ -110,13 +106,28 @@ def _facts(result: PlainData) -> list[PagePart]:
     facts = [
         Fact("records", number(result.count("records_out")), out),
         Fact("method", result.text("method"), f"k = {result.count('k')}"),
-        Fact("smallest group", number(result.count("min_group")), "records alike in a block of masked fields"),
+        Fact("smallest group", *_smallest(result)),
         Fact("alike in all masked fields", *_alike(result.count("whole_record_k"))),
         Fact("linkage", figure(linkage, "%", 1), "of the records are nearest to their own original",
              "bad" if linkage >= _LARGE_LINKAGE else ""),
         Fact("information loss", figure(loss, "%", 2), "of the differences between respondents"),
     ]  # fmt: skip
     return [FactRow(tuple(facts)), *said(f"{result.text('method')} promises: {result.text('promise')}.")]
+
+
+def _smallest(result: PlainData) -> tuple[str, str]:
+    """Say how large the smallest group is, and what its records share: values, or what theirs are drawn from.
+
+    Records of drawn blocks that happen to be alike are no group.
+    """
+    least = number(result.count("min_group"))
+    if not result.has("draw"):
+        return least, "records alike in a block of masked fields"
+    grouped = any(block.text("aggregator") != "drawn" for block in result.parts("blocks"))
+    if not result.part("draw").has("smallest"):
+        return (least, "records alike in a block that was not drawn") if grouped else (NOTHING, "there are none")
+    drawn = "records in a group that values are drawn for"
+    return least, f"{drawn}, or alike in a block that was not drawn" if grouped else drawn
 
 
 def _alike(least: int) -> tuple[str, str]:
@@ -127,47 +138,14 @@ def _alike(least: int) -> tuple[str, str]:
 
 
 def _position(result: PlainData, files: SideBySide | None, others: Sequence[tuple[str, PlainData]]) -> list[PagePart]:
-    """Draw where the file stands between one that says everything and one that says nothing."""
-    loss, risk = result.number("information_loss"), result.number("linkage")
-    if math.isnan(loss) or math.isnan(risk):
-        return []
-    unmasked = 100.0 if files is None or math.isnan(files.unmasked_linkage) else files.unmasked_linkage
+    unmasked = math.nan if files is None else files.unmasked_linkage
     name = file_name(result.text("output") or "data frame")
-    points = [
-        PlanePoint("unmasked", 0.0, unmasked, "unmasked"),
-        *(PlanePoint(other, run.number("information_loss"), run.number("linkage"), "other") for other, run in others),
-        PlanePoint("this file", loss, risk, "this"),
-    ]
-    points = [point for point in points if not (math.isnan(point.loss) or math.isnan(point.risk))]
-    rows = tuple(
-        (name if point.kind == "this" else point.name, figure(point.loss, "%"), figure(point.risk, "%", 1))
-        for point in points
-    )
-    better = [point for point in points if point.kind == "other" and point.loss <= loss and point.risk <= risk]
-    beside = f" {better[0].name} is better in both." if better else ""
-    return [
-        PagePicture(
-            "risk-and-utility",
-            "Where this file stands",
-            f"{risk:.1f} % of the records link to their original, of {unmasked:.1f} % unmasked, for a loss of "
-            f"{loss:.2f} %.{beside}",
-            RiskUtilityPlane(
-                tuple(points),
-                LOSS_AXIS,
-                RISK_AXIS,
-                named={"other": "another run"},
-                least_loss=LEAST_LOSS,
-                least_risk=100.0,
-            ),
-            PageTable(
-                "Risk and loss",
-                ("file", "information loss", "linkage"),
-                rows,
-                frozenset({"information loss", "linkage"}),
-            ),
-            "Lower left is better. Loss 0 and all risk is the original; loss 100 is as if everybody had the average.",
-        )
-    ]
+    return position_parts(_risks(result), unmasked, name, [(other, _risks(run)) for other, run in others])
+
+
+def _risks(result: PlainData) -> dict[str, float]:
+    own = {name: result.number(name) for name in ("linkage", "information_loss")}
+    return {**figure_values(result), **own}
 
 
 def _figures(result: PlainData, limits: PlainData | None) -> list[PagePart]:
@@ -262,8 +240,8 @@ def _categories(result: PlainData) -> list[PagePart]:
         (one.text("field"), one.text("kind"), figure(one.number("distance"), "%"))
         for one in result.parts("categories")
     )
-    columns = ("field", "kind", "shares that moved")
-    return [PageTable("Categories", columns, rows, frozenset({"shares that moved"}))] if rows else []
+    columns = ("field", "kind", "shares that moved, weighted")
+    return [PageTable("Categories", columns, rows, frozenset(columns[2:]))] if rows else []
 
 
 def _notes(result: PlainData) -> list[PagePart]:

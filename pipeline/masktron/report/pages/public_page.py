@@ -224,7 +224,15 @@ def _fields(release: PublicRelease, masked: list[PublicField]) -> list[PagePart]
     return [
         PageTable("Masked fields", columns, rows, frozenset(numbers)),
         *said(" ".join([*(words for _, words, _ in shown), _EACH_ONCE]) if shown else ""),
+        *_missing(masked),
     ]
+
+
+def _missing(masked: list[PublicField]) -> list[PagePart]:
+    """Say what means missing in the released file, and how often: whoever averages 9998 needs to know."""
+    rows = tuple((one.name, number(one.missing), ", ".join(one.codes) or NOTHING) for one in masked if one.missing)
+    columns = ("field", "values missing in this file", "codes that mean missing")
+    return [PageTable("Missing values", columns, rows, frozenset({columns[1]}))] if rows else []
 
 
 def _advice(release: PublicRelease) -> list[PagePart]:
@@ -298,6 +306,14 @@ def _verified(release: PublicRelease) -> list[PagePart]:
             "number of rules and of records is what each of them judged."
         ),
         PageTable("Judged by", ("program", "rules", "records"), engines, frozenset({"rules", "records"})),
+        *said(
+            *(
+                f"{one.name} answers otherwise about some rules, by known deviations of that program and not of "
+                f"this file: {'; '.join(one.deviations)}. docs/engines.md of masktron has the reason."
+                for one in release.engines
+                if one.deviations
+            )
+        ),
         PageTable("Checksums", ("file", "SHA-256"), files),
         PageTable("Versions", ("package", "version"), tuple(release.versions.items())),
     ]

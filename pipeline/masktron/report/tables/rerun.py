@@ -3,24 +3,19 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator, Sequence
 
 from rich.console import RenderableType
 
 from masktron.counts import counted
 from masktron.report.tables.cells import figure_text, headed, noted
 from masktron.report.text import number, plain
-from masktron.results import RerunResult
+from masktron.results import ChangeResult, RerunResult
 
 
 def tables(result: RerunResult) -> list[RenderableType]:
     """Changes, figures, blocks, rules that fail otherwise."""
-    parts: list[RenderableType] = []
-    if result.changes:
-        table = headed("change", "where", "what", "stands in the way")
-        for change in result.changes:
-            stands = "[red]yes[/]" if change.refuses else "no"
-            table.add_row(change.kind, plain(change.place) or "-", plain(change.what), stands)
-        parts.append(table)
+    parts: list[RenderableType] = [*changes_shown(result.changes)]
     if result.figures:
         table = headed("figure", "last run", "this run")
         for figure in result.figures:
@@ -45,6 +40,17 @@ def tables(result: RerunResult) -> list[RenderableType]:
         parts.append("nothing has changed since the last run" + ("" if result.same_original else " but the records"))
     parts.append(_ending(result))
     return parts
+
+
+def changes_shown(changes: Sequence[ChangeResult]) -> Iterator[RenderableType]:
+    """Write what has changed since the last run, in a table; nothing where nothing has."""
+    if not changes:
+        return
+    table = headed("change", "where", "what", "stands in the way")
+    for change in changes:
+        stands = "[red]yes[/]" if change.refuses else "no"
+        table.add_row(change.kind, plain(change.place) or "-", plain(change.what), stands)
+    yield table
 
 
 def _valued(value: float, unit: str) -> str:
