@@ -24,6 +24,10 @@ PUBLIC_LEAST_GROUPS = 20
 """Groups, or records with values of their own, in which they are."""
 PUBLIC_LARGEST_SHARE = 0.1
 """The largest share of a sum of squares or products that one record may have, or of its change that one group may."""
+PUBLIC_LEAST_INTERVAL = 0.1
+"""Standard deviations that a share of variance leaves open of any value, for whoever knows all other ones."""
+PUBLIC_LEAST_OPEN = 0.05
+"""The same as a share of the value; half a standard deviation is enough of any."""
 STEP = 0.01
 """Figures are multiples of this: what an analyst needs, and too coarse to be solved for a value."""
 
@@ -85,6 +89,9 @@ class PublicField:
         may be told, up or down.
     shares : {"1", "5", "20", "more"} or None
         Of categories; every record counts once.
+    keeps_mean : bool
+        Whether groups have their mean, and so the file that of the original values of its records, with survey
+        weights where there are some, but for rounding. Only where `mean` may be told.
     """
 
     name: str
@@ -98,6 +105,7 @@ class PublicField:
     variance: KeptFigure | None = None
     correlations: KeptFigure | None = None
     shares: SharesBound | None = None
+    keeps_mean: bool = False
 
 
 @dataclass(frozen=True, slots=True)
