@@ -28,7 +28,7 @@ from masktron.jobs.pairing import Stated
 from masktron.jobs.report import run_report
 from masktron.jobs.rerun import Repeating, run_rerun
 from masktron.jobs.suggest import run_suggest
-from masktron.jobs.tune.asked import tune_settings_from
+from masktron.jobs.tune.asked import tune_settings_from, wider_limits
 from masktron.jobs.tune.tuning import run_tune
 from masktron.jobs.twice import Against, earlier_releases
 from masktron.jobs.validate import run_validate
@@ -623,7 +623,11 @@ def tune(
             _path(rules, "rules"),
             None if out is None else _path(out, "out"),
             config=settled,
-            asked=tune_settings_from({} if ask is None else ask, "ask"),
+            asked=replace(
+                tune_settings_from({} if ask is None else ask, "ask"),
+                least=settled.k if config is not None or "k" in settings else 0,
+                wider=() if config is None else wider_limits(config.limits, settled.limits),
+            ),
         )
 
 

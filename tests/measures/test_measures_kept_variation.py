@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from masktron.errors import UsageError
-from masktron.measures.kept_variation import correlations, kept_correlation, kept_variation
+from masktron.measures.kept_variation import correlations, intervals_left, kept_correlation, kept_variation
 
 
 def plain(before: list[int], after: list[int], groups: list[int]) -> tuple[float, ...]:
@@ -119,3 +119,35 @@ def test_correlations_use_the_records_that_have_both() -> None:
     assert found[0, 1] == pytest.approx(1.0)
     assert np.isnan(found[0, 2])
     assert (np.diag(found) == 1).all()
+
+
+@pytest.mark.parametrize("heavy", [0.0, 2.0, 3.4, 6.0, 40.0])
+@pytest.mark.parametrize("noise", [0.05, 0.5])
+def test_intervals_are_those_of_trying_all_values(heavy: float, noise: float) -> None:
+    """Each value in turn is replaced by all that there may be: those go on that give the same rounded share."""
+    random = np.random.default_rng(round(10 * heavy))
+    before = random.normal(size=60)
+    before[0] = heavy
+    after = before + noise * random.normal(size=60)
+    widths = intervals_left(before, after, step=0.01)
+    share = round(after.var() / before.var(), 2)
+    deviation = before.std()
+    guesses = np.linspace(-80, 80, 160_001)
+    for at in (0, 7):
+        others = np.delete(before, at)
+        total = np.square(others - others.mean()).sum()
+        spread = (total + 59 / 60 * np.square(guesses - others.mean())) / 60
+        fits = guesses[np.abs(after.var() / spread - share) <= 0.005]
+        apart = np.flatnonzero(np.diff(fits) > 0.0015)
+        pieces = [
+            piece for piece in np.split(fits, apart + 1) if piece.min() - 0.001 <= before[at] <= piece.max() + 0.001
+        ]
+        assert len(pieces) == 1
+        assert widths[at] * deviation == pytest.approx(np.ptp(pieces[0]), abs=0.004)
+
+
+def test_intervals_are_open_where_nothing_follows() -> None:
+    before = np.array([1.0, 2.0, 4.0, np.nan])
+    assert np.isinf(intervals_left(before, np.full(4, 2.0), step=0.01)).all()
+    assert np.isinf(intervals_left(np.full(3, 7.0), np.arange(3.0), step=0.01)).all()
+    assert len(intervals_left(before, before, step=0.01)) == 3

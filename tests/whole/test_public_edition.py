@@ -14,6 +14,7 @@ import pytest
 from lxml import html
 
 import masktron
+from cli_runner import Runner
 from examples import FULL, parts
 from masktron import methods
 from masktron.errors import MasktronError
@@ -29,6 +30,7 @@ METHODS = tuple(method.name for method in methods.ALL)
 FIRST = ("mdav", "noise")
 """Methods that are tried on one file each in a quick run: groups, draws, and groups by class."""
 SEEDS = range(50) if FULL else (1,)
+DRAWING = ("noise", "microhybrid", "ipso", "muralidhar_sarathy", "sequential", "hybrid_micro", "cart")
 K = 5
 DASH = "\N{EN DASH}"
 MORE_THAN_HALF = 430_000
@@ -306,6 +308,80 @@ def test_the_ratio_of_variances_would_give_an_outlier_away() -> None:
         within * 2 / 3
     )  # of three, one holds nearly all: x = 3 m, and the others are small
     assert guess == pytest.approx(original[-1], rel=0.01)
+
+
+@pytest.mark.parametrize(("broken", "noted"), [(0, False), (1, True), (10, False)])
+def test_mask_says_where_few_records_were_left_out(
+    broken: int, noted: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    values = [*range(1000, 1060), *[-1] * broken]
+    (tmp_path / "data.csv").write_text("\n".join(("A", *map(str, values), "")))
+    (tmp_path / "rules.sch").write_text(
+        '<schema xmlns="http://purl.oclc.org/dsdl/schematron"><pattern><rule context="Record">'
+        '<assert id="a" test="A &gt; 0"/></rule></pattern></schema>'
+    )
+    files = [str(tmp_path / name) for name in ("data.csv", "rules.sch", "out.csv", "about.html")]
+    data, rules, out, page = files
+    given = ["mask", data, "--rules", rules, "--out", out, "--html-public", page, "-k", "3", "--invalid", "exclude"]
+    run = Runner(capsys)(*given, "--numeric", "A")
+    assert ("the page for others says that there are some" in " ".join(run.out.split())) is noted
+    assert ("Records that broke a rule were left out" in Path(page).read_text()) is (broken > 0)
+
+
+EXACT = "Over the records of this file, the "
+
+
+def test_a_mean_is_said_to_be_kept_only_where_it_is(tmp_path: Path) -> None:
+    """Of the records in the file, weighted where there are weights, and nowhere without a figure of the original."""
+    random = np.random.default_rng(6)
+    columns = {"W": random.integers(1, 90, 240).tolist(), "X": random.integers(1000, 9999, 240).tolist()}
+    settings: dict[str, Any] = {"k": 3, "aggregator": "mean", "numeric": ["X"]}
+    cases = {"W": "untouched", "weights": "weight"}
+    for name, role in cases.items():
+        folder = tmp_path / name
+        folder.mkdir()
+        page = released_page(folder, columns, **settings, roles={"W": role})
+        assert f"{EXACT}{'weighted ' if role == 'weight' else ''}means and totals of X are those of" in page
+        columns_of_file = np.loadtxt(folder / "out.csv", delimiter=",", skiprows=1)
+        kept = columns_of_file[:, 0] if role == "weight" else None
+        own = np.average(columns["X"], weights=None if kept is None else columns["W"])
+        assert abs(np.average(columns_of_file[:, 1], weights=kept) - own) <= 0.5
+    few = tmp_path / "few"
+    few.mkdir()
+    page = released_page(few, {name: own[:60] for name, own in columns.items()}, **settings, roles={"W": "untouched"})
+    assert "No figure of the original is given" in page
+    assert EXACT not in page
+
+
+@pytest.mark.parametrize("method", parts(DRAWING, 1))
+def test_who_knows_all_other_records_solves_no_share_of_variance(method: str, tmp_path: Path) -> None:
+    """With 120 records, the only unknown one among them more and more heavy: what is told leaves him open."""
+    random = np.random.default_rng(9)
+    told = 0
+    for at, heavy in enumerate((0.5, 2.2, 2.8, 3.4) if FULL else (0.5, 3.4)):
+        folder = tmp_path / str(at)
+        folder.mkdir()
+        values = random.uniform(13_000, 47_000, size=(2, 120)).round()
+        values[0, 77] = 30_000 + heavy * 10_000
+        page = released_page(
+            folder,
+            {"A": values[0].astype(int).tolist(), "B": values[1].astype(int).tolist()},
+            k=3, method=method, numeric=["A", "B"], order="keep",
+        )  # fmt: skip
+        [cells] = [row for row in table(page) if row[0] == "A"]
+        if cells[4] == DASH:
+            continue
+        told += 1
+        masked = np.loadtxt(folder / "out.csv", delimiter=",", skiprows=1)[:, 0]
+        guesses = np.arange(-100_000.0, 200_000.0, 25.0)
+        others = np.delete(values[0], 77)
+        spread = np.array([np.append(others, guess).var() for guess in guesses])
+        fits = guesses[np.abs(masked.var() / spread - float(cells[4])) <= 0.005 + 1e-9]
+        side = fits[(fits > others.mean()) == (values[0, 77] > others.mean())]
+        width = side.max() - side.min() + 25
+        assert width >= 0.1 * values[0].std()
+        assert width >= min(0.05 * values[0, 77], 0.5 * values[0].std()) - 50
+    assert told
 
 
 def test_the_model_has_no_place_for_notes_or_values_of_a_run() -> None:

@@ -17,6 +17,10 @@ if TYPE_CHECKING:
     from masktron.results import ReportResult
 
 
+_FEW_LEFT_OUT = 10
+"""Records left out from which on nobody is told apart by it: below, a note says what the page for others tells."""
+
+
 def mask(
     data: options.Data,
     rules: options.Rules,
@@ -212,7 +216,20 @@ def mask(
     running.report(result, json)
     if pages is not None:
         running.show(tables_of(pages), json)
+    left_out = result.records_in - result.records_out
+    if html_public is not None and 0 < left_out < _FEW_LEFT_OUT:
+        running.show([_few_left_out(left_out)], json)
     raise typer.Exit(Exit.COMPLIES if result.valid else Exit.VIOLATION)
+
+
+def _few_left_out(count: int) -> str:
+    from masktron.counts import counted
+
+    return (
+        f"note: {counted(count, 'record')} that broke a rule {'is' if count == 1 else 'are'} left out, and the page "
+        "for others says that there are some: whoever knows that somebody took part and misses him in the file "
+        "learns that his answers broke a rule; correct these records, or keep the page"
+    )
 
 
 def _order(*, shuffle: bool, keep: bool) -> str | None:

@@ -6,6 +6,7 @@ import functools
 import itertools
 import time
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -264,11 +265,14 @@ def _tuned(
 ) -> TuneResult:
     refused: InvalidOriginalError | None = None
     with _going_on_told() as kept, running.progress_shown() as progress, rules_within(settings.rule_timeout):
+        from masktron.config import load_config
         from masktron.jobs.originals import InvalidOriginalError
-        from masktron.jobs.tune.asked import TuneSettings, tune_settings_in
+        from masktron.jobs.tune.asked import TuneSettings, tune_settings_in, wider_limits
         from masktron.jobs.tune.tuning import run_tune
 
         asked = (TuneSettings() if file is None else tune_settings_in(file)).read(wishes)
+        if file is not None:
+            asked = replace(asked, wider=wider_limits(load_config(file).limits, settings.limits))
         try:
             return run_tune(
                 data,

@@ -18,12 +18,20 @@ from masktron.evaluation.deviations import deviations
 from masktron.kernels.distinct import alike
 from masktron.measures.assessed import Assessed
 from masktron.measures.category_shares import category_shares, moved_by_group
-from masktron.measures.kept_variation import KeptCorrelation, KeptVariation, kept_correlation, kept_variation
+from masktron.measures.kept_variation import (
+    KeptCorrelation,
+    KeptVariation,
+    intervals_left,
+    kept_correlation,
+    kept_variation,
+)
 from masktron.report.pages.plain_reader import PlainData
 from masktron.report.wording import rule_text
 from masktron.results.public_release import (
     PUBLIC_LARGEST_SHARE,
     PUBLIC_LEAST_GROUPS,
+    PUBLIC_LEAST_INTERVAL,
+    PUBLIC_LEAST_OPEN,
     PUBLIC_LEAST_RECORDS,
     STEP,
     KeptFigure,
@@ -132,12 +140,14 @@ class _Figures:
         self._masked = None if files is None else files.masked
         self._whole = _whole(self._files) if whole and self._files is not None else None
         self._kept: dict[str, KeptVariation] = {}
+        self._hidden: dict[str, bool] = {}
         self._moved: dict[str, float] = {}
         if self._files is None:
             return
         for at, name in enumerate(self._files.numeric):
             groups = self._groups(name)
             self._kept[name] = kept_variation(self._files.before[:, [at]], self._files.after[:, [at]], groups)[0]
+            self._hidden[name] = _stays_open(self._files.before[:, at], self._files.after[:, at])
         self._moved = self._correlations([name for name in self._files.numeric if self._told(name)])
 
     def _groups(self, name: str) -> NDArray[np.intp] | None:
@@ -151,7 +161,7 @@ class _Figures:
     def _told(self, name: str) -> bool:
         """Whether so many records and groups decide about a field that its figures give nobody away."""
         kept = self._kept.get(name)
-        return kept is not None and math.isfinite(kept.ratio) and _enough(kept)
+        return kept is not None and math.isfinite(kept.ratio) and _enough(kept) and self._hidden[name]
 
     def _correlations(self, names: Sequence[str]) -> dict[str, float]:
         """By how much the correlations of each field with the other ones moved on average, up or down."""
@@ -191,6 +201,17 @@ class _Figures:
             return None
         shift = abs(self._kept[name].shift)
         return next((bound for bound in _SHIFTS if shift <= float(bound)), "more")
+
+    def keeps_mean(self, name: str) -> bool:
+        """Whether the mean is that of the original values of the same records, weighted where there are weights."""
+        if self._files is None or not self._told(name):
+            return False
+        at = self._files.numeric.index(name)
+        before, after = self._files.before[:, at], self._files.after[:, at]
+        both = ~(np.isnan(before) | np.isnan(after))
+        weights = np.ones(len(before)) if self._files.weights is None else self._files.weights
+        apart = float(np.average((after - before)[both], weights=weights[both]))
+        return abs(apart) <= 0.5 * 10.0 ** -self._files.masked[name].decimals * (1 + 1e-9)
 
     def variance(self, name: str) -> KeptFigure | None:
         """Variance after divided by variance before."""
@@ -237,6 +258,18 @@ def _whole(files: Assessed) -> NDArray[np.intp]:
     return alike((files.codes[name] for name in names), len(files))[0]
 
 
+def _stays_open(before: NDArray[np.float64], after: NDArray[np.float64]) -> bool:
+    """Whether the share of variance leaves each value open for whoever knows all other ones, however heavy it is."""
+    values = before[~(np.isnan(before) | np.isnan(after))]
+    if not len(values) or values.min() == values.max():
+        return True
+    widths = intervals_left(before, after, step=STEP)
+    largest = float(np.abs(values).max())
+    units = np.abs(values / largest) / float((values / largest).std())
+    needed = np.clip(PUBLIC_LEAST_OPEN * units, PUBLIC_LEAST_INTERVAL, 0.5)
+    return bool((widths >= needed).all())
+
+
 def _enough(kept: KeptVariation | KeptCorrelation) -> bool:
     """Whether enough records and groups are behind a figure, and none of them decides about it."""
     return (
@@ -267,6 +300,7 @@ def _field(fact: PlainData, block: tuple[int, PlainData] | None, figures: _Figur
         shares=None if number else figures.shares(name),
         missing=figures.missing(name),
         codes=figures.codes(name),
+        keeps_mean=number and own.text("aggregator") == "mean" and name not in solved and figures.keeps_mean(name),
     )
 
 

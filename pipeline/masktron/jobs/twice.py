@@ -36,7 +36,11 @@ TOGETHER = (
     "may tell together what no two of them tell"
 )
 FEWEST = 0.5
-"""Share of the records of the smaller original, put together by their values alone, from which there is a figure."""
+"""Share of the records of the smaller original, put together by a key or by values, from which there is a figure."""
+ALIKE = 0.5
+"""Share of the values of a field, beyond what is alike by chance, from which respondents count as the same ones."""
+NEARLY = 0.05
+"""Standard deviations of a field by which two numbers of a respondent may differ and still count as one value."""
 UNCOVERED = (
     "categories, fields in one release alone, fields that follow in each record from others, draws, and weights in "
     "one release alone are not covered"
@@ -53,10 +57,17 @@ OTHER_WEIGHTS = (
 
 
 OTHER_SCALE = (
-    "most respondents of both releases have other numbers in one than in the other, which are the same in another "
+    "respondents of both releases have other numbers in one than in the other, which are the same in another "
     "unit or rounded otherwise; to whoever converts them they are one value: this is not covered, and no figure says "
     "that it is little; give both originals the same unit"
 )
+OTHER_VALUES = (
+    "most respondents of both releases have other values in one original than in the other; whether they are the "
+    "same respondents with new answers, or others, is not known, so no figure says that it is little; give both "
+    "originals a field that names their records alike"
+)
+SCALED = 0.03
+"""Share of the numbers of a field that differ, from which on another unit is looked for."""
 STRAIGHT = 0.999
 """Correlation of two fields from which on one is taken for the other in another unit, or rounded otherwise."""
 
@@ -192,16 +203,43 @@ def with_earlier(
     """
     pairs = [_beside(files, described, original, one, config, progress) for one in against]
     if len(pairs) == 1:
-        [(found, notes)] = pairs
-        return replace(files, differenced=found), notes
+        [pair] = pairs
+        return replace(files, differenced=pair.found), pair.notes
     names = [shown(one.masked) for one in against]
-    notes = tuple(f"{name}: {note}" for name, (_, own) in zip(names, pairs, strict=True) for note in own)
-    shares = [Differencing.of_all(found.values()).share for found, _ in pairs]
+    notes = tuple(f"{name}: {note}" for name, pair in zip(names, pairs, strict=True) for note in pair.notes)
+    unknown = frozenset().union(*(pair.unknown for pair in pairs))
+    lost = sorted({name for pair in pairs for name in pair.found if name in unknown})
+    if lost:
+        notes = (
+            *notes,
+            f"differencing has no figure of {', '.join(lost)}: a pair of releases says nothing of them, so what all "
+            "of them tell may be more than what the other pairs tell, which their notes say",
+        )
+    told = [{name: own for name, own in pair.found.items() if name not in unknown} for pair in pairs]
+    shares = [Differencing.of_all(found.values()).share for found in told]
     if np.isnan(shares).all():
         return files, (*notes, TOGETHER)
     most = int(np.nanargmax(shares))
     worst = f"differencing: of the pairs with this release, the one with {names[most]} tells most; the figure is its"
-    return replace(files, differenced=pairs[most][0]), (*notes, worst, TOGETHER)
+    return replace(files, differenced=told[most]), (*notes, worst, TOGETHER)
+
+
+@dataclass(frozen=True, slots=True)
+class _Pair:
+    """What one earlier release tells together with the one at hand.
+
+    Attributes
+    ----------
+    found : mapping of str to Differencing
+        By field.
+    unknown : frozenset of str
+        Masked fields that both releases have, of which there is no figure.
+    notes : tuple of str
+    """
+
+    found: Mapping[str, Differencing]
+    unknown: frozenset[str]
+    notes: tuple[str, ...]
 
 
 def _beside(
@@ -211,8 +249,8 @@ def _beside(
     against: Against,
     config: Config,
     progress: Progress,
-) -> tuple[dict[str, Differencing], tuple[str, ...]]:
-    """What one earlier release tells together with the one at hand, by field; and notes."""
+) -> _Pair:
+    """Measure what one earlier release tells together with the one at hand."""
     manifest = against.manifest or manifest_beside(against.masked)
     if not manifest.exists():
         raise UsageError(
@@ -238,21 +276,22 @@ def _beside(
     first, second = _Side.of(others, earlier, beside), _Side.of(files, described, original)
     people = (first.rows, second.rows)
     told = f"{len(np.intersect1d(*people)):,} respondents are in both releases"
-    if not (earlier.original == described.original and beside.part == original.part):
-        people, how = _respondents(first, second)
+    names = [name for name in second.records.columns if name in {*earlier.masked, *described.masked}]
+    shared = [name for name in names if name in first.records.columns]
+    one_original = earlier.original == described.original and beside.part == original.part
+    if not one_original:
+        people, how = _respondents(
+            first, second, [name for name in shared if name in earlier.masked and name in described.masked]
+        )
         told = f"{len(np.intersect1d(*people)):,} respondents are in both releases, put together by {how.field}"
         fewest = min(map(len, people))
-        if not how.key and how.pairs < FEWEST * fewest:
-            return {}, (
-                f"differencing has no figure: no field names the records of both originals, and by their values only "
-                f"{how.pairs:,} of {fewest:,} records are the same in all fields or all but one; who is in both "
-                "releases is not known, so what they tell together is not covered; give both originals a field that "
-                "names their records",
-            )
+        if how.pairs < FEWEST * fewest:
+            return _Pair({}, frozenset(shared), (_too_few(how, fewest),))
         told += f", and {100 * how.alike:.0f} % of their values are the same in both originals" if how.pairs else ""
-    names = [name for name in second.records.columns if name in {*earlier.masked, *described.masked}]
     found: dict[str, Differencing] = {}
-    lacking: dict[str, list[str]] = {OTHER_WEIGHTS: [], OTHER_SCALE: [], NO_MEAN: [], UNCOVERED: []}
+    lacking: dict[str, list[str]] = {
+        why: [] for why in (OTHER_WEIGHTS, OTHER_SCALE, OTHER_VALUES, NO_MEAN, UNCOVERED)
+    }
     for name in names:
         field = _field(first, second, name, people)
         if isinstance(field, str):
@@ -260,7 +299,17 @@ def _beside(
         else:
             found[name] = differencing(field)
     observed = [name for name in found if any(name in side.described.observed for side in (first, second))]
-    return found, tuple(_notes(found, lacking, observed, told))
+    unknown = frozenset(name for name in shared if name not in found)
+    return _Pair(found, unknown, tuple(_notes(found, lacking, observed, told)))
+
+
+def _too_few(how: _PutTogether, fewest: int) -> str:
+    return (
+        "differencing has no figure: no field names the records of both originals alike, and by their values only "
+        f"{how.pairs:,} of {fewest:,} records are the same in all fields or all but one; who is in both "
+        "releases is not known, so what they tell together is not covered; give both originals a field that "
+        "names their records"
+    )
 
 
 def _notes(
@@ -312,13 +361,15 @@ def _field(first: _Side, second: _Side, name: str, people: tuple[NDArray[np.intp
     for at in np.flatnonzero(kept):
         # a value that is told as it is has the weight that the other release gives it
         weights[at] = np.where(np.isnan(weights[1 - at]), 1.0, weights[1 - at])
-    same = values[0] == values[1]
-    if (weights[0] != weights[1])[same].any():
+    before, now = values
+    near = _nearly(before, now)
+    if (weights[0] != weights[1])[near].any():
         return OTHER_WEIGHTS
-    if _on_other_scale(*values):
-        return OTHER_SCALE
+    if why := _incomparable(before, now, near):
+        return why
+    other = _of_first_values(other, groups[1], np.where(near, weights[1] * (now - before), 0.0))
     outside = np.full(size, OUTSIDE, dtype=np.intp)
-    held = [same, ~same & ~np.isnan(values[0]), ~same & ~np.isnan(values[1])]
+    held = [near, ~near & ~np.isnan(before), ~near & ~np.isnan(now)]
     labels = ((groups[0], groups[1]), (groups[0], outside), (outside, groups[1]))
     joined = [np.concatenate([pair[at][rows] for pair, rows in zip(labels, held, strict=True)]) for at in (0, 1)]
     return TwiceReleased(
@@ -329,11 +380,63 @@ def _field(first: _Side, second: _Side, name: str, people: tuple[NDArray[np.intp
     )
 
 
-def _on_other_scale(some: NDArray[np.float64], others: NDArray[np.float64]) -> bool:
-    """Whether most numbers that both releases have differ, and lie on a straight line."""
+def _of_first_values(told: Sums, groups: NDArray[np.intp], apart: NDArray[np.float64]) -> Sums:
+    """Say what sums of second values tell of the first ones, from which these are apart by little.
+
+    The sum of the first values of a group is that of the second ones less the sum of what they are apart. Who attacks
+    is taken to know for each value by how much at most, which favours him.
+    """
+    inside = (groups != OUTSIDE) & (apart != 0)
+    m = len(told.error)
+    return replace(
+        told,
+        error=told.error - np.bincount(groups[inside], apart[inside], minlength=m),
+        tolerance=told.tolerance + np.bincount(groups[inside], np.abs(apart[inside]), minlength=m),
+    )
+
+
+def _incomparable(some: NDArray[np.float64], others: NDArray[np.float64], near: NDArray[np.bool_]) -> str:
+    """Why the values of a field in two originals are not those of the same respondents; empty where they may be."""
+    if _on_other_scale(some, others, near):
+        return OTHER_SCALE
+    return OTHER_VALUES if _alike(some, others, near) < ALIKE else ""
+
+
+def _nearly(some: NDArray[np.float64], others: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """Which respondents have one value in both originals, but for what rounding changes: see `NEARLY`."""
+    found: NDArray[np.bool_] = np.abs(some - others) <= NEARLY * _spread_of(some, others)
+    return found
+
+
+def _spread_of(some: NDArray[np.float64], others: NDArray[np.float64]) -> float:
+    """The smaller standard deviation of a field in two originals; 0 where one of them has no value."""
+    held = [own[~np.isnan(own)] for own in (some, others)]
+    return min(float(own.std()) if len(own) else 0.0 for own in held)
+
+
+def _alike(some: NDArray[np.float64], others: NDArray[np.float64], near: NDArray[np.bool_]) -> float:
+    """Share of the pairs of values that are nearly the same, less what is by chance; 1 where all are by chance.
+
+    Chance is the share of all pairs of any two respondents (Cohen 1960, A coefficient of agreement for nominal
+    scales, equation 1). Missing values are in no pair.
+    """
+    both = ~(np.isnan(some) | np.isnan(others))
+    if not both.any():
+        return 1.0
+    width = NEARLY * _spread_of(some, others)
+    ordered = np.sort(others[both])
+    above = np.searchsorted(ordered, some[both] + width, side="right")
+    below = np.searchsorted(ordered, some[both] - width, side="left")
+    chance = float((above - below).mean()) / len(ordered)
+    return (float(near[both].mean()) - chance) / (1.0 - chance) if chance < 1.0 else 1.0
+
+
+def _on_other_scale(some: NDArray[np.float64], others: NDArray[np.float64], near: NDArray[np.bool_]) -> bool:
+    """Whether more than a few numbers that both releases have differ, and lie on a straight line."""
     both = ~np.isnan(some) & ~np.isnan(others)
-    apart = both & (some != others)
-    if 2 * apart.sum() <= both.sum() or apart.sum() < 3 or min(np.ptp(some[apart]), np.ptp(others[apart])) == 0:
+    apart = both & ~near
+    few = max(3.0, SCALED * both.sum())
+    if apart.sum() < few or min(np.ptp(some[apart]), np.ptp(others[apart])) == 0:
         return False
     return bool(abs(np.corrcoef(some[apart], others[apart])[0, 1]) >= STRAIGHT)
 
@@ -352,8 +455,6 @@ class _PutTogether:
     ----------
     field : str
         By which field, or what else.
-    key : bool
-        Whether that is one that names the records of both.
     pairs : int
         Respondents in both.
     alike : float
@@ -361,32 +462,61 @@ class _PutTogether:
     """
 
     field: str
-    key: bool
     pairs: int
     alike: float
 
 
-def _respondents(first: _Side, second: _Side) -> tuple[tuple[NDArray[np.intp], NDArray[np.intp]], _PutTogether]:
+def _respondents(
+    first: _Side, second: _Side, masked: Sequence[str]
+) -> tuple[tuple[NDArray[np.intp], NDArray[np.intp]], _PutTogether]:
     """Number the respondents of two originals: by what leaves most of their values as they were.
 
     Respondents are put together by a field that differs in every record of both, or where they have the same values
-    in all fields; of the others, where they have the same values in all fields but one, and nobody else has.
+    in all fields; of the others, where they have the same values in all fields but one, and nobody else has. The same
+    is tried with the fields that both releases mask alone, as new names of records and a new date of the survey are
+    two fields that differ in all. A way that puts together fewer than `FEWEST` counts only where all do. A field that
+    puts records together says nothing for itself.
     """
     names = [name for name in first.records.columns if name in second.records.columns]
+    codes = {name: _codes(name, first, second) for name in names}
+    ways = [(name, _pairs(*own)) for name, own in codes.items() if all(_names_each(one) for one in own)]
+    judged = [codes[name] for name in names if name in masked or name not in {name for name, _ in ways}]
+    ways.append(("all fields that both originals have, or all but one", _by_values(first, second, names)))
+    if 1 < len(masked) < len(names):
+        found = _by_values(first, second, masked, alone=True)
+        ways.append(("all fields that both releases mask, or all but one", found))
+    fewest = FEWEST * min(len(first.rows), len(second.rows))
+    how, pairs = max(ways, key=lambda way: (way[1].shape[1] >= fewest, _agreement(judged, way[1])))
+    others = len(first.rows) + np.arange(len(second.rows))
+    others[pairs[1]] = pairs[0]
+    count = pairs.shape[1]
+    alike = _agreement(judged, pairs) / max(1, count * len(judged))
+    return (np.arange(len(first.rows)), others), _PutTogether(how, count, alike)
+
+
+def _names_each(codes: NDArray[np.int32]) -> bool:
+    """Whether a field differs in every record, and is missing in none."""
+    return len(np.unique(codes)) == len(codes) and int(codes.min(initial=0)) >= 0
+
+
+def _by_values(first: _Side, second: _Side, names: Sequence[str], *, alone: bool = False) -> NDArray[np.intp]:
+    """Put together records with the same values in all of the fields, or in all but one; shape (2, m).
+
+    With ``alone``, only those that are like no other one in all of the fields: others may be anybody.
+    """
     sides = (first, second)
-    codes = [_codes(name, first, second) for name in names]
-    best, how, key, pairs = -1, "", False, np.empty((2, 0), dtype=np.intp)
-    for name, own in zip(names, codes, strict=True):
-        if all(len(np.unique(one)) == len(one) and one.min(initial=0) >= 0 for one in own):
-            found = _pairs(*own)
-            if (score := _agreement(codes, found)) > best:
-                best, how, key, pairs = score, name, True, found
     secret = b"respondents of two releases"
     hashes = [
         RecordHashes.of({name: side.records.columns[name] for name in names}, secret, len(side.records))
         for side in sides
     ]
-    found = _pairs(*(own.whole[side.rows] for own, side in zip(hashes, sides, strict=True)))
+    if alone:
+        totals = [own.total[side.rows] for own, side in zip(hashes, sides, strict=True)]
+        places = [_single(own) for own in totals]
+        pairs = _pairs(*(own[at] for own, at in zip(totals, places, strict=True)))
+        found = np.stack([at[pair] for at, pair in zip(places, pairs, strict=True)])
+    else:
+        found = _pairs(*(own.whole[side.rows] for own, side in zip(hashes, sides, strict=True)))
     for name in names if len(names) > 1 else ():
         left = [np.setdiff1d(np.arange(len(side.rows)), own) for side, own in zip(sides, found, strict=True)]
         rest = [own.without(name)[side.rows][at] for own, side, at in zip(hashes, sides, left, strict=True)]
@@ -394,12 +524,7 @@ def _respondents(first: _Side, second: _Side) -> tuple[tuple[NDArray[np.intp], N
         more = _pairs(*(own[at] for own, at in zip(rest, single, strict=True)))
         joined = [at[one][pair] for at, one, pair in zip(left, single, more, strict=True)]
         found = np.concatenate([found, np.stack(joined)], axis=1)
-    if (score := _agreement(codes, found)) > best:
-        best, how, key, pairs = score, "all fields that both originals have, or all but one", False, found
-    others = len(first.rows) + np.arange(len(second.rows))
-    others[pairs[1]] = pairs[0]
-    count = pairs.shape[1]
-    return (np.arange(len(first.rows)), others), _PutTogether(how, key, count, best / max(1, count * len(names)))
+    return found
 
 
 def _single(hashes: NDArray[np.uint64]) -> NDArray[np.intp]:

@@ -106,6 +106,55 @@ def kept_variation(
     return tuple(_of_one(before, after, groups) for before, after in zip(original.T, masked.T, strict=True))
 
 
+def intervals_left(original: NDArray[np.float64], masked: NDArray[np.float64], *, step: float) -> NDArray[np.float64]:
+    """Say how far each value stays open for whoever knows all other ones and the share of variance that is kept.
+
+    He has the masked file, and the share ``v(y) / v(x)`` rounded to multiples of `step`, so that ``v(x)`` is between
+    ``v(y) / (share + step / 2)`` and ``v(y) / (share - step / 2)``. With ``m`` the mean of the other n - 1 values,
+    and ``q`` the sum of their squared deviations from it, ``n v(x) = q + (n - 1) / n (t - m)**2`` for the unknown
+    value t. So ``(t - m)**2`` is between two numbers. He is taken to know on which side of ``m`` the value is, where
+    this leaves two intervals; and no sign, range, or rounding of values.
+
+    Parameters
+    ----------
+    original, masked : ndarray of float64, shape (n,)
+        NaN where missing; records that miss a value in one of them do not count.
+    step : float
+
+    Returns
+    -------
+    ndarray of float64, shape (m,)
+        Width of the interval of each of the m records that count, in standard deviations of the original; infinite
+        where nothing follows.
+
+    Raises
+    ------
+    UsageError
+        The shapes differ, or a value is infinite.
+    """
+    require_comparable(original[:, np.newaxis], masked[:, np.newaxis], "has no variance")
+    both = ~(np.isnan(original) | np.isnan(masked))
+    own, now = original[both], masked[both]
+    n = len(own)
+    if n < 2 or own.min() == own.max():
+        return np.full(n, np.inf)
+    power = -int(np.frexp(max(np.abs(own).max(), np.abs(now).max()))[1])
+    own, now = scaled(own, power), scaled(now, power)
+    deviations, spread = own - own.mean(), float(own.std())
+    if spread == 0.0:  # of which no double has the square
+        return np.full(n, np.inf)
+    now_units = now / spread
+    squared = np.square(deviations / spread * n / (n - 1))
+    others = n - (n - 1) / n * squared
+    left = float(now_units.var())
+    share = step * round(left / step)
+    least = n * left / (share + step / 2)
+    most = n * left / (share - step / 2) if share > step / 2 else np.inf
+    low, high = (np.maximum((total - others) * n / (n - 1), 0.0) for total in (least, most))
+    widths: NDArray[np.float64] = np.where(low > 0, np.sqrt(high) - np.sqrt(low), 2 * np.sqrt(high))
+    return widths
+
+
 def _of_one(
     before: NDArray[np.float64], after: NDArray[np.float64], groups: NDArray[np.intp] | None
 ) -> KeptVariation:

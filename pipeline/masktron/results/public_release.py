@@ -24,6 +24,10 @@ PUBLIC_LEAST_GROUPS = 20
 """Groups, or records with values of their own, in which they are."""
 PUBLIC_LARGEST_SHARE = 0.1
 """The largest share of a sum of squares or products that one record may have, or of its change that one group may."""
+PUBLIC_LEAST_INTERVAL = 0.1
+"""Standard deviations that a share of variance leaves open of any value, for whoever knows all other ones."""
+PUBLIC_LEAST_OPEN = 0.05
+"""The same as a share of the value; half a standard deviation is enough of any."""
 STEP = 0.01
 """Figures are multiples of this: what an analyst needs, and too coarse to be solved for a value."""
 
@@ -89,6 +93,9 @@ class PublicField:
         Values that are missing in the released file; None where that file was not at hand.
     codes : tuple of str
         What stands for them there, beside nothing.
+    keeps_mean : bool
+        Whether groups have their mean, and so the file that of the original values of its records, with survey
+        weights where there are some, but for rounding. Only where `mean` may be told.
     """
 
     name: str
@@ -104,6 +111,7 @@ class PublicField:
     shares: SharesBound | None = None
     missing: int | None = None
     codes: tuple[str, ...] = ()
+    keeps_mean: bool = False
 
 
 @dataclass(frozen=True, slots=True)

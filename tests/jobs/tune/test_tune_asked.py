@@ -10,7 +10,13 @@ import pytest
 
 from masktron.config import Config, Register, Role, load_config
 from masktron.errors import UsageError
-from masktron.jobs.tune.asked import TuneSettings, seconds_of, tune_settings_from, tune_settings_in
+from masktron.jobs.tune.asked import (
+    TuneSettings,
+    seconds_of,
+    tune_settings_from,
+    tune_settings_in,
+    wider_limits,
+)
 from masktron.jobs.tune.recipes import TuneRecipe, recipes, settings_of
 from masktron.jobs.tune.settings_text import changed, settings_text, write_settings
 from masktron.methods import ALL
@@ -125,7 +131,7 @@ def test_the_table_of_a_file_is_read_by_tune_alone(tmp_path: Path) -> None:
     path.write_text('k = 4\n[tune]\nmethods = ["mdav"]\nk = [3, 4]\nbudget = "2m"\nclass = "REGION"\n')
     assert load_config(path).k == 4
     asked = tune_settings_in(path)
-    assert asked == TuneSettings(methods=("mdav",), k=(3, 4), budget=120.0, class_fields=("REGION",))
+    assert asked == TuneSettings(methods=("mdav",), k=(3, 4), least=4, budget=120.0, class_fields=("REGION",))
     assert asked.read({"k": "5", "methods": None, "seeds": 2}) == replace(asked, k=(5,), seeds=2)
 
 
@@ -243,3 +249,26 @@ def test_texts_with_quotes_and_control_characters_come_back(tmp_path: Path) -> N
     found = load_config(path)
     assert found.nominal == config.nominal
     assert found.missing == config.missing
+
+
+@pytest.mark.parametrize("k", [10, 30])
+def test_no_size_below_that_of_the_settings_is_tried_unless_it_is_asked_for(k: int, tmp_path: Path) -> None:
+    path = tmp_path / "masktron.toml"
+    path.write_text(f"k = {k}\n[limits]\npil = 30\nlinkage = 5\n")
+    config, asked = load_config(path), tune_settings_in(path)
+    found = recipes(config, asked, numbers=True, categories=True)
+    assert min(one.k for one in found) == k
+    wished = recipes(config, asked.read({"k": "3"}), numbers=True, categories=True)
+    assert 3 in {one.k for one in wished}
+    with pytest.raises(UsageError, match="unknown setting of tune 'least'"):
+        tune_settings_from({"least": 3})
+
+
+def test_limits_wider_than_those_of_the_settings_are_named() -> None:
+    assert wider_limits({"pil": 30.0, "linkage": 5.0}, {"pil": 20.0, "linkage": 5.0, "moment_shift": 3.0}) == ()
+    assert wider_limits({"linkage": 5.0}, {"linkage": 50.0}) == (
+        "the limit linkage of this run is 50, wider than that of the settings, 5",
+    )
+    assert wider_limits({"block_k": 5.0}, {"block_k": 3.0}) == (
+        "the limit block_k of this run is 3, wider than that of the settings, 5",
+    ), "of a figure that is better higher"

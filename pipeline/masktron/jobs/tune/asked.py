@@ -23,6 +23,8 @@ SEEDS = 3
 """Runs of a candidate that draws."""
 _UNITS = {"": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0}
 _GROUPINGS = ("rules", "all")
+_OF_SETTINGS = ("least", "wider")
+"""What settings of a release say, and no key of the table ``[tune]``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +37,10 @@ class TuneSettings:
         Methods to try; those that suit most files where none is named.
     k : tuple of int
         Smallest groups to try; 3, 5, 10 and 20 and that of the settings where none is named.
+    least : int
+        The k that the settings name, below which none is tried that nobody asked for; 0 where they name none.
+    wider : tuple of str
+        Limits that the command has wider than the settings, as sentences for the notes.
     groupings : tuple of str
         ``rules`` or ``all``, or both where none is named.
     aggregators : tuple of str
@@ -58,6 +64,8 @@ class TuneSettings:
 
     methods: tuple[str, ...] = ()
     k: tuple[int, ...] = ()
+    least: int = 0
+    wider: tuple[str, ...] = ()
     groupings: tuple[Grouping, ...] = ()
     aggregators: tuple[str, ...] = ()
     params: Mapping[str, Mapping[str, tuple[Param, ...]]] = field(default_factory=dict)
@@ -122,10 +130,21 @@ def tune_settings_in(path: Path) -> TuneSettings:
         It has an unknown key or a wrong value.
     """
     try:
-        table = tomllib.loads(read_text(path, "configuration")).get("tune", {})
+        table = tomllib.loads(read_text(path, "configuration"))
     except tomllib.TOMLDecodeError as error:
         raise UsageError(f"not valid TOML: {error}", where=str(path)) from error
-    return tune_settings_from(table, f"{path}: [tune]")
+    k = table.get("k", 0)
+    asked = tune_settings_from(table.get("tune", {}), f"{path}: [tune]")
+    return replace(asked, least=k if isinstance(k, int) else 0)
+
+
+def wider_limits(own: Mapping[str, float], asked: Mapping[str, float]) -> tuple[str, ...]:
+    """Say which limits of settings a command has widened, with both bounds."""
+    return tuple(
+        f"the limit {name} of this run is {asked[name]:g}, wider than that of the settings, {bound:g}"
+        for name, bound in own.items()
+        if name in asked and figure_of(name).meets(asked[name], bound) is False
+    )
 
 
 def tune_settings_from(table: object, where: str = "") -> TuneSettings:
@@ -138,7 +157,11 @@ def tune_settings_from(table: object, where: str = "") -> TuneSettings:
     """
     if not isinstance(table, Mapping):
         raise UsageError("tune must be a table NAME = value", where=where)
-    known = ["class" if one.name == _field("class") else one.name for one in fields(TuneSettings)]
+    known = [
+        "class" if one.name == _field("class") else one.name
+        for one in fields(TuneSettings)
+        if one.name not in _OF_SETTINGS
+    ]
     settings: dict[str, Any] = {}
     try:
         for name, value in table.items():

@@ -126,7 +126,7 @@ class Recipes:
         self._config = config
         self._asked = asked
         own = (config.k,) if not asked.k or config.k in asked.k else ()
-        sizes = asked.k or SIZES
+        sizes = asked.k or tuple(k for k in SIZES if k >= asked.least) or (config.k,)
         # that of the settings first, then those that are far from it and from each other
         self._sizes = (*own, *(k for k in _spread(sizes) if k not in own))
         self._groupings = asked.groupings or (config.grouping, "all" if config.grouping == "rules" else "rules")

@@ -426,6 +426,7 @@ class _Tuning:
             yield f"{breaking} left out, as mask leaves them out"
         yield from self._original.originals.notes
         yield _UNWRITTEN
+        yield from self._asked.wider
         if self._sample is not None:
             yield _SAMPLED.format(sample=len(self._sample), n=self._n)
         if any(one.draws and one.seeds for one in candidates):

@@ -151,15 +151,16 @@ def _exact(release: PublicRelease) -> list[PagePart]:
     kept = [one.name for one in release.fields if not one.masked]
     weights = [one.name for one in release.fields if one.weight]
     rules = [rule.id for rule in release.rules if rule.status == "holds" and not rule.soft]
+    means = [one.name for one in release.fields if one.keeps_mean]
     items = [
         f"Written as they were, in every record: {', '.join(kept)}." if kept else "",
         f"{', '.join(weights)} is the survey weight, unchanged." if weights else "",
         f"{counted(len(rules), 'hard rule')} hold in every record: sums add up, ranges and conditions are kept."
         if rules
         else "",
-        "Where a field has the mean of its group, its mean and total over the file are those of the original but for "
-        "rounding."
-        if any(one.how == "mean" for one in release.fields)
+        f"Over the records of this file, the {'weighted ' if weights else ''}means and totals of {', '.join(means)} "
+        "are those of the original values but for rounding."
+        if means
         else "",
     ]
     return listed("", [item for item in items if item])
@@ -327,7 +328,9 @@ def _coarse(release: PublicRelease) -> list[str]:
     left_out = (
         f"A figure is left out where fewer than {PUBLIC_LEAST_RECORDS} records or {PUBLIC_LEAST_GROUPS} groups are "
         f"behind it, or where a single one decides about more than {PUBLIC_LARGEST_SHARE * 100:.0f} % of it and more "
-        "than rounding hides: it would tell of that one. Each pair of fields behind an average of correlations is "
+        "than rounding hides: it would tell of that one. So is one from which whoever knows all other records "
+        "could solve a value to less than a tenth of a standard deviation, or a twentieth of itself. "
+        "Each pair of fields behind an average of correlations is "
         "held to this. Records that this file shows alike in a block, or in all masked fields where these were "
         "masked in one go, count as one group."
     )
