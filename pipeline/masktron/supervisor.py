@@ -23,7 +23,7 @@ from typing import Any, Protocol
 from masktron.processes import end_with
 
 GRACE = 1.0
-"""Seconds that the process has to clean up after a signal, before it is killed."""
+"""Seconds that the process has to clean up after a signal, before it is killed, unless it asks for more."""
 _HEAD = 4
 """Bytes that say how long a message is."""
 _SHOW_CURSOR = b"\r\x1b[K\x1b[?25h"
@@ -64,6 +64,11 @@ def tell_folder(folder: Path, *, folders: bool = False) -> None:
 def tell_output(target: str, final: Path, identity: os.stat_result) -> None:
     """Say which output is about to get its name."""
     _CHANNEL.tell("output", target, str(final.absolute()), identity.st_dev, identity.st_ino)
+
+
+def tell_grace(seconds: float) -> None:
+    """Say how long this process may take to end after a signal: a server has requests to answer first."""
+    _CHANNEL.tell("grace", seconds)
 
 
 def tell_stopped(number: int, line: str) -> bool:
@@ -178,7 +183,7 @@ class _Watch:
                 for number in os.read(woken, 64):
                     self._first = self._first or number
                     os.kill(self._child, number)
-                until = until or time.monotonic() + GRACE
+                until = until or time.monotonic() + self._grace()
             if self._messages in ready:
                 if not self._take():
                     return False
@@ -187,6 +192,10 @@ class _Watch:
                 while self._take():
                     pass
                 return True
+
+    def _grace(self) -> float:
+        """Return how long the process may take to end."""
+        return max((what[0] for kind, *what in self._told if kind == "grace"), default=GRACE)
 
     def _take(self) -> bool:
         """Read what there is; return whether there may be more."""

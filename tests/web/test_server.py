@@ -175,10 +175,19 @@ def test_runs_outlive_the_server_and_another_one_shows_them(tmp_path: Path, monk
         assert "late" in browser.get(f"{browser.first}/runs/{waiting.name}")[2]
 
 
-def test_ctrl_c_ends_it_with_a_word(tmp_path: Path) -> None:
+def test_ctrl_c_ends_it_with_a_word_even_while_an_upload_is_under_way(tmp_path: Path) -> None:
     with served(tmp_path / "projects") as found:
-        found.process.send_signal(signal.SIGINT)
-        assert found.process.wait(10) == 0
+        browser = Browser(found)
+        with socket.create_connection(("127.0.0.1", found.port), timeout=20) as talking:
+            talking.sendall(
+                f"POST {browser.first}/data/upload HTTP/1.1\r\nhost: 127.0.0.1:{found.port}\r\n"
+                f"cookie: {browser.cookie}\r\norigin: http://127.0.0.1:{found.port}\r\n"
+                "content-type: multipart/form-data; boundary=b\r\ncontent-length: 9000\r\n\r\n--b\r\n".encode()
+            )
+            time.sleep(0.3)  # until it is read
+            found.process.send_signal(signal.SIGINT)
+            # longer than other commands may take to end
+            assert found.process.wait(20) == 0
         assert found.process.stdout is not None
         assert found.process.stdout.read().splitlines()[-1] == "ended"
     assert "Traceback" not in found.log.read_text()

@@ -19,6 +19,7 @@ from types import FrameType
 import uvicorn
 
 from masktron.errors import UsageError
+from masktron.supervisor import tell_grace
 from masktron.web.access.gate import LOCAL_USER, Cookie, Door, PasswordDoor, ProxyDoor, TokenDoor
 from masktron.web.access.passwords import Doorkeeper, users_in
 from masktron.web.access.sessions import Lifetime, Sessions
@@ -39,6 +40,8 @@ _CIPHERS = "ECDHE+AESGCM:ECDHE+CHACHA20"
 """Of TLS 1.2, all with keys of their own for each connection; TLS 1.3 has no others."""
 _ENDING = 3
 """Seconds for answers under way when the server ends."""
+_ENDING_SLOWLY = 10
+"""Seconds that a busy machine may take for it besides."""
 _DAY_OF_MINUTES, _SHARE = 1440.0, 0.8
 """What all runs of a server with users may take: minutes, and the share of the memory of the machine."""
 KEPT_FOR_USERS = 30.0
@@ -224,6 +227,7 @@ def serve(options: ServerOptions, *, say: Callable[[str], None], browse: bool = 
         )
         _log_to_stderr()
         server = _Server(config, (lambda: webbrowser.open(opened)) if browse else None)
+        tell_grace(_ENDING + _ENDING_SLOWLY)
         server.run(sockets=[listener])
         busy = len(parts.queue.busy())
     say(f"ended; {busy} projects have runs that go on or wait" if busy else "ended")
