@@ -134,3 +134,16 @@ def test_a_result_that_is_too_large_is_told_and_other_data_can_be_chosen(
 ) -> None:
     text = read(office, client, project, described([{**FIELD, "why": "x" * LARGEST_RESULT}]))
     assert "describe.json has more than 8 MB" in text and "A file of microdata" in text
+
+
+def test_settings_of_other_data_can_be_left_out(office: Office, client: TestClient, project: Project) -> None:
+    project.settings.update({"roles": {"B": "key"}}, said="roles", by="local")
+    read(office, client, project, described([FIELD]))
+    told = {"what": "settings are declared for B", "where": "", "hint": "", "kind": "UsageError", "exit_code": 2}
+    (runs_of(project)[0].folder / "error.json").write_text(json.dumps(told))
+    assert "Leave out all settings, and read again" in page(client, project)
+    sent(client, f"/projects/{project.identity}/data", "leave-settings")
+    assert project.settings.table == {}
+    assert len(runs_of(project)) == 2
+    assert project.undo("local").said == "All settings left out, for other data"
+    assert project.settings.table == {"roles": {"B": "key"}}

@@ -36,6 +36,7 @@ def _show(visit: Visit, project: Project) -> dict[str, Any]:
     return {
         "uploads": project.uploads(),
         "data": project.data(),
+        "has_settings": bool(project.settings.text),
         "folders": [_folder(place, visit, number) for number, place in enumerate(project.pickable)],
         "largest": min(visit.largest_upload, visit.store.left(visit.user)),
         "run": run,
@@ -191,6 +192,13 @@ def _read_others(visit: Visit, project: Project, form: FormFields) -> Redirect:
     return Redirect(visit.path(project, "data"))
 
 
+def _leave_settings(visit: Visit, project: Project, _: FormFields) -> Redirect:
+    """Begin anew with settings: those that are there are about fields of other data."""
+    project.settings.replace("", said="All settings left out, for other data", by=visit.user)
+    look_at(visit, project)
+    return Redirect(visit.path(project, "data"))
+
+
 def _remove(visit: Visit, project: Project, form: FormFields) -> Redirect:
     project.remove_upload(form.text("file"))
     return Redirect(visit.path(project, "data"))
@@ -212,7 +220,14 @@ DATA = WebPage(
     "Data",
     _show,
     step="data",
-    actions={"choose": _choose, "pick": _pick, "read": _read, "others": _read_others, "remove": _remove},
+    actions={
+        "choose": _choose,
+        "pick": _pick,
+        "read": _read,
+        "others": _read_others,
+        "leave-settings": _leave_settings,
+        "remove": _remove,
+    },
     take=_took,
     state=_state,
 )
