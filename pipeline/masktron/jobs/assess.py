@@ -135,8 +135,8 @@ def _promised(described: DescribedRelease | None) -> list[str]:
         return []
     return [
         f"{described.declared.method} draws {', '.join(described.declared.drawn)} record by record and promises no "
-        "identical groups of these: block_k and whole_record_k of drawn fields say nothing; linkage says how many "
-        "records are nearest to their own original"
+        "identical groups of these: block_k, whole_record_k and dominance of drawn fields say nothing; linkage says "
+        "how many records are nearest to their own original"
     ]
 
 
