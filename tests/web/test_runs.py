@@ -108,7 +108,12 @@ def test_a_run_works_with_the_rules_and_settings_of_its_start(office: Office, pr
     assert "k = 3" in table and '"../../files/areas.xml"' in table and 'metadata = "../../files/m.json"' in table
 
 
-def test_uploads_are_no_modules_of_a_command(office: Office, project: Project) -> None:
+@pytest.mark.parametrize("entry", ["", "."])
+def test_uploads_are_no_modules_of_a_command(
+    office: Office, project: Project, monkeypatch: pytest.MonkeyPatch, entry: str
+) -> None:
+    # an empty entry is what `PYTHONPATH=folder:$PYTHONPATH` makes where there was none
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([os.environ["PYTHONPATH"], entry]))
     for folder in (project.folder, project.files):
         for name in ("json.py", "masktron.py", "subprocess.py", "sitecustomize.py"):
             (folder / name).write_text("raise SystemExit('run')")

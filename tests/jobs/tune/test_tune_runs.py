@@ -276,17 +276,22 @@ def test_a_run_that_dies_while_it_writes_goes_on(
     replaced = itertools.count(1)
     publish = atomic._publish
 
+    kept = 0
+
     def dies(*given: Any, **options: Any) -> None:
+        nonlocal kept
         if next(replaced) == at:
             raise Died
         publish(*given, **options)
+        kept += any(FOLDER in str(one) for one in given)
 
     with monkeypatch.context() as patch:
         patch.setattr(atomic, "_publish", dies)
         with pytest.raises(Died):
             tuned(pair, tmp_path / "out")
-    assert len(list((tmp_path / "out" / FOLDER).glob("*.json"))) == at - 1
-    assert not (tmp_path / "out" / RESULT).exists()
+    assert len(list((tmp_path / "out" / FOLDER).glob("*.json"))) == kept < at
+    so_far = tmp_path / "out" / RESULT  # what was known from time to time
+    assert not so_far.exists() or json.loads(so_far.read_text()) != wanted
     assert tuned(pair, tmp_path / "out").as_dict() == wanted
 
 

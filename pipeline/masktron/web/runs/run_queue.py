@@ -237,6 +237,7 @@ class RunQueue:
                     str(self._limits.memory),
                 ],
                 cwd=run.project.folder,
+                env=run_process.safe_environment(),
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 stderr=err,
