@@ -3,6 +3,7 @@
 SHELL := /bin/bash
 VENV := .venv
 BIN := $(VENV)/bin
+CORE := $(VENV)/.core
 STAMP := $(VENV)/.installed
 WARM := $(VENV)/.compiled
 # what else is compiled first in each process that imports it, again and again where the environment forbids to keep it
@@ -24,9 +25,9 @@ PYTHON ?= $(shell for p in $(CANDIDATES); do "$$p" $(SUITABLE) && { echo "$$p"; 
 help:  ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
 
-install: $(WARM)  ## create the environment and install masktron with its development tools
+install: $(WARM) $(STAMP)  ## create the environment and install masktron with its development tools
 
-$(STAMP): pyproject.toml
+$(CORE): pyproject.toml
 	@if ! "$(PYTHON)" $(SUITABLE); then \
 	 echo "masktron needs Python 3.12 or newer, with venv; $(if $(PYTHON),$(PYTHON) is older or lacks it,none was found)." >&2; \
 	 echo "Install one (for example: pyenv install 3.12, apt install python3.12-venv, brew install python@3.12)," >&2; \
@@ -34,23 +35,28 @@ $(STAMP): pyproject.toml
 	@echo "Installing into $(VENV) with $(PYTHON) ..."
 	@"$(PYTHON)" -m venv $(VENV)
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade "pip>=25.1"
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile --editable . --group dev
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile --editable .
 	@# on all cores what commands import, and the rest when somebody does; a file of another Python is no error, nor to pip
 	@$(BIN)/python -m compileall -qq -j 0 -x '/(tests?|cuda)/' pipeline \
 	 $(VENV)/lib/*/site-packages/{llvmlite,numba,numpy,pandas,scipy} || true
 	@touch $@
 
-$(WARM): $(STAMP)
+# tools of developers come while the kernels are compiled, which takes one core a minute
+$(STAMP): $(CORE)
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile --group dev
+	@touch $@
+
+$(WARM): $(CORE)
 	@$(BIN)/masktron doctor --warm
 	@touch $@
 
-demo: $(WARM)  ## validate, mask and check two samples, and say where the results lie
+demo: $(WARM) $(STAMP)  ## validate, mask and check two samples, and say where the results lie
 	@$(BIN)/masktron demo --out demo-output
 
 collected: $(STAMP)  # compiled by one process, before several import them: the tests, and packages that they alone need
 	@$(BIN)/python -m pytest -q --collect-only -m "not full" >/dev/null || true  # `test` says what is wrong
 
-test: $(STAMP)  ## the test suite (seeded parts of the long ones), lint and types
+test: $(CORE)  ## the test suite (seeded parts of the long ones), lint and types
 	@$(MAKE) --no-print-directory --jobs 4 $(WARM) collected lint types
 	@$(BIN)/python -m pytest -q -m "not full" -n $(WORKERS) --dist loadfile
 
@@ -68,7 +74,7 @@ format: $(STAMP)  ## reformat the code
 	@$(BIN)/ruff format .
 	@$(BIN)/ruff check --fix .
 
-bench: $(WARM)  ## speed, as ratios in the same run; SCALE=10 for a million records
+bench: $(WARM) $(STAMP)  ## speed, as ratios in the same run; SCALE=10 for a million records
 	@$(BIN)/python benchmarks/validation.py --scale $(SCALE) --json bench-output/validation.json
 	@$(BIN)/python benchmarks/tables.py --scale $(SCALE) --json bench-output/tables.json
 	@$(BIN)/python benchmarks/partitions.py --scale $(SCALE)
@@ -77,7 +83,7 @@ bench: $(WARM)  ## speed, as ratios in the same run; SCALE=10 for a million reco
 	@$(BIN)/python benchmarks/masking.py --scale $(SCALE) --json bench-output/masking.json
 	@$(BIN)/python benchmarks/web.py --json bench-output/web.json
 
-reproduce: $(WARM)  ## the figures of the papers beside ours, in docs/reproduction.md (needs ../shared/data)
+reproduce: $(WARM) $(STAMP)  ## the figures of the papers beside ours, in docs/reproduction.md (needs ../shared/data)
 	@$(BIN)/python -m reproduction
 
 clean:  ## remove the environment and all that was generated

@@ -157,6 +157,7 @@ def test_stale_and_foreign_tokens_of_forms_change_nothing(
     assert project.facts.name == f"{SCRIPT} survey"
 
 
+@pytest.mark.full
 def test_fifty_uploads_at_once_leave_fifty_files_and_twenty_waiting_runs(
     office: Office, client: TestClient, project: Project
 ) -> None:

@@ -127,7 +127,7 @@ def test_problems_are_read_out_and_lead_to_their_field(chromium: Any, server: Se
         page.get_by_label("Name", exact=True).fill("   ")
         page.get_by_role("button", name="Make the project").click()
         page.get_by_role("alert").wait_for()
-        assert page.evaluate("document.activeElement.getAttribute('role')") == "alert"
+        page.wait_for_function("document.activeElement.getAttribute('role') === 'alert'")
         assert axe_findings(page) == []
         page.get_by_role("link", name="a project needs one").click()
         assert page.evaluate("document.activeElement.id") == "name"
