@@ -25,10 +25,10 @@ from masktron.jobs.suggest import accepted_ids
 from masktron.progress import no_progress
 from masktron.proposals.suggesting import suggested_rules
 from masktron.results import Proposal, SuggestResult
-from paths import ROOT
+from paths import ROOT, SHARED_DATA
 from schema_files import conforms
 
-CENSUS = Path("/work/shared/data/census.csv")
+CENSUS = SHARED_DATA / "census.csv"
 SIZE = 300
 
 
