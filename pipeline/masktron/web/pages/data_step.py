@@ -205,10 +205,7 @@ def _remove(visit: Visit, project: Project, form: FormFields) -> Redirect:
 
 
 def _state(project: Project) -> StepState:
-    try:
-        data = project.data()
-    except UsageError as error:
-        return StepState(False, error.what, problem=True)
+    data = project.data()
     if data is None:
         return StepState(False, "upload a file, or pick one")
     return StepState(True, Path(data).name)

@@ -224,10 +224,7 @@ def _read(visit: Visit, project: Project, _: FormFields) -> Redirect:
 
 
 def _state(project: Project) -> StepState:
-    try:
-        fields, config = described_fields(project), project.settings.config
-    except UsageError as error:
-        return StepState(False, error.what, problem=True)
+    fields, config = described_fields(project), project.settings.config
     if fields is None:
         return StepState(False)
     lacking = [one["name"] for one in fields if lacks_role(one, config)]

@@ -10,6 +10,7 @@ from masktron.rulebook_text.accepted import accepted_rules
 from masktron.rulebook_text.rule_changes import empty_rulebook, with_rules
 from masktron.rulebook_text.rule_entries import rules_in
 from masktron.web.pages.rules_step import rules_of, saved
+from masktron.web.pages.step_runs import needed_data
 from masktron.web.runs.one_run import Argument, CommandRun, InRun, RunState, latest_run
 from masktron.web.store.projects import RULES, Project
 from masktron.web.web_page import FormFields, Redirect, Visit, WebPage
@@ -57,10 +58,8 @@ def _command(run: CommandRun, numbers: list[str]) -> str:
 
 
 def _look(visit: Visit, project: Project, _: FormFields) -> Redirect:
-    if (data := project.data()) is None:
-        raise UsageError("there are no data as yet", hint="the first step is to upload a file")
     settings: list[Argument] = ["--config", InRun("masktron.toml")] if project.settings.text else []
-    visit.start(project, STEP, ["suggest", data, *settings, "--json", InRun(RESULT)])
+    visit.start(project, STEP, ["suggest", needed_data(project), *settings, "--json", InRun(RESULT)])
     return Redirect(visit.path(project, "rules/suggested"))
 
 

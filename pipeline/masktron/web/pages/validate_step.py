@@ -9,6 +9,7 @@ from typing import Any
 from masktron.errors import ResourceError, RulebookError, UsageError
 from masktron.web.pages.paging import page_of_items
 from masktron.web.pages.rules_step import rules_of
+from masktron.web.pages.step_runs import needed_data, needed_rules
 from masktron.web.runs.one_run import Argument, CommandRun, InRun, RunState, latest_run
 from masktron.web.store.disk import bytes_of
 from masktron.web.store.projects import RULES, Project
@@ -135,12 +136,8 @@ def _is_current(project: Project, run: CommandRun) -> bool:
 
 
 def _begin(visit: Visit, project: Project, form: FormFields) -> Redirect:
-    data = project.data()
-    if data is None:
-        raise UsageError("there are no data as yet", hint="the first step is to upload a file")
-    if not project.has_rules:
-        raise UsageError("there are no rules as yet", hint="the second step is to upload or make some")
-    words: list[Argument] = ["validate", data, "--rules", InRun(RULES)]
+    data = needed_data(project)
+    words: list[Argument] = ["validate", data, "--rules", needed_rules(project)]
     if project.settings.text:
         words += ["--config", InRun("masktron.toml")]
     original = form.text("original")

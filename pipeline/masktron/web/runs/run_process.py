@@ -66,23 +66,11 @@ def main(arguments: list[str]) -> int:
     return 0
 
 
-def safe_environment() -> dict[str, str]:
-    """Return the environment without what would make modules of the uploads of a project.
-
-    An entry of ``PYTHONPATH`` that is empty or relative means the folder in which a process begins.
-    """
-    environment = dict(os.environ)
-    if "PYTHONPATH" in environment:
-        entries = filter(os.path.isabs, environment["PYTHONPATH"].split(os.pathsep))
-        environment["PYTHONPATH"] = os.pathsep.join(entries)
-    return environment
-
-
 def _carried_out(
     folder: Path, command: dict[str, Any], lock: int, seconds: float, memory: int
 ) -> tuple[int | None, str]:
     environment = {
-        **safe_environment(),
+        **os.environ,
         "MASKTRON_PROGRESS": str(folder / PROGRESS),
         "MASKTRON_ERROR": str(folder / ERROR),
         "PYTHONUTF8": "1",

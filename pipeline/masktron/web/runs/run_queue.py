@@ -237,7 +237,7 @@ class RunQueue:
                     str(self._limits.memory),
                 ],
                 cwd=run.project.folder,
-                env=run_process.safe_environment(),
+                env=_safe_environment(),
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 stderr=err,
@@ -273,3 +273,15 @@ class RunQueue:
         with suppress(ProcessLookupError):  # it has just ended
             os.killpg(pid, number)
         return True
+
+
+def _safe_environment() -> dict[str, str]:
+    """Return the environment without what would make modules of the uploads of a project.
+
+    An entry of ``PYTHONPATH`` that is empty or relative means the folder in which a process begins.
+    """
+    environment = dict(os.environ)
+    if "PYTHONPATH" in environment:
+        entries = filter(os.path.isabs, environment["PYTHONPATH"].split(os.pathsep))
+        environment["PYTHONPATH"] = os.pathsep.join(entries)
+    return environment
