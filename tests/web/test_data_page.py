@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 
-from masktron.web.pages.data_step import STEP
 from masktron.web.runs.one_run import LARGEST_RESULT, CommandRun, latest_run, runs_of
+from masktron.web.runs.run_kinds import DESCRIBE
 from masktron.web.store.projects import Project
 from quick_masktron import put_before_masktron
 from schema_files import conforms
@@ -120,7 +120,7 @@ def test_other_records_are_read_by_the_command(office: Office, client: TestClien
     run = runs_of(project)[0]
     assert run.step == "records" and "--from=501" in run.command["arguments"]
     # the fields are those of the first run still, for other pages too
-    first = latest_run(project, STEP)
+    first = latest_run(project, DESCRIBE.step)
     assert isinstance(first, CommandRun) and first.number == 1
     for wrong in ("0", "-1", "x", "", "1e3", "9" * 13, "--json=x"):
         answer = sent(client, f"/projects/{project.identity}/data", "others", first=wrong)

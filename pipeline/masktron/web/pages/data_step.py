@@ -9,16 +9,14 @@ from typing import Any
 from urllib.parse import urlencode
 
 from masktron.errors import MasktronError, UsageError
+from masktron.web.pages.step_runs import is_current
+from masktron.web.runs import run_kinds
 from masktron.web.runs.one_run import Argument, CommandRun, InRun, RunState, latest_run
 from masktron.web.store.file_names import listed
 from masktron.web.store.projects import Project
 from masktron.web.web_page import FormFields, PageProblem, Redirect, StepState, Visit, WebPage, problem_of
 
-STEP = "describe"
-"""What runs of it are called."""
 RESULT = "describe.json"
-_OTHER_RECORDS = "records"
-"""What runs are called that read other records than the first ones."""
 _RECORDS = 100
 """Records that a run writes down."""
 _RECORDS_SHOWN = 10
@@ -29,7 +27,7 @@ _LONGEST = 60
 
 
 def _show(visit: Visit, project: Project) -> dict[str, Any]:
-    run, others = latest_run(project, STEP), latest_run(project, _OTHER_RECORDS)
+    run, others = latest_run(project, run_kinds.DESCRIBE.step), latest_run(project, run_kinds.RECORDS.step)
     problems: list[PageProblem] = []
     found = None if run is None else _result(run, project, problems)
     rows = _rows_of(others, run, project, problems) if found is not None else None
@@ -46,6 +44,7 @@ def _show(visit: Visit, project: Project) -> dict[str, Any]:
         "reads_others": others is not None and not others.is_over,
         "others_path": None if others is None else visit.path_of_run(others),
         "result": found,
+        "stale": run is not None and found is not None and not is_current(run),
         "found": None if found is None else _found(found, rows or found, visit),
         "problems": problems,
     }
@@ -150,13 +149,13 @@ def look_at(visit: Visit, project: Project) -> CommandRun:
     UsageError
         There are none.
     """
-    return visit.start(project, STEP, [*_words(project), f"--rows={_RECORDS}"])
+    return visit.start(project, run_kinds.DESCRIBE, [*_words(project), f"--rows={_RECORDS}"])
 
 
 def _words(project: Project) -> list[Argument]:
     if (data := project.data()) is None:
         raise UsageError("there are no data as yet", hint="upload a file, or pick one")
-    return ["describe", data, "--config", InRun("masktron.toml"), "--json", InRun(RESULT)]
+    return ["describe", data, "--json", InRun(RESULT)]
 
 
 def _took(visit: Visit, project: Project, name: str) -> Redirect:
@@ -188,7 +187,7 @@ def _read_others(visit: Visit, project: Project, form: FormFields) -> Redirect:
     first = form.text("first")
     if not (first.isascii() and first.isdigit() and 0 < len(first) <= 12 and int(first) > 0):
         raise UsageError("first: the number of a record, from 1", hint="such as 5000")
-    visit.start(project, _OTHER_RECORDS, [*_words(project), f"--rows={_RECORDS}", f"--from={int(first)}"])
+    visit.start(project, run_kinds.RECORDS, [*_words(project), f"--rows={_RECORDS}", f"--from={int(first)}"])
     return Redirect(visit.path(project, "data"))
 
 

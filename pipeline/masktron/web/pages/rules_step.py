@@ -191,7 +191,7 @@ def _state(project: Project) -> StepState:
     if any(one.startswith("Contradiction") for fact in checked.facts.all for one in fact.doubts):
         return StepState(True, "some contradict each other", problem=True)
     if not checked.current:
-        return StepState(True, "not checked since they were changed")
+        return StepState(True, "not checked since rules, data or settings have changed")
     return StepState(True, f"{len(checked.facts.all)} rules")
 
 

@@ -312,10 +312,34 @@ def prepared_run(
             "by": by,
             "copies": copies,
             "largest_file": largest_file,
+            "stamps": _stamps(project, plain),
         }
         command["aside"] = draft is not None
         write_plain(run.folder / run_process.COMMAND, command)
     return run
+
+
+def stamp_of(project: Project, name: str) -> list[int] | None:
+    """Return size and time of change of a file, in bytes and nanoseconds; None where there is none.
+
+    Parameters
+    ----------
+    project : Project
+    name : str
+        As a command in its folder names it.
+    """
+    try:
+        found = os.stat(os.path.join(project.folder, name))  # noqa: PTH116, PTH118 -- each page asks for many
+    except OSError:
+        return None
+    return [found.st_size, found.st_mtime_ns]
+
+
+def _stamps(project: Project, words: Sequence[str]) -> dict[str, list[int]]:
+    """Return the stamps of the uploads and picked files that a command names, itself or by the settings."""
+    names = {word for word in words if word.startswith(("files/", "/"))}
+    names.update(*project.settings.named_files().values())
+    return {name: stamp for name in sorted(names) if (stamp := stamp_of(project, name)) is not None}
 
 
 def _argument(run: CommandRun, one: Argument) -> str:

@@ -112,6 +112,16 @@ class ProjectSettings:
         # byte for byte what is in the project, where nothing in it depends on the folder
         return toml_text(table).encode() if left_out or _paths(table) else self.text.encode()
 
+    def named_files(self) -> dict[str, list[str]]:
+        """Return the files that the settings name for a command to read, by the name of the setting.
+
+        Raises
+        ------
+        UsageError
+            Somebody has written a file that is no TOML.
+        """
+        return {name: [*paths.values()] for name, paths in _paths(self.table).items() if name != "register"}
+
 
 def _says(text: str, wanted: Mapping[str, Any]) -> bool:
     """Whether a text means a table; tables of nothing mean nothing."""
