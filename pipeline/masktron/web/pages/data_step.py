@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlencode
 
 from masktron.errors import MasktronError, UsageError
+from masktron.web.pages.paging import page_of_items
 from masktron.web.pages.step_runs import is_current
 from masktron.web.runs import run_kinds
 from masktron.web.runs.one_run import Argument, CommandRun, InRun, RunState, latest_run
@@ -20,8 +18,6 @@ RESULT = "describe.json"
 _RECORDS = 100
 """Records that a run writes down."""
 _RECORDS_SHOWN = 10
-_LINES = 50
-"""Of a table on one page."""
 _LONGEST = 60
 """Characters of a value in a table."""
 
@@ -72,58 +68,14 @@ def _rows_of(
 
 def _found(result: dict[str, Any], read: dict[str, Any], visit: Visit) -> dict[str, Any]:
     """Return what the tables show: some lines of each."""
-    records = ShownLines.of(read["rows"], visit, "records", _RECORDS_SHOWN)
     return {
-        "fields": ShownLines.of(result["fields"], visit, "fields", _LINES),
-        "wrong": ShownLines.of(result["problems"], visit, "wrong", _LINES),
-        "records": records,
+        "fields": page_of_items(result["fields"], visit.query, wish="fields"),
+        "wrong": page_of_items(result["problems"], visit.query, wish="wrong"),
+        "records": page_of_items(read["rows"], visit.query, wish="records", size=_RECORDS_SHOWN),
         "names": [one["name"] for one in read["fields"]],
         "asks": sum(one["role"] is None or one["kind"] is None for one in result["fields"]),
         "longest": _LONGEST,
     }
-
-
-@dataclass(frozen=True, slots=True)
-class ShownLines:
-    """Some lines of a table, and the addresses of those before and after them.
-
-    Attributes
-    ----------
-    lines : sequence
-    first, last, size : int
-        Numbers of the lines, from 1, and of all there are.
-    before, after : str or None
-    """
-
-    lines: Sequence[Any]
-    first: int
-    last: int
-    size: int
-    before: str | None
-    after: str | None
-
-    @classmethod
-    def of(cls, lines: Sequence[Any], visit: Visit, wish: str, at_once: int) -> ShownLines:
-        """Return the lines from the number on that the address wishes for, such as ``?fields=51``."""
-        asked = visit.query.get(wish, "")
-        start = int(asked) - 1 if asked.isascii() and asked.isdigit() and 0 < int(asked[:9]) <= len(lines) else 0
-        start -= start % at_once
-        end = min(start + at_once, len(lines))
-
-        def address(first: int) -> str:
-            wishes = {
-                name: text for name, text in visit.query.items() if name in ("in", "fields", "wrong", "records")
-            }
-            return "?" + urlencode({**wishes, wish: first})
-
-        return cls(
-            lines[start:end],
-            start + 1,
-            end,
-            len(lines),
-            address(start + 1 - at_once) if start else None,
-            address(end + 1) if end < len(lines) else None,
-        )
 
 
 def _folder(place: Path, visit: Visit, number: int) -> dict[str, Any]:
