@@ -10,7 +10,7 @@ from typing import Any
 from masktron.errors import UsageError
 from masktron.web.runs.one_run import Argument, CommandRun, InRun, latest_run, runs_of, stamp_of
 from masktron.web.runs.run_kinds import KINDS, RunKind
-from masktron.web.store.disk import bytes_of, plain_files
+from masktron.web.store.disk import bytes_of, digest_of, plain_files
 from masktron.web.store.project_settings import NAME as SETTINGS_FILE
 from masktron.web.store.project_settings import table_of
 from masktron.web.store.projects import RULES, Project
@@ -83,14 +83,14 @@ def _same_rules(run: CommandRun, kind: RunKind) -> bool:
     now = [one.name for one in plain_files(run.project.folder) if one.name.endswith(".sch")]
     had = [name for name in run.copies if name.endswith(".sch")]
     return now == sorted(had) and all(
-        bytes_of(run.project.folder / name) == bytes_of(run.folder / name) for name in now
+        digest_of(f"{run.project.folder}/{name}") == digest_of(run.path_of(name)) for name in now
     )
 
 
 def _same_settings(run: CommandRun, kind: RunKind) -> bool:
     settings = run.project.settings
     now = settings.for_run(2) if kind.settings and settings.text else b""
-    had = (bytes_of(run.folder / SETTINGS_FILE) or b"") if kind.settings else b""
+    had = (bytes_of(run.path_of(SETTINGS_FILE)) or b"") if kind.settings else b""
     return now == had or _said(now, kind) == _said(had, kind)
 
 
@@ -104,8 +104,9 @@ def _same_files(run: CommandRun, kind: RunKind) -> bool:
     """Tell whether the files that a run has read have been written anew since."""
     stamps = run.command.get("stamps", {})
     names = {*run.command["arguments"]} if kind.data else set()
-    for setting, files in run.project.settings.named_files().items():
-        names |= {*files} if setting in kind.settings else set()
+    if len(stamps) > len(names & stamps.keys()):  # files that settings name
+        for setting, files in run.project.settings.named_files().items():
+            names |= {*files} if setting in kind.settings else set()
     return all(stamps[name] == stamp_of(run.project, name) for name in names & stamps.keys())
 
 
