@@ -97,8 +97,8 @@ def test_the_form_is_what_tune_is_asked(client: TestClient, project: Project) ->
     run = latest_run(project, "choose")
     assert run is not None
     assert run.shown_command == (
-        "masktron tune files/a.csv --rules runs/0001-choose/rules.sch --config runs/0001-choose/masktron.toml --out "
-        "tune --json runs/0001-choose/tune.json --map runs/0001-choose/map.svg --html runs/0001-choose/map.html"
+        "masktron tune files/a.csv --rules runs/0001-choose/rules.sch --out tune --json runs/0001-choose/tune.json "
+        "--map runs/0001-choose/map.svg --html runs/0001-choose/map.html --config runs/0001-choose/masktron.toml"
     )
     assert "being tried already" in posted(client, project, "begin", FORM).text
     page = client.get(path(project)).text

@@ -67,8 +67,8 @@ def test_data_that_nobody_has_read_are_read(client: TestClient, project: Project
     run = latest_run(project, "describe")
     assert run is not None
     assert run.shown_command == (
-        "masktron describe files/a.csv --config runs/0001-describe/masktron.toml --json "
-        "runs/0001-describe/describe.json --rows=100"
+        "masktron describe files/a.csv --json runs/0001-describe/describe.json --rows=100 --config "
+        "runs/0001-describe/masktron.toml"
     )
 
 

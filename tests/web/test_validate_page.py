@@ -70,14 +70,14 @@ def test_the_command_is_the_one_that_was_asked_for(client: TestClient, sample: t
     run = begun(client, project, where, original="data", format=["csv", "svrl", "junit", "sarif"])
     own = f"runs/{run.name}"
     assert run.command["arguments"] == [
-        "validate", "files/household.xml", "--rules", f"{own}/rules.sch", "--config", f"{own}/masktron.toml",
+        "validate", "files/household.xml", "--rules", f"{own}/rules.sch",
         "--original", "files/household.xml", "--json", f"{own}/validate.json", "--html", f"{own}/validate.html",
         "--csv", f"{own}/findings.csv", "--svrl", f"{own}/findings.svrl", "--junit", f"{own}/findings.junit.xml",
-        "--sarif", f"{own}/findings.sarif", "--max-findings=222",
+        "--sarif", f"{own}/findings.sarif", "--max-findings=222", "--config", f"{own}/masktron.toml",
     ]  # fmt: skip
     assert "are being judged" in client.get(f"{where}/validate").text
     (project.files / "former.xml").write_text("<a/>")
-    assert begun(client, project, where, original="former.xml").command["arguments"][7] == "files/former.xml"
+    assert begun(client, project, where, original="former.xml").command["arguments"][5] == "files/former.xml"
     assert "--original" not in begun(client, project, where).command["arguments"]
     answer = sent(client, f"{where}/validate", "begin", original="../x")
     assert answer.status_code == 422 and 'id="original-error"' in answer.text

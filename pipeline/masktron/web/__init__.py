@@ -15,8 +15,8 @@ A page is a `web_page.WebPage` in a line of `pages.all_pages.PAGES`:
   forms from ``forms.html``, so that each has its token and shows errors at the field that caused them;
 - its ``actions`` are what its forms may ask for, by name: each gets the form and returns where to go next, or raises
   a `MasktronError`, which is then shown at the field that it names;
-- ``visit.start(project, step, arguments)`` starts a run and returns it at once; ``visit.path_of_run(run)`` is its
-  page;
+- ``visit.start(project, kind, arguments)`` starts a run of a kind (`runs.run_kinds`) and returns it at once;
+  ``visit.path_of_run(run)`` is its page;
 - ``project.settings`` reads and writes ``masktron.toml``, ``project.write`` all that has a history and can be undone;
 - ``take`` of a page gets what was uploaded there, and says what it is.
 

@@ -38,6 +38,7 @@ def _environment() -> jinja2.Environment:
     found.filters["bytes"] = amount
     found.filters["clock"] = clock
     found.filters["when"] = when
+    found.filters["cut"] = cut
     return found
 
 
@@ -58,6 +59,11 @@ def clock(seconds: float) -> str:
     return f"{hours}:{minutes:02d}:{rest:02d}" if hours else f"{minutes}:{rest:02d}"
 
 
+def cut(text: Any, longest: int) -> Any:
+    """Return the beginning of a long text; what is no text as it is."""
+    return f"{text[:longest]}…" if isinstance(text, str) and len(text) > longest else text
+
+
 def when(time: str) -> str:
     """Return a time of a history for the eye: to the minute, in UTC."""
     return f"{time[:16].replace('T', ' ')} UTC" if time else "-"
@@ -65,4 +71,6 @@ def when(time: str) -> str:
 
 def _harmless(value: Any) -> Any:
     """Show what a browser would obey, such as a change of direction, as escapes; ours is markup already."""
-    return printable(value) if isinstance(value, str) and not isinstance(value, Markup) else value
+    if not isinstance(value, str) or isinstance(value, Markup) or value.isprintable():
+        return value
+    return printable(value)

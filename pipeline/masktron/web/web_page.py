@@ -10,6 +10,7 @@ from urllib.parse import quote
 
 from masktron.errors import MasktronError
 from masktron.web.runs.one_run import Argument, CommandRun, ToldError
+from masktron.web.runs.run_kinds import RunKind
 from masktron.web.runs.run_queue import RunQueue
 from masktron.web.store.projects import Project, ProjectStore
 
@@ -128,15 +129,15 @@ class Visit:
     is_local: bool = True
     """Whether browser and server are on one machine, so that paths of it may be shown."""
 
-    def start(self, project: Project, step: str, arguments: Sequence[Argument]) -> CommandRun:
-        """Start a run; see `RunQueue.start`."""
-        return self.queue.start(project, step, arguments, by=self.user)
+    def start(self, project: Project, kind: RunKind, arguments: Sequence[Argument]) -> CommandRun:
+        """Start a run, with the settings as they are now; see `RunQueue.start`."""
+        return self.queue.start(project, kind.step, kind.command(arguments), by=self.user)
 
     def try_out(
-        self, project: Project, step: str, arguments: Sequence[Argument], files: Mapping[str, bytes]
+        self, project: Project, kind: RunKind, arguments: Sequence[Argument], files: Mapping[str, bytes]
     ) -> CommandRun:
         """Start a short run on a draft, in place of the former one; see `RunQueue.try_out`."""
-        return self.queue.try_out(project, step, arguments, files, by=self.user)
+        return self.queue.try_out(project, kind.step, kind.command(arguments), files, by=self.user)
 
     @staticmethod
     def path(project: Project, page: str = "") -> str:

@@ -14,7 +14,6 @@ from masktron.web.pages.mask_step import at_fields, limits_from, whole_from
 from masktron.web.pages.method_words import LIMITS, METHOD_WORDS
 from masktron.web.pages.paging import page_of_items
 from masktron.web.pages.step_runs import (
-    SETTINGS,
     cancel_run,
     good_run,
     needed_data,
@@ -22,26 +21,24 @@ from masktron.web.pages.step_runs import (
     result_of,
     run_context,
 )
-from masktron.web.runs import run_process
+from masktron.web.runs import run_kinds, run_process
 from masktron.web.runs.one_run import LARGEST_RESULT, CommandRun, InRun, latest_run, run_of
 from masktron.web.store.disk import bytes_of, read_plain
 from masktron.web.store.projects import Project
 from masktron.web.web_page import FormFields, Redirect, StepState, Visit, WebPage
 
-STEP, RESULT, PICTURE, PAGE = "choose", "tune.json", "map.svg", "map.html"
+RESULT, PICTURE, PAGE = "tune.json", "map.svg", "map.html"
 KEPT = "tune"
 """The folder of what was tried, in that of the project: the next run goes on from it."""
 BUDGETS = {"2m": "2 minutes", "10m": "10 minutes", "30m": "30 minutes", "1h": "an hour", "4h": "4 hours"}
 SIZES = (3, 5, 10, 20)
 _FIELDS = ("budget", "k", "methods", *(f"limits.{name}" for name in LIMITS))
-_CHOSEN = frozenset({"method", "k", "grouping", "aggregator", "params"})
-"""Settings that say which way to mask was taken."""
 _ORDERS = {"": "as they were tried", "risk": "least risk first", "loss": "least loss first"}
 
 
 def _show(visit: Visit, project: Project) -> dict[str, Any]:
     config, asked = project.settings.config, project.settings.table.get("tune", {})
-    run = latest_run(project, STEP)
+    run = latest_run(project, run_kinds.CHOOSE.step)
     result = _result(run)
     rows = [] if result is None else _rows(result, config)
     order = visit.query.get("sort", "") if visit.query.get("sort", "") in _ORDERS else ""
@@ -50,7 +47,7 @@ def _show(visit: Visit, project: Project) -> dict[str, Any]:
     found = page_of_items(rows, visit.query)
     budget = str(asked.get("budget", "10m"))
     error = run.error if run is not None and run.is_over else None
-    context = run_context(visit, run, _CHOSEN)
+    context = run_context(visit, run)
     return {
         **context,
         "result": result,
@@ -160,7 +157,7 @@ def _is_chosen(one: Mapping[str, Any], config: Config) -> bool:
 
 def _begin(visit: Visit, project: Project, form: FormFields) -> Redirect:
     data, rules = needed_data(project), needed_rules(project)
-    run = latest_run(project, STEP)
+    run = latest_run(project, run_kinds.CHOOSE.step)
     if run is not None and not run.is_over:
         raise UsageError("ways to mask are being tried already", hint="wait, or cancel that run")
     table, config = project.settings.table, project.settings.config
@@ -184,8 +181,8 @@ def _begin(visit: Visit, project: Project, form: FormFields) -> Redirect:
         said="What Choose tries, and limits",
         by=visit.user,
     )
-    words = ["tune", data, "--rules", rules, *SETTINGS, "--out", KEPT, "--json", InRun(RESULT)]
-    visit.start(project, STEP, [*words, "--map", InRun(PICTURE), "--html", InRun(PAGE)])
+    words = ["tune", data, "--rules", rules, "--out", KEPT, "--json", InRun(RESULT)]
+    visit.start(project, run_kinds.CHOOSE, [*words, "--map", InRun(PICTURE), "--html", InRun(PAGE)])
     return Redirect(visit.path(project, "choose"))
 
 
@@ -203,12 +200,12 @@ def _take(visit: Visit, project: Project, form: FormFields) -> Redirect:
 
 
 def _cancel(visit: Visit, project: Project, _: FormFields) -> Redirect:
-    cancel_run(visit, project, STEP)
+    cancel_run(visit, project, run_kinds.CHOOSE.step)
     return Redirect(visit.path(project, "choose"))
 
 
 def _state(project: Project) -> StepState:
-    run = latest_run(project, STEP)
+    run = latest_run(project, run_kinds.CHOOSE.step)
     if run is not None and not run.is_over:
         return StepState(False, "under way")
     result = _result(run)
@@ -217,7 +214,7 @@ def _state(project: Project) -> StepState:
         taken = [one for one in _rows(result, config) if one["chosen"] and one["takable"] and not one["bad"]]
         if taken:
             return StepState(True, taken[0]["name"])
-    if good_run(project, "mask") is not None:
+    if good_run(project, run_kinds.MASK.step) is not None:
         return StepState(True, "the settings were taken as they are")
     return StepState(False, "" if result is None else "take one of the ways that were tried")
 

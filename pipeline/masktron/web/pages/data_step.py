@@ -2,34 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlencode
 
 from masktron.errors import MasktronError, UsageError
+from masktron.web.pages.paging import page_of_items
+from masktron.web.pages.step_runs import is_current
+from masktron.web.runs import run_kinds
 from masktron.web.runs.one_run import Argument, CommandRun, InRun, RunState, latest_run
 from masktron.web.store.file_names import listed
 from masktron.web.store.projects import Project
 from masktron.web.web_page import FormFields, PageProblem, Redirect, StepState, Visit, WebPage, problem_of
 
-STEP = "describe"
-"""What runs of it are called."""
 RESULT = "describe.json"
-_OTHER_RECORDS = "records"
-"""What runs are called that read other records than the first ones."""
 _RECORDS = 100
 """Records that a run writes down."""
 _RECORDS_SHOWN = 10
-_LINES = 50
-"""Of a table on one page."""
 _LONGEST = 60
 """Characters of a value in a table."""
 
 
 def _show(visit: Visit, project: Project) -> dict[str, Any]:
-    run, others = latest_run(project, STEP), latest_run(project, _OTHER_RECORDS)
+    run, others = latest_run(project, run_kinds.DESCRIBE.step), latest_run(project, run_kinds.RECORDS.step)
     problems: list[PageProblem] = []
     found = None if run is None else _result(run, project, problems)
     rows = _rows_of(others, run, project, problems) if found is not None else None
@@ -46,6 +40,7 @@ def _show(visit: Visit, project: Project) -> dict[str, Any]:
         "reads_others": others is not None and not others.is_over,
         "others_path": None if others is None else visit.path_of_run(others),
         "result": found,
+        "stale": run is not None and found is not None and not is_current(run),
         "found": None if found is None else _found(found, rows or found, visit),
         "problems": problems,
     }
@@ -73,58 +68,14 @@ def _rows_of(
 
 def _found(result: dict[str, Any], read: dict[str, Any], visit: Visit) -> dict[str, Any]:
     """Return what the tables show: some lines of each."""
-    records = ShownLines.of(read["rows"], visit, "records", _RECORDS_SHOWN)
     return {
-        "fields": ShownLines.of(result["fields"], visit, "fields", _LINES),
-        "wrong": ShownLines.of(result["problems"], visit, "wrong", _LINES),
-        "records": records,
+        "fields": page_of_items(result["fields"], visit.query, wish="fields"),
+        "wrong": page_of_items(result["problems"], visit.query, wish="wrong"),
+        "records": page_of_items(read["rows"], visit.query, wish="records", size=_RECORDS_SHOWN),
         "names": [one["name"] for one in read["fields"]],
         "asks": sum(one["role"] is None or one["kind"] is None for one in result["fields"]),
         "longest": _LONGEST,
     }
-
-
-@dataclass(frozen=True, slots=True)
-class ShownLines:
-    """Some lines of a table, and the addresses of those before and after them.
-
-    Attributes
-    ----------
-    lines : sequence
-    first, last, size : int
-        Numbers of the lines, from 1, and of all there are.
-    before, after : str or None
-    """
-
-    lines: Sequence[Any]
-    first: int
-    last: int
-    size: int
-    before: str | None
-    after: str | None
-
-    @classmethod
-    def of(cls, lines: Sequence[Any], visit: Visit, wish: str, at_once: int) -> ShownLines:
-        """Return the lines from the number on that the address wishes for, such as ``?fields=51``."""
-        asked = visit.query.get(wish, "")
-        start = int(asked) - 1 if asked.isascii() and asked.isdigit() and 0 < int(asked[:9]) <= len(lines) else 0
-        start -= start % at_once
-        end = min(start + at_once, len(lines))
-
-        def address(first: int) -> str:
-            wishes = {
-                name: text for name, text in visit.query.items() if name in ("in", "fields", "wrong", "records")
-            }
-            return "?" + urlencode({**wishes, wish: first})
-
-        return cls(
-            lines[start:end],
-            start + 1,
-            end,
-            len(lines),
-            address(start + 1 - at_once) if start else None,
-            address(end + 1) if end < len(lines) else None,
-        )
 
 
 def _folder(place: Path, visit: Visit, number: int) -> dict[str, Any]:
@@ -150,13 +101,13 @@ def look_at(visit: Visit, project: Project) -> CommandRun:
     UsageError
         There are none.
     """
-    return visit.start(project, STEP, [*_words(project), f"--rows={_RECORDS}"])
+    return visit.start(project, run_kinds.DESCRIBE, [*_words(project), f"--rows={_RECORDS}"])
 
 
 def _words(project: Project) -> list[Argument]:
     if (data := project.data()) is None:
         raise UsageError("there are no data as yet", hint="upload a file, or pick one")
-    return ["describe", data, "--config", InRun("masktron.toml"), "--json", InRun(RESULT)]
+    return ["describe", data, "--json", InRun(RESULT)]
 
 
 def _took(visit: Visit, project: Project, name: str) -> Redirect:
@@ -188,7 +139,7 @@ def _read_others(visit: Visit, project: Project, form: FormFields) -> Redirect:
     first = form.text("first")
     if not (first.isascii() and first.isdigit() and 0 < len(first) <= 12 and int(first) > 0):
         raise UsageError("first: the number of a record, from 1", hint="such as 5000")
-    visit.start(project, _OTHER_RECORDS, [*_words(project), f"--rows={_RECORDS}", f"--from={int(first)}"])
+    visit.start(project, run_kinds.RECORDS, [*_words(project), f"--rows={_RECORDS}", f"--from={int(first)}"])
     return Redirect(visit.path(project, "data"))
 
 

@@ -13,7 +13,6 @@ from masktron.figures import NAMES, figure_of
 from masktron.sources.known_formats import known_formats
 from masktron.web.pages.method_words import GROUPINGS, INVALID, LIMITS, METHOD_WORDS
 from masktron.web.pages.step_runs import (
-    SETTINGS,
     cancel_run,
     current_run,
     good_run,
@@ -23,11 +22,11 @@ from masktron.web.pages.step_runs import (
     result_of,
     run_context,
 )
+from masktron.web.runs import run_kinds
 from masktron.web.runs.one_run import CommandRun, InRun, ToldError, latest_run
 from masktron.web.store.projects import Project
 from masktron.web.web_page import FormFields, PageProblem, Redirect, StepState, Visit, WebPage, problem_of
 
-STEP, PLAN = "mask", "plan"
 RESULT, PAGE, ABOUT = "mask.json", "internal.html", "about.html"
 PLAN_RESULT, PLAN_PAGE = "plan.json", "plan.html"
 _INSTEAD = {".sas7bdat": ".xpt"}
@@ -111,7 +110,7 @@ def whole_from(name: str, text: str) -> int:
 
 def _show(visit: Visit, project: Project) -> dict[str, Any]:
     config = project.settings.config
-    run, plan = latest_run(project, STEP), latest_run(project, PLAN)
+    run, plan = latest_run(project, run_kinds.MASK.step), latest_run(project, run_kinds.PLAN.step)
     over = run is not None and run.is_over
     current = run is not None and over and is_current(run)
     result = result_of(run, RESULT) if over and run is not None and run.exit_code == 0 else None
@@ -323,8 +322,8 @@ def _mask(visit: Visit, project: Project, form: FormFields) -> Redirect:
     again = [f"--again={reason}"] if (reason := form.text("again")) else []
     visit.start(
         project,
-        STEP,
-        ["mask", data, "--rules", rules, *SETTINGS, "--out", InRun(masked_name(data)),
+        run_kinds.MASK,
+        ["mask", data, "--rules", rules, "--out", InRun(masked_name(data)),
          "--json", InRun(RESULT), "--html", InRun(PAGE), "--html-public", InRun(ABOUT), *again],
     )  # fmt: skip
     return Redirect(visit.path(project, "mask"))
@@ -333,8 +332,8 @@ def _mask(visit: Visit, project: Project, form: FormFields) -> Redirect:
 def _plan(visit: Visit, project: Project, form: FormFields) -> Redirect:
     data, rules = needed_data(project), needed_rules(project)
     _saved(visit, project, form)
-    words = ["explain", rules, "--data", data, *SETTINGS, "--json", InRun(PLAN_RESULT)]
-    visit.start(project, PLAN, [*words, "--html", InRun(PLAN_PAGE)])
+    words = ["explain", rules, "--data", data, "--json", InRun(PLAN_RESULT)]
+    visit.start(project, run_kinds.PLAN, [*words, "--html", InRun(PLAN_PAGE)])
     return Redirect(visit.path(project, "mask"))
 
 
@@ -344,21 +343,22 @@ def _save(visit: Visit, project: Project, form: FormFields) -> Redirect:
 
 
 def _cancel(visit: Visit, project: Project, form: FormFields) -> Redirect:
-    cancel_run(visit, project, PLAN if form.text("which") == PLAN else STEP)
+    kind = run_kinds.PLAN if form.text("which") == run_kinds.PLAN.step else run_kinds.MASK
+    cancel_run(visit, project, kind.step)
     return Redirect(visit.path(project, "mask"))
 
 
 def _state(project: Project) -> StepState:
-    if good_run(project, STEP) is not None:
+    if good_run(project, run_kinds.MASK.step) is not None:
         return StepState(True, "masked")
-    run = latest_run(project, STEP)
+    run = latest_run(project, run_kinds.MASK.step)
     if run is None:
         return StepState(False)
     if not run.is_over:
         return StepState(False, "under way")
     if run.exit_code == 0:
         return StepState(False, "data, rules or settings have changed since")
-    failed = current_run(project, STEP) is not None and not run.is_cancelled
+    failed = current_run(project, run_kinds.MASK.step) is not None and not run.is_cancelled
     return StepState(False, "nothing was published" if failed else "", problem=failed)
 
 

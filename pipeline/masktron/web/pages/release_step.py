@@ -9,15 +9,14 @@ from typing import Any
 from masktron.errors import UsageError
 from masktron.sources.known_formats import known_formats
 from masktron.web.pages.mask_step import ABOUT, PAGE
-from masktron.web.pages.mask_step import STEP as MASK_STEP
 from masktron.web.pages.step_runs import cancel_run, is_current, result_of, sha256_of
+from masktron.web.runs import run_kinds
 from masktron.web.runs.one_run import LARGEST_RESULT, Argument, CommandRun, InRun, InRunOf, run_of, runs_of
 from masktron.web.store.disk import lines_of
 from masktron.web.store.project_settings import NAME as SETTINGS_FILE
 from masktron.web.store.projects import RULES, Project
 from masktron.web.web_page import FormFields, Redirect, StepState, Visit, WebPage
 
-CHECK, CONVERT = "check", "convert"
 CHECK_RESULT, CHECK_PAGE, CONVERT_RESULT = "check.json", "check.html", "convert.json"
 FORMATS: Mapping[str, str] = {
     "csv": "CSV, for spreadsheets and all programs",
@@ -38,7 +37,7 @@ FORMATS: Mapping[str, str] = {
 def _show(visit: Visit, project: Project) -> dict[str, Any]:
     mask = _masking(project)
     files = [] if mask is None else _files(visit, mask)
-    last = next((run for run in runs_of(project) if run.step in (CHECK, CONVERT)), None)
+    last = next((run for run in runs_of(project) if run.step in (run_kinds.CHECK.step, run_kinds.CONVERT.step)), None)
     register = project.settings.config.register
     return {
         "mask": mask,
@@ -63,12 +62,12 @@ def _show(visit: Visit, project: Project) -> dict[str, Any]:
 
 def _masking(project: Project) -> CommandRun | None:
     """Return the latest run that has masked the data."""
-    found = (run for run in runs_of(project) if run.step == MASK_STEP and run.exit_code == 0)
+    found = (run for run in runs_of(project) if run.step == run_kinds.MASK.step and run.exit_code == 0)
     return next((run for run in found if _written(run)), None)
 
 
 def _written(run: CommandRun) -> list[str]:
-    return [one.name for one in run.outputs if one.name.startswith("masked.") and not one.confidential]
+    return [one.name for one in run.outputs if one.is_masked]
 
 
 def _masked(run: CommandRun) -> str:
@@ -98,7 +97,12 @@ def _made(mask: CommandRun) -> list[CommandRun]:
     """Return the run that has masked, and those that have written the same in other formats, the newest of each."""
     found: dict[str, CommandRun] = {}
     for run in runs_of(mask.project):
-        if run.step == CONVERT and run.exit_code == 0 and _written(run) and _word(mask) in run.command["arguments"]:
+        if (
+            run.step == run_kinds.CONVERT.step
+            and run.exit_code == 0
+            and _written(run)
+            and _word(mask) in run.command["arguments"]
+        ):
             found.setdefault(_masked(run), run)
     return [mask, *found.values()]
 
@@ -106,7 +110,7 @@ def _made(mask: CommandRun) -> list[CommandRun]:
 def _checked(made: CommandRun) -> CommandRun | None:
     """Return the newest check of the masked file of a run."""
     word = _word(made)
-    checks = (run for run in runs_of(made.project) if run.step == CHECK)
+    checks = (run for run in runs_of(made.project) if run.step == run_kinds.CHECK.step)
     return next((run for run in checks if word in run.command["arguments"]), None)
 
 
@@ -197,7 +201,7 @@ def _check(visit: Visit, project: Project, form: FormFields) -> Redirect:
     words += ["--config", InRunOf(mask, SETTINGS_FILE), "--original", mask.command["arguments"][1]]
     if made.name == mask.name:  # a manifest describes the bytes that were masked, and no other format of them
         words += ["--manifest", InRunOf(mask, _manifest(mask))]
-    visit.start(project, CHECK, [*words, "--json", InRun(CHECK_RESULT), "--html", InRun(CHECK_PAGE)])
+    visit.start(project, run_kinds.CHECK, [*words, "--json", InRun(CHECK_RESULT), "--html", InRun(CHECK_PAGE)])
     return Redirect(visit.path(project, "release"))
 
 
@@ -209,7 +213,7 @@ def _convert(visit: Visit, project: Project, form: FormFields) -> Redirect:
     words: list[Argument] = ["convert", InRunOf(mask, _masked(mask)), InRun(f"masked{suffix}")]
     words += [f"--{key}={table[key]}" for key in ("format", "record", "metadata") if key in table]
     words += [f"--format-option={key}={_text(value)}" for key, value in table.get("format_options", {}).items()]
-    visit.start(project, CONVERT, [*words, "--json", InRun(CONVERT_RESULT)])
+    visit.start(project, run_kinds.CONVERT, [*words, "--json", InRun(CONVERT_RESULT)])
     return Redirect(visit.path(project, "release"))
 
 
@@ -218,7 +222,8 @@ def _text(value: Any) -> str:
 
 
 def _cancel(visit: Visit, project: Project, form: FormFields) -> Redirect:
-    cancel_run(visit, project, CONVERT if form.text("which") == CONVERT else CHECK)
+    kind = run_kinds.CONVERT if form.text("which") == run_kinds.CONVERT.step else run_kinds.CHECK
+    cancel_run(visit, project, kind.step)
     return Redirect(visit.path(project, "release"))
 
 

@@ -7,9 +7,10 @@ from typing import Any
 
 from masktron.config import ALL_FIELDS, Config, Kind, Role
 from masktron.errors import UsageError
-from masktron.web.pages.data_step import RESULT, STEP, look_at
+from masktron.web.pages.data_step import RESULT, look_at
 from masktron.web.pages.paging import page_of_items
 from masktron.web.pages.step_runs import result_of
+from masktron.web.runs import run_kinds
 from masktron.web.runs.one_run import CommandRun, RunState, latest_run, runs_of
 from masktron.web.store.projects import Project
 from masktron.web.web_page import FormFields, PageProblem, Redirect, StepState, Visit, WebPage, problem_of
@@ -37,7 +38,7 @@ _SHOWN = {
 
 
 def _show(visit: Visit, project: Project) -> dict[str, Any]:
-    run, config = latest_run(project, STEP), project.settings.config
+    run, config = latest_run(project, run_kinds.DESCRIBE.step), project.settings.config
     found = described_fields(project)
     fields = [_row(one, config) for one in found or ()]
     shown = visit.query.get("show", "") if visit.query.get("show", "") in _SHOWN else ""
@@ -68,7 +69,7 @@ def described_fields(project: Project) -> list[dict[str, Any]] | None:
     """Return the fields of the data, as the latest run that read them describes them; None where none has."""
     data = project.data()
     for run in runs_of(project):
-        if run.step == STEP and run.state is RunState.ENDED and data in run.command["arguments"]:
+        if run.step == run_kinds.DESCRIBE.step and run.state is RunState.ENDED and data in run.command["arguments"]:
             found = result_of(run, RESULT)
             if found is not None:
                 fields: list[dict[str, Any]] = found["fields"]

@@ -22,13 +22,13 @@ from masktron.web.pages.rule_facts import (
     facts_of,
 )
 from masktron.web.pages.rules_step import rules_of, saved
+from masktron.web.runs import run_kinds
 from masktron.web.runs.one_run import CommandRun, RunState, latest_run, run_of
 from masktron.web.store.disk import bytes_of
+from masktron.web.store.project_settings import NAME as SETTINGS_FILE
 from masktron.web.store.projects import RULES, Project
 from masktron.web.web_page import FormFields, Fragment, PageProblem, Redirect, Visit, WebPage, problem_of
 
-DRAFT, WHOLE = "draft", "draft-whole"
-"""Runs that try a rule out: alone, which is quick, and beside all others, which tells contradictions."""
 _OF_RULES = ("allow", "allow_unfired", "max_failures")
 """Settings that name other rules, which are not there when a rule is tried out alone."""
 NEW = "new"
@@ -74,9 +74,9 @@ def _show(visit: Visit, project: Project) -> dict[str, Any]:
 def _draft_runs(project: Project, name: str) -> tuple[CommandRun | None, CommandRun | None]:
     """Return the runs that try a draft out: of the rule, and of all; the first where only that is there is of all."""
     run = run_of(project, name)
-    if run is None or run.step not in (DRAFT, WHOLE):
+    if run is None or run.step not in (run_kinds.DRAFT.step, run_kinds.DRAFT_WHOLE.step):
         return None, None
-    whole = latest_run(project, WHOLE) if run.step == DRAFT else None
+    whole = latest_run(project, run_kinds.DRAFT_WHOLE.step) if run.step == run_kinds.DRAFT.step else None
     return run, whole if whole is not None and whole.number == run.number + 1 else None
 
 
@@ -221,13 +221,10 @@ def _try_out(visit: Visit, project: Project, draft: bytes) -> CommandRun:
     phase = "phase" in project.settings.table
     first = None if phase else alone(after, name)
     if first is None:
-        return visit.try_out(project, WHOLE, words, {RULES: draft})
-    settings = project.settings
-    files = {RULES: first}
-    if settings.text:
-        files["masktron.toml"] = settings.for_run(2, without=_OF_RULES)
-    run = visit.try_out(project, DRAFT, words, files)
-    visit.try_out(project, WHOLE, words, {RULES: draft})
+        return visit.try_out(project, run_kinds.DRAFT_WHOLE, words, {RULES: draft})
+    files = {RULES: first, SETTINGS_FILE: project.settings.for_run(2, without=_OF_RULES)}
+    run = visit.try_out(project, run_kinds.DRAFT, words, files)
+    visit.try_out(project, run_kinds.DRAFT_WHOLE, words, {RULES: draft})
     return run
 
 

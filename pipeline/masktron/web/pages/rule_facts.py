@@ -10,13 +10,12 @@ from typing import Any
 
 from masktron.errors import ResourceError
 from masktron.rulebook_text.rule_entries import RuleEntry, RulesInText
+from masktron.web.pages.step_runs import is_current
+from masktron.web.runs import run_kinds
 from masktron.web.runs.one_run import Argument, CommandRun, InRun, RunState, latest_run
-from masktron.web.store.disk import bytes_of
 from masktron.web.store.projects import RULES, Project
 from masktron.web.web_page import Visit
 
-STEP = "rules"
-"""What runs that check the rules of a project are called."""
 RESULT, PAGE = "explain.json", "explain.html"
 _ORIGIN = re.compile(r"(.*?):(\d+)(?: \(from .*\))?")
 CLASSES = {
@@ -181,7 +180,7 @@ class CheckedRules:
     run : CommandRun or None
     facts : KnownFacts
     current : bool
-        Whether it speaks of the rules and the data as they are now.
+        Whether it speaks of the rules, data and settings as they are now.
     """
 
     run: CommandRun | None = None
@@ -196,11 +195,11 @@ class CheckedRules:
 
 def checked_rules(project: Project) -> CheckedRules:
     """Return the last check; while one is under way, what the one before has said."""
-    run = latest_run(project, STEP)
+    run = latest_run(project, run_kinds.RULES_CHECK.step)
     if run is None:
         return CheckedRules()
-    current = _is_current(project, run)
-    said = run if run.is_over else latest_run(project, STEP, ended=True)
+    current = is_current(run)
+    said = run if run.is_over else latest_run(project, run_kinds.RULES_CHECK.step, ended=True)
     if said is None or said.state is not RunState.ENDED:
         return CheckedRules(run, KnownFacts(), current)
     return CheckedRules(run, _kept_facts(said), current and said is run)
@@ -216,31 +215,21 @@ def _kept_facts(run: CommandRun) -> KnownFacts:
     return KnownFacts() if result is None else facts_in(result)
 
 
-def _is_current(project: Project, run: CommandRun) -> bool:
-    copies = [name for name in run.copies if name.endswith(".sch")]
-    now = {one.name for one in project.folder.glob("*.sch")}
-    same = all(bytes_of(run.folder / name) == bytes_of(project.folder / name) for name in copies)
-    data = project.data()
-    return same and now == {*copies} and (data is None or data in run.command["arguments"])
-
-
 def explain_arguments(project: Project, *, page: bool) -> list[Argument]:
     """Return the command that checks the rules in the folder of a run."""
     words: list[Argument] = ["explain", InRun(RULES)]
     if (data := project.data()) is not None:
         words += ["--data", data]
-    if project.settings.text:
-        words += ["--config", InRun("masktron.toml")]
     words += ["--json", InRun(RESULT)]
     return [*words, "--html", InRun(PAGE)] if page else words
 
 
 def check_rules(visit: Visit, project: Project) -> CommandRun:
     """Start a check of the rules; one that is under way is of former rules, and ends."""
-    run = latest_run(project, STEP)
+    run = latest_run(project, run_kinds.RULES_CHECK.step)
     if run is not None and not run.is_over:
         visit.queue.cancel(run, visit.user)
-    return visit.start(project, STEP, explain_arguments(project, page=True))
+    return visit.start(project, run_kinds.RULES_CHECK, explain_arguments(project, page=True))
 
 
 def entry_at(rules: RulesInText, number: str) -> RuleEntry:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
 from masktron.errors import ResourceError, RulebookError, UsageError
@@ -12,6 +13,7 @@ from masktron.rulebook_text.spans import NotInPlaceError
 from masktron.web.pages.paging import page_of_items
 from masktron.web.pages.rule_facts import PAGE, CheckedRules, RuleFacts, check_rules, checked_rules, facts_of
 from masktron.web.store.disk import bytes_of, plain_files
+from masktron.web.store.kept_files import KeptFiles
 from masktron.web.store.projects import RULES, Project
 from masktron.web.web_page import FormFields, PageProblem, Redirect, StepState, Visit, WebPage
 
@@ -26,8 +28,20 @@ def rules_of(project: Project) -> RulesInText | None:
     RulebookError
         It cannot be read, or not be changed in place.
     """
-    source = bytes_of(project.folder / RULES)
-    return None if source is None else rules_in(source, RULES)
+    return _RULES.of(project.folder / RULES)
+
+
+def _read(path: str) -> RulesInText:
+    return rules_in(bytes_of(path) or b"", RULES)
+
+
+def _taken_in(path: str) -> tuple[str, ...]:
+    return includes_of(bytes_of(path) or b"", Path(path).name)
+
+
+_RULES = KeptFiles(_read, room=150_000)
+"""A rulebook with its places takes many times its bytes."""
+_INCLUDES = KeptFiles(_taken_in, room=5_000_000)
 
 
 def saved(visit: Visit, project: Project, files: Mapping[str, bytes | None], said: str) -> Redirect:
@@ -125,7 +139,7 @@ def _missing(project: Project) -> list[str]:
     while left:
         name = left.pop()
         try:
-            found = includes_of(bytes_of(project.folder / name) or b"", name)
+            found = _INCLUDES.of(project.folder / name) or ()
         except RulebookError:  # the check of the rules says so
             continue
         for one in found:
@@ -191,7 +205,7 @@ def _state(project: Project) -> StepState:
     if any(one.startswith("Contradiction") for fact in checked.facts.all for one in fact.doubts):
         return StepState(True, "some contradict each other", problem=True)
     if not checked.current:
-        return StepState(True, "not checked since they were changed")
+        return StepState(True, "not checked since rules, data or settings have changed")
     return StepState(True, f"{len(checked.facts.all)} rules")
 
 

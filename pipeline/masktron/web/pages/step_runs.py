@@ -8,18 +8,16 @@ from pathlib import Path
 from typing import Any
 
 from masktron.errors import UsageError
-from masktron.web.runs.one_run import Argument, CommandRun, InRun, latest_run, runs_of
-from masktron.web.store.disk import bytes_of, plain_files
+from masktron.web.runs.one_run import Argument, CommandRun, InRun, latest_run, runs_of, stamp_of
+from masktron.web.runs.run_kinds import KINDS, RunKind
+from masktron.web.store.disk import bytes_of, digest_of, plain_files
+from masktron.web.store.project_settings import NAME as SETTINGS_FILE
 from masktron.web.store.project_settings import table_of
 from masktron.web.store.projects import RULES, Project
 from masktron.web.web_page import Visit
 
 _LARGEST_HASHED = 256_000_000
 """Bytes of a file whose hash a page shows: it is computed while the page is made."""
-
-
-SETTINGS: tuple[Argument, ...] = ("--config", InRun("masktron.toml"))
-"""The option with the settings as they were when a run was asked for."""
 
 
 def needed_data(project: Project) -> str:
@@ -51,7 +49,7 @@ def needed_rules(project: Project) -> Argument:
 
 
 def current_run(project: Project, step: str) -> CommandRun | None:
-    """Return the latest run of a step, if data, rules and settings are still those that it had."""
+    """Return the latest run of a step, if it still speaks of the project as it is."""
     run = latest_run(project, step)
     return run if run is not None and is_current(run) else None
 
@@ -63,25 +61,53 @@ def good_run(project: Project, step: str) -> CommandRun | None:
     )
 
 
-def is_current(run: CommandRun, apart: frozenset[str] = frozenset()) -> bool:
-    """Tell whether data, rules and settings, apart from some, are still those that a run had."""
+def is_current(run: CommandRun) -> bool:
+    """Tell whether all on which the result of a run depends is still what it had.
+
+    Its kind says what that is (`run_kinds`): the data and other files that it read, the rulebook with all that this
+    takes in, settings.
+    """
+    kind = KINDS[run.step]
     project = run.project
     try:
-        same_data = project.data() in run.command["arguments"]
-    except UsageError:  # the folder of the data may no longer be picked from
+        data = project.data()
+        same = not kind.data or (kind.without_data if data is None else data in run.command["arguments"])
+        return same and _same_rules(run, kind) and _same_settings(run, kind) and _same_files(run, kind)
+    except UsageError:  # the folder of the data may no longer be picked from, or somebody has broken the settings
         return False
-    rules = {one.name: bytes_of(project.folder / one.name) for one in plain_files(project.folder)}
-    rules = {name: content for name, content in rules.items() if name.endswith(".sch")}
-    had = {name: bytes_of(run.folder / name) for name in run.copies if name.endswith(".sch")}
-    settings = project.settings.for_run(2) if project.settings.text else b""
-    former = bytes_of(run.folder / "masktron.toml") or b""
-    return same_data and rules == had and _said(settings, apart) == _said(former, apart)
 
 
-def _said(settings: bytes, apart: frozenset[str]) -> dict[str, Any]:
-    """Return what settings say to all commands but ``tune``, apart from some."""
+def _same_rules(run: CommandRun, kind: RunKind) -> bool:
+    if not kind.rules:
+        return True
+    now = [one.name for one in plain_files(run.project.folder) if one.name.endswith(".sch")]
+    had = [name for name in run.copies if name.endswith(".sch")]
+    return now == sorted(had) and all(
+        digest_of(f"{run.project.folder}/{name}") == digest_of(run.path_of(name)) for name in now
+    )
+
+
+def _same_settings(run: CommandRun, kind: RunKind) -> bool:
+    settings = run.project.settings
+    now = settings.for_run(2) if kind.settings and settings.text else b""
+    had = (bytes_of(run.path_of(SETTINGS_FILE)) or b"") if kind.settings else b""
+    return now == had or _said(now, kind) == _said(had, kind)
+
+
+def _said(settings: bytes, kind: RunKind) -> dict[str, Any]:
+    """Return what settings say to runs of a kind."""
     table = table_of(settings.decode("utf-8-sig"))
-    return {name: value for name, value in table.items() if name not in {"tune", *apart}}
+    return {name: value for name, value in table.items() if name in kind.settings}
+
+
+def _same_files(run: CommandRun, kind: RunKind) -> bool:
+    """Tell whether the files that a run has read have been written anew since."""
+    stamps = run.command.get("stamps", {})
+    names = {*run.command["arguments"]} if kind.data else set()
+    if len(stamps) > len(names & stamps.keys()):  # files that settings name
+        for setting, files in run.project.settings.named_files().items():
+            names |= {*files} if setting in kind.settings else set()
+    return all(stamps[name] == stamp_of(run.project, name) for name in names & stamps.keys())
 
 
 def result_of(run: CommandRun | None, name: str) -> dict[str, Any] | None:
@@ -95,13 +121,13 @@ def result_of(run: CommandRun | None, name: str) -> dict[str, Any] | None:
     return None if run is None or not run.is_over else run.result(name)
 
 
-def run_context(visit: Visit, run: CommandRun | None, apart: frozenset[str] = frozenset()) -> dict[str, Any]:
-    """Return what templates show of a run; it is stale where settings differ, apart from some."""
+def run_context(visit: Visit, run: CommandRun | None) -> dict[str, Any]:
+    """Return what templates show of a run."""
     return {
         "run": run,
         "run_path": None if run is None else visit.path_of_run(run),
         "active": run is not None and not run.is_over,
-        "stale": run is not None and run.is_over and not is_current(run, apart),
+        "stale": run is not None and run.is_over and not is_current(run),
         "folder": str(run.project.folder) if run is not None and visit.is_local else None,
     }
 

@@ -10,12 +10,13 @@ from masktron.rulebook_text.accepted import accepted_rules
 from masktron.rulebook_text.rule_changes import empty_rulebook, with_rules
 from masktron.rulebook_text.rule_entries import rules_in
 from masktron.web.pages.rules_step import rules_of, saved
-from masktron.web.pages.step_runs import needed_data
-from masktron.web.runs.one_run import Argument, CommandRun, InRun, RunState, latest_run
+from masktron.web.pages.step_runs import is_current, needed_data
+from masktron.web.runs import run_kinds
+from masktron.web.runs.one_run import CommandRun, InRun, RunState, latest_run
 from masktron.web.store.projects import RULES, Project
 from masktron.web.web_page import FormFields, Redirect, Visit, WebPage
 
-STEP, RESULT = "suggest", "suggest.json"
+RESULT = "suggest.json"
 STRENGTHS = {
     "strong": ("Strong", "No chance explains these, and no record breaks them."),
     "fair": ("Fair", "Chance is not ruled out, or some records break these: look at the numbers first."),
@@ -24,7 +25,7 @@ STRENGTHS = {
 
 
 def _show(visit: Visit, project: Project) -> dict[str, Any]:
-    run = latest_run(project, STEP)
+    run = latest_run(project, run_kinds.SUGGEST.step)
     result = None if run is None else _result(run, project)
     rules = rules_of(project)
     there = set() if rules is None else {(one.context, one.test) for one in rules.entries}
@@ -38,6 +39,7 @@ def _show(visit: Visit, project: Project) -> dict[str, Any]:
         "run_path": None if run is None else visit.path_of_run(run),
         "active": run is not None and not run.is_over,
         "result": result,
+        "stale": run is not None and result is not None and not is_current(run),
         "data": project.data(),
         "groups": [(key, *STRENGTHS[key], groups[key]) for key in STRENGTHS if key in groups],
         "following": groups.get("follows", []),
@@ -58,13 +60,12 @@ def _command(run: CommandRun, numbers: list[str]) -> str:
 
 
 def _look(visit: Visit, project: Project, _: FormFields) -> Redirect:
-    settings: list[Argument] = ["--config", InRun("masktron.toml")] if project.settings.text else []
-    visit.start(project, STEP, ["suggest", needed_data(project), *settings, "--json", InRun(RESULT)])
+    visit.start(project, run_kinds.SUGGEST, ["suggest", needed_data(project), "--json", InRun(RESULT)])
     return Redirect(visit.path(project, "rules/suggested"))
 
 
 def _accept(visit: Visit, project: Project, form: FormFields) -> Redirect:
-    run = latest_run(project, STEP)
+    run = latest_run(project, run_kinds.SUGGEST.step)
     result = None if run is None or run.name != form.text("run") else _result(run, project)
     if run is None or result is None:
         raise UsageError("these proposals are of other data", hint="have the data looked at once more")

@@ -9,13 +9,14 @@ from typing import Any
 from masktron.errors import ResourceError, RulebookError, UsageError
 from masktron.web.pages.paging import page_of_items
 from masktron.web.pages.rules_step import rules_of
-from masktron.web.pages.step_runs import needed_data, needed_rules
+from masktron.web.pages.step_runs import is_current, needed_data, needed_rules
+from masktron.web.runs import run_kinds
 from masktron.web.runs.one_run import Argument, CommandRun, InRun, RunState, latest_run
 from masktron.web.store.disk import bytes_of
-from masktron.web.store.projects import RULES, Project
+from masktron.web.store.projects import Project
 from masktron.web.web_page import FormFields, PageProblem, Redirect, StepState, Visit, WebPage, problem_of
 
-STEP, RESULT, PAGE = "validate", "validate.json", "validate.html"
+RESULT, PAGE = "validate.json", "validate.html"
 FORMATS = {
     "csv": ("findings.csv", "CSV: every failure, a row each, for a spreadsheet"),
     "svrl": ("findings.svrl", "SVRL: the report format of Schematron"),
@@ -33,7 +34,7 @@ _SORTS = {
 
 
 def _show(visit: Visit, project: Project) -> dict[str, Any]:
-    run = latest_run(project, STEP)
+    run = latest_run(project, run_kinds.VALIDATE.step)
     active = run is not None and not run.is_over
     result, problems = None, []
     if run is not None and run.state is RunState.ENDED:
@@ -51,7 +52,7 @@ def _show(visit: Visit, project: Project) -> dict[str, Any]:
         "active": active,
         "data": project.data(),
         "has_rules": project.has_rules,
-        "current": run is not None and _is_current(project, run),
+        "current": run is not None and is_current(run),
         "originals": [
             ("", "No rule compares with the original"),
             ("data", "The data themselves: nothing is masked as yet"),
@@ -130,16 +131,9 @@ def _editors(visit: Visit, project: Project) -> dict[str, str]:
     return {one.id: visit.path(project, f"rules/edit/{one.number}") for one in entries if one.id and not one.locked}
 
 
-def _is_current(project: Project, run: CommandRun) -> bool:
-    same = bytes_of(run.folder / RULES) == bytes_of(project.folder / RULES)
-    return same and project.data() in run.command["arguments"]
-
-
 def _begin(visit: Visit, project: Project, form: FormFields) -> Redirect:
     data = needed_data(project)
     words: list[Argument] = ["validate", data, "--rules", needed_rules(project)]
-    if project.settings.text:
-        words += ["--config", InRun("masktron.toml")]
     original = form.text("original")
     if original == "data":
         words += ["--original", data]
@@ -152,7 +146,7 @@ def _begin(visit: Visit, project: Project, form: FormFields) -> Redirect:
         if option in form.texts("format"):
             words += [f"--{option}", InRun(name)]
     most = _SHOWN // max(1, _number_of_rules(project))
-    visit.start(project, STEP, [*words, f"--max-findings={max(5, min(1000, most))}"])
+    visit.start(project, run_kinds.VALIDATE, [*words, f"--max-findings={max(5, min(1000, most))}"])
     return Redirect(visit.path(project, "validate"))
 
 
@@ -177,13 +171,13 @@ def _include(visit: Visit, project: Project, _: FormFields) -> Redirect:
 
 
 def _state(project: Project) -> StepState:
-    run = latest_run(project, STEP)
+    run = latest_run(project, run_kinds.VALIDATE.step)
     if run is None:
         return StepState(False, "not done as yet")
     if not run.is_over:
         return StepState(False, "under way")
-    if not _is_current(project, run):
-        return StepState(False, "data or rules have changed since")
+    if not is_current(run):
+        return StepState(False, "data, rules or settings have changed since")
     return _state_of_result(project, run)
 
 

@@ -24,8 +24,9 @@ from masktron.web.store.disk import (
     write_bytes,
     write_plain,
 )
+from masktron.web.store.kept_files import KeptFiles
 from masktron.web.store.project_history import now
-from masktron.web.store.projects import Project
+from masktron.web.store.projects import RUNS, Project
 
 _FOLDER = re.compile(r"(\d{4,})-([a-z][a-z-]*)")
 LARGEST_RESULT = 8_000_000
@@ -84,7 +85,12 @@ class RunOutput:
     @property
     def confidential(self) -> bool:
         """Whether it is for inside the agency: all but the masked file and the page about it."""
-        return not self.name.startswith(("masked.", "about.")) or self.name.endswith(".manifest.json")
+        return not self.is_masked and not self.name.startswith("about.")
+
+    @property
+    def is_masked(self) -> bool:
+        """Whether it is the masked file, which leaves the project by the page Release, once it has been checked."""
+        return self.name.startswith("masked.") and not self.name.endswith(".manifest.json")
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,10 +111,14 @@ class CommandRun:
         """Its folder."""
         return self.project.runs / self.name
 
+    def path_of(self, name: str) -> str:
+        """Return the path of a file in its folder, which may be there or not."""
+        return f"{self.project.folder}/{RUNS}/{self.name}/{name}"
+
     @property
-    def command(self) -> dict[str, Any]:
+    def command(self) -> Mapping[str, Any]:
         """What was asked for: ``arguments``, ``asked`` (when), ``by``."""
-        return read_plain(self.folder / run_process.COMMAND) or {"arguments": [], "asked": "", "by": ""}
+        return read_plain(self.path_of(run_process.COMMAND)) or {"arguments": [], "asked": "", "by": ""}
 
     @property
     def shown_command(self) -> str:
@@ -116,10 +126,15 @@ class CommandRun:
         return shlex.join(["masktron", *self.command["arguments"]])
 
     @property
+    def _ended(self) -> Mapping[str, Any] | None:
+        """How it ended: ``code``, ``problem``, ``began``, ``ended``; None where it has not."""
+        return read_plain(self.path_of(run_process.EXIT))
+
+    @property
     def state(self) -> RunState:
         """Where it is; asked of its lock, so that no server needs to have seen it start."""
-        if (ended := read_plain(self.folder / run_process.EXIT)) is not None:
-            return RunState.CANCELLED if self.is_cancelled and ended["code"] != 0 else RunState.ENDED
+        if (ended := self._ended) is not None:
+            return RunState.CANCELLED if ended["code"] != 0 and self.is_cancelled else RunState.ENDED
         if self.is_held:
             return RunState.RUNNING
         if (self.folder / run_process.EXIT).exists():  # it ended between the two looks
@@ -131,12 +146,12 @@ class CommandRun:
     @property
     def is_over(self) -> bool:
         """Whether nothing more will come of it."""
-        return self.state not in (RunState.WAITING, RunState.RUNNING)
+        return self._ended is not None or self.state not in (RunState.WAITING, RunState.RUNNING)
 
     @property
     def is_cancelled(self) -> bool:
         """Whether somebody wanted it to end."""
-        return (self.folder / run_process.CANCEL).exists()
+        return os.path.exists(self.path_of(run_process.CANCEL))  # noqa: PTH110 -- pages ask for hundreds
 
     @property
     def is_aside(self) -> bool:
@@ -158,19 +173,19 @@ class CommandRun:
     @property
     def pid(self) -> int | None:
         """The number of its process, which is that of its group; None before it has begun."""
-        found = read_plain(self.folder / run_process.PROCESS)
+        found = read_plain(self.path_of(run_process.PROCESS))
         return None if found is None else int(found["pid"])
 
     @property
     def exit_code(self) -> int | None:
         """The exit code of the command; None where it has not ended, or could not be started."""
-        ended = read_plain(self.folder / run_process.EXIT)
+        ended = self._ended
         return None if ended is None else ended["code"]
 
     @property
     def seconds(self) -> float | None:
         """How long it took; None where it has not ended."""
-        ended = read_plain(self.folder / run_process.EXIT)
+        ended = self._ended
         return None if ended is None else ended["ended"] - ended["began"]
 
     @property
@@ -181,10 +196,10 @@ class CommandRun:
     @property
     def error(self) -> ToldError | None:
         """The error that ended it, with what, where and hint; None where it ended without one."""
-        ended = read_plain(self.folder / run_process.EXIT)
+        ended = self._ended
         if ended is not None and ended["problem"].startswith(run_process.TOO_MUCH):
             return ToldError(ended["problem"], hint="ask who runs the server, or mask in parts", kind="ResourceError")
-        if (told := read_plain(self.folder / run_process.ERROR)) is not None:
+        if (told := read_plain(self.path_of(run_process.ERROR))) is not None:
             return ToldError(told["what"], told["where"], told["hint"], told["kind"], told["exit_code"])
         if ended is not None and ended["code"] is None:
             return ToldError(f"the command could not be started: {ended['problem']}", hint="ask who runs the server")
@@ -208,14 +223,14 @@ class CommandRun:
         copies = set(self.command.get("copies", ()))
         return [
             RunOutput(one.name, one.stat(follow_symlinks=False).st_size)
-            for one in plain_files(self.folder)
+            for one in plain_files(self.path_of(""))
             if one.name not in run_process.INTERNAL and one.name not in copies
         ]
 
     @property
     def copies(self) -> list[str]:
         """The copies of rules and settings that it works with."""
-        return [one for one in self.command.get("copies", ()) if (self.folder / one).is_file()]
+        return [one for one in self.command.get("copies", ()) if os.path.isfile(self.path_of(one))]  # noqa: PTH113
 
     def output(self, name: str) -> Path | None:
         """Return the path of an output, or of a copy that it works with; None where it has none of this name."""
@@ -237,8 +252,7 @@ class CommandRun:
             raise ResourceError(
                 f"{name} has more than {LARGEST_RESULT // 1_000_000} MB", hint="download it from the page of the run"
             )
-        found: dict[str, Any] = json.loads(path.read_bytes())
-        return found
+        return _RESULTS.of(path)
 
     def cancel(self, by: str) -> None:
         """Take note that somebody wants it to end; `RunQueue` sees to it."""
@@ -248,26 +262,49 @@ class CommandRun:
 
 def runs_of(project: Project) -> list[CommandRun]:
     """Return the runs of a project, the newest first."""
-    try:
-        names = [one.name for one in project.runs.iterdir()]
-    except FileNotFoundError:
-        return []
-    found = [(int(match[1]), match[2]) for name in names if (match := _FOLDER.fullmatch(name))]
-    runs = [CommandRun(project, number, step) for number, step in sorted(found, reverse=True)]
-    return [run for run in runs if (run.folder / run_process.COMMAND).exists()]
+    found = _LISTS.of(f"{project.folder}/{RUNS}") or ()
+    runs = [CommandRun(project, number, step) for number, step, _ in found]
+    # a folder without a command is one that is being made: it was when its list was
+    return [run for run, (_, _, begun) in zip(runs, found, strict=True) if begun or _is_begun(run)]
 
 
 def run_of(project: Project, name: str) -> CommandRun | None:
     """Return a run by the name of its folder; None where there is none."""
     match = _FOLDER.fullmatch(name)
     run = None if match is None else CommandRun(project, int(match[1]), match[2])
-    return run if run is not None and run.name == name and (run.folder / run_process.COMMAND).exists() else None
+    return run if run is not None and run.name == name and _is_begun(run) else None
 
 
 def latest_run(project: Project, step: str, *, ended: bool = False) -> CommandRun | None:
     """Return the newest run of a step; with `ended`, the newest that ended with a result."""
     found = (run for run in runs_of(project) if run.step == step)
     return next((run for run in found if not ended or run.state is RunState.ENDED), None)
+
+
+def _is_begun(run: CommandRun) -> bool:
+    return os.path.exists(run.path_of(run_process.COMMAND))  # noqa: PTH110 -- pages ask for hundreds
+
+
+def _list(folder: str) -> tuple[tuple[int, str, bool], ...]:
+    """Return number, step and whether there is a command of each run in a folder, the newest first."""
+    with os.scandir(folder) as entries:
+        found = [(int(match[1]), match[2]) for one in entries if (match := _FOLDER.fullmatch(one.name))]
+    return tuple(
+        (number, step, os.path.exists(f"{folder}/{number:04d}-{step}/{run_process.COMMAND}"))  # noqa: PTH110
+        for number, step in sorted(found, reverse=True)
+    )
+
+
+def _result(path: str) -> dict[str, Any]:
+    with open(path, "rb") as stream:  # noqa: PTH123
+        found: dict[str, Any] = json.load(stream)
+    return found
+
+
+_LISTS = KeptFiles(_list, room=4_000_000)
+"""A folder of some thirty runs counts with 4,096 bytes."""
+_RESULTS = KeptFiles(_result, room=600_000)
+"""Plain data of JSON take some ten times its bytes."""
 
 
 def prepared_run(
@@ -312,10 +349,34 @@ def prepared_run(
             "by": by,
             "copies": copies,
             "largest_file": largest_file,
+            "stamps": _stamps(project, plain),
         }
         command["aside"] = draft is not None
         write_plain(run.folder / run_process.COMMAND, command)
     return run
+
+
+def stamp_of(project: Project, name: str) -> list[int] | None:
+    """Return size and time of change of a file, in bytes and nanoseconds; None where there is none.
+
+    Parameters
+    ----------
+    project : Project
+    name : str
+        As a command in its folder names it.
+    """
+    try:
+        found = os.stat(os.path.join(project.folder, name))  # noqa: PTH116, PTH118 -- each page asks for many
+    except OSError:
+        return None
+    return [found.st_size, found.st_mtime_ns]
+
+
+def _stamps(project: Project, words: Sequence[str]) -> dict[str, list[int]]:
+    """Return the stamps of the uploads and picked files that a command names, itself or by the settings."""
+    names = {word for word in words if word.startswith(("files/", "/"))}
+    names.update(*project.settings.named_files().values())
+    return {name: stamp for name in sorted(names) if (stamp := stamp_of(project, name)) is not None}
 
 
 def _argument(run: CommandRun, one: Argument) -> str:

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import secrets
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from masktron.scratch import create_private
+from masktron.web.store.kept_files import KeptFiles
 
 
 def make_private(folder: Path) -> None:
@@ -39,18 +43,23 @@ def write_plain(path: Path, content: Mapping[str, Any]) -> None:
     write_bytes(path, (json.dumps(content, indent=1, ensure_ascii=False) + "\n").encode())
 
 
-def read_plain(path: Path) -> dict[str, Any] | None:
-    """Read plain data; None where there is no such file."""
-    content = bytes_of(path)
-    return None if content is None else _table(content)
+def read_plain(path: Path | str) -> Mapping[str, Any] | None:
+    """Read plain data, which nobody may change; None where there is no such file."""
+    return _PLAIN.of(path)
 
 
-def bytes_of(path: Path) -> bytes | None:
+def bytes_of(path: Path | str) -> bytes | None:
     """Read a small file; None where there is none."""
     try:
-        return path.read_bytes()
+        with open(path, "rb") as stream:  # noqa: PTH123 -- a path is dear where a page asks for hundreds
+            return stream.read()
     except FileNotFoundError:
         return None
+
+
+def digest_of(path: Path | str) -> bytes | None:
+    """Return the SHA-256 of a small file; None where there is none."""
+    return _DIGESTS.of(path)
 
 
 def add_line(path: Path, content: Mapping[str, Any]) -> None:
@@ -84,7 +93,7 @@ def last_bytes(path: Path, most: int) -> bytes:
         return b""
 
 
-def plain_files(folder: Path) -> list[os.DirEntry[str]]:
+def plain_files(folder: Path | str) -> list[os.DirEntry[str]]:
     """Return the plain files of a folder by name: no links, no hidden ones; none where the folder is not there."""
     try:
         with os.scandir(folder) as entries:
@@ -96,14 +105,26 @@ def plain_files(folder: Path) -> list[os.DirEntry[str]]:
 
 def room_of(folder: Path) -> int:
     """Return the bytes that a folder holds."""
-    total = 0
-    for where, _, names in os.walk(folder):
-        for name in names:
-            try:
-                total += (Path(where) / name).lstat().st_size
-            except FileNotFoundError:  # a temporary file that has gone meanwhile
-                continue
+    total, left = 0, [str(folder)]
+    while left:
+        with suppress(FileNotFoundError), os.scandir(left.pop()) as entries:  # a run may have gone meanwhile
+            for one in entries:
+                if one.is_dir(follow_symlinks=False):
+                    left.append(one.path)
+                else:
+                    with suppress(FileNotFoundError):  # a temporary file
+                        total += one.stat(follow_symlinks=False).st_size
     return total
+
+
+def _plain(path: str) -> Mapping[str, Any]:
+    with open(path, "rb") as stream:  # noqa: PTH123
+        return MappingProxyType(_table(stream.read()))
+
+
+def _digest(path: str) -> bytes:
+    with open(path, "rb") as stream:  # noqa: PTH123
+        return hashlib.file_digest(stream, "sha256").digest()
 
 
 def _table(content: bytes) -> dict[str, Any]:
@@ -111,3 +132,9 @@ def _table(content: bytes) -> dict[str, Any]:
     if not isinstance(table, dict):
         raise TypeError("a file of the project holds no table")
     return table
+
+
+_PLAIN = KeptFiles(_plain, room=1_000_000)
+"""Plain data take some five times the bytes of their file."""
+_DIGESTS = KeptFiles(_digest, room=10_000_000)
+"""Of each file 32 bytes and its path are kept."""

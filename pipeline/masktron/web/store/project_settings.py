@@ -5,6 +5,8 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Callable, Collection, Mapping
 from contextlib import AbstractContextManager
+from copy import deepcopy
+from functools import lru_cache
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -16,6 +18,8 @@ from masktron.web.store.disk import bytes_of
 NAME = "masktron.toml"
 _APART = frozenset({"tune"})
 """Tables of the file that are no settings of a run."""
+_KEPT = 50_000
+"""Characters of settings whose meaning is kept: it depends on their text alone."""
 
 
 class ProjectSettings:
@@ -61,7 +65,8 @@ class ProjectSettings:
         UsageError
             It has unknown settings, or values that they cannot have.
         """
-        return _checked(self.table)
+        text = self.text
+        return _config_of(text) if len(text) < _KEPT else _checked(table_of(text))
 
     def update(self, changes: Mapping[str, Any], *, said: str, by: str) -> None:
         """Change some settings; one that is None goes. Comments and all else stay as they are.
@@ -102,15 +107,31 @@ class ProjectSettings:
         without : collection of str
             Settings that are left out.
         """
-        table = self.table
-        up = "../" * depth
-        for name, paths in _paths(table).items():
-            for key, path in paths.items():
-                place = table if key is None else table[name]
-                place[name if key is None else key] = f"{up}{path}"
-        left_out = [table.pop(name) for name in without if name in table]
-        # byte for byte what is in the project, where nothing in it depends on the folder
-        return toml_text(table).encode() if left_out or _paths(table) else self.text.encode()
+        text = self.text
+        return (_below if len(text) < _KEPT else _below.__wrapped__)(text, depth, frozenset(without))
+
+    def named_files(self) -> dict[str, list[str]]:
+        """Return the files that the settings name for a command to read, by the name of the setting.
+
+        Raises
+        ------
+        UsageError
+            Somebody has written a file that is no TOML.
+        """
+        return {name: [*paths.values()] for name, paths in _paths(self.table).items() if name != "register"}
+
+
+@lru_cache(maxsize=32)
+def _below(text: str, depth: int, without: frozenset[str]) -> bytes:
+    """Return settings for a copy so many folders below."""
+    table = table_of(text)
+    for name, paths in _paths(table).items():
+        for key, path in paths.items():
+            place = table if key is None else table[name]
+            place[name if key is None else key] = f"{'../' * depth}{path}"
+    left_out = [table.pop(name) for name in without if name in table]
+    # byte for byte what is in the project, where nothing in it depends on the folder
+    return toml_text(table).encode() if left_out or _paths(table) else text.encode()
 
 
 def _says(text: str, wanted: Mapping[str, Any]) -> bool:
@@ -130,11 +151,21 @@ def table_of(text: str) -> dict[str, Any]:
         It is none.
     """
     try:
-        return tomllib.loads(text)
+        return deepcopy(_parsed(text)) if len(text) < _KEPT else tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise UsageError(f"not valid TOML: {error}", where=NAME, hint="correct the line that is named") from error
     except RecursionError as error:
         raise UsageError("not valid TOML: nested too deeply", where=NAME) from error
+
+
+@lru_cache(maxsize=64)
+def _parsed(text: str) -> dict[str, Any]:
+    return tomllib.loads(text)
+
+
+@lru_cache(maxsize=32)
+def _config_of(text: str) -> Config:
+    return _checked(table_of(text))
 
 
 def _checked(table: Mapping[str, Any]) -> Config:

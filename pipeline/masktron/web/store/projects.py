@@ -25,6 +25,8 @@ from masktron.web.store.file_names import file_in, free_name
 from masktron.web.store.project_history import Change, History, now
 from masktron.web.store.project_settings import ProjectSettings
 
+RUNS = "runs"
+"""The folder of the runs of a project."""
 RULES = "rules.sch"
 """The rulebook of a project; what it includes lies beside it."""
 MOST_PROJECTS, MOST_UPLOADS = 200, 200
@@ -77,7 +79,7 @@ class Project:
     @property
     def facts(self) -> ProjectFacts:
         """What its file says of it."""
-        return ProjectFacts(**(read_plain(self.folder / "project.json") or {"name": "?", "made": ""}))
+        return ProjectFacts(**(read_plain(f"{self.folder}/project.json") or {"name": "?", "made": ""}))
 
     @property
     def settings(self) -> ProjectSettings:
@@ -107,7 +109,7 @@ class Project:
     @property
     def runs(self) -> Path:
         """Where its runs are."""
-        return self.folder / "runs"
+        return self.folder / RUNS
 
     def uploads(self) -> dict[str, int]:
         """Return its uploads, with their sizes in bytes."""
@@ -127,7 +129,8 @@ class Project:
         if facts.data is None:
             return None
         if facts.folder is None:
-            return f"files/{facts.data}" if facts.data in self.uploads() else None
+            there = any(one.name == facts.data for one in plain_files(self.files))
+            return f"files/{facts.data}" if there else None
         allowed = [one for one in self.pickable if str(one) == facts.folder]
         if not allowed:
             raise UsageError("the folder of the data may no longer be picked from", hint="upload the file")
