@@ -1,7 +1,7 @@
-"""Saxon's process of a thread that has ended serves the next thread, in tests that do not ask how processes begin and end.
+"""Saxon's process of a thread that has ended serves the next thread, but in tests of how processes begin and end.
 
-In the product a process of Saxon ends with its thread, so that each run of `mask` starts one, for a tenth of a second.
-Tests run hundreds.
+In the product a process of Saxon ends with its thread, so that each run of `mask` starts one, for a tenth of a
+second. Tests run hundreds.
 """
 
 from __future__ import annotations
