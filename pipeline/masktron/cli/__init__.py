@@ -58,6 +58,7 @@ EPILOG = (
     "signal n. Every command but web also writes its result as JSON: --json FILE, or - for standard output."
 )
 
+
 def _version(wanted: bool) -> None:
     if wanted:
         from importlib.metadata import version
