@@ -62,7 +62,7 @@ def imported(path: Path) -> set[str]:
         node = nodes.pop()
         if isinstance(node, ast.Import | ast.ImportFrom):
             names |= {alias.name if isinstance(node, ast.Import) else node.module or "" for alias in node.names}
-        elif isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
+        elif isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING":
             nodes += node.orelse
         elif not isinstance(node, ast.expr):  # no expression imports anything
             nodes += ast.iter_child_nodes(node)

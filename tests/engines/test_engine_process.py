@@ -26,7 +26,10 @@ from masktron.processes import rules_within
 from other_processes import ends, lives
 from pool_tasks import Lane, sleeper
 
-pytestmark = pytest.mark.skipif(os.name != "posix", reason="sends POSIX signals")
+pytestmark = [
+    pytest.mark.skipif(os.name != "posix", reason="sends POSIX signals"),
+    pytest.mark.usefixtures("engines_of_their_own"),
+]
 
 SLOW = "matches(A, '^(a+)+$')"
 LONG = "a" * 40 + "b"
