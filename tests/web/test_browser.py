@@ -1,4 +1,4 @@
-"""The pages in a browser: by keyboard, with and without script, in every window, and asked of nobody else."""
+"""The pages in a browser: by keyboard, with and without script, and asked of nobody else."""
 
 from __future__ import annotations
 
@@ -15,8 +15,6 @@ from masktron.web.runs.one_run import CommandRun, RunState, prepared_run, runs_o
 from masktron.web.store.projects import Project, ProjectStore
 from quick_masktron import put_before_masktron
 from web_client import Served, served, until
-
-PAGES = ("", "/data", "/history", "/runs/0001-mask", "/runs/0002-mask", "/runs/0003-mask")
 
 
 @pytest.fixture(scope="module")
@@ -53,21 +51,6 @@ def run_of(project: Project, number: int) -> CommandRun:
 
 def only_of_this_server(page: Any, server: Served) -> bool:
     return all(one.startswith((server.address, "data:")) for one in page.asked)
-
-
-@pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (360, "dark")])
-def test_every_page_in_every_window(chromium: Any, server: Served, project: Project, width: int, scheme: str) -> None:
-    with shown(chromium, server.opened, width=width, scheme=scheme) as page:
-        addresses = [f"{server.address}/", *(f"{server.address}/projects/{project.identity}{one}" for one in PAGES)]
-        for address in addresses:
-            page.goto(address)
-            assert axe_findings(page) == [], address
-            # nothing sticks out to the right, as at 200 % of half that width
-            wide = page.evaluate("[document.documentElement.scrollWidth, window.innerWidth]")
-            assert wide[0] <= wide[1], (address, wide)
-        assert only_of_this_server(page, server)
-        assert page.complaints == []
-        assert "token=" not in page.url
 
 
 def test_a_file_is_uploaded_by_keyboard_alone(

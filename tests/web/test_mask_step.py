@@ -89,8 +89,7 @@ def test_the_form_writes_settings_and_starts_the_command(client: TestClient, pro
     }
     assert posted(client, project, "mask", fields).status_code == 303
     assert project.settings.table == {
-        "k": 7, "method": "noise", "grouping": "rules", "invalid": "exclude", "params": {"c": 0.3},
-        "limits": {"linkage": 20.5},
+        "k": 7, "method": "noise", "invalid": "exclude", "params": {"c": 0.3}, "limits": {"linkage": 20.5},
     }  # fmt: skip
     run = latest_run(project, "mask")
     assert run is not None
@@ -103,6 +102,18 @@ def test_the_form_writes_settings_and_starts_the_command(client: TestClient, pro
     assert "waits for its turn" in page and run.shown_command in page
     assert posted(client, project, "cancel", {}).status_code == 303
     assert run.is_cancelled
+
+
+def test_what_a_form_sends_as_it_was_makes_no_result_old(client: TestClient, project: Project) -> None:
+    words = ["explain", InRun("rules.sch"), "--data", "files/a.csv", "--config", InRun("masktron.toml")]
+    rule = {"id": "sum", "form": "A + B = T", "class": "linear", "block": ["A", "B"], "candidates": ["mean"]}
+    plan = {"rules": [{**rule, "why": "mean keeps sum"}], "obstacle": None, "notes": []}
+    laid_run(project, "plan", words, {"plan.json": plan})
+    entries = len(project.history.changes())
+    assert posted(client, project, "mask", {**FORM, "limits.linkage": ""}).status_code == 303
+    assert project.settings.table == {} and len(project.history.changes()) == entries
+    text = client.get(path(project)).text
+    assert "<strong>A, B</strong>" in text and "have changed since" not in text
 
 
 def test_the_plan_is_asked_of_explain(client: TestClient, project: Project) -> None:

@@ -273,7 +273,12 @@ def _changes(project: Project, form: FormFields) -> dict[str, Any]:
         changes["limits"] = None
     if form.text("allow_unfired") == "*":
         changes["allow_unfired"] = ["*"]
-    return changes
+    # what the form sends as it was is no change: else the map and the plan would be said to be of other settings
+    as_it_was = {name: getattr(config, name) for name in ("method", "k", "grouping", "invalid")}
+    return {name: value for name, value in changes.items() if value != as_it_was.get(name, _OTHER)}
+
+
+_OTHER = object()
 
 
 def _plain(value: Param) -> Any:
@@ -300,9 +305,9 @@ def _value(text: str) -> Any:
 
 
 def _saved(visit: Visit, project: Project, form: FormFields) -> None:
-    if changes := _changes(project, form):
-        table = project.settings.table
-        told = [f"{name} {_said(value)}" for name, value in changes.items() if value != table.get(name)]
+    table = project.settings.table
+    if changes := {name: value for name, value in _changes(project, form).items() if value != table.get(name)}:
+        told = [f"{name} {_said(value)}" for name, value in changes.items()]
         project.settings.update(changes, said=f"Masking: {', '.join(told)}", by=visit.user)
 
 
