@@ -157,7 +157,8 @@ class CommandRun:
     def is_held(self) -> bool:
         """Whether a process has its lock."""
         try:
-            descriptor = run_process.locked(self.folder)
+            # shared: two that ask at once are no run
+            descriptor = run_process.locked(self.folder, shared=True)
         except FileNotFoundError:  # the project was deleted meanwhile
             return False
         if descriptor is None:
