@@ -18,7 +18,7 @@ from masktron.web.store.projects import MOST_UPLOADS, Project
 from masktron.web.store.uploading import UploadLimits, UploadRefusedError, uploaded
 from masktron.web.templating import rendered
 from masktron.web.way import way_of
-from masktron.web.web_page import FormFields, PageProblem, Redirect, WebPage, problem_of
+from masktron.web.web_page import FormFields, NothingHereError, PageProblem, Redirect, WebPage, problem_of
 from masktron.web.web_parts import WebParts
 
 
@@ -104,7 +104,7 @@ class ProjectPages:
             answer = action(self._parts.visit_of(request), project, form)
         except MasktronError as error:
             return self._shown(page, request, project, [problem_of(error, form.names)], form, 422)
-        except LookupError:
+        except NothingHereError:
             return nothing_here()
         if isinstance(answer, Redirect):
             return redirected(answer)
@@ -123,7 +123,7 @@ class ProjectPages:
         visit = self._parts.visit_of(request)
         try:
             context = page.show(visit, project)
-        except LookupError:
+        except NothingHereError:
             return nothing_here()
         except MasktronError as error:
             return HTMLResponse(

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from masktron.web.runs.one_run import runs_of
-from masktron.web.web_page import FormFields, Redirect, Visit
+from masktron.web.web_page import FormFields, NothingHereError, Redirect, Visit
 
 
 def show(visit: Visit) -> dict[str, Any]:
@@ -38,7 +38,7 @@ def _sample(visit: Visit, _: FormFields) -> Redirect:
 def _delete(visit: Visit, form: FormFields) -> Redirect:
     project = visit.store.get(visit.user, form.text("project"))
     if project is None:
-        raise LookupError
+        raise NothingHereError
     visit.queue.end_project(project, visit.user)
     visit.store.delete(project)
     return Redirect("/")

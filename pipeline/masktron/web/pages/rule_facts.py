@@ -14,7 +14,7 @@ from masktron.web.pages.step_runs import is_current
 from masktron.web.runs import run_kinds
 from masktron.web.runs.one_run import Argument, CommandRun, InRun, RunState, latest_run
 from masktron.web.store.projects import RULES, Project
-from masktron.web.web_page import Visit
+from masktron.web.web_page import NothingHereError, Visit
 
 RESULT, PAGE = "explain.json", "explain.html"
 _ORIGIN = re.compile(r"(.*?):(\d+)(?: \(from .*\))?")
@@ -237,9 +237,9 @@ def entry_at(rules: RulesInText, number: str) -> RuleEntry:
 
     Raises
     ------
-    LookupError
+    NothingHereError
         There is none.
     """
     if not (number.isascii() and number.isdigit() and 1 <= int(number) <= len(rules.entries)):
-        raise LookupError
+        raise NothingHereError
     return rules.entries[int(number) - 1]
