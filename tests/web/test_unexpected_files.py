@@ -7,10 +7,11 @@ from pathlib import Path
 import pytest
 from starlette.testclient import TestClient
 
-from masktron.web.runs.one_run import InRun
+from masktron.web.pages.all_pages import PAGES
+from masktron.web.runs.one_run import CommandRun, InRun
 from masktron.web.store.projects import Project
 from web_client import Office, made_office, sample_of
-from web_runs import MASKED, laid_run
+from web_runs import MASKED, described, laid_run
 
 
 @pytest.fixture
@@ -43,3 +44,38 @@ def test_a_mistake_of_ours_is_no_page_that_is_not_there(
     for path in (where(project, "runs/0099-mask"), where(project, "rules/edit/99")):
         answer = client.get(path)
         assert (answer.status_code, "There is nothing here" in answer.text) == (404, True)
+
+
+def masked(project: Project) -> CommandRun:
+    words = ["mask", "files/household.xml", "--rules", InRun("rules.sch")]
+    return laid_run(project, "mask", words, {"mask.json": MASKED, "masked.xml": "<a/>"})
+
+
+def test_a_result_in_an_unexpected_form_closes_no_other_page(
+    client: TestClient, project: Project, caplog: pytest.LogCaptureFixture
+) -> None:
+    words = ["explain", InRun("rules.sch"), "--data", "files/household.xml"]
+    laid_run(project, "rules", words, {"explain.json": {"job": "explain", "rules": []}})
+    for page in ("", "data", "mask", "history"):
+        answer = client.get(where(project, page))
+        assert (answer.status_code, "KeyError" in caplog.text) == (200, True)
+    assert "it cannot be read" in client.get(where(project)).text
+
+
+def test_results_of_another_version_are_not_current_and_close_no_page(
+    client: TestClient, project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    masked(project)
+    data = "files/household.xml"
+    laid_run(project, "describe", ["describe", data], {"describe.json": described()})
+    laid_run(project, "suggest", ["suggest", data], {"suggest.json": {}})
+    laid_run(project, "validate", ["validate", data, "--rules", InRun("rules.sch")], {"validate.json": {}})
+    laid_run(project, "rules", ["explain", InRun("rules.sch"), "--data", data], {"explain.json": {}})
+    laid_run(project, "choose", ["tune", data], {"tune.json": {"job": "tune"}})
+    for module in ("runs.one_run", "pages.step_runs"):
+        monkeypatch.setattr(f"masktron.web.{module}.SCHEMA_VERSION", 2)
+    for page in PAGES:
+        if "{" not in page.path:
+            assert client.get(where(project, page.path)).status_code == 200, page.name
+    assert "have changed since" in client.get(where(project, "mask")).text
+    assert "another version of masktron" in client.get(where(project, "validate")).text
