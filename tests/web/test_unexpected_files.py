@@ -10,7 +10,7 @@ from starlette.testclient import TestClient
 from masktron.web.pages.all_pages import PAGES
 from masktron.web.runs.one_run import CommandRun, InRun
 from masktron.web.store.projects import Project
-from web_client import Office, made_office, sample_of
+from web_client import Office, made_office, sample_of, sent
 from web_runs import MASKED, described, laid_run
 
 
@@ -79,3 +79,51 @@ def test_results_of_another_version_are_not_current_and_close_no_page(
             assert client.get(where(project, page.path)).status_code == 200, page.name
     assert "have changed since" in client.get(where(project, "mask")).text
     assert "another version of masktron" in client.get(where(project, "validate")).text
+
+
+@pytest.fixture
+def other(office: Office) -> Project:
+    return office.store.make("local", "another survey")
+
+
+@pytest.mark.parametrize("content", ['{"name": "x", "made": "", "notes": "y"}', "[]", "", "{", '{"name": "x"}'])
+def test_a_project_that_cannot_be_read_leaves_the_others(
+    client: TestClient, project: Project, other: Project, content: str
+) -> None:
+    (other.folder / "project.json").write_text(content)
+    text = client.get("/").text
+    assert project.facts.name in text and "A project that cannot be read" in text and other.identity in text
+    files = {"file": ("a.csv", b"A\n1\n")}
+    for answer in (client.get(where(other, "data")), client.post(where(other, "data/upload"), files=files)):
+        assert (answer.status_code, "not as this version" in answer.text) == (422, True)
+    assert client.get(where(project)).status_code == 200
+
+
+@pytest.mark.parametrize("content", ["", "[]", "{}", "{"])
+def test_a_server_begins_although_a_user_cannot_be_read(
+    office: Office, project: Project, content: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    theirs = office.store.make("bob", "theirs")
+    run = office.parts.queue.start(project, "mask", ["mask"], by="local")
+    (theirs.folder.parent / "user.json").write_text(content)
+    again = office.again()
+    again.parts.queue.recover()
+    assert again.parts.queue.place(run) == 0 and "Error at" in caplog.text
+
+
+def test_a_server_begins_although_a_run_cannot_be_read(office: Office, project: Project) -> None:
+    broken, run = (office.parts.queue.start(project, "mask", ["mask"], by="local") for _ in range(2))
+    (broken.folder / "command.json").write_text("[]")
+    again = office.again()
+    again.parts.queue.recover()
+    assert again.parts.queue.place(run) == 0 and again.parts.queue.place(broken) is None
+
+
+def test_settings_in_another_encoding_are_told_and_can_be_left_out(client: TestClient, project: Project) -> None:
+    (project.folder / "masktron.toml").write_bytes("k = 3\n# Gewährt von Müller\n".encode("latin-1"))
+    for page in ("", "data", "history", "validate"):
+        assert client.get(where(project, page)).status_code in (200, 422), page
+    assert client.get(where(project, "history")).status_code == client.get(where(project)).status_code == 200
+    assert "line 2 is not in UTF-8" in client.get(where(project, "mask")).text
+    assert sent(client, where(project, "data"), "leave-settings").status_code == 303
+    assert not project.settings.is_there

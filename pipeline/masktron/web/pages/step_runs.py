@@ -13,7 +13,7 @@ from masktron.web.runs.one_run import Argument, CommandRun, InRun, latest_run, r
 from masktron.web.runs.run_kinds import KINDS, RunKind
 from masktron.web.store.disk import bytes_of, digest_of, plain_files
 from masktron.web.store.project_settings import NAME as SETTINGS_FILE
-from masktron.web.store.project_settings import table_of
+from masktron.web.store.project_settings import table_of, text_of
 from masktron.web.store.projects import RULES, Project
 from masktron.web.web_page import Visit
 
@@ -99,7 +99,7 @@ def _same_settings(run: CommandRun, kind: RunKind) -> bool:
 
 def _said(settings: bytes, kind: RunKind) -> dict[str, Any]:
     """Return what settings say to runs of a kind."""
-    table = table_of(settings.decode("utf-8-sig"))
+    table = table_of(text_of(settings))
     return {name: value for name, value in table.items() if name in kind.settings}
 
 

@@ -75,13 +75,17 @@ class RunQueue:
     def recover(self) -> None:
         """Find the runs that wait or work, as another server has left them."""
         with self._lock:
+            found: list[tuple[str, str, CommandRun]] = []
             for project in self._store.all():
                 for run in runs_of(project):
-                    if (state := run.state) is RunState.WAITING:
-                        self._waiting.append(run)
-                    elif state is RunState.RUNNING:
-                        self._working[run.folder] = _Working(run, None)
-            self._waiting.sort(key=lambda run: (run.command["asked"], str(run.folder)))
+                    try:
+                        if (state := run.state) is RunState.WAITING:
+                            found.append((run.command["asked"], str(run.folder), run))
+                        elif state is RunState.RUNNING:
+                            self._working[run.folder] = _Working(run, None)
+                    except (TypeError, ValueError, LookupError) as error:  # somebody has changed its files
+                        note_mistake(error)
+            self._waiting += [run for _, _, run in sorted(found, key=lambda one: one[:2])]
 
     def start(self, project: Project, step: str, arguments: Sequence[Argument], *, by: str) -> CommandRun:
         """Enter a run, and return it at once; it works as soon as its turn comes.
