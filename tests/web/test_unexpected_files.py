@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import errno
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
 from starlette.testclient import TestClient
 
+from masktron.errors import ResourceError
 from masktron.web.pages.all_pages import PAGES
-from masktron.web.runs.one_run import CommandRun, InRun
+from masktron.web.runs.one_run import CommandRun, InRun, RunState
+from masktron.web.store.disk import add_line
 from masktron.web.store.projects import Project
-from web_client import Office, made_office, sample_of, sent
+from web_client import Office, csrf_of, made_office, sample_of, sent
 from web_runs import MASKED, described, laid_run
 
 
@@ -127,3 +131,38 @@ def test_settings_in_another_encoding_are_told_and_can_be_left_out(client: TestC
     assert "line 2 is not in UTF-8" in client.get(where(project, "mask")).text
     assert sent(client, where(project, "data"), "leave-settings").status_code == 303
     assert not project.settings.is_there
+
+
+def no_room(*_: object, **__: object) -> int:
+    raise OSError(errno.ENOSPC, "No space left on device")
+
+
+def test_a_full_disk_is_told_where_something_was_to_be_kept(
+    client: TestClient, project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    form = {"csrf": csrf_of(client, where(project, "mask")), "action": "save", "method": "mdav", "k": "9"}
+    for place in ("create_private", "os.fsync"):
+        with monkeypatch.context() as full:
+            full.setattr(f"masktron.web.store.disk.{place}", no_room)
+            answer = client.post(where(project, "mask"), data=form)
+            with pytest.raises(ResourceError, match="No space left") if place == "os.fsync" else nullcontext():
+                add_line(project.folder / "lines.jsonl", {})
+        assert (answer.status_code, "No space left on device" in answer.text) == (422, True)
+    assert project.settings.config.k == 5
+
+
+def test_a_run_that_finds_no_room_keeps_its_turn(
+    office: Office, project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    queue = office.parts.queue
+    first, second = (queue.start(project, "mask", ["mask"], by="local") for _ in range(2))
+    with monkeypatch.context() as full:
+        full.setattr("masktron.web.store.disk.create_private", no_room)
+        full.setattr("masktron.web.runs.run_queue.subprocess.Popen", no_room)
+        queue.beat()
+        queue.beat()
+    assert (queue.place(first), queue.place(second), first.state) == (0, 1, RunState.WAITING)
+    monkeypatch.setattr("masktron.web.runs.run_queue.subprocess.Popen", no_room)
+    queue._not_before = 0.0
+    queue.beat()
+    assert first.error is not None and "No space left" in first.error.what and queue.place(second) == 0
