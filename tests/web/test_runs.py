@@ -359,3 +359,27 @@ def test_no_signal_goes_to_a_process_that_has_got_the_number_of_another(office: 
     assert bystander.poll() is None
     bystander.kill()
     bystander.wait()
+
+
+def test_who_asks_whether_a_run_works_is_not_taken_for_it(
+    office: Office, project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = started(office, project, "hello")
+    run.cancel("local")
+    bystander = subprocess.Popen(["sleep", "60"], start_new_session=True)
+    (run.folder / run_process.PROCESS).write_text(json.dumps({"pid": bystander.pid, "began": 0.0}))
+    real, signalled = run_process.locked, list[bool]()
+
+    def while_another_asks(folder: Path, **how: bool) -> int | None:
+        lock = real(folder, **how)
+        if not signalled:
+            signalled.append(True)
+            signalled[0] = office.parts.queue._signal(run_queue._Working(run, None), signal.SIGKILL)
+        return lock
+
+    monkeypatch.setattr(run_process, "locked", while_another_asks)
+    try:
+        assert not run.is_held and signalled == [False] and bystander.poll() is None
+    finally:
+        bystander.kill()
+        bystander.wait()

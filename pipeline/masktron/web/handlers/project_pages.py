@@ -18,7 +18,7 @@ from masktron.web.store.projects import MOST_UPLOADS, Project
 from masktron.web.store.uploading import UploadLimits, UploadRefusedError, uploaded
 from masktron.web.templating import rendered
 from masktron.web.way import way_of
-from masktron.web.web_page import FormFields, PageProblem, Redirect, WebPage, problem_of
+from masktron.web.web_page import FormFields, NothingHereError, PageProblem, Redirect, WebPage, problem_of
 from masktron.web.web_parts import WebParts
 
 
@@ -43,9 +43,9 @@ class ProjectPages:
         """Return what takes the uploads of a page."""
 
         async def answer(request: Request) -> Response:
-            project = await run_in_threadpool(self._parts.project_of, request)
-            if project is None:
-                return nothing_here()
+            project = await run_in_threadpool(self._readable, request)
+            if isinstance(project, Response):
+                return project
             body = request.stream()
             try:
                 name = await self._received(request, project, body)
@@ -87,14 +87,25 @@ class ProjectPages:
             return self._shown(page, request, project, [problem], None, 422)
 
     def _answered(self, page: WebPage, request: Request, form: FormFields | None) -> Response:
-        project = self._parts.project_of(request)
-        if project is None:
-            return nothing_here()
+        project = self._readable(request)
+        if isinstance(project, Response):
+            return project
         return (
             self._shown(page, request, project, [], None, 200)
             if form is None
             else self._acted(page, request, project, form)
         )
+
+    def _readable(self, request: Request) -> Project | Response:
+        """Return the project of an address, or the answer that there is none, or that nobody can read it."""
+        project = self._parts.project_of(request)
+        if project is None:
+            return nothing_here()
+        try:
+            _ = project.facts
+        except MasktronError as error:
+            return problem_page(error.what, error.hint, 422)
+        return project
 
     def _acted(self, page: WebPage, request: Request, project: Project, form: FormFields) -> Response:
         action = page.actions.get(form.text("action"))
@@ -104,7 +115,7 @@ class ProjectPages:
             answer = action(self._parts.visit_of(request), project, form)
         except MasktronError as error:
             return self._shown(page, request, project, [problem_of(error, form.names)], form, 422)
-        except LookupError:
+        except NothingHereError:
             return nothing_here()
         if isinstance(answer, Redirect):
             return redirected(answer)
@@ -123,7 +134,7 @@ class ProjectPages:
         visit = self._parts.visit_of(request)
         try:
             context = page.show(visit, project)
-        except LookupError:
+        except NothingHereError:
             return nothing_here()
         except MasktronError as error:
             return HTMLResponse(

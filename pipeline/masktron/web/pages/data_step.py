@@ -30,7 +30,7 @@ def _show(visit: Visit, project: Project) -> dict[str, Any]:
     return {
         "uploads": project.uploads(),
         "data": project.data(),
-        "has_settings": bool(project.settings.text),
+        "has_settings": project.settings.is_there,
         "folders": [_folder(place, visit, number) for number, place in enumerate(project.pickable)],
         "largest": min(visit.largest_upload, visit.store.left(visit.user)),
         "run": run,

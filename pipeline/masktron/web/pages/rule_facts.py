@@ -8,13 +8,12 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
-from masktron.errors import ResourceError
 from masktron.rulebook_text.rule_entries import RuleEntry, RulesInText
 from masktron.web.pages.step_runs import is_current
 from masktron.web.runs import run_kinds
-from masktron.web.runs.one_run import Argument, CommandRun, InRun, RunState, latest_run
+from masktron.web.runs.one_run import Argument, CommandRun, InRun, RunState, UnreadableResultError, latest_run
 from masktron.web.store.projects import RULES, Project
-from masktron.web.web_page import Visit
+from masktron.web.web_page import NothingHereError, Visit
 
 RESULT, PAGE = "explain.json", "explain.html"
 _ORIGIN = re.compile(r"(.*?):(\d+)(?: \(from .*\))?")
@@ -210,7 +209,7 @@ def _kept_facts(run: CommandRun) -> KnownFacts:
     """Return what a run that has ended has said, which every page of the project wants to know."""
     try:
         result = run.result(RESULT)
-    except ResourceError:  # more rules than a page shows: the report has them
+    except UnreadableResultError:  # more rules than a page shows: the report has them
         result = None
     return KnownFacts() if result is None else facts_in(result)
 
@@ -237,9 +236,9 @@ def entry_at(rules: RulesInText, number: str) -> RuleEntry:
 
     Raises
     ------
-    LookupError
+    NothingHereError
         There is none.
     """
     if not (number.isascii() and number.isdigit() and 1 <= int(number) <= len(rules.entries)):
-        raise LookupError
+        raise NothingHereError
     return rules.entries[int(number) - 1]

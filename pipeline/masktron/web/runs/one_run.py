@@ -12,7 +12,8 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
-from masktron.errors import ResourceError
+from masktron.errors import DocumentError
+from masktron.results.result import SCHEMA_VERSION
 from masktron.web.runs import run_process
 from masktron.web.runs.run_progress import StageProgress, stages_of
 from masktron.web.store.disk import (
@@ -33,6 +34,10 @@ LARGEST_RESULT = 8_000_000
 """Bytes of a result that pages read whole; JSON takes some ten times that in memory."""
 _SHOWN = 200_000
 """Bytes of the end of what a command has printed that pages show."""
+
+
+class UnreadableResultError(DocumentError):
+    """A result that no page reads: it is too large, or of a version of masktron with other results."""
 
 
 class RunState(StrEnum):
@@ -162,7 +167,8 @@ class CommandRun:
     def is_held(self) -> bool:
         """Whether a process has its lock."""
         try:
-            descriptor = run_process.locked(self.folder)
+            # shared: two that ask at once are no run
+            descriptor = run_process.locked(self.folder, shared=True)
         except FileNotFoundError:  # the project was deleted meanwhile
             return False
         if descriptor is None:
@@ -242,17 +248,21 @@ class CommandRun:
 
         Raises
         ------
-        ResourceError
-            It is so large that reading it would take the memory that the server has for all.
+        UnreadableResultError
+            It is so large that reading it would take the memory that the server has for all; or it was written by a
+            version of masktron whose results have other keys.
         """
         path = self.output(name)
         if path is None:
             return None
         if path.stat().st_size > LARGEST_RESULT:
-            raise ResourceError(
+            raise UnreadableResultError(
                 f"{name} has more than {LARGEST_RESULT // 1_000_000} MB", hint="download it from the page of the run"
             )
-        return _RESULTS.of(path)
+        found = _RESULTS.of(path)
+        if found is not None and found.get("schema_version") != SCHEMA_VERSION:
+            raise UnreadableResultError(f"{name} is of another version of masktron", hint="do this step once more")
+        return found
 
     def cancel(self, by: str) -> None:
         """Take note that somebody wants it to end; `RunQueue` sees to it."""
@@ -350,6 +360,7 @@ def prepared_run(
             "copies": copies,
             "largest_file": largest_file,
             "stamps": _stamps(project, plain),
+            "schema_version": SCHEMA_VERSION,
         }
         command["aside"] = draft is not None
         write_plain(run.folder / run_process.COMMAND, command)
