@@ -9,6 +9,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 from masktron.errors import MasktronError, UsageError
+from masktron.web.pages.paging import whole_number
 from masktron.web.runs.one_run import Argument, CommandRun, InRun, RunState, latest_run
 from masktron.web.store.file_names import listed
 from masktron.web.store.projects import Project
@@ -107,7 +108,8 @@ class ShownLines:
     def of(cls, lines: Sequence[Any], visit: Visit, wish: str, at_once: int) -> ShownLines:
         """Return the lines from the number on that the address wishes for, such as ``?fields=51``."""
         asked = visit.query.get(wish, "")
-        start = int(asked) - 1 if asked.isascii() and asked.isdigit() and 0 < int(asked[:9]) <= len(lines) else 0
+        found = whole_number(asked) or 0
+        start = found - 1 if 0 < found <= len(lines) else 0
         start -= start % at_once
         end = min(start + at_once, len(lines))
 
@@ -170,10 +172,10 @@ def _choose(visit: Visit, project: Project, form: FormFields) -> Redirect:
 
 
 def _pick(visit: Visit, project: Project, form: FormFields) -> Redirect:
-    number = form.text("folder")
-    if not (number.isascii() and number.isdigit() and int(number) < len(project.pickable)):
+    number = whole_number(form.text("folder"))
+    if number is None or number >= len(project.pickable):
         raise UsageError("there is no such folder", hint="pick a file from the list")
-    project.choose_data(form.raw("file"), folder=project.pickable[int(number)], by=visit.user)
+    project.choose_data(form.raw("file"), folder=project.pickable[number], by=visit.user)
     look_at(visit, project)
     return Redirect(visit.path(project, "data"))
 

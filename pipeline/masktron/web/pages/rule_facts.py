@@ -10,6 +10,7 @@ from typing import Any
 
 from masktron.errors import ResourceError
 from masktron.rulebook_text.rule_entries import RuleEntry, RulesInText
+from masktron.web.pages.paging import whole_number
 from masktron.web.runs.one_run import Argument, CommandRun, InRun, RunState, latest_run
 from masktron.web.store.disk import bytes_of
 from masktron.web.store.projects import RULES, Project
@@ -251,6 +252,7 @@ def entry_at(rules: RulesInText, number: str) -> RuleEntry:
     LookupError
         There is none.
     """
-    if not (number.isascii() and number.isdigit() and 1 <= int(number) <= len(rules.entries)):
+    found = whole_number(number) or 0
+    if not 1 <= found <= len(rules.entries):
         raise LookupError
-    return rules.entries[int(number) - 1]
+    return rules.entries[found - 1]
