@@ -11,6 +11,7 @@ import pytest
 
 from browser import axe_findings, shown, started
 from masktron.resources import packaged_text
+from masktron.web.opening_page import opening_page
 from masktron.web.runs.one_run import CommandRun, RunState, prepared_run, runs_of
 from masktron.web.store.projects import Project, ProjectStore
 from quick_masktron import put_before_masktron
@@ -130,3 +131,10 @@ def test_a_report_runs_its_script_and_reaches_nothing(chromium: Any, server: Ser
         assert page.title() == "t"
         assert page.evaluate("window.origin") == "null"
         assert any("Content Security Policy" in one for one in page.complaints)
+
+
+def test_a_page_of_a_file_opens_it(chromium: Any, server: Served, project: Project, tmp_path: Path) -> None:
+    """As `masktron web` has a browser opened: no address in an argument, and a cookie for this site alone."""
+    with opening_page(tmp_path, server.opened) as file, shown(chromium, file) as page:
+        page.wait_for_url(f"{server.address}/projects/{project.identity}")
+        assert page.locator("h1").inner_text() == project.facts.name

@@ -72,7 +72,7 @@ class ProjectPages:
             project.files,
             limits=UploadLimits(self._parts.largest_upload, room, **self._parts.upload_limits),
             is_token=lambda given: is_form_token(given, secret_of(request)),
-            length=int(length) if length.isascii() and length.isdigit() else None,
+            length=int(length) if length.isascii() and length.isdigit() and len(length) < 20 else None,
         )
         return await run_in_threadpool(project.keep_upload, found.half, found.name)
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from masktron.errors import MasktronError, UsageError
-from masktron.web.pages.paging import page_of_items
+from masktron.web.pages.paging import page_of_items, whole_number
 from masktron.web.pages.step_runs import is_current
 from masktron.web.runs import run_kinds
 from masktron.web.runs.one_run import Argument, CommandRun, InRun, RunState, latest_run
@@ -121,10 +121,10 @@ def _choose(visit: Visit, project: Project, form: FormFields) -> Redirect:
 
 
 def _pick(visit: Visit, project: Project, form: FormFields) -> Redirect:
-    number = form.text("folder")
-    if not (number.isascii() and number.isdigit() and int(number) < len(project.pickable)):
+    number = whole_number(form.text("folder"))
+    if number is None or number >= len(project.pickable):
         raise UsageError("there is no such folder", hint="pick a file from the list")
-    project.choose_data(form.raw("file"), folder=project.pickable[int(number)], by=visit.user)
+    project.choose_data(form.raw("file"), folder=project.pickable[number], by=visit.user)
     look_at(visit, project)
     return Redirect(visit.path(project, "data"))
 

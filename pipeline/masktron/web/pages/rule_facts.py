@@ -9,6 +9,7 @@ from functools import lru_cache
 from typing import Any
 
 from masktron.rulebook_text.rule_entries import RuleEntry, RulesInText
+from masktron.web.pages.paging import whole_number
 from masktron.web.pages.step_runs import is_current
 from masktron.web.runs import run_kinds
 from masktron.web.runs.one_run import Argument, CommandRun, InRun, RunState, UnreadableResultError, latest_run
@@ -239,6 +240,7 @@ def entry_at(rules: RulesInText, number: str) -> RuleEntry:
     NothingHereError
         There is none.
     """
-    if not (number.isascii() and number.isdigit() and 1 <= int(number) <= len(rules.entries)):
+    found = whole_number(number) or 0
+    if not 1 <= found <= len(rules.entries):
         raise NothingHereError
-    return rules.entries[int(number) - 1]
+    return rules.entries[found - 1]

@@ -29,7 +29,7 @@ from masktron.web.store.kept_files import KeptFiles
 from masktron.web.store.project_history import now
 from masktron.web.store.projects import RUNS, Project
 
-_FOLDER = re.compile(r"(\d{4,})-([a-z][a-z-]*)")
+_FOLDER = re.compile(r"(\d{4,9})-([a-z][a-z-]{0,40})")
 LARGEST_RESULT = 8_000_000
 """Bytes of a result that pages read whole; JSON takes some ten times that in memory."""
 _SHOWN = 200_000
