@@ -6,6 +6,14 @@ from pathlib import Path
 from typing import Any
 
 from masktron.errors import MasktronError, UsageError
+from masktron.web.pages.file_options import (
+    in_words,
+    label_of,
+    option_offered,
+    options_said,
+    options_shown,
+    told_here,
+)
 from masktron.web.pages.paging import page_of_items, whole_number
 from masktron.web.pages.step_runs import is_current
 from masktron.web.runs import run_kinds
@@ -36,6 +44,10 @@ def _show(visit: Visit, project: Project) -> dict[str, Any]:
         "run": run,
         "run_path": None if run is None else visit.path_of_run(run),
         "active": run is not None and not run.is_over,
+        "error": None if run is None or run.error is None else told_here(run.error),
+        "label_of": label_of,
+        "in_words": in_words,
+        "written": options_shown(project),
         "others": others,
         "reads_others": others is not None and not others.is_over,
         "others_path": None if others is None else visit.path_of_run(others),
@@ -150,6 +162,21 @@ def _leave_settings(visit: Visit, project: Project, _: FormFields) -> Redirect:
     return Redirect(visit.path(project, "data"))
 
 
+def _written(visit: Visit, project: Project, form: FormFields) -> Redirect:
+    """Read the file as the form says that it is written."""
+    options = options_said(project, form)
+    project.settings.update({"format_options": options or None}, said="How the file is written", by=visit.user)
+    return _read(visit, project, form)
+
+
+def _help(visit: Visit, project: Project, form: FormFields) -> Redirect:
+    """Read the file with an option that the error of the latest reading offers."""
+    option = option_offered(project, form)
+    options = {**project.settings.config.format_options, option.name: option.value}
+    project.settings.update({"format_options": options}, said=label_of(option), by=visit.user)
+    return _read(visit, project, form)
+
+
 def _remove(visit: Visit, project: Project, form: FormFields) -> Redirect:
     project.remove_upload(form.text("file"))
     return Redirect(visit.path(project, "data"))
@@ -159,7 +186,14 @@ def _state(project: Project) -> StepState:
     data = project.data()
     if data is None:
         return StepState(False, "upload a file, or pick one")
-    return StepState(True, Path(data).name)
+    run, name = latest_run(project, run_kinds.DESCRIBE.step), Path(data).name
+    if run is None or data not in run.command["arguments"]:
+        return StepState(False, f"{name} was not read as yet")
+    if not run.is_over:
+        return StepState(False, f"{name} is being read")
+    if run.exit_code != 0:
+        return StepState(False, f"{name} could not be read", problem=True)
+    return StepState(True, name)
 
 
 DATA = WebPage(
@@ -172,6 +206,8 @@ DATA = WebPage(
         "choose": _choose,
         "pick": _pick,
         "read": _read,
+        "written": _written,
+        "help": _help,
         "others": _read_others,
         "leave-settings": _leave_settings,
         "remove": _remove,

@@ -12,7 +12,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
-from masktron.errors import DocumentError
+from masktron.errors import DocumentError, FormatOption
 from masktron.results.result import SCHEMA_VERSION
 from masktron.web.runs import run_process
 from masktron.web.runs.run_progress import StageProgress, stages_of
@@ -78,6 +78,7 @@ class ToldError:
     hint: str = ""
     kind: str = ""
     exit_code: int | None = None
+    format_options: tuple[FormatOption, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,7 +207,8 @@ class CommandRun:
         if ended is not None and ended["problem"].startswith(run_process.TOO_MUCH):
             return ToldError(ended["problem"], hint="ask who runs the server, or mask in parts", kind="ResourceError")
         if (told := read_plain(self.path_of(run_process.ERROR))) is not None:
-            return ToldError(told["what"], told["where"], told["hint"], told["kind"], told["exit_code"])
+            options = tuple(FormatOption(one["name"], one["value"]) for one in told.get("format_options", ()))
+            return ToldError(told["what"], told["where"], told["hint"], told["kind"], told["exit_code"], options)
         if ended is not None and ended["code"] is None:
             return ToldError(f"the command could not be started: {ended['problem']}", hint="ask who runs the server")
         if ended is not None and ended["code"] == 1 and "Traceback (most recent call last)" in self.stderr:
