@@ -238,3 +238,47 @@ def test_fields_without_a_role_lead_to_roles(client: TestClient, project: Projec
     page = client.get(path(project)).text
     assert 'roles?show=open">Say what these fields are' in page
     assert page.count("has no role") == 1
+
+
+DRAWN = {"variables": ["A"], "aggregator": "drawn"}
+GROUPED = {"variables": ["B"], "aggregator": "mode"}
+
+
+@pytest.mark.parametrize(
+    ("draw", "blocks", "said"),
+    [
+        (None, [GROUPED], "records share their values of a block of fields"),
+        ({"smallest": 5}, [DRAWN], "records from which values were drawn; they share none"),
+        ({"smallest": 5}, [DRAWN, GROUPED], "or share those of a block that was not drawn"),
+        ({"smallest": None}, [DRAWN, GROUPED], "records share their values of a block that was not drawn"),
+        ({"smallest": None}, [DRAWN], None),
+    ],
+)
+def test_groups_that_share_values_and_those_that_values_are_drawn_from_are_told_apart(
+    client: TestClient, project: Project, draw: Any, blocks: list[Any], said: str | None
+) -> None:
+    laid_run(project, "mask", WORDS, {"mask.json": {**MASKED, "draw": draw, "blocks": blocks}})
+    page = client.get(path(project)).text
+    assert ("<dt>Smallest group</dt>" in page) == (said is not None)
+    assert said is None or said in page
+
+
+def test_the_figures_of_the_map_come_back_under_their_names(client: TestClient, project: Project) -> None:
+    axes = [
+        {"figure": "disclosure_risk", "group": "risk", "value": 30.1, "unit": "%", "meaning": ""},
+        {"figure": "pil", "group": "utility", "value": 37.6, "unit": "%", "meaning": ""},
+    ]
+    masked = {**MASKED, "figures": axes, "information_loss": 110.0}
+    laid_run(project, "mask", WORDS, {"mask.json": masked})
+    tiles = client.get(path(project)).text.partition('<dl class="facts">')[2].partition("</dl>")[0]
+    assert '<dt>Disclosure risk</dt><dd class="value">30.1 %</dd>' in tiles
+    assert '<dt>Information loss</dt><dd class="value">37.6 %</dd>' in tiles
+    assert "110" not in tiles  # squared changes are no information loss of the map
+    laid_run(project, "mask", WORDS, {"mask.json": {**masked, "figures": []}})
+    tiles = client.get(path(project)).text.partition('<dl class="facts">')[2].partition("</dl>")[0]
+    assert '<dt>Squared changes</dt><dd class="value">110 %</dd>' in tiles and "Information loss" not in tiles
+
+
+def test_the_page_does_not_promise_that_nobody_is_recognised(client: TestClient, project: Project) -> None:
+    page = client.get(path(project)).text
+    assert "nobody can be recognised" not in page and "how much risk is left" in page

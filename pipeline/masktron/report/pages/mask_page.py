@@ -110,7 +110,7 @@ def _facts(result: PlainData) -> list[PagePart]:
         Fact("alike in all masked fields", *_alike(result.count("whole_record_k"))),
         Fact("linkage", figure(linkage, "%", 1), "of the records are nearest to their own original",
              "bad" if linkage >= _LARGE_LINKAGE else ""),
-        Fact("information loss", figure(loss, "%", 2), "of the differences between respondents"),
+        Fact("information loss (SSE/SST)", figure(loss, "%", 2), "squared changes, of those between records"),
     ]  # fmt: skip
     return [FactRow(tuple(facts)), *said(f"{result.text('method')} promises: {result.text('promise')}.")]
 

@@ -59,7 +59,7 @@ def tables(result: MaskResult) -> list[RenderableType]:
     excluded = f", {counted(len(result.excluded), 'record')} left out" if result.excluded else ""
     lines.append(
         f"{counted(result.records_in, 'record')} in, {number(result.records_out)} out{excluded}; {verdict}; "
-        f"{_groups(result)}; information loss {figure_text(result.information_loss)} %"
+        f"{_groups(result)}; information loss {figure_text(result.information_loss)} % (SSE/SST)"
     )
     lines += tested_line(result.tested)
     lines.append(plain(f"{result.method} promises: {result.promise}"))

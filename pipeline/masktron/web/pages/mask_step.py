@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import PurePosixPath
 from typing import Any
@@ -11,7 +11,7 @@ from masktron.config import Config, Param, parse_params
 from masktron.errors import Exit, UsageError
 from masktron.figures import NAMES, figure_of
 from masktron.sources.known_formats import known_formats
-from masktron.web.pages.method_words import GROUPINGS, INVALID, LIMITS, METHOD_WORDS
+from masktron.web.pages.method_words import FIGURE_WORDS, GROUPINGS, INVALID, LIMITS, METHOD_WORDS
 from masktron.web.pages.step_runs import (
     cancel_run,
     current_run,
@@ -138,6 +138,7 @@ def _show(visit: Visit, project: Project) -> dict[str, Any]:
         "plan_report": visit.path_of_report(plan, PLAN_PAGE) if plan is not None and plan.output(PLAN_PAGE) else None,
         "result": result,
         "figures": [] if result is None else _figures(result, config),
+        "tiles": [] if result is None else _tiles(result, project.settings.table.get("tune", {})),
         "report": visit.path_of_report(run, PAGE) if result is not None and run is not None else None,
         "error": error,
         "ending": _ENDINGS.get(Exit(error.exit_code)) if error and error.exit_code in set(_ENDINGS) else None,
@@ -206,6 +207,46 @@ def _figures(result: Mapping[str, Any], config: Config) -> list[dict[str, Any]]:
         }
         for one in result["figures"]
     ]
+
+
+def _tiles(result: Mapping[str, Any], asked: Mapping[str, Any]) -> list[tuple[str, str, str]]:
+    """Return title, value and meaning of what a result says first: records, groups, and the figures of the map.
+
+    Where the file is so large that `mask` does not compute these unasked, linkage and squared changes stand for them.
+    """
+    known = {one["figure"]: one for one in result["figures"]}
+    tiles = [("Records", f"{result['records_out']:,}", f"of {result['records_in']:,}"), *_group_tile(result)]
+    for axis, usual, instead in (("risk", "disclosure_risk", "linkage"), ("utility", "pil", "information_loss")):
+        wanted = str(asked.get(axis) or usual)
+        drawn = known.get(wanted, {}).get("value") is not None
+        name = wanted if drawn else instead
+        value, unit = (known[wanted]["value"], known[wanted]["unit"]) if drawn else (result[instead], "%")
+        said = FIGURE_WORDS.get(name, name.replace("_", " "))
+        where = "as on the map of Choose" if drawn else "not the figure of the map, which takes long here"
+        tiles.append((said, "-" if value is None else f"{value:.3g} {unit}".strip(), where))
+    if ("linkage" in known or result["linkage"] is not None) and FIGURE_WORDS["linkage"] not in {
+        one[0] for one in tiles
+    }:
+        value = result["linkage"]
+        told = "-" if value is None else f"{value:.3g} %"
+        tiles.append((FIGURE_WORDS["linkage"], told, "of the records, by somebody who knows all original numbers"))
+    return tiles
+
+
+def _group_tile(result: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
+    """Say how large the smallest group is, where there are groups: records that share values, or a draw from them.
+
+    Records of drawn fields that happen to be alike are no group.
+    """
+    least, draw = f"{result['min_group']:,}", result.get("draw")
+    grouped = any(block["aggregator"] != "drawn" for block in result.get("blocks", ()))
+    if not draw:
+        yield "Smallest group", least, "records share their values of a block of fields"
+    elif draw["smallest"] is not None:
+        apart = ", or share those of a block that was not drawn" if grouped else "; they share none"
+        yield "Smallest group", least, f"records from which values were drawn{apart}"
+    elif grouped:
+        yield "Smallest group", least, "records share their values of a block that was not drawn"
 
 
 def _broken(run: CommandRun | None) -> list[dict[str, Any]]:
