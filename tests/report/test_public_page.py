@@ -112,3 +112,9 @@ def test_no_page_says_that_values_are_those_of_respondents_by_chance_alone(contr
 def test_fields_that_rules_solve_are_not_said_to_be_shared() -> None:
     text, _ = shown(replace(RELEASE, fields=(replace(TOLD, solved_by="sum"), CODE)))
     assert "share one value in the place of their own ones; WAGE is computed in each record" in text
+
+
+def test_values_below_0_are_told_as_the_file_shows_them() -> None:
+    text, _ = shown(replace(RELEASE, fields=(replace(TOLD, below_zero=3), CODE)))
+    assert "Values are below 0 in this file: WAGE in 3 records." in text
+    assert "below 0" not in shown(RELEASE)[0]

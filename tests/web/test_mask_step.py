@@ -282,3 +282,45 @@ def test_the_figures_of_the_map_come_back_under_their_names(client: TestClient, 
 def test_the_page_does_not_promise_that_nobody_is_recognised(client: TestClient, project: Project) -> None:
     page = client.get(path(project)).text
     assert "nobody can be recognised" not in page and "how much risk is left" in page
+
+
+RULE = {
+    "id": "not-negative-KIDS", "context": "s:Person", "test": "s:KIDS >= 0", "message": "KIDS {s:KIDS} is negative.",
+    "namespaces": {"s": "urn:s"},
+}  # fmt: skip
+CONCERNS = [
+    {"kind": "below-zero", "field": "KIDS", "records": 8, "of": 11, "says": "x", "hint": "y", "rule": RULE},
+    {"kind": "identifying-field", "field": "ID", "records": 11, "of": 11, "says": "ID tells every record from all "
+     "others", "hint": "y", "rule": None},
+    {"kind": "unchanged-records", "field": "", "records": 2, "of": 11, "says": "2 records came out", "hint": "y",
+     "rule": None},
+]  # fmt: skip
+EMPTY = b'<schema xmlns="http://purl.oclc.org/dsdl/schematron"><title>t</title></schema>'
+
+
+def test_what_must_be_looked_at_is_not_green(client: TestClient, project: Project) -> None:
+    run = laid_run(project, "mask", WORDS, {"mask.json": {**MASKED, "concerns": CONCERNS}})
+    page = client.get(path(project)).text
+    assert 'class="verdict good"' not in page and "but look at this before you publish" in page
+    assert "KIDS in 8 of 11 records" in page and "remove ID on the page Roles" in page
+    assert "2 records came out." in page and f'name="run" value="{run.name}"' in page
+    state = state_of(project)
+    assert state.done and state.problem and "look at the result" in state.says
+    assert '<li class="problem" aria-current="page">' in page
+    laid_run(project, "mask", WORDS, {"mask.json": {**MASKED, "concerns": []}})
+    page = client.get(path(project)).text
+    assert 'class="verdict good"' in page and not state_of(project).problem
+
+
+def test_values_below_0_are_forbidden_by_a_click(client: TestClient, project: Project) -> None:
+    project.write({"rules.sch": EMPTY}, said="Rules", by="local")
+    run = laid_run(project, "mask", WORDS, {"mask.json": {**MASKED, "concerns": CONCERNS}})
+    assert posted(client, project, "forbid", {"run": run.name}).status_code == 422
+    assert posted(client, project, "forbid", {"run": "0009-mask", "forbid": "KIDS"}).status_code == 422
+    answer = posted(client, project, "forbid", {"run": run.name, "forbid": "KIDS"})
+    assert (answer.status_code, answer.headers["location"]) == (303, path(project))
+    book = (project.folder / "rules.sch").read_text()
+    assert 'context="s:Person"' in book and "s:KIDS &gt;= 0" in book and 'uri="urn:s"' in book
+    page = client.get(path(project)).text
+    assert "Mask once more" in page and 'name="forbid"' not in page
+    assert posted(client, project, "mask", {}).status_code == 303  # what the button sends

@@ -273,6 +273,7 @@ def _advice(release: PublicRelease) -> list[PagePart]:
     drawn = release.contract != "identical-groups"
     masked = [one for one in release.fields if one.masked]
     moved = any(one.mean is not None or one.shares is not None for one in masked)
+    below = [f"{one.name} in {counted(one.below_zero, 'record')}" for one in masked if one.below_zero]
     return listed(
         "",
         [
@@ -298,6 +299,11 @@ def _advice(release: PublicRelease) -> list[PagePart]:
                     "variance; the table says by how much, where that may be told."
                 ]
                 if any(one.correlations is not None for one in masked)
+                else []
+            ),
+            *(
+                [f"Values are below 0 in this file: {', '.join(below)}. Where a field cannot be, masking made them."]
+                if below
                 else []
             ),
             "Do not take least and greatest values, extreme quantiles or single records for those of respondents.",

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
+from functools import lru_cache
 from pathlib import PurePosixPath
 from typing import Any
 
 from masktron.config import Config, Param, parse_params
-from masktron.errors import Exit, UsageError
+from masktron.errors import Exit, ResourceError, UsageError
 from masktron.figures import NAMES, figure_of
+from masktron.rulebook_text.rule_changes import NewRule, with_rules
 from masktron.sources.known_formats import known_formats
 from masktron.web.pages.method_words import FIGURE_WORDS, GROUPINGS, INVALID, LIMITS, METHOD_WORDS
+from masktron.web.pages.rules_step import rules_of, saved
 from masktron.web.pages.step_runs import (
     cancel_run,
     current_run,
@@ -24,7 +27,7 @@ from masktron.web.pages.step_runs import (
 )
 from masktron.web.runs import run_kinds
 from masktron.web.runs.one_run import CommandRun, InRun, ToldError, latest_run
-from masktron.web.store.projects import Project
+from masktron.web.store.projects import RULES, Project
 from masktron.web.web_page import FormFields, PageProblem, Redirect, StepState, Visit, WebPage, problem_of
 
 RESULT, PAGE, ABOUT = "mask.json", "internal.html", "about.html"
@@ -138,6 +141,7 @@ def _show(visit: Visit, project: Project) -> dict[str, Any]:
         "plan_report": visit.path_of_report(plan, PLAN_PAGE) if plan is not None and plan.output(PLAN_PAGE) else None,
         "result": result,
         "figures": [] if result is None else _figures(result, config),
+        "concerns": [] if result is None else result.get("concerns", []),
         "tiles": [] if result is None else _tiles(result, project.settings.table.get("tune", {})),
         "report": visit.path_of_report(run, PAGE) if result is not None and run is not None else None,
         "error": error,
@@ -370,6 +374,26 @@ def _mask(visit: Visit, project: Project, form: FormFields) -> Redirect:
     return Redirect(visit.path(project, "mask"))
 
 
+def _forbid(visit: Visit, project: Project, form: FormFields) -> Redirect:
+    """Add the rules that keep fields from what the last masking found: values below 0."""
+    run = latest_run(project, run_kinds.MASK.step)
+    result = None if run is None or run.name != form.text("run") else result_of(run, RESULT)
+    known = {one["field"]: one["rule"] for one in (result or {}).get("concerns", ()) if one["rule"]}
+    if not known:
+        raise UsageError("these values are of another masking", hint="reload the page")
+    if not (fields := [name for name in form.texts("forbid") if name in known]):
+        raise UsageError("forbid: no field is chosen", hint="tick one at least")
+    needed_rules(project)
+    if (rules := rules_of(project)) is None:
+        raise UsageError("there are no rules as yet", hint="make some on the page Rules")
+    wanted = [known[name] for name in fields]
+    spaces = {prefix: space for one in wanted for prefix, space in one["namespaces"].items()}
+    added = [NewRule(one["context"], one["test"], one["message"], one["id"]) for one in wanted]
+    said = f"Forbidden below 0: {', '.join(fields)}"
+    saved(visit, project, {RULES: with_rules(rules, added, spaces)}, said)
+    return Redirect(visit.path(project, "mask"))
+
+
 def _plan(visit: Visit, project: Project, form: FormFields) -> Redirect:
     data, rules = needed_data(project), needed_rules(project)
     _saved(visit, project, form)
@@ -390,8 +414,9 @@ def _cancel(visit: Visit, project: Project, form: FormFields) -> Redirect:
 
 
 def _state(project: Project) -> StepState:
-    if good_run(project, run_kinds.MASK.step) is not None:
-        return StepState(True, "masked")
+    if (good := good_run(project, run_kinds.MASK.step)) is not None:
+        look = _has_concerns(good)
+        return StepState(True, "masked, but look at the result" if look else "masked", problem=look)
     run = latest_run(project, run_kinds.MASK.step)
     if run is None:
         return StepState(False)
@@ -403,12 +428,21 @@ def _state(project: Project) -> StepState:
     return StepState(False, "nothing was published" if failed else "", problem=failed)
 
 
+@lru_cache(maxsize=64)
+def _has_concerns(run: CommandRun) -> bool:
+    """Tell whether something of a run that has ended must be looked at; every page of the project wants to know."""
+    try:
+        return bool((run.result(RESULT) or {}).get("concerns"))
+    except ResourceError:  # more than a page shows: the report has it
+        return False
+
+
 MASK = WebPage(
     "mask",
     "mask",
     "Mask",
     _show,
     step="mask",
-    actions={"mask": _mask, "plan": _plan, "save": _save, "cancel": _cancel},
+    actions={"mask": _mask, "plan": _plan, "save": _save, "cancel": _cancel, "forbid": _forbid},
     state=_state,
 )
