@@ -14,6 +14,7 @@ from masktron.web.access.gate import secret_of, user_of
 from masktron.web.access.sessions import form_token, is_form_token
 from masktron.web.form_reading import passed_over, read_form
 from masktron.web.plain_answers import nothing_here, problem_page, redirected
+from masktron.web.runs.one_run import one_look
 from masktron.web.store.projects import MOST_UPLOADS, Project
 from masktron.web.store.uploading import UploadLimits, UploadRefusedError, uploaded
 from masktron.web.templating import rendered
@@ -123,6 +124,18 @@ class ProjectPages:
         return HTMLResponse(rendered(answer.template, **{**common, **answer.context}))
 
     def _shown(
+        self,
+        page: WebPage,
+        request: Request,
+        project: Project,
+        problems: list[PageProblem],
+        given: FormFields | None,
+        status: int,
+    ) -> Response:
+        with one_look():
+            return self._made(page, request, project, problems, given, status)
+
+    def _made(
         self,
         page: WebPage,
         request: Request,

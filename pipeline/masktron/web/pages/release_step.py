@@ -9,6 +9,7 @@ from typing import Any
 from masktron.errors import UsageError
 from masktron.sources.known_formats import known_formats
 from masktron.web.pages.mask_step import ABOUT, PAGE
+from masktron.web.pages.mask_step import RESULT as MASK_RESULT
 from masktron.web.pages.step_runs import cancel_run, is_current, result_of, sha256_of
 from masktron.web.runs import run_kinds
 from masktron.web.runs.one_run import LARGEST_RESULT, Argument, CommandRun, InRun, InRunOf, run_of, runs_of
@@ -44,6 +45,7 @@ def _show(visit: Visit, project: Project) -> dict[str, Any]:
         "mask_path": None if mask is None else visit.path_of_run(mask),
         "stale": mask is not None and not is_current(mask),
         "files": files,
+        "concerns": (result_of(mask, MASK_RESULT) or {}).get("concerns", []),
         "waiting": last,
         "waiting_path": None if last is None else visit.path_of_run(last),
         "active": last is not None and not last.is_over,

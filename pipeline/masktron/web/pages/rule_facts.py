@@ -22,7 +22,7 @@ CLASSES = {
     "linear": "sums, differences and limits of numbers",
     "product": "products of numbers",
     "values": "limits of one field, or a list of its values",
-    "governing": "an IF with its THEN, or several alternatives",
+    "governing": "fields in an order, an IF with its THEN, or several alternatives",
     "domain": "values that the original has",
     "cross-record": "asks several records at once",
     "opaque": "not understood: it is judged, and nothing is planned from it",

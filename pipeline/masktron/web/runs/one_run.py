@@ -6,7 +6,9 @@ import json
 import os
 import re
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -34,6 +36,10 @@ LARGEST_RESULT = 8_000_000
 """Bytes of a result that pages read whole; JSON takes some ten times that in memory."""
 _SHOWN = 200_000
 """Bytes of the end of what a command has printed that pages show."""
+
+
+_SEEN: ContextVar[dict[Path, RunState] | None] = ContextVar("seen", default=None)
+"""States that this request has asked for, by the folders of the runs."""
 
 
 class UnreadableResultError(DocumentError):
@@ -138,13 +144,23 @@ class CommandRun:
 
     @property
     def state(self) -> RunState:
+        """Where it is; within `one_look`, where it was when that was asked first."""
+        seen = _SEEN.get()
+        if seen is None:
+            return self._state_now
+        if self.folder not in seen:
+            seen[self.folder] = self._state_now
+        return seen[self.folder]
+
+    @property
+    def _state_now(self) -> RunState:
         """Where it is; asked of its lock, so that no server needs to have seen it start."""
         if (ended := self._ended) is not None:
             return RunState.CANCELLED if ended["code"] != 0 and self.is_cancelled else RunState.ENDED
         if self.is_held:
             return RunState.RUNNING
         if (self.folder / run_process.EXIT).exists():  # it ended between the two looks
-            return self.state
+            return self._state_now
         if self.is_cancelled:
             return RunState.CANCELLED
         return RunState.LOST if (self.folder / run_process.PROCESS).exists() else RunState.WAITING
@@ -186,6 +202,8 @@ class CommandRun:
     @property
     def exit_code(self) -> int | None:
         """The exit code of the command; None where it has not ended, or could not be started."""
+        if (_SEEN.get() or {}).get(self.folder) in (RunState.WAITING, RunState.RUNNING):
+            return None  # it has ended since the page asked
         ended = self._ended
         return None if ended is None else ended["code"]
 
@@ -270,6 +288,20 @@ class CommandRun:
         """Take note that somebody wants it to end; `RunQueue` sees to it."""
         if not self.is_cancelled:
             write_plain(self.folder / run_process.CANCEL, {"by": by, "time": now()})
+
+
+@contextmanager
+def one_look() -> Iterator[None]:
+    """Keep the first answer to where each run is, while one page is made.
+
+    A run may end while a page is made. If its parts asked one after the other, one would say that the run goes on,
+    and another one would not have the page asked for again.
+    """
+    token = _SEEN.set({})
+    try:
+        yield
+    finally:
+        _SEEN.reset(token)
 
 
 def runs_of(project: Project) -> list[CommandRun]:
