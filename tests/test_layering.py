@@ -172,6 +172,7 @@ OPENED = {
     "web.pages.step_runs": "files that are offered, for their SHA-256",
     "web.store.disk": "small files of projects",
     "web.server": "no file: a browser",
+    "web.store.picking": "copies of files of folders that may be picked from",
     "web.store.projects": "the sample",
     "web.store.sole_server": "the lock of a server",
     "write.atomic": "folders of outputs",

@@ -15,7 +15,8 @@ from masktron.web.access.sessions import form_token, is_form_token
 from masktron.web.form_reading import passed_over, read_form
 from masktron.web.plain_answers import nothing_here, problem_page, redirected
 from masktron.web.store.projects import MOST_UPLOADS, Project
-from masktron.web.store.uploading import UploadLimits, UploadRefusedError, uploaded
+from masktron.web.store.room_left import UploadRefusedError
+from masktron.web.store.uploading import UploadLimits, uploaded
 from masktron.web.templating import rendered
 from masktron.web.way import way_of
 from masktron.web.web_page import FormFields, PageProblem, Redirect, WebPage, problem_of
@@ -62,7 +63,7 @@ class ProjectPages:
         return answer
 
     async def _received(self, request: Request, project: Project, body: AsyncIterator[bytes]) -> str:
-        room = await run_in_threadpool(self._parts.store.left, project.owner)
+        room = await run_in_threadpool(self._parts.store.arrivals.begin, project.owner)
         if len(await run_in_threadpool(project.uploads)) >= MOST_UPLOADS:
             raise UploadRefusedError(413, f"there are {MOST_UPLOADS} uploads already", "remove some")
         length = request.headers.get("content-length", "")

@@ -21,9 +21,11 @@ from pathlib import Path
 from masktron.errors import UsageError
 from masktron.resources import resource
 from masktron.web.store.disk import bytes_of, make_private, plain_files, read_plain, room_of, write_plain
-from masktron.web.store.file_names import file_in, free_name
+from masktron.web.store.file_names import free_name, harmless_name
+from masktron.web.store.picking import copied
 from masktron.web.store.project_history import Change, History, now
 from masktron.web.store.project_settings import ProjectSettings
+from masktron.web.store.room_left import Arrivals
 
 RUNS = "runs"
 """The folder of the runs of a project."""
@@ -33,6 +35,8 @@ MOST_PROJECTS, MOST_UPLOADS = 200, 200
 """Of a user, and of a project."""
 SAMPLE = "household"
 """The sample that a click opens."""
+_MOST_COPIED = 4
+"""Files that are copied from folders at the same time: each takes a thread of those that make pages."""
 _IDENTITY = re.compile(r"[0-9a-f]{16}")
 _LONGEST_NAME = 100
 _SAMPLE_RULES = {RULES: f"{SAMPLE}.sch", "patterns.sch": "patterns.sch"}
@@ -49,9 +53,9 @@ class ProjectFacts:
     made : str
         When, in UTC.
     data : str or None
-        The microdata: a file of ``files/``, or one that was picked from a folder.
+        The microdata: a file of ``files/``.
     folder : str or None
-        The folder from which it was picked; None for an upload.
+        The folder from which it was copied; None for an upload.
     sample : bool
     """
 
@@ -116,25 +120,13 @@ class Project:
         return {one.name: one.stat(follow_symlinks=False).st_size for one in plain_files(self.files)}
 
     def data(self) -> str | None:
-        """Return the microdata as the command line names it: from the folder of the project, or by a full path.
+        """Return the microdata as the command line names it in the folder of the project.
 
         None where there is none: nothing was chosen, or the file has gone.
-
-        Raises
-        ------
-        UsageError
-            The file was picked from a folder that may no longer be picked from, or is not in it.
         """
-        facts = self.facts
-        if facts.data is None:
-            return None
-        if facts.folder is None:
-            there = any(one.name == facts.data for one in plain_files(self.files))
-            return f"files/{facts.data}" if there else None
-        allowed = [one for one in self.pickable if str(one) == facts.folder]
-        if not allowed:
-            raise UsageError("the folder of the data may no longer be picked from", hint="upload the file")
-        return str(file_in(allowed[0], facts.data))
+        name = self.facts.data
+        there = any(one.name == name for one in plain_files(self.files))
+        return f"files/{name}" if there else None
 
     def lock(self) -> threading.RLock:
         """Return what is held while its files are changed."""
@@ -166,18 +158,21 @@ class Project:
             return self.history.undo(by)
 
     def choose_data(self, name: str, *, folder: Path | None = None, by: str) -> None:
-        """Take an upload, or a file of a folder that may be picked from, as the microdata.
+        """Take an upload as the microdata.
+
+        Parameters
+        ----------
+        name : str
+        folder : Path, optional
+            The folder from which it was copied; see `ProjectStore.pick`.
+        by : str
 
         Raises
         ------
         UsageError
-            There is no such file.
+            There is no such upload.
         """
-        if folder is not None:
-            if folder not in self.pickable:
-                raise UsageError("files of this folder may not be picked", hint="pick one from the list")
-            file_in(folder, name)
-        elif name not in self.uploads():
+        if name not in self.uploads():
             raise UsageError("there is no such upload", hint="upload it once more")
         place = None if folder is None else str(folder)
         self.change_facts(said=f"Data: {name}", by=by, data=name, folder=place)
@@ -264,6 +259,8 @@ class ProjectStore:
         self.pickable = pickable
         self.room = room
         self.keep = keep
+        self.arrivals = Arrivals(self.left)
+        self._copying = threading.BoundedSemaphore(_MOST_COPIED)
         make_private(root / "users")
 
     def of(self, user: str) -> list[Project]:
@@ -321,6 +318,30 @@ class ProjectStore:
             gone = project.folder.with_name(f".gone-{project.folder.name}")
             project.folder.rename(gone)
             shutil.rmtree(gone)
+
+    def pick(self, project: Project, folder: Path, relative: str) -> str:
+        """Copy a file of a folder that may be picked from into a project, and return the name of the copy.
+
+        A command that runs later, and for as long as it likes, so reads what was picked, whatever lies there by then.
+
+        Raises
+        ------
+        UsageError
+            There is no such folder or file, no room for it, or several files are being copied already.
+        DocumentError
+            It cannot be copied.
+        """
+        if folder not in self.pickable:
+            raise UsageError("files of this folder may not be picked", hint="pick one from the list")
+        if len(project.uploads()) >= MOST_UPLOADS:
+            raise UsageError(f"there are {MOST_UPLOADS} uploads already", hint="remove some")
+        if not self._copying.acquire(blocking=False):
+            raise UsageError("other files are being copied at the moment", hint="pick it once more in a minute")
+        try:
+            half = copied(folder, relative, project.files, self.arrivals.begin(project.owner))
+            return project.keep_upload(half, harmless_name(relative))
+        finally:
+            self._copying.release()
 
     def taken(self, user: str) -> int:
         """Return the bytes that the projects of a user take."""
