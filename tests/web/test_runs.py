@@ -276,11 +276,11 @@ def test_outputs_are_downloaded_and_reports_shown_apart(office: Office) -> None:
     client = office.browser()
     project, where = sample_of(office, client)
     out = "runs/0001-mask"
-    run = started(office, project, f"write={out}/masked.csv", f"write={out}/report.html", f"write={out}/<b>.xml")
+    run = started(office, project, f"write={out}/findings.csv", f"write={out}/report.html", f"write={out}/<b>.xml")
     ended(office, run)
     text = page_of(client, where, run)
     assert "<b>.xml" not in text and "&lt;b&gt;.xml" in text
-    answer = client.get(f"{where}/{out}/files/masked.csv")
+    answer = client.get(f"{where}/{out}/files/findings.csv")
     assert answer.text == "written\n"
     assert answer.headers["content-disposition"].startswith("attachment")
     assert "sandbox" in answer.headers["content-security-policy"]
@@ -288,7 +288,7 @@ def test_outputs_are_downloaded_and_reports_shown_apart(office: Office) -> None:
     policy = shown.headers["content-security-policy"]
     assert policy.startswith("sandbox allow-scripts") and "allow-same-origin" not in policy
     assert re.search(r"script-src 'sha256-[\w+/]+='", policy)
-    for path in ("files/command.json", "files/..%2f..%2fproject.json", "files/.lock", "report/masked.csv"):
+    for path in ("files/command.json", "files/..%2f..%2fproject.json", "files/.lock", "report/findings.csv"):
         assert client.get(f"{where}/{out}/{path}").status_code == 404
     assert client.get(f"{where}/download/masktron.toml").text == project.settings.text
     for name in ("project.json", "history.jsonl", "..%2f..%2fx.sch"):
