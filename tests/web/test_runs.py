@@ -276,10 +276,15 @@ def test_outputs_are_downloaded_and_reports_shown_apart(office: Office) -> None:
     client = office.browser()
     project, where = sample_of(office, client)
     out = "runs/0001-mask"
-    run = started(office, project, f"write={out}/findings.csv", f"write={out}/report.html", f"write={out}/<b>.xml")
+    names = ("findings.csv", "masked.csv", "report.html", "<b>.xml")
+    run = started(office, project, *(f"write={out}/{name}" for name in names))
     ended(office, run)
     text = page_of(client, where, run)
     assert "<b>.xml" not in text and "&lt;b&gt;.xml" in text
+    # the masked file leaves by the page that has it checked
+    assert "<strong>masked.csv</strong>" in text and f'<a href="{where}/release">Check it' in text
+    assert f'href="{where}/{out}/files/masked.csv"' not in text and f'href="{where}/{out}/files/report.html"' in text
+    assert client.get(f"{where}/{out}/files/masked.csv").headers["location"] == f"{where}/release"
     answer = client.get(f"{where}/{out}/files/findings.csv")
     assert answer.text == "written\n"
     assert answer.headers["content-disposition"].startswith("attachment")

@@ -55,6 +55,7 @@ def _show(visit: Visit, project: Project) -> dict[str, Any]:
             }
             for one in (run.outputs if run.is_over else [])
         ],
+        "release": visit.path(project, "release"),
         "copies": [(one, visit.path_of_run(run, one)) for one in run.copies],
     }
 

@@ -52,7 +52,7 @@ class CheckedFile:
 
 def masked_name(run: CommandRun) -> str | None:
     """Return the name of the file that a run has masked, or written in another format; None where it has not."""
-    return next((one.name for one in run.outputs if one.name.startswith("masked.") and not one.confidential), None)
+    return next((one.name for one in run.outputs if one.is_masked), None)
 
 
 def word_of(run: CommandRun, name: str) -> str:
