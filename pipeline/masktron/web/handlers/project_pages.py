@@ -54,11 +54,15 @@ class ProjectPages:
                 await passed_over(body)
                 status = error.status if isinstance(error, UploadRefusedError) else 422
                 problem = PageProblem(error.what, error.where, error.hint, "file")
-                answer = await run_in_threadpool(self._shown, page, request, project, [problem], None, status)
+                answer = await run_in_threadpool(
+                    _unless_gone, project, lambda: self._shown(page, request, project, [problem], None, status)
+                )
                 # what is left of the body after that is not read
                 answer.headers["connection"] = "close"
                 return answer
-            return await run_in_threadpool(self._taken, page, request, project, name)
+            except LookupError:
+                return nothing_here()
+            return await run_in_threadpool(_unless_gone, project, lambda: self._taken(page, request, project, name))
 
         return answer
 
@@ -91,10 +95,13 @@ class ProjectPages:
         project = self._parts.project_of(request)
         if project is None:
             return nothing_here()
-        return (
-            self._shown(page, request, project, [], None, 200)
-            if form is None
-            else self._acted(page, request, project, form)
+        return _unless_gone(
+            project,
+            lambda: (
+                self._shown(page, request, project, [], None, 200)
+                if form is None
+                else self._acted(page, request, project, form)
+            ),
         )
 
     def _acted(self, page: WebPage, request: Request, project: Project, form: FormFields) -> Response:
@@ -149,3 +156,14 @@ class ProjectPages:
             "page": page,
             "steps": way_of(project),
         }
+
+
+def _unless_gone(project: Project, answer: Callable[[], Response]) -> Response:
+    """Return an answer, or that there is nothing where somebody has deleted the project meanwhile."""
+    try:
+        found = answer()
+    except Exception:
+        if project.is_there:
+            raise
+        return nothing_here()
+    return found if project.is_there else nothing_here()

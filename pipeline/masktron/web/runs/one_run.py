@@ -263,8 +263,9 @@ class CommandRun:
 
     def cancel(self, by: str) -> None:
         """Take note that somebody wants it to end; `RunQueue` sees to it."""
-        if not self.is_cancelled:
-            write_plain(self.folder / run_process.CANCEL, {"by": by, "time": now()})
+        with self.project.changing():
+            if not self.is_cancelled:
+                write_plain(self.folder / run_process.CANCEL, {"by": by, "time": now()})
 
 
 def runs_of(project: Project) -> list[CommandRun]:
@@ -338,8 +339,13 @@ def prepared_run(
         Bytes that a file may have that it writes.
     draft : mapping of str to bytes, optional
         Files that take the place of the copies: what is tried out. Such a run does not wait for the others.
+
+    Raises
+    ------
+    ProjectGoneError
+        Somebody has deleted the project.
     """
-    with project.lock():
+    with project.changing():
         number = max((run.number for run in runs_of(project)), default=0) + 1
         while (project.runs / f"{number:04d}-{step}").exists():  # of a server that was killed here
             number += 1

@@ -15,6 +15,7 @@ import shutil
 import threading
 import time
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
@@ -29,6 +30,8 @@ from masktron.web.store.room_left import Arrivals
 
 RUNS = "runs"
 """The folder of the runs of a project."""
+FACTS = "project.json"
+"""Where there is none, there is no project."""
 RULES = "rules.sch"
 """The rulebook of a project; what it includes lies beside it."""
 MOST_PROJECTS, MOST_UPLOADS = 200, 200
@@ -40,6 +43,10 @@ _MOST_COPIED = 4
 _IDENTITY = re.compile(r"[0-9a-f]{16}")
 _LONGEST_NAME = 100
 _SAMPLE_RULES = {RULES: f"{SAMPLE}.sch", "patterns.sch": "patterns.sch"}
+
+
+class ProjectGoneError(LookupError):
+    """Somebody has deleted the project: what is asked of it finds nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +90,7 @@ class Project:
     @property
     def facts(self) -> ProjectFacts:
         """What its file says of it."""
-        return ProjectFacts(**(read_plain(f"{self.folder}/project.json") or {"name": "?", "made": ""}))
+        return ProjectFacts(**(read_plain(f"{self.folder}/{FACTS}") or {"name": "?", "made": ""}))
 
     @property
     def settings(self) -> ProjectSettings:
@@ -132,6 +139,25 @@ class Project:
         """Return what is held while its files are changed."""
         return _lock_of(str(self.folder))
 
+    @property
+    def is_there(self) -> bool:
+        """Whether nobody has deleted it."""
+        return os.path.exists(f"{self.folder}/{FACTS}")  # noqa: PTH110 -- each answer asks
+
+    @contextmanager
+    def changing(self) -> Iterator[None]:
+        """Hold its lock while its files are changed: nothing is written where it was.
+
+        Raises
+        ------
+        ProjectGoneError
+            Somebody has deleted it meanwhile.
+        """
+        with self.lock():
+            if not self.is_there:
+                raise ProjectGoneError
+            yield
+
     def write(self, files: Mapping[str, bytes | None], *, said: str, by: str) -> None:
         """Write files that have a history: ``masktron.toml``, ``*.sch``; None removes one.
 
@@ -143,7 +169,7 @@ class Project:
         by : str
             The user.
         """
-        with self.lock():
+        with self.changing():
             self.history.write(files, said=said, by=by)
 
     def undo(self, by: str) -> Change:
@@ -154,7 +180,7 @@ class Project:
         UsageError
             There is none.
         """
-        with self.lock():
+        with self.changing():
             return self.history.undo(by)
 
     def choose_data(self, name: str, *, folder: Path | None = None, by: str) -> None:
@@ -179,12 +205,18 @@ class Project:
 
     def change_facts(self, *, said: str, by: str, **changes: str | None) -> None:
         """Change what ``project.json`` says."""
-        with self.lock():
-            self.write({"project.json": _plain(replace(self.facts, **changes))}, said=said, by=by)  # type: ignore[arg-type]
+        with self.changing():
+            self.write({FACTS: _plain(replace(self.facts, **changes))}, said=said, by=by)  # type: ignore[arg-type]
 
     def keep_upload(self, half: Path, name: str) -> str:
-        """Give an upload that is whole its name, or one with a number where it is taken, and return it."""
-        with self.lock():
+        """Give an upload that is whole its name, or one with a number where it is taken, and return it.
+
+        Raises
+        ------
+        ProjectGoneError
+            Somebody has deleted the project.
+        """
+        with self.changing():
             free = free_name(self.files, name)
             half.rename(self.files / free)
             return free
@@ -212,17 +244,24 @@ class Project:
         UsageError
             There is no such upload.
         """
-        with self.lock():
+        with self.changing():
             if name not in self.uploads():
                 raise UsageError("there is no such upload", hint="reload the page")
             (self.files / name).unlink()
 
     def changed(self) -> float:
         """Return when somebody last did something with it, in seconds since 1970."""
-        places = (self.folder, self.folder / "history.jsonl", self.files, self.runs)
-        newest = max((one.stat().st_mtime for one in places if one.exists()), default=0.0)
-        with os.scandir(self.runs) as runs:
-            return max([newest, *(one.stat().st_mtime for one in runs)])
+        places = [self.folder, self.folder / "history.jsonl", self.files, self.runs]
+        with suppress(FileNotFoundError):  # it is being deleted
+            places += self.runs.iterdir()
+        return max(map(_changed, places))
+
+
+def _changed(path: Path) -> float:
+    try:
+        return path.stat().st_mtime
+    except FileNotFoundError:
+        return 0.0
 
 
 def _plain(facts: ProjectFacts) -> bytes:
@@ -282,7 +321,7 @@ class ProjectStore:
         if not _IDENTITY.fullmatch(identity):
             return None
         folder = self._folder(user) / identity
-        return Project(folder, user, self.pickable) if (folder / "project.json").is_file() else None
+        return Project(folder, user, self.pickable) if (folder / FACTS).is_file() else None
 
     def make(self, user: str, name: str) -> Project:
         """Make a project without data.
@@ -307,17 +346,18 @@ class ProjectStore:
         (project.files / data).chmod(0o600)
         files = {name: resource(f"rules/{source}").read_bytes() for name, source in _SAMPLE_RULES.items()}
         files["masktron.toml"] = resource(f"sample_xml/{SAMPLE}.toml").read_bytes()
-        files["project.json"] = _plain(replace(project.facts, data=data))
+        files[FACTS] = _plain(replace(project.facts, data=data))
         project.write(files, said="The sample: 2,000 households, 26 rules, settings", by=user)
         return project
 
     def delete(self, project: Project) -> None:
         """Delete a project with all that it holds, at once."""
         with project.lock():
-            # out of sight at once, however long the rest takes
-            gone = project.folder.with_name(f".gone-{project.folder.name}")
-            project.folder.rename(gone)
-            shutil.rmtree(gone)
+            if project.folder.exists():
+                # out of sight at once, however long the rest takes
+                gone = project.folder.with_name(f".gone-{project.folder.name}")
+                project.folder.rename(gone)
+                shutil.rmtree(gone)
 
     def pick(self, project: Project, folder: Path, relative: str) -> str:
         """Copy a file of a folder that may be picked from into a project, and return the name of the copy.
@@ -361,6 +401,9 @@ class ProjectStore:
         """
         for gone in self.root.glob("users/*/.gone-*"):  # what a server that was killed has begun
             shutil.rmtree(gone)
+        for folder in self.root.glob("users/*/*"):
+            if _IDENTITY.fullmatch(folder.name) and folder.is_dir() and not folder.is_symlink():
+                self._remove_orphan(Project(folder, ""))
         if self.keep is None:
             return 0
         limit = time.time() - self.keep * 86_400
@@ -368,6 +411,12 @@ class ProjectStore:
         for project in old:
             self.delete(project)
         return len(old)
+
+    def _remove_orphan(self, project: Project) -> None:
+        """Remove the folder of a project that nobody finds any more."""
+        with project.lock():
+            if not project.is_there:
+                self.delete(project)
 
     def _make(self, user: str, facts: ProjectFacts) -> Project:
         if not self.left(user):
@@ -379,9 +428,10 @@ class ProjectStore:
         if not (folder / "user.json").exists():
             write_plain(folder / "user.json", {"name": user})
         project = Project(folder / secrets.token_hex(8), user, self.pickable)
-        for part in (project.folder, project.files, project.runs):
-            make_private(part)
-        project.write({"project.json": _plain(facts)}, said=f"Project {facts.name!r} made", by=user)
+        with project.lock():
+            for part in (project.folder, project.files, project.runs):
+                make_private(part)
+            project.history.write({FACTS: _plain(facts)}, said=f"Project {facts.name!r} made", by=user)
         return project
 
     def _projects(self, folder: Path, owner: str) -> Iterator[Project]:
@@ -391,7 +441,7 @@ class ProjectStore:
         except FileNotFoundError:
             return
         for name in names:
-            if (folder / name / "project.json").is_file():
+            if (folder / name / FACTS).is_file():
                 yield Project(folder / name, owner, self.pickable)
 
     def _folder(self, user: str) -> Path:
