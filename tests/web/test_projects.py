@@ -16,10 +16,11 @@ from hypothesis import strategies as st
 from masktron.config import load_config
 from masktron.errors import UsageError
 from masktron.toml_text import toml_text
-from masktron.web.store.projects import Project, ProjectStore
+from masktron.web.runs.one_run import CommandRun, prepared_run
+from masktron.web.store.projects import Project, ProjectGoneError, ProjectStore
 from masktron.web.store.sole_server import sole_user
 from masktron.web.web_page import FormFields, field_named, problem_of
-from web_client import Office, made_office, sample_of, sent
+from web_client import Office, csrf_of, made_office, sample_of, sent
 
 
 @pytest.fixture
@@ -206,6 +207,64 @@ def test_a_deletion_that_was_killed_is_ended_later(store: ProjectStore, project:
     assert store.of("ann") == []
     store.remove_old(set())
     assert not gone.exists()
+
+
+CHANGED: dict[str, Callable[[Project], object]] = {
+    "rules": lambda project: project.write({"rules.sch": b"<a/>"}, said="rules", by="ann"),
+    "settings": lambda project: project.settings.update({"k": 3}, said="k", by="ann"),
+    "facts": lambda project: project.change_facts(said="x", by="ann", name="other"),
+    "undo": lambda project: project.undo("ann"),
+    "upload": lambda project: project.keep_upload(project.files / ".half", "a.csv"),
+    "run": lambda project: prepared_run(project, "describe", ["describe"], by="ann"),
+    "cancel": lambda project: CommandRun(project, 1, "describe").cancel("ann"),
+}
+
+
+@pytest.mark.parametrize("what", CHANGED)
+def test_nothing_is_written_where_a_project_was(store: ProjectStore, project: Project, what: str) -> None:
+    store.delete(project)
+    with pytest.raises(ProjectGoneError):
+        CHANGED[what](project)
+    store.delete(project)  # by another window
+    assert not project.folder.exists() and project.changed() == 0.0 and store.taken("ann") < 100
+
+
+def test_what_was_left_of_a_project_goes(store: ProjectStore, project: Project) -> None:
+    orphan = store.make("ann", "another").folder
+    (orphan / "project.json").unlink()
+    link = orphan.with_name("0" * 16)
+    link.symlink_to(store.root)
+    store.remove_old(set())
+    assert not orphan.exists() and project.is_there and link.is_symlink()
+
+
+@pytest.mark.parametrize("when", ["before", "meanwhile"])
+def test_a_page_of_a_project_that_is_deleted_meanwhile_says_that_there_is_nothing(
+    office: Office, monkeypatch: pytest.MonkeyPatch, when: str
+) -> None:
+    client = office.browser()
+    project, where = sample_of(office, client)
+    token = csrf_of(client, where)
+
+    def deleting(self: Project) -> dict[str, int]:
+        if self.is_there:
+            office.store.delete(self)
+        return {}
+
+    if when == "before":
+        office.store.delete(project)
+    else:
+        monkeypatch.setattr(Project, "uploads", deleting)
+    monkeypatch.setattr(ProjectStore, "get", lambda *_: project)  # it was there when the request came
+    form = {"csrf": token, "action": "choose", "file": "household.xml"}
+    for answer in (
+        client.post(f"{where}/data", data=form),
+        client.post(f"{where}/data", data={"csrf": token, "action": "read"}),
+        client.post(f"{where}/data/upload", data={"csrf": token}, files={"file": ("a.csv", b"A\n")}),
+        client.get(f"{where}/data"),
+    ):
+        assert answer.status_code == 404 and "nothing here" in answer.text
+    assert not project.folder.exists()
 
 
 def test_a_folder_of_projects_has_one_server(tmp_path: Path) -> None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +13,10 @@ import pytest
 from starlette.testclient import TestClient
 
 from masktron.sources.known_formats import known_formats
+from masktron.web.handlers.opened_file import OpenedFile
 from masktron.web.pages.all_pages import PAGES
 from masktron.web.pages.release_step import FORMATS
+from masktron.web.runs import checked_files
 from masktron.web.runs.one_run import CommandRun, InRun, InRunOf, latest_run
 from masktron.web.store.projects import Project
 from web_client import Office, csrf_of, made_office
@@ -57,12 +61,15 @@ def masked(project: Project) -> CommandRun:
     return laid_run(project, "mask", ["mask", "files/a.csv", "--rules", InRun("rules.sch")], files)
 
 
-def checked(project: Project, made: CommandRun, name: str, content: bytes, *, code: int = 0) -> CommandRun:
+def checked(
+    project: Project, made: CommandRun, name: str, content: bytes, *, code: int = 0, original: str = "files/a.csv"
+) -> CommandRun:
     verdict = {
         "job": "check", "sha256": hashlib.sha256(content).hexdigest(), "complies": code == 0, "checked": ["2 rules"],
         "not_checked": [], "problems": ["a group is too small"] if code else [], "rules": [],
     }  # fmt: skip
-    return laid_run(project, "check", ["check", InRunOf(made, name)], {"check.json": verdict}, code=code)
+    words = ["check", InRunOf(made, name), "--original", original]
+    return laid_run(project, "check", words, {"check.json": verdict}, code=code)
 
 
 def state_of(project: Project) -> Any:
@@ -123,6 +130,92 @@ def test_a_file_that_fails_is_not_offered(client: TestClient, project: Project) 
     page = client.get(path(project)).text
     assert 'class="download"' not in page and "a group is too small" in page
     assert state_of(project).problem
+
+
+def test_nothing_leaves_by_its_address_that_no_check_has_passed(client: TestClient, project: Project) -> None:
+    made = masked(project)
+    own = f"/projects/{project.identity}/runs/{made.name}"
+
+    def leaves(*names: str) -> bool:
+        answers = [client.get(f"{own}/files/{name}") for name in names or ("masked.csv", "about.html")]
+        linked = [f'href="{own}/files/{name}"' in client.get(own).text for name in names or ("masked.csv",)]
+        assert all(one.status_code == 200 or one.headers["location"] == path(project) for one in answers)
+        found = {one.status_code == 200 for one in answers} | {*linked}
+        assert len(found) == 1
+        return found.pop()
+
+    assert not leaves()
+    assert "CONFIDENTIAL" in client.get(path(project)).text and leaves("internal.html", "masked.manifest.json")
+    assert client.get(f"{own}/report/about.html").text == "public"
+    checked(project, made, "masked.csv", MASKED, code=1)
+    assert not leaves()
+    checked(project, made, "masked.csv", MASKED, original="files/b.csv")
+    assert not leaves() and "was not compared with the data" in client.get(path(project)).text
+    checked(project, made, "masked.csv", b"other bytes")
+    assert not leaves()
+    checked(project, made, "masked.csv", MASKED)
+    assert leaves() and client.get(f"{own}/files/masked.csv").content == MASKED
+    (made.folder / "about.html").write_text("another")
+    assert not leaves("about.html") and leaves("masked.csv")
+    assert "can be downloaded when masked.csv has passed" in client.get(path(project)).text
+    (made.folder / "masked.csv").write_bytes(MASKED[::-1])
+    assert not leaves()
+
+
+def test_a_file_too_large_to_be_read_for_a_page_is_the_one_that_was_checked(
+    client: TestClient, project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(checked_files, "_LARGEST_HASHED", 4)
+    made = masked(project)
+    checked(project, made, "masked.csv", MASKED)
+    where, digest = f"/projects/{project.identity}/runs/{made.name}/files/masked.csv", hashlib.sha256(MASKED)
+    assert digest.hexdigest() in client.get(path(project)).text and client.get(where).content == MASKED
+    found = (made.folder / "masked.csv").stat()
+    (made.folder / "masked.csv").write_bytes(MASKED[::-1])
+    os.utime(made.folder / "masked.csv", ns=(found.st_mtime_ns, found.st_mtime_ns))
+    page = client.get(path(project)).text
+    assert 'class="download"' not in page and digest.hexdigest() not in page
+    assert client.get(where).headers["location"] == path(project)
+    assert not state_of(project).done
+
+
+def test_a_download_breaks_off_where_the_file_changes(tmp_path: Path) -> None:
+    async def received(file: OpenedFile) -> bytes:
+        return b"".join([bytes(piece) async for piece in file.body_iterator])
+
+    sent = tmp_path / "masked.csv"
+    sent.write_bytes(MASKED)
+    with sent.open("rb") as stream:
+        assert asyncio.run(received(OpenedFile(stream, sent.name))) == MASKED
+        file = OpenedFile(stream, sent.name)
+        sent.write_bytes(MASKED[::-1])
+        with pytest.raises(ConnectionAbortedError):
+            asyncio.run(received(file))
+
+
+def test_nothing_is_checked_against_other_data(client: TestClient, project: Project) -> None:
+    made = masked(project)
+    project.remove_upload("a.csv")
+    (project.files / "a.csv").write_text("A,B\n1,2\n")
+    answer = posted(client, project, "check", run=made.name)
+    assert answer.status_code == 422 and "the data have changed since they were masked" in answer.text
+    page = client.get(path(project)).text
+    assert "have changed since it was masked" in page and latest_run(project, "check") is None
+
+
+def test_another_format_leaves_after_the_file_from_which_it_was_written(client: TestClient, project: Project) -> None:
+    made = masked(project)
+    words = ["convert", InRunOf(made, "masked.csv"), InRun("masked.sav")]
+    saved = laid_run(project, "convert", words, {"masked.sav": b"sav", "convert.json": {"losses": []}})
+    where = f"/projects/{project.identity}/runs/{saved.name}/files/masked.sav"
+    checked(project, saved, "masked.sav", b"sav")
+    page = client.get(path(project)).text
+    assert 'class="download"' not in page and "when masked.csv, from which it was written, has passed" in page
+    assert client.get(where).status_code == 303 and not state_of(project).done
+    checked(project, made, "masked.csv", MASKED)
+    assert client.get(where).content == b"sav" and client.get(path(project)).text.count('class="download"') == 2
+    (made.folder / "masked.csv").write_bytes(MASKED)  # anew: nobody knows from which it was written
+    assert client.get(where).status_code == 303
 
 
 def test_another_format_is_converted_and_checked_on_its_own(client: TestClient, project: Project) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import json
 import os
 import shutil
 from collections.abc import Callable
@@ -16,7 +17,7 @@ from cli_runner import Runner
 from masktron.cli.convert import convert
 from masktron.web.pages.step_runs import is_current
 from masktron.web.runs import run_kinds
-from masktron.web.runs.one_run import CommandRun, InRun, latest_run, runs_of
+from masktron.web.runs.one_run import CommandRun, InRun, latest_run, runs_of, stamp_of
 from masktron.web.runs.run_kinds import KINDS
 from masktron.web.store.projects import Project
 from web_client import Office, csrf_of, made_office
@@ -130,6 +131,14 @@ def _again(path: Path) -> None:
     os.utime(path, ns=(before + 1_000_000, before + 1_000_000))
 
 
+def _instead(path: Path) -> None:
+    """Put another file in the place of one, with the same size and time."""
+    other = path.with_name("other")
+    other.write_bytes(path.read_bytes()[::-1])
+    os.utime(other, ns=(path.stat().st_mtime_ns, path.stat().st_mtime_ns))
+    other.replace(path)
+
+
 def _other_data(project: Project) -> None:
     (project.files / "b.csv").write_text("A,B,T\n1,2,3\n")
     project.choose_data("b.csv", by="local")
@@ -146,6 +155,7 @@ JUDGING = ON_RULES | DRAFTS
 CHANGES: dict[str, tuple[Callable[[Project], None], set[str]]] = {
     "other data": (_other_data, ON_DATA),
     "the data written anew": (lambda project: _again(project.files / "a.csv"), ON_DATA),
+    "other data in their place": (lambda project: _instead(project.files / "a.csv"), ON_DATA),
     "the rulebook": (lambda p: p.write({"rules.sch": RULES + b"\n"}, said="x", by="local"), ON_RULES),
     "what it takes in": (lambda p: p.write({"part.sch": PART + b"\n"}, said="x", by="local"), ON_RULES),
     "a part more": (lambda p: p.write({"more.sch": PART}, said="x", by="local"), ON_RULES),
@@ -186,6 +196,9 @@ def runs(settled: Project, tmp_path: Path) -> dict[str, CommandRun]:
     project = Project(tmp_path / "project", "local")
     shutil.copytree(settled.folder, project.folder)
     found = {run.step: run for run in runs_of(project)}
+    for run in found.values():  # a copy is another file
+        stamps = {name: stamp_of(project, name) for name in run.command["stamps"]}
+        (run.folder / "command.json").write_text(json.dumps({**run.command, "stamps": stamps}))
     assert set(found) == set(KINDS) and all(is_current(run) for run in found.values())
     return found
 

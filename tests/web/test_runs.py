@@ -276,14 +276,16 @@ def test_outputs_are_downloaded_and_reports_shown_apart(office: Office) -> None:
     client = office.browser()
     project, where = sample_of(office, client)
     out = "runs/0001-mask"
-    run = started(office, project, f"write={out}/masked.csv", f"write={out}/report.html", f"write={out}/<b>.xml")
+    names = ("findings.csv", "masked.csv", "report.html", "<b>.xml")
+    run = started(office, project, *(f"write={out}/{name}" for name in names))
     ended(office, run)
     text = page_of(client, where, run)
     assert "<b>.xml" not in text and "&lt;b&gt;.xml" in text
     # the masked file leaves by the page that has it checked
     assert "<strong>masked.csv</strong>" in text and f'<a href="{where}/release">Check it' in text
     assert f'href="{where}/{out}/files/masked.csv"' not in text and f'href="{where}/{out}/files/report.html"' in text
-    answer = client.get(f"{where}/{out}/files/masked.csv")
+    assert client.get(f"{where}/{out}/files/masked.csv").headers["location"] == f"{where}/release"
+    answer = client.get(f"{where}/{out}/files/findings.csv")
     assert answer.text == "written\n"
     assert answer.headers["content-disposition"].startswith("attachment")
     assert "sandbox" in answer.headers["content-security-policy"]
@@ -291,7 +293,7 @@ def test_outputs_are_downloaded_and_reports_shown_apart(office: Office) -> None:
     policy = shown.headers["content-security-policy"]
     assert policy.startswith("sandbox allow-scripts") and "allow-same-origin" not in policy
     assert re.search(r"script-src 'sha256-[\w+/]+='", policy)
-    for path in ("files/command.json", "files/..%2f..%2fproject.json", "files/.lock", "report/masked.csv"):
+    for path in ("files/command.json", "files/..%2f..%2fproject.json", "files/.lock", "report/findings.csv"):
         assert client.get(f"{where}/{out}/{path}").status_code == 404
     assert client.get(f"{where}/download/masktron.toml").text == project.settings.text
     for name in ("project.json", "history.jsonl", "..%2f..%2fx.sch"):

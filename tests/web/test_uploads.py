@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from typing import Any
@@ -13,9 +14,12 @@ from hypothesis import strategies as st
 from starlette.testclient import TestClient
 
 from masktron.errors import UsageError
-from masktron.web.store.file_names import LONGEST, file_in, free_name, harmless_name, listed
+from masktron.web.runs.one_run import latest_run
+from masktron.web.store.file_names import LONGEST, free_name, harmless_name
+from masktron.web.store.picking import copied, listed
 from masktron.web.store.projects import Project
-from masktron.web.store.uploading import UploadLimits, UploadRefusedError, uploaded
+from masktron.web.store.room_left import Arrivals, RoomLeft, UploadRefusedError
+from masktron.web.store.uploading import UploadLimits, uploaded
 from quick_masktron import put_before_masktron
 from web_client import Office, csrf_of, end_runs, made_office, sent
 
@@ -79,18 +83,60 @@ def folder(tmp_path: Path) -> Path:
     ["../secret.csv", "out.csv", "up/secret.csv", ".hidden.csv", "2024/../../secret.csv", "", "/etc/passwd", "2024",
      "none.csv", "2024/../survey.csv", "a\0", "./survey.csv/.."],
 )  # fmt: skip
-def test_nothing_outside_a_folder_can_be_picked(folder: Path, name: str) -> None:
+def test_nothing_outside_a_folder_can_be_picked(folder: Path, tmp_path: Path, name: str) -> None:
+    place = tmp_path / "place"
+    place.mkdir()
     with pytest.raises(UsageError, match="no such file"):
-        file_in(folder, name)
+        copied(folder, name, place, room(100))
+    assert list(place.iterdir()) == []
 
 
-def test_what_can_be_picked_is_listed(folder: Path) -> None:
-    assert listed(folder) == (["2024"], [("in.csv", 4), ("survey.csv", 4)])
+def room(left: int) -> RoomLeft:
+    return Arrivals(lambda _: left).begin("local")
+
+
+def test_what_can_be_picked_is_listed_and_copied(folder: Path, tmp_path: Path) -> None:
+    assert listed(folder) == (["2024"], [("survey.csv", 4)])
     assert listed(folder, "2024") == ([], [("a b.csv", 4)])
     for name in ("up", "..", "2024/../..", "/etc"):
         with pytest.raises(UsageError, match="no such folder"):
             listed(folder, name)
-    assert file_in(folder, "2024/a b.csv").read_text() == "A\n1\n"
+    copy = copied(folder, "2024/a b.csv", tmp_path, room(4))
+    assert copy.read_text() == "A\n1\n" and copy.name.startswith(".") and copy.stat().st_mode & 0o777 == 0o600
+    os.mkfifo(folder / "pipe")
+    for name, left, what in (("2024/a b.csv", 3, "no room"), ("pipe", 9, "no such file")):
+        with pytest.raises(UsageError, match=what):
+            copied(folder, name, folder / "2024", room(left))
+    assert listed(folder, "2024") == ([], [("a b.csv", 4)])
+
+
+def test_what_changes_while_it_is_copied_is_not_kept(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = tmp_path / "place"
+    place.mkdir()
+    taken = RoomLeft.take
+
+    def take(one: RoomLeft, size: int) -> None:
+        taken(one, size)
+        with (folder / "survey.csv").open("a") as stream:
+            stream.write("2\n" * (size == 4))
+
+    monkeypatch.setattr(RoomLeft, "take", take)
+    with pytest.raises(UsageError, match="changed the file"):
+        copied(folder, "survey.csv", place, room(100))
+    assert list(place.iterdir()) == []
+
+
+def test_files_that_come_together_share_the_room() -> None:
+    arrivals = Arrivals(lambda user: 100)
+    first, second, other = arrivals.begin("ann"), arrivals.begin("ann"), arrivals.begin("bob")
+    first.take(60)
+    second.take(40)
+    for one in (first, second):
+        with pytest.raises(UploadRefusedError, match="no room"):
+            one.take(1)
+    other.take(100)
 
 
 def form(*parts: tuple[str, str | None, bytes], boundary: str = "b", ended: bool = True) -> bytes:
@@ -109,7 +155,8 @@ def received(folder: Path, body: bytes, *, pieces: int = 1 << 16, pause: float =
             await asyncio.sleep(pause)
             yield body[at : at + pieces]
 
-    found = UploadLimits(**{"file": 1000, "room": 5000, **limits})
+    room = Arrivals(lambda _: limits.pop("room", 5000)).begin("local")
+    found = UploadLimits(**{"file": 1000, "room": room, **limits})
     kind = "multipart/form-data; boundary=b"
     return asyncio.run(uploaded(stream(), kind, folder, limits=found, is_token=lambda given: given == "right"))
 
@@ -235,7 +282,7 @@ def test_a_user_has_so_much_room(client: TestClient, project: Project) -> None:
     assert put(client, project, "b.csv", b"A" * 40_000).status_code == 303
 
 
-def test_files_are_picked_from_folders_and_stay_there(client: TestClient, project: Project, folder: Path) -> None:
+def test_files_are_picked_from_folders_and_copied(client: TestClient, project: Project, folder: Path) -> None:
     where = f"/projects/{project.identity}/data"
     assert "survey.csv" in client.get(where).text and "secret" not in client.get(where).text
     assert "a b.csv" in client.get(f"{where}?in=0:2024").text
@@ -244,13 +291,28 @@ def test_files_are_picked_from_folders_and_stay_there(client: TestClient, projec
         answer = sent(client, where, "pick", file=chosen, folder=number)
         assert answer.status_code == 422 and project.data() is None
     assert sent(client, where, "pick", file="2024/a b.csv", folder="0").status_code == 303
-    assert project.data() == str(folder / "2024" / "a b.csv")
+    assert project.data() == "files/a b.csv" and project.uploads() == {"a b.csv": 4}
+    assert "copied from a folder" in client.get(where).text
+    # whoever may write into the folder puts a link there before the run begins
     (folder / "2024" / "a b.csv").unlink()
     (folder / "2024" / "a b.csv").symlink_to("/etc/passwd")
-    with pytest.raises(UsageError):
-        project.data()
-    assert client.get(where).status_code == 422
-    assert client.get(f"/projects/{project.identity}").status_code == 200
+    run = latest_run(project, "describe")
+    assert run is not None and "files/a b.csv" in run.command["arguments"]
+    assert (project.files / "a b.csv").read_text() == "A\n1\n"
+    assert sent(client, where, "pick", file="2024/a b.csv", folder="0").status_code == 422
+
+
+def test_uploads_at_the_same_time_and_copies_share_the_room(
+    office: Office, client: TestClient, project: Project, folder: Path
+) -> None:
+    other = office.store.arrivals.begin("local")
+    (folder / "large.csv").write_bytes(b"A" * 60_000)
+    assert sent(client, f"/projects/{project.identity}/data", "pick", file="large.csv", folder="0").status_code == 303
+    with pytest.raises(UploadRefusedError, match="no room"):
+        other.take(30_000)
+    answer = sent(client, f"/projects/{project.identity}/data", "pick", file="large.csv", folder="0")
+    assert answer.status_code == 422 and "no room left" in answer.text
+    assert project.uploads() == {"large.csv": 60_000}
 
 
 def test_an_upload_is_removed_at_once(client: TestClient, project: Project) -> None:

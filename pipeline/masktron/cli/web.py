@@ -36,7 +36,7 @@ def web(
     ] = None,
     folder: Annotated[
         list[Path] | None,
-        typer.Option("--folder", metavar="FOLDER", help="Data may be picked from here; only read; repeatable."),
+        typer.Option("--folder", metavar="FOLDER", help="Data may be picked (copied) from here; repeatable."),
     ] = None,
     auth: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Users and their hashed passwords, for other addresses.")

@@ -30,8 +30,12 @@ def nothing_here() -> Response:
 
 def download_of(content: bytes, name: str) -> Response:
     """Return a file that no browser shows."""
-    headers = {
+    return Response(content, headers=download_headers(name), media_type="application/octet-stream")
+
+
+def download_headers(name: str) -> dict[str, str]:
+    """Return the headers of a file that no browser shows."""
+    return {
         "content-disposition": f"attachment; filename*=utf-8''{quote(name)}",
         "content-security-policy": DOWNLOAD_POLICY,
     }
-    return Response(content, headers=headers, media_type="application/octet-stream")

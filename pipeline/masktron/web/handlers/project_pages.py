@@ -16,7 +16,8 @@ from masktron.web.form_reading import passed_over, read_form
 from masktron.web.plain_answers import nothing_here, problem_page, redirected
 from masktron.web.runs.one_run import one_look
 from masktron.web.store.projects import MOST_UPLOADS, Project
-from masktron.web.store.uploading import UploadLimits, UploadRefusedError, uploaded
+from masktron.web.store.room_left import UploadRefusedError
+from masktron.web.store.uploading import UploadLimits, uploaded
 from masktron.web.templating import rendered
 from masktron.web.way import way_of
 from masktron.web.web_page import FormFields, NothingHereError, PageProblem, Redirect, WebPage, problem_of
@@ -54,16 +55,20 @@ class ProjectPages:
                 await passed_over(body)
                 status = error.status if isinstance(error, UploadRefusedError) else 422
                 problem = PageProblem(error.what, error.where, error.hint, "file")
-                answer = await run_in_threadpool(self._shown, page, request, project, [problem], None, status)
+                answer = await run_in_threadpool(
+                    _unless_gone, project, lambda: self._shown(page, request, project, [problem], None, status)
+                )
                 # what is left of the body after that is not read
                 answer.headers["connection"] = "close"
                 return answer
-            return await run_in_threadpool(self._taken, page, request, project, name)
+            except LookupError:
+                return nothing_here()
+            return await run_in_threadpool(_unless_gone, project, lambda: self._taken(page, request, project, name))
 
         return answer
 
     async def _received(self, request: Request, project: Project, body: AsyncIterator[bytes]) -> str:
-        room = await run_in_threadpool(self._parts.store.left, project.owner)
+        room = await run_in_threadpool(self._parts.store.arrivals.begin, project.owner)
         if len(await run_in_threadpool(project.uploads)) >= MOST_UPLOADS:
             raise UploadRefusedError(413, f"there are {MOST_UPLOADS} uploads already", "remove some")
         length = request.headers.get("content-length", "")
@@ -91,10 +96,13 @@ class ProjectPages:
         project = self._readable(request)
         if isinstance(project, Response):
             return project
-        return (
-            self._shown(page, request, project, [], None, 200)
-            if form is None
-            else self._acted(page, request, project, form)
+        return _unless_gone(
+            project,
+            lambda: (
+                self._shown(page, request, project, [], None, 200)
+                if form is None
+                else self._acted(page, request, project, form)
+            ),
         )
 
     def _readable(self, request: Request) -> Project | Response:
@@ -172,3 +180,14 @@ class ProjectPages:
             "page": page,
             "steps": way_of(project),
         }
+
+
+def _unless_gone(project: Project, answer: Callable[[], Response]) -> Response:
+    """Return an answer, or that there is nothing where somebody has deleted the project meanwhile."""
+    try:
+        found = answer()
+    except Exception:
+        if project.is_there:
+            raise
+        return nothing_here()
+    return found if project.is_there else nothing_here()

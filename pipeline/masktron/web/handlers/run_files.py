@@ -11,11 +11,15 @@ from pathlib import Path
 from starlette.requests import Request
 from starlette.responses import FileResponse, Response
 
+from masktron.errors import MasktronError
 from masktron.resources import packaged_text
 from masktron.web.access.answer_headers import DOWNLOAD_POLICY, PICTURE_POLICY, report_policy
-from masktron.web.plain_answers import download_of, nothing_here
-from masktron.web.runs.one_run import run_of
+from masktron.web.handlers.opened_file import OpenedFile
+from masktron.web.plain_answers import download_of, nothing_here, redirected
+from masktron.web.runs.checked_files import may_leave
+from masktron.web.runs.one_run import CommandRun, RunOutput, run_of
 from masktron.web.store.disk import bytes_of, plain_files
+from masktron.web.web_page import Redirect, Visit
 from masktron.web.web_parts import WebParts
 
 _STATIC: Mapping[str, tuple[str, str]] = {
@@ -55,10 +59,15 @@ class RunFiles:
         return nothing_here() if content is None else download_of(content, name)
 
     def output(self, request: Request) -> Response:
-        """Download a file that a run has written."""
-        path = self._output(request)
-        if path is None:
+        """Download a file that a run has written: what is for outside once a check has passed, else Release is next.
+
+        What is for inside the agency alone goes as it is.
+        """
+        run, path = self._run(request), self._output(request)
+        if run is None or path is None:
             return nothing_here()
+        if path.name not in run.copies and not RunOutput(path.name, 0).confidential:
+            return _leaving(run, path)
         return FileResponse(
             path, filename=path.name, media_type="application/octet-stream",
             headers={"content-security-policy": DOWNLOAD_POLICY},
@@ -81,9 +90,28 @@ class RunFiles:
         return FileResponse(path, media_type="text/html", content_disposition_type="inline", headers=headers)
 
     def _output(self, request: Request) -> Path | None:
-        project = self._parts.project_of(request)
-        run = None if project is None else run_of(project, request.path_params["run"])
+        run = self._run(request)
         return None if run is None else run.output(request.path_params["name"])
+
+    def _run(self, request: Request) -> CommandRun | None:
+        project = self._parts.project_of(request)
+        return None if project is None else run_of(project, request.path_params["run"])
+
+
+def _leaving(run: CommandRun, path: Path) -> Response:
+    """Answer with a file for outside the agency, or lead to where it is checked."""
+    stream = path.open("rb")
+    try:
+        leaves = may_leave(run, path.name, stream)
+    except MasktronError:  # the page says it
+        leaves = False
+    except BaseException:
+        stream.close()
+        raise
+    if leaves:
+        return OpenedFile(stream, path.name)
+    stream.close()
+    return redirected(Redirect(Visit.path(run.project, "release")))
 
 
 @cache

@@ -18,7 +18,7 @@ from masktron.web.pages.paging import page_of_items, whole_number
 from masktron.web.pages.step_runs import is_current
 from masktron.web.runs import run_kinds
 from masktron.web.runs.one_run import Argument, CommandRun, InRun, RunState, latest_run
-from masktron.web.store.file_names import listed
+from masktron.web.store.picking import listed
 from masktron.web.store.projects import Project
 from masktron.web.web_page import FormFields, PageProblem, Redirect, StepState, Visit, WebPage, problem_of
 
@@ -136,7 +136,8 @@ def _pick(visit: Visit, project: Project, form: FormFields) -> Redirect:
     number = whole_number(form.text("folder"))
     if number is None or number >= len(project.pickable):
         raise UsageError("there is no such folder", hint="pick a file from the list")
-    project.choose_data(form.raw("file"), folder=project.pickable[number], by=visit.user)
+    folder = project.pickable[number]
+    project.choose_data(visit.store.pick(project, folder, form.raw("file")), folder=folder, by=visit.user)
     look_at(visit, project)
     return Redirect(visit.path(project, "data"))
 

@@ -12,13 +12,31 @@ from masktron.web.pages.mask_step import ABOUT, PAGE
 from masktron.web.pages.mask_step import RESULT as MASK_RESULT
 from masktron.web.pages.step_runs import cancel_run, is_current, result_of, sha256_of
 from masktron.web.runs import run_kinds
-from masktron.web.runs.one_run import LARGEST_RESULT, Argument, CommandRun, InRun, InRunOf, run_of, runs_of
+from masktron.web.runs.checked_files import (
+    CHECK_RESULT,
+    CheckedFile,
+    checked_file,
+    masked_name,
+    may_leave,
+    word_of,
+)
+from masktron.web.runs.one_run import (
+    LARGEST_RESULT,
+    Argument,
+    CommandRun,
+    InRun,
+    InRunOf,
+    RunOutput,
+    run_of,
+    runs_of,
+    stamp_of,
+)
 from masktron.web.store.disk import lines_of
 from masktron.web.store.project_settings import NAME as SETTINGS_FILE
 from masktron.web.store.projects import RULES, Project
 from masktron.web.web_page import FormFields, Redirect, StepState, Visit, WebPage
 
-CHECK_RESULT, CHECK_PAGE, CONVERT_RESULT = "check.json", "check.html", "convert.json"
+CHECK_PAGE, CONVERT_RESULT = "check.html", "convert.json"
 FORMATS: Mapping[str, str] = {
     "csv": "CSV, for spreadsheets and all programs",
     "xlsx": "Excel",
@@ -65,16 +83,14 @@ def _show(visit: Visit, project: Project) -> dict[str, Any]:
 def _masking(project: Project) -> CommandRun | None:
     """Return the latest run that has masked the data."""
     found = (run for run in runs_of(project) if run.step == run_kinds.MASK.step and run.exit_code == 0)
-    return next((run for run in found if _written(run)), None)
-
-
-def _written(run: CommandRun) -> list[str]:
-    return [one.name for one in run.outputs if one.is_masked]
+    return next((run for run in found if masked_name(run) is not None), None)
 
 
 def _masked(run: CommandRun) -> str:
     """Return the name of the file that a run has masked or converted."""
-    return _written(run)[0]
+    if (name := masked_name(run)) is None:
+        raise LookupError
+    return name
 
 
 def _manifest(run: CommandRun | None) -> str:
@@ -90,11 +106,6 @@ def _format(run: CommandRun) -> str:
     return named or max(ends, key=lambda end: len(end[0]), default=("", "xml"))[1]
 
 
-def _word(run: CommandRun) -> str:
-    """Return the masked file of a run as commands name it."""
-    return f"runs/{run.name}/{_masked(run)}"
-
-
 def _made(mask: CommandRun) -> list[CommandRun]:
     """Return the run that has masked, and those that have written the same in other formats, the newest of each."""
     found: dict[str, CommandRun] = {}
@@ -102,45 +113,42 @@ def _made(mask: CommandRun) -> list[CommandRun]:
         if (
             run.step == run_kinds.CONVERT.step
             and run.exit_code == 0
-            and _written(run)
-            and _word(mask) in run.command["arguments"]
+            and masked_name(run) is not None
+            and word_of(mask, _masked(mask)) in run.command["arguments"]
         ):
             found.setdefault(_masked(run), run)
     return [mask, *found.values()]
 
 
-def _checked(made: CommandRun) -> CommandRun | None:
-    """Return the newest check of the masked file of a run."""
-    word = _word(made)
-    checks = (run for run in runs_of(made.project) if run.step == run_kinds.CHECK.step)
-    return next((run for run in checks if word in run.command["arguments"]), None)
+def _checked(made: CommandRun) -> CheckedFile:
+    """Return what is known of the masked file of a run."""
+    with (made.folder / _masked(made)).open("rb") as stream:
+        return checked_file(made, _masked(made), stream)
 
 
 def _files(visit: Visit, mask: CommandRun) -> list[dict[str, Any]]:
-    return [_file(visit, made, _checked(made)) for made in _made(mask)]
+    return [_file(visit, made) for made in _made(mask)]
 
 
-def _file(visit: Visit, made: CommandRun, check: CommandRun | None) -> dict[str, Any]:
+def _file(visit: Visit, made: CommandRun) -> dict[str, Any]:
     """Return a masked file: its hash, what the check says of these very bytes, and where to get it."""
     name = _masked(made)
-    path = made.folder / name
-    verdict = result_of(check, CHECK_RESULT)
-    own = sha256_of(path)
-    same = verdict is not None and own in (None, verdict["sha256"])
-    passed = same and check is not None and check.exit_code == 0
+    known = _checked(made)
+    check = known.check
     converted = result_of(made, CONVERT_RESULT)
     return {
         "run": made,
         "name": name,
-        "size": path.stat().st_size,
+        "size": (made.folder / name).stat().st_size,
         "check": check,
         "check_path": None if check is None else visit.path_of_run(check),
-        "verdict": verdict if same else None,
-        "passed": passed,
-        "failed": same and not passed,
+        "verdict": known.verdict,
+        "passed": known.passed,
+        "failed": known.verdict is not None and check is not None and check.exit_code != 0,
+        "first": known.verdict is not None and check is not None and check.exit_code == 0 and not known.passed,
         "when": "" if check is None else check.command["asked"],
-        "sha256": verdict["sha256"] if verdict is not None and same else own,
-        "download": visit.path_of_run(made, name) if passed else None,
+        "sha256": known.sha256,
+        "download": visit.path_of_run(made, name) if known.passed else None,
         "report": visit.path_of_report(check, CHECK_PAGE) if check is not None and check.output(CHECK_PAGE) else None,
         "active": check is not None and not check.is_over,
         "losses": [] if converted is None else converted["losses"],
@@ -153,11 +161,13 @@ def _document(visit: Visit, run: CommandRun | None, name: str) -> dict[str, Any]
     path = None if run is None or not name else run.output(name)
     if run is None or path is None:
         return None
+    with path.open("rb") as stream:
+        leaves = RunOutput(name, 0).confidential or may_leave(run, name, stream)
     return {
         "name": name,
         "size": path.stat().st_size,
         "sha256": sha256_of(path),
-        "download": visit.path_of_run(run, name),
+        "download": visit.path_of_run(run, name) if leaves else None,
         "open": visit.path_of_report(run, name) if name.endswith(".html") else None,
     }
 
@@ -199,8 +209,12 @@ def _check(visit: Visit, project: Project, form: FormFields) -> Redirect:
     made = run_of(project, form.text("run"))
     if made is None or made.name not in [one.name for one in _made(mask)]:
         raise UsageError("there is no such masked file", hint="reload the page")
+    original = mask.command["arguments"][1]
+    if mask.stamp_then(original) != stamp_of(project, original):
+        raise UsageError("the data have changed since they were masked, so nothing can be compared with them",
+                         hint="mask once more")  # fmt: skip
     words: list[Argument] = ["check", InRunOf(made, _masked(made)), "--rules", InRunOf(mask, RULES)]
-    words += ["--config", InRunOf(mask, SETTINGS_FILE), "--original", mask.command["arguments"][1]]
+    words += ["--config", InRunOf(mask, SETTINGS_FILE), "--original", original]
     if made.name == mask.name:  # a manifest describes the bytes that were masked, and no other format of them
         words += ["--manifest", InRunOf(mask, _manifest(mask))]
     visit.start(project, run_kinds.CHECK, [*words, "--json", InRun(CHECK_RESULT), "--html", InRun(CHECK_PAGE)])
@@ -233,10 +247,11 @@ def _state(project: Project) -> StepState:
     mask = _masking(project)
     if mask is None or not is_current(mask):
         return StepState(False)
-    checks = [check for made in _made(mask) if (check := _checked(made)) is not None]
-    if any(check.exit_code == 0 for check in checks):
+    known = [_checked(made) for made in _made(mask)]
+    if any(one.passed for one in known):
         return StepState(True, "checked, and ready to be downloaded")
-    failed = any(check.is_over and check.exit_code is not None for check in checks)
+    checks = [one.check for one in known if one.check is not None]
+    failed = any(check.is_over and check.exit_code not in (0, None) for check in checks)
     return StepState(False, "the check has found something" if failed else "check the file", problem=failed)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from masktron.web.runs.checked_files import may_leave
 from masktron.web.runs.one_run import CommandRun, RunState, run_of
 from masktron.web.store.projects import Project
 from masktron.web.web_page import FormFields, NothingHereError, Redirect, Visit, WebPage
@@ -49,7 +50,7 @@ def _show(visit: Visit, project: Project) -> dict[str, Any]:
                 "name": one.name,
                 "size": one.size,
                 "confidential": one.confidential,
-                "path": None if one.is_masked else visit.path_of_run(run, one.name),
+                "path": visit.path_of_run(run, one.name) if one.confidential or _leaves(run, one.name) else None,
                 "report": visit.path_of_report(run, one.name) if one.name.endswith(".html") else None,
             }
             for one in (run.outputs if run.is_over else [])
@@ -57,6 +58,11 @@ def _show(visit: Visit, project: Project) -> dict[str, Any]:
         "release": visit.path(project, "release"),
         "copies": [(one, visit.path_of_run(run, one)) for one in run.copies],
     }
+
+
+def _leaves(run: CommandRun, name: str) -> bool:
+    with (run.folder / name).open("rb") as stream:
+        return may_leave(run, name, stream)
 
 
 def _again(run: CommandRun) -> str | None:

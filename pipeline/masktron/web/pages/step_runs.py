@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-import hashlib
-from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 from masktron.errors import UsageError
 from masktron.results.result import SCHEMA_VERSION
-from masktron.web.runs.one_run import Argument, CommandRun, InRun, latest_run, runs_of, stamp_of
+from masktron.web.runs.checked_files import sha256_of_open
+from masktron.web.runs.one_run import UPLOAD, Argument, CommandRun, InRun, latest_run, runs_of, stamp_of
 from masktron.web.runs.run_kinds import KINDS, RunKind
 from masktron.web.store.disk import bytes_of, digest_of, plain_files
 from masktron.web.store.project_settings import NAME as SETTINGS_FILE
 from masktron.web.store.project_settings import table_of, text_of
 from masktron.web.store.projects import RULES, Project
 from masktron.web.web_page import Visit
-
-_LARGEST_HASHED = 256_000_000
-"""Bytes of a file whose hash a page shows: it is computed while the page is made."""
 
 
 def needed_data(project: Project) -> str:
@@ -76,7 +72,7 @@ def is_current(run: CommandRun) -> bool:
         data = project.data()
         same = not kind.data or (kind.without_data if data is None else data in run.command["arguments"])
         return same and _same_rules(run, kind) and _same_settings(run, kind) and _same_files(run, kind)
-    except UsageError:  # the folder of the data may no longer be picked from, or somebody has broken the settings
+    except UsageError:  # somebody has broken the settings
         return False
 
 
@@ -106,11 +102,11 @@ def _said(settings: bytes, kind: RunKind) -> dict[str, Any]:
 def _same_files(run: CommandRun, kind: RunKind) -> bool:
     """Tell whether the files that a run has read have been written anew since."""
     stamps = run.command.get("stamps", {})
-    names = {*run.command["arguments"]} if kind.data else set()
+    names = {word for word in run.command["arguments"] if word.startswith(UPLOAD)} if kind.data else set()
     if len(stamps) > len(names & stamps.keys()):  # files that settings name
         for setting, files in run.project.settings.named_files().items():
-            names |= {*files} if setting in kind.settings else set()
-    return all(stamps[name] == stamp_of(run.project, name) for name in names & stamps.keys())
+            names |= {*files} & stamps.keys() if setting in kind.settings else set()
+    return all(stamps.get(name) == stamp_of(run.project, name) for name in names)
 
 
 def result_of(run: CommandRun | None, name: str) -> dict[str, Any] | None:
@@ -150,14 +146,5 @@ def cancel_run(visit: Visit, project: Project, step: str) -> None:
 
 def sha256_of(path: Path) -> str | None:
     """Return the SHA-256 of a file in hexadecimal digits; None of one that is too large to read for a page."""
-    found = path.stat()
-    if found.st_size > _LARGEST_HASHED:
-        return None
-    return _hash(path, found.st_mtime_ns, found.st_size)
-
-
-@lru_cache(maxsize=64)
-def _hash(path: Path, changed: int, size: int) -> str:
-    del changed, size  # of which content
     with path.open("rb") as stream:
-        return hashlib.file_digest(stream, "sha256").hexdigest()
+        return sha256_of_open(stream)

@@ -32,6 +32,8 @@ from masktron.web.store.project_history import now
 from masktron.web.store.projects import RUNS, Project
 
 _FOLDER = re.compile(r"(\d{4,9})-([a-z][a-z-]{0,40})")
+UPLOAD = "files/"
+"""How words of commands that name an upload begin."""
 LARGEST_RESULT = 8_000_000
 """Bytes of a result that pages read whole; JSON takes some ten times that in memory."""
 _SHOWN = 200_000
@@ -131,6 +133,11 @@ class CommandRun:
     def command(self) -> Mapping[str, Any]:
         """What was asked for: ``arguments``, ``asked`` (when), ``by``."""
         return read_plain(self.path_of(run_process.COMMAND)) or {"arguments": [], "asked": "", "by": ""}
+
+    def stamp_then(self, name: str) -> list[int] | None:
+        """Return the stamp that a file which it reads had when it was asked for; None where it does not know it."""
+        found: list[int] | None = self.command.get("stamps", {}).get(name)
+        return found
 
     @property
     def shown_command(self) -> str:
@@ -286,8 +293,9 @@ class CommandRun:
 
     def cancel(self, by: str) -> None:
         """Take note that somebody wants it to end; `RunQueue` sees to it."""
-        if not self.is_cancelled:
-            write_plain(self.folder / run_process.CANCEL, {"by": by, "time": now()})
+        with self.project.changing():
+            if not self.is_cancelled:
+                write_plain(self.folder / run_process.CANCEL, {"by": by, "time": now()})
 
 
 @contextmanager
@@ -375,8 +383,13 @@ def prepared_run(
         Bytes that a file may have that it writes.
     draft : mapping of str to bytes, optional
         Files that take the place of the copies: what is tried out. Such a run does not wait for the others.
+
+    Raises
+    ------
+    ProjectGoneError
+        Somebody has deleted the project.
     """
-    with project.lock():
+    with project.changing():
         number = max((run.number for run in runs_of(project)), default=0) + 1
         while (project.runs / f"{number:04d}-{step}").exists():  # of a server that was killed here
             number += 1
@@ -393,7 +406,7 @@ def prepared_run(
             "by": by,
             "copies": copies,
             "largest_file": largest_file,
-            "stamps": _stamps(project, plain),
+            "stamps": _stamps(run, arguments),
             "schema_version": SCHEMA_VERSION,
         }
         command["aside"] = draft is not None
@@ -402,7 +415,7 @@ def prepared_run(
 
 
 def stamp_of(project: Project, name: str) -> list[int] | None:
-    """Return size and time of change of a file, in bytes and nanoseconds; None where there is none.
+    """Return the stamp of a file; None where there is none.
 
     Parameters
     ----------
@@ -414,13 +427,25 @@ def stamp_of(project: Project, name: str) -> list[int] | None:
         found = os.stat(os.path.join(project.folder, name))  # noqa: PTH116, PTH118 -- each page asks for many
     except OSError:
         return None
-    return [found.st_size, found.st_mtime_ns]
+    return stamp_from(found)
 
 
-def _stamps(project: Project, words: Sequence[str]) -> dict[str, list[int]]:
-    """Return the stamps of the uploads and picked files that a command names, itself or by the settings."""
-    names = {word for word in words if word.startswith(("files/", "/"))}
+def stamp_from(found: os.stat_result) -> list[int]:
+    """Return by what a file is known again: bytes, times of the last change in nanoseconds, number of the inode.
+
+    Nobody can set the second of the times, that of the inode. The number of the device is not part of it, since it
+    may be another one after a start of the machine.
+    """
+    return [found.st_size, found.st_mtime_ns, found.st_ctime_ns, found.st_ino]
+
+
+def _stamps(run: CommandRun, arguments: Sequence[Argument]) -> dict[str, list[int]]:
+    """Return the stamps of what a command reads: uploads that it or settings name, and outputs of other runs."""
+    project = run.project
+    names = {one for one in arguments if isinstance(one, str) and one.startswith(UPLOAD)}
     names.update(*project.settings.named_files().values())
+    for other in {one.run for one in arguments if isinstance(one, InRunOf)}:
+        names |= {f"{RUNS}/{other.name}/{one.name}" for one in other.outputs}
     return {name: stamp for name in sorted(names) if (stamp := stamp_of(project, name)) is not None}
 
 

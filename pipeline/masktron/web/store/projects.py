@@ -15,6 +15,7 @@ import shutil
 import threading
 import time
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
@@ -22,21 +23,31 @@ from masktron.errors import DocumentError, UsageError
 from masktron.resources import resource
 from masktron.web.mistakes import note_mistake
 from masktron.web.store.disk import bytes_of, make_private, plain_files, read_plain, room_of, write_plain
-from masktron.web.store.file_names import file_in, free_name
+from masktron.web.store.file_names import free_name, harmless_name
+from masktron.web.store.picking import copied
 from masktron.web.store.project_history import Change, History, now
 from masktron.web.store.project_settings import ProjectSettings
+from masktron.web.store.room_left import Arrivals
 
 RUNS = "runs"
 """The folder of the runs of a project."""
+FACTS = "project.json"
+"""Where there is none, there is no project."""
 RULES = "rules.sch"
 """The rulebook of a project; what it includes lies beside it."""
 MOST_PROJECTS, MOST_UPLOADS = 200, 200
 """Of a user, and of a project."""
 SAMPLE = "household"
 """The sample that a click opens."""
+_MOST_COPIED = 4
+"""Files that are copied from folders at the same time: each takes a thread of those that make pages."""
 _IDENTITY = re.compile(r"[0-9a-f]{16}")
 _LONGEST_NAME = 100
 _SAMPLE_RULES = {RULES: f"{SAMPLE}.sch", "patterns.sch": "patterns.sch"}
+
+
+class ProjectGoneError(LookupError):
+    """Somebody has deleted the project: what is asked of it finds nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,9 +61,9 @@ class ProjectFacts:
     made : str
         When, in UTC.
     data : str or None
-        The microdata: a file of ``files/``, or one that was picked from a folder.
+        The microdata: a file of ``files/``.
     folder : str or None
-        The folder from which it was picked; None for an upload.
+        The folder from which it was copied; None for an upload.
     sample : bool
     """
 
@@ -87,7 +98,7 @@ class Project:
             Somebody, or another version of masktron, has written what this one does not read.
         """
         try:
-            return ProjectFacts(**(read_plain(f"{self.folder}/project.json") or {"name": "?", "made": ""}))
+            return ProjectFacts(**(read_plain(f"{self.folder}/{FACTS}") or {"name": "?", "made": ""}))
         except (TypeError, ValueError) as error:
             raise DocumentError(
                 "project.json is not as this version of masktron writes it", hint="ask who runs the server"
@@ -128,29 +139,36 @@ class Project:
         return {one.name: one.stat(follow_symlinks=False).st_size for one in plain_files(self.files)}
 
     def data(self) -> str | None:
-        """Return the microdata as the command line names it: from the folder of the project, or by a full path.
+        """Return the microdata as the command line names it in the folder of the project.
 
         None where there is none: nothing was chosen, or the file has gone.
-
-        Raises
-        ------
-        UsageError
-            The file was picked from a folder that may no longer be picked from, or is not in it.
         """
-        facts = self.facts
-        if facts.data is None:
-            return None
-        if facts.folder is None:
-            there = any(one.name == facts.data for one in plain_files(self.files))
-            return f"files/{facts.data}" if there else None
-        allowed = [one for one in self.pickable if str(one) == facts.folder]
-        if not allowed:
-            raise UsageError("the folder of the data may no longer be picked from", hint="upload the file")
-        return str(file_in(allowed[0], facts.data))
+        name = self.facts.data
+        there = any(one.name == name for one in plain_files(self.files))
+        return f"files/{name}" if there else None
 
     def lock(self) -> threading.RLock:
         """Return what is held while its files are changed."""
         return _lock_of(str(self.folder))
+
+    @property
+    def is_there(self) -> bool:
+        """Whether nobody has deleted it."""
+        return os.path.exists(f"{self.folder}/{FACTS}")  # noqa: PTH110 -- each answer asks
+
+    @contextmanager
+    def changing(self) -> Iterator[None]:
+        """Hold its lock while its files are changed: nothing is written where it was.
+
+        Raises
+        ------
+        ProjectGoneError
+            Somebody has deleted it meanwhile.
+        """
+        with self.lock():
+            if not self.is_there:
+                raise ProjectGoneError
+            yield
 
     def write(self, files: Mapping[str, bytes | None], *, said: str, by: str) -> None:
         """Write files that have a history: ``masktron.toml``, ``*.sch``; None removes one.
@@ -163,7 +181,7 @@ class Project:
         by : str
             The user.
         """
-        with self.lock():
+        with self.changing():
             self.history.write(files, said=said, by=by)
 
     def undo(self, by: str) -> Change:
@@ -174,34 +192,43 @@ class Project:
         UsageError
             There is none.
         """
-        with self.lock():
+        with self.changing():
             return self.history.undo(by)
 
     def choose_data(self, name: str, *, folder: Path | None = None, by: str) -> None:
-        """Take an upload, or a file of a folder that may be picked from, as the microdata.
+        """Take an upload as the microdata.
+
+        Parameters
+        ----------
+        name : str
+        folder : Path, optional
+            The folder from which it was copied; see `ProjectStore.pick`.
+        by : str
 
         Raises
         ------
         UsageError
-            There is no such file.
+            There is no such upload.
         """
-        if folder is not None:
-            if folder not in self.pickable:
-                raise UsageError("files of this folder may not be picked", hint="pick one from the list")
-            file_in(folder, name)
-        elif name not in self.uploads():
+        if name not in self.uploads():
             raise UsageError("there is no such upload", hint="upload it once more")
         place = None if folder is None else str(folder)
         self.change_facts(said=f"Data: {name}", by=by, data=name, folder=place)
 
     def change_facts(self, *, said: str, by: str, **changes: str | None) -> None:
         """Change what ``project.json`` says."""
-        with self.lock():
-            self.write({"project.json": _plain(replace(self.facts, **changes))}, said=said, by=by)  # type: ignore[arg-type]
+        with self.changing():
+            self.write({FACTS: _plain(replace(self.facts, **changes))}, said=said, by=by)  # type: ignore[arg-type]
 
     def keep_upload(self, half: Path, name: str) -> str:
-        """Give an upload that is whole its name, or one with a number where it is taken, and return it."""
-        with self.lock():
+        """Give an upload that is whole its name, or one with a number where it is taken, and return it.
+
+        Raises
+        ------
+        ProjectGoneError
+            Somebody has deleted the project.
+        """
+        with self.changing():
             free = free_name(self.files, name)
             half.rename(self.files / free)
             return free
@@ -229,17 +256,24 @@ class Project:
         UsageError
             There is no such upload.
         """
-        with self.lock():
+        with self.changing():
             if name not in self.uploads():
                 raise UsageError("there is no such upload", hint="reload the page")
             (self.files / name).unlink()
 
     def changed(self) -> float:
         """Return when somebody last did something with it, in seconds since 1970."""
-        places = (self.folder, self.folder / "history.jsonl", self.files, self.runs)
-        newest = max((one.stat().st_mtime for one in places if one.exists()), default=0.0)
-        with os.scandir(self.runs) as runs:
-            return max([newest, *(one.stat().st_mtime for one in runs)])
+        places = [self.folder, self.folder / "history.jsonl", self.files, self.runs]
+        with suppress(FileNotFoundError):  # it is being deleted
+            places += self.runs.iterdir()
+        return max(map(_changed, places))
+
+
+def _changed(path: Path) -> float:
+    try:
+        return path.stat().st_mtime
+    except FileNotFoundError:
+        return 0.0
 
 
 def _plain(facts: ProjectFacts) -> bytes:
@@ -276,6 +310,8 @@ class ProjectStore:
         self.pickable = pickable
         self.room = room
         self.keep = keep
+        self.arrivals = Arrivals(self.left)
+        self._copying = threading.BoundedSemaphore(_MOST_COPIED)
         make_private(root / "users")
 
     def of(self, user: str) -> list[Project]:
@@ -300,7 +336,7 @@ class ProjectStore:
         if not _IDENTITY.fullmatch(identity):
             return None
         folder = self._folder(user) / identity
-        return Project(folder, user, self.pickable) if (folder / "project.json").is_file() else None
+        return Project(folder, user, self.pickable) if (folder / FACTS).is_file() else None
 
     def make(self, user: str, name: str) -> Project:
         """Make a project without data.
@@ -325,17 +361,42 @@ class ProjectStore:
         (project.files / data).chmod(0o600)
         files = {name: resource(f"rules/{source}").read_bytes() for name, source in _SAMPLE_RULES.items()}
         files["masktron.toml"] = resource(f"sample_xml/{SAMPLE}.toml").read_bytes()
-        files["project.json"] = _plain(replace(project.facts, data=data))
+        files[FACTS] = _plain(replace(project.facts, data=data))
         project.write(files, said="The sample: 2,000 households, 26 rules, settings", by=user)
         return project
 
     def delete(self, project: Project) -> None:
         """Delete a project with all that it holds, at once."""
         with project.lock():
-            # out of sight at once, however long the rest takes
-            gone = project.folder.with_name(f".gone-{project.folder.name}")
-            project.folder.rename(gone)
-            shutil.rmtree(gone)
+            if project.folder.exists():
+                # out of sight at once, however long the rest takes
+                gone = project.folder.with_name(f".gone-{project.folder.name}")
+                project.folder.rename(gone)
+                shutil.rmtree(gone)
+
+    def pick(self, project: Project, folder: Path, relative: str) -> str:
+        """Copy a file of a folder that may be picked from into a project, and return the name of the copy.
+
+        A command that runs later, and for as long as it likes, so reads what was picked, whatever lies there by then.
+
+        Raises
+        ------
+        UsageError
+            There is no such folder or file, no room for it, or several files are being copied already.
+        DocumentError
+            It cannot be copied.
+        """
+        if folder not in self.pickable:
+            raise UsageError("files of this folder may not be picked", hint="pick one from the list")
+        if len(project.uploads()) >= MOST_UPLOADS:
+            raise UsageError(f"there are {MOST_UPLOADS} uploads already", hint="remove some")
+        if not self._copying.acquire(blocking=False):
+            raise UsageError("other files are being copied at the moment", hint="pick it once more in a minute")
+        try:
+            half = copied(folder, relative, project.files, self.arrivals.begin(project.owner))
+            return project.keep_upload(half, harmless_name(relative))
+        finally:
+            self._copying.release()
 
     def taken(self, user: str) -> int:
         """Return the bytes that the projects of a user take."""
@@ -355,6 +416,9 @@ class ProjectStore:
         """
         for gone in self.root.glob("users/*/.gone-*"):  # what a server that was killed has begun
             shutil.rmtree(gone)
+        for folder in self.root.glob("users/*/*"):
+            if _IDENTITY.fullmatch(folder.name) and folder.is_dir() and not folder.is_symlink():
+                self._remove_orphan(Project(folder, ""))
         if self.keep is None:
             return 0
         limit = time.time() - self.keep * 86_400
@@ -362,6 +426,12 @@ class ProjectStore:
         for project in old:
             self.delete(project)
         return len(old)
+
+    def _remove_orphan(self, project: Project) -> None:
+        """Remove the folder of a project that nobody finds any more."""
+        with project.lock():
+            if not project.is_there:
+                self.delete(project)
 
     def _make(self, user: str, facts: ProjectFacts) -> Project:
         if not self.left(user):
@@ -373,9 +443,10 @@ class ProjectStore:
         if not (folder / "user.json").exists():
             write_plain(folder / "user.json", {"name": user})
         project = Project(folder / secrets.token_hex(8), user, self.pickable)
-        for part in (project.folder, project.files, project.runs):
-            make_private(part)
-        project.write({"project.json": _plain(facts)}, said=f"Project {facts.name!r} made", by=user)
+        with project.lock():
+            for part in (project.folder, project.files, project.runs):
+                make_private(part)
+            project.history.write({FACTS: _plain(facts)}, said=f"Project {facts.name!r} made", by=user)
         return project
 
     def _projects(self, folder: Path, owner: str) -> Iterator[Project]:
@@ -385,7 +456,7 @@ class ProjectStore:
         except FileNotFoundError:
             return
         for name in names:
-            if (folder / name / "project.json").is_file():
+            if (folder / name / FACTS).is_file():
                 yield Project(folder / name, owner, self.pickable)
 
     def _folder(self, user: str) -> Path:

@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING, BinaryIO
 from python_multipart.exceptions import FormParserError
 from python_multipart.multipart import MultipartParser, parse_options_header
 
-from masktron.errors import DocumentError, UsageError
+from masktron.errors import DocumentError
 from masktron.scratch import create_private
 from masktron.web.store.file_names import harmless_name
+from masktron.web.store.room_left import RoomLeft, UploadRefusedError
 
 if TYPE_CHECKING:
     from python_multipart.multipart import MultipartCallbacks
@@ -36,8 +37,8 @@ class UploadLimits:
     ----------
     file : int
         Bytes.
-    room : int
-        Bytes that the user has left.
+    room : RoomLeft
+        What the user has left.
     silence : float
         Seconds without a byte.
     slowest : float
@@ -47,7 +48,7 @@ class UploadLimits:
     """
 
     file: int
-    room: int
+    room: RoomLeft
     silence: float = 20.0
     slowest: float = 16_384.0
     patience: float = 30.0
@@ -60,14 +61,6 @@ class Uploaded:
     half: Path
     name: str
     size: int
-
-
-class UploadRefusedError(UsageError):
-    """An upload that is not kept, with the status of the answer."""
-
-    def __init__(self, status: int, what: str, hint: str = "") -> None:
-        super().__init__(what, hint=hint)
-        self.status = status
 
 
 @dataclass(slots=True)
@@ -159,8 +152,7 @@ class _Form:
         self._size += len(data)
         if self._size > self._limits.file:
             raise too_large(self._limits.file)
-        if self._size > self._limits.room:
-            raise UploadRefusedError(413, "there is no room left for this file", "delete projects or uploads")
+        self._limits.room.take(len(data))
         self._stream.write(data)
 
     def _end(self) -> None:
@@ -209,8 +201,9 @@ async def uploaded(
     kind, options = parse_options_header(content_type)
     if kind != b"multipart/form-data" or not options.get(b"boundary"):
         raise UploadRefusedError(400, "this is no form with a file", "reload the page, and upload once more")
-    if length is not None and length > min(limits.file, limits.room) + _ENVELOPE:
-        raise too_large(min(limits.file, limits.room))
+    most = min(limits.file, limits.room.left)
+    if length is not None and length > most + _ENVELOPE:
+        raise too_large(most)
     form = _Form(folder, limits, is_token)
     try:
         await _read(body, MultipartParser(options[b"boundary"], form.callbacks()), limits)
