@@ -297,7 +297,7 @@ EVERY_BLOCK = (*range(1, 80), 1000, 1 << 20)
 SOME_BLOCKS = EVERY_BLOCK if FULL else (*range(1, 4), 7, 31, 64, 1 << 20)
 
 
-@pytest.mark.parametrize("name", parts(WHOLE, 10))
+@pytest.mark.parametrize("name", parts(WHOLE, 5))
 def test_plain_enough(name, tmp_path):
     path = written(tmp_path, WHOLE[name])
     expected = survey_exactly(path)
