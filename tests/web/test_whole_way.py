@@ -28,6 +28,8 @@ ROLES = {
 }
 AMOUNTS = ("Adults", "Children", "Size")
 MISSING = dict.fromkeys(("Rent", "Housing", "Savings"), "-9")
+SIZE = """<schema xmlns="http://purl.oclc.org/dsdl/schematron"><pattern><rule context="Record">
+<assert id="size" test="Adults + Children = number(Size)">Size</assert></rule></pattern></schema>"""
 PASSWORD = "heron lantern cactus"  # noqa: S105
 
 
@@ -152,8 +154,9 @@ def test_the_sample(chromium: Any, tmp_path: Path) -> None:
 @pytest.mark.full
 def test_two_users_at_once(chromium: Any, households: Path, tmp_path: Path) -> None:
     """Each has a browser, a password and a survey of his own; both mask at the same time, and see their own alone."""
-    users, lines = tmp_path / "users", households.read_text().splitlines()
+    users, rulebook, lines = tmp_path / "users", tmp_path / "size.sch", households.read_text().splitlines()
     surveys = {"ann": lines[:151], "ben": [lines[0], *lines[200:380]]}
+    rulebook.write_text(SIZE)
     for name, own in surveys.items():
         add_user(users, name, PASSWORD)
         (tmp_path / name).mkdir()
@@ -164,6 +167,7 @@ def test_two_users_at_once(chromium: Any, households: Path, tmp_path: Path) -> N
         shown(chromium, server.opened) as second,
     ):
         both = {"ann": WebUser(first, server.address, LONG), "ben": WebUser(second, server.address, LONG)}
+        assert findings(first) == []
         for name, user in both.items():
             user.page.get_by_label("Name", exact=True).fill(name)
             user.page.get_by_label("Password").fill(PASSWORD)
@@ -171,7 +175,7 @@ def test_two_users_at_once(chromium: Any, households: Path, tmp_path: Path) -> N
             user.make_project(f"Survey of {name}")
         for name, user in both.items():
             user.upload(tmp_path / name / f"{name}.csv", f"{len(surveys[name]) - 1} records of 28 fields")
-            user.accept("total-Size")
+            user.upload_rules(rulebook)
             user.say_roles(ROLES, AMOUNTS, MISSING)
             user.go("Mask")
         for user in both.values():
@@ -183,8 +187,9 @@ def test_two_users_at_once(chromium: Any, households: Path, tmp_path: Path) -> N
             kept = lines[0].split(",").index("Id")
             assert len(masked) == len(surveys[name])
             assert [one.split(",")[0] for one in masked[1:]] == [one.split(",")[kept] for one in surveys[name][1:]]
+        addresses = {name: user.page.url for name, user in both.items()}
         for name, other in (("ann", "ben"), ("ben", "ann")):
-            page, theirs = both[name].page, both[other].page.url
+            page, theirs = both[name].page, addresses[other]
             for address in (
                 theirs,
                 theirs.replace("/release", ""),
