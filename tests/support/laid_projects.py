@@ -110,7 +110,7 @@ def _fields() -> dict[str, Any]:
     ]
     found = described(*fields, problems=points)
     rows = [
-        {"record": at, "line": 30 * at, "values": [f"{at}", "Ben Costa", None, *["17"] * 60]} for at in (1, 2, 3)
+        {"record": at, "line": 30 * at, "values": ["30", "Ben Costa", "none", None, *["17"] * 60]} for at in (1, 2, 3)
     ]
     return {**found, "format": "xml", "record": "HouseholdSurvey/Household", "rows": rows, "notes": ["a note"]}
 
