@@ -27,10 +27,10 @@ def empty_project(store: ProjectStore) -> Project:
     return store.make("local", "Nothing as yet")
 
 
-def filled_project(store: ProjectStore, fields: int = 60) -> Project:
-    """Make a project of the sample in which every step has a result; the data have so many fields and four more."""
+def filled_project(store: ProjectStore) -> Project:
+    """Make a project of the sample in which every step has a result, with more fields than one page shows."""
     project, data = _sample(store, "Every result")
-    laid_run(project, "describe", ["describe", data], {"describe.json": _fields(fields)})
+    laid_run(project, "describe", ["describe", data], {"describe.json": _fields()})
     _lay_rules(project, data)
     suggestions = suggested({}, {"strength": "guess", "test": "long" * 40, "exceptions": 2, "first": [1, 2]})
     laid_run(project, "suggest", ["suggest", data], {"suggest.json": suggestions})
@@ -95,14 +95,14 @@ def _sample(store: ProjectStore, name: str) -> tuple[Project, str]:
     return project, data
 
 
-def _fields(number: int) -> dict[str, Any]:
+def _fields() -> dict[str, Any]:
     codes = {str(one): f"label {one} " * 3 for one in range(9)}
     fields = [
         {"name": "Income", "distinct": 400, "label": "Income of the household in a year"},
         text_field("Name", "Ben Costa", "Quentin Rossi"),
         text_field("Remark", "moved in spring", "none"),
         {"name": LONG, "labels": codes, "missing_codes": {"-9": "not stated"}, "missing": 7},
-        *({"name": f"F{at}"} for at in range(number)),
+        *({"name": f"F{at}"} for at in range(60)),
     ]
     points = [
         {"field": name, "record": 3, "line": 71, "what": f"{name!r} has no role", "hint": f"--role {name}=key"}
@@ -110,7 +110,7 @@ def _fields(number: int) -> dict[str, Any]:
     ]
     found = described(*fields, problems=points)
     rows = [
-        {"record": at, "line": 30 * at, "values": [f"{at}", "Ben Costa", None, *["17"] * number]} for at in (1, 2, 3)
+        {"record": at, "line": 30 * at, "values": ["30", "Ben Costa", "none", None, *["17"] * 60]} for at in (1, 2, 3)
     ]
     return {**found, "format": "xml", "record": "HouseholdSurvey/Household", "rows": rows, "notes": ["a note"]}
 

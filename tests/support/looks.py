@@ -18,7 +18,7 @@ OUTSIDE = """() => {
     if (!box.width || style.visibility === "hidden" || one.closest(".unseen, .skip, option, svg")) { continue; }
     if (one.tagName === "SELECT" && window.innerWidth > 600) {
       const pen = document.createElement("canvas").getContext("2d");
-      pen.font = style.font;
+      pen.font = `${style.fontWeight} ${style.fontSize} ${style.fontFamily}`;
       const room = one.clientWidth - parseFloat(style.paddingLeft) - parseFloat(style.paddingRight) - 20;
       if (pen.measureText(one.selectedOptions[0].textContent).width > room) { seen.push(`cut: ${named(one)}`); }
     }

@@ -10,12 +10,14 @@ import pytest
 
 from browser import shown, started
 from laid_projects import STEPS, busy_project, empty_project, failed_project, filled_project
-from looks import LIGHT, PHONE, TWICE, findings, open_all
+from looks import findings, open_all
 from masktron.web.pages.all_pages import PAGES
 from masktron.web.runs.one_run import latest_run, runs_of
 from masktron.web.store.projects import Project, ProjectStore
 from quick_masktron import put_before_masktron
 from web_client import Served, served, until
+
+pytestmark = pytest.mark.full  # test_whole_way looks at the pages of one state
 
 MORE = ("rules?show=doubts", "rules/edit/new", "rules/edit/2", "rules/edit/12", "nothing")
 """Addresses of a project beside those of its pages."""
@@ -65,23 +67,6 @@ def addresses_of(project: Project) -> list[str]:
     return [f"/projects/{project.identity}/{one}".rstrip("/") for one in (*pages, *more, *runs)]
 
 
-def test_the_pages_of_a_project_with_results(
-    chromium: Any, server: Served, store: ProjectStore, busy: Project
-) -> None:
-    """A part of the next test: the state with the most on each page, and a short file."""
-    found = filled_project(store, fields=2)
-    paths = [one.path for one in PAGES if "{" not in one.path]
-    pages = [f"/projects/{found.identity}/{one}".rstrip("/") for one in (*paths, "rules/edit/12")]
-    with shown(chromium, server.opened) as page:
-        for address in ["/", *pages, f"/projects/{busy.identity}/runs/0001-describe"]:
-            page.goto(f"{server.address}{address}")
-            open_all(page)
-            assert findings(page, (LIGHT, TWICE, PHONE), axe=(PHONE,)) == [], address
-        assert all(one.startswith((server.address, "data:")) for one in page.asked)
-        assert page.complaints == [] and "token=" not in page.url
-
-
-@pytest.mark.full
 def test_every_page_in_every_state(chromium: Any, server: Served, project: Project) -> None:
     with shown(chromium, server.opened) as page:
         for address in ["/", *addresses_of(project)]:
@@ -91,10 +76,9 @@ def test_every_page_in_every_state(chromium: Any, server: Served, project: Proje
             assert page.get_by_role("heading", level=1).count() == 1, address
             assert page.evaluate("[...document.querySelectorAll('p.hint')].every(one => one.offsetWidth)"), address
         assert all(one.startswith((server.address, "data:")) for one in page.asked)
-        assert [one for one in page.complaints if "404" not in one] == []
+        assert [one for one in page.complaints if "404" not in one] == [] and "token=" not in page.url
 
 
-@pytest.mark.full
 def test_every_page_without_script(chromium: Any, server: Served, project: Project) -> None:
     with shown(chromium, server.opened, java_script_enabled=False) as page:
         for address in ["/", *addresses_of(project)]:
@@ -108,7 +92,6 @@ def test_every_page_without_script(chromium: Any, server: Served, project: Proje
             assert not polled or page.locator("noscript").count(), address
 
 
-@pytest.mark.full
 def test_a_way_to_mask_is_taken_without_script(chromium: Any, server: Served, store: ProjectStore) -> None:
     found = filled_project(store)
     with shown(chromium, server.opened, java_script_enabled=False) as page:

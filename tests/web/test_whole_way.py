@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from browser import shown, started
-from looks import LIGHT, PHONE, TWICE, findings
+from looks import LIGHT, PHONE, TWICE, Window, findings
 from masktron.web.access.passwords import add_user
 from paths import ROOT
 from quick_masktron import put_before_masktron
@@ -28,6 +28,8 @@ ROLES = {
 }
 AMOUNTS = ("Adults", "Children", "Size")
 MISSING = dict.fromkeys(("Rent", "Housing", "Savings"), "-9")
+SIZE = """<schema xmlns="http://purl.oclc.org/dsdl/schematron"><pattern><rule context="Record">
+<assert id="size" test="Adults + Children = number(Size)">Size</assert></rule></pattern></schema>"""
 PASSWORD = "heron lantern cactus"  # noqa: S105
 
 
@@ -60,15 +62,16 @@ def chromium() -> Iterator[Any]:
 
 
 class Looking:
-    """Looks at each page that a user reaches, once, and keeps what is wrong with it."""
+    """Looks once at each page that a user reaches, and keeps what is wrong; axe looks at those with results."""
 
-    def __init__(self, page: Any) -> None:
-        self.page, self.seen, self.found = page, set[str](), list[str]()
+    def __init__(self, page: Any, axe: Window) -> None:
+        self.page, self.axe, self.seen, self.found = page, axe, set[str](), list[str]()
 
     def __call__(self, name: str) -> None:
         if name not in self.seen:
             self.seen.add(name)
-            self.found += [f"{name}: {one}" for one in findings(self.page, (PHONE, TWICE, LIGHT), axe=(LIGHT,))]
+            asked = [self.axe] if "," in name or name in ("Projects", "Project", "Suggested", "History") else []
+            self.found += [f"{name}: {one}" for one in findings(self.page, (PHONE, TWICE, LIGHT), axe=asked)]
 
 
 def released(user: WebUser, masked: str, original: Path, folder: Path) -> None:
@@ -92,7 +95,8 @@ def test_the_way_by_clicks(chromium: Any, tmp_path: Path) -> None:
     rows = [f"{at},N {at},{at * 7 % 5},{at},{at * 7 % 5 + at}" for at in range(10, 22)]
     data.write_text("\n".join(["Id,NAME,A,B,T", *rows]) + "\n")
     with served(tmp_path / "projects") as server, shown(chromium, server.opened) as page:
-        user = WebUser(page, server.address)
+        look = Looking(page, PHONE)
+        user = WebUser(page, server.address, look=look)
         user.make_project("Survey")
         user.upload(data, "12 records of 5 fields")
         user.accept("total-T")
@@ -107,14 +111,16 @@ def test_the_way_by_clicks(chromium: Any, tmp_path: Path) -> None:
         assert user.download("masked.csv", tmp_path).read_bytes() == data.read_bytes()
         for name in ("about.html", "internal.html", "masked.manifest.json"):
             user.download(name, tmp_path)
-        assert page.complaints == []
+        user.go("History")
+        assert look.found == [] and len(look.seen) == 23
+        assert page.complaints == [] and "token=" not in page.url
         assert all(one.startswith((server.address, "data:")) for one in page.asked)
 
 
 @pytest.mark.full
 def test_a_survey_without_rules(chromium: Any, households: Path, tmp_path: Path) -> None:
     with served(tmp_path / "projects") as server, shown(chromium, server.opened) as page:
-        look = Looking(page)
+        look = Looking(page, LIGHT)
         user = WebUser(page, server.address, LONG, look)
         user.make_project("Households")
         user.upload(households, "2,000 records of 28 fields")
@@ -152,8 +158,9 @@ def test_the_sample(chromium: Any, tmp_path: Path) -> None:
 @pytest.mark.full
 def test_two_users_at_once(chromium: Any, households: Path, tmp_path: Path) -> None:
     """Each has a browser, a password and a survey of his own; both mask at the same time, and see their own alone."""
-    users, lines = tmp_path / "users", households.read_text().splitlines()
+    users, rulebook, lines = tmp_path / "users", tmp_path / "size.sch", households.read_text().splitlines()
     surveys = {"ann": lines[:151], "ben": [lines[0], *lines[200:380]]}
+    rulebook.write_text(SIZE)
     for name, own in surveys.items():
         add_user(users, name, PASSWORD)
         (tmp_path / name).mkdir()
@@ -164,6 +171,7 @@ def test_two_users_at_once(chromium: Any, households: Path, tmp_path: Path) -> N
         shown(chromium, server.opened) as second,
     ):
         both = {"ann": WebUser(first, server.address, LONG), "ben": WebUser(second, server.address, LONG)}
+        assert findings(first) == []
         for name, user in both.items():
             user.page.get_by_label("Name", exact=True).fill(name)
             user.page.get_by_label("Password").fill(PASSWORD)
@@ -171,7 +179,7 @@ def test_two_users_at_once(chromium: Any, households: Path, tmp_path: Path) -> N
             user.make_project(f"Survey of {name}")
         for name, user in both.items():
             user.upload(tmp_path / name / f"{name}.csv", f"{len(surveys[name]) - 1} records of 28 fields")
-            user.accept("total-Size")
+            user.upload_rules(rulebook)
             user.say_roles(ROLES, AMOUNTS, MISSING)
             user.go("Mask")
         for user in both.values():
@@ -183,8 +191,9 @@ def test_two_users_at_once(chromium: Any, households: Path, tmp_path: Path) -> N
             kept = lines[0].split(",").index("Id")
             assert len(masked) == len(surveys[name])
             assert [one.split(",")[0] for one in masked[1:]] == [one.split(",")[kept] for one in surveys[name][1:]]
+        addresses = {name: user.page.url for name, user in both.items()}
         for name, other in (("ann", "ben"), ("ben", "ann")):
-            page, theirs = both[name].page, both[other].page.url
+            page, theirs = both[name].page, addresses[other]
             for address in (
                 theirs,
                 theirs.replace("/release", ""),
