@@ -126,7 +126,7 @@ def test_so_many_at_once_and_the_others_wait_in_order(office: Office, project: P
     other = office.store.make("bob", "another")
     own = [started(office, project, "sleep=30") for _ in range(4)]
     theirs = [started(office, other, "sleep=30") for _ in range(2)]
-    until(lambda: reaches(office, theirs[0], RunState.RUNNING) and own[1].state is RunState.RUNNING)
+    until(lambda: all(reaches(office, run, RunState.RUNNING) for run in (*own[:2], theirs[0])))
     for _ in range(3):
         office.parts.queue.beat()
     states = [run.state.value for run in (*own, *theirs)]
