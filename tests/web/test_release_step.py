@@ -258,7 +258,7 @@ def test_what_must_be_looked_at_stands_before_the_download(client: TestClient, p
         "kind": "below-zero", "field": "KIDS", "records": 8, "of": 11, "says": "x", "hint": "y", "rule": None,
     }  # fmt: skip
     made = masked(project)
-    (made.folder / "mask.json").write_text(json.dumps({"job": "mask", "concerns": [concern]}))
+    (made.folder / "mask.json").write_text(json.dumps({"schema_version": 1, "job": "mask", "concerns": [concern]}))
     checked(project, made, "masked.csv", MASKED)
     page = client.get(path(project)).text
     assert page.index("KIDS in 8 of 11 records") < page.index('class="download"')
