@@ -263,5 +263,5 @@ def test_what_must_be_looked_at_stands_before_the_download(client: TestClient, p
     page = client.get(path(project)).text
     assert page.index("KIDS in 8 of 11 records") < page.index('class="download"')
     assert 'class="verdict good"' not in page and 'name="forbid"' not in page
-    (made.folder / "mask.json").write_text(json.dumps({"job": "mask", "concerns": []}))
+    (made.folder / "mask.json").write_text(json.dumps({"schema_version": 1, "job": "mask", "concerns": []}))
     assert 'class="verdict good"' in client.get(path(project)).text
