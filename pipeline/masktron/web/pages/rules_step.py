@@ -187,8 +187,8 @@ def _check(visit: Visit, project: Project, _: FormFields) -> Redirect:
     return Redirect(visit.path(project, "rules"))
 
 
-def _undo(visit: Visit, project: Project, _: FormFields) -> Redirect:
-    project.undo(visit.user)
+def _undo(visit: Visit, project: Project, form: FormFields) -> Redirect:
+    project.undo(visit.user, form.text("change"))
     if project.has_rules:
         check_rules(visit, project)
     return Redirect(visit.path(project, "rules"))

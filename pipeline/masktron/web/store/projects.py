@@ -166,16 +166,22 @@ class Project:
         with self.lock():
             self.history.write(files, said=said, by=by)
 
-    def undo(self, by: str) -> Change:
-        """Undo the last change.
+    def undo(self, by: str, number: str | None = None) -> Change:
+        """Undo the last change; see `History.undo`.
+
+        Parameters
+        ----------
+        by : str
+        number : str, optional
+            Of the change that is meant.
 
         Raises
         ------
         UsageError
-            There is none.
+            There is none, or another change is the last one by now.
         """
         with self.lock():
-            return self.history.undo(by)
+            return self.history.undo(by, number)
 
     def choose_data(self, name: str, *, folder: Path | None = None, by: str) -> None:
         """Take an upload, or a file of a folder that may be picked from, as the microdata.
