@@ -30,6 +30,8 @@ RUNS = "runs"
 """The folder of the runs of a project."""
 RULES = "rules.sch"
 """The rulebook of a project; what it includes lies beside it."""
+GONE = ".gone-"
+"""How folders begin that are being deleted."""
 MOST_PROJECTS, MOST_UPLOADS = 200, 200
 """Of a user, and of a project."""
 SAMPLE = "household"
@@ -339,7 +341,7 @@ class ProjectStore:
         """Delete a project with all that it holds, at once."""
         with project.lock():
             # out of sight at once, however long the rest takes
-            gone = project.folder.with_name(f".gone-{project.folder.name}")
+            gone = project.folder.with_name(f"{GONE}{project.folder.name}")
             project.folder.rename(gone)
             shutil.rmtree(gone)
 
@@ -359,7 +361,7 @@ class ProjectStore:
         busy : set of Path
             Folders of projects that have a run under way: they stay.
         """
-        for gone in self.root.glob("users/*/.gone-*"):  # what a server that was killed has begun
+        for gone in self.root.glob(f"users/*/{GONE}*"):  # what a server that was killed has begun
             shutil.rmtree(gone)
         if self.keep is None:
             return 0
