@@ -62,6 +62,17 @@ def good_run(project: Project, step: str) -> CommandRun | None:
     )
 
 
+def told_run(project: Project, step: str) -> CommandRun | None:
+    """Return the run of a step that its page tells of: the latest one.
+
+    Where that has ended on what has changed since, as by an undo, it is the latest that ended well on what there is.
+    """
+    run = latest_run(project, step)
+    if run is None or not run.is_over or is_current(run):
+        return run
+    return good_run(project, step) or run
+
+
 def is_current(run: CommandRun) -> bool:
     """Tell whether all on which the result of a run depends is still what it had.
 
