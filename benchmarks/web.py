@@ -144,6 +144,11 @@ def lay_runs(project: Path, data: str) -> None:
             (folder / file).touch()
 
 
+def has_form(client: Client, run: str) -> bool:
+    """Tell whether a run can be cancelled: it is under way."""
+    return 'name="csrf"' in client.ask("GET", run)[2]
+
+
 def peak(pid: int) -> float:
     """Return the most MB of memory that a process has held."""
     lines = Path(f"/proc/{pid}/status").read_text().splitlines()
@@ -166,7 +171,8 @@ def main() -> None:
             f"| {name} page while a run works, ten users poll | median {1000 * one['median']:.1f} ms, 95 % within "
             f"{1000 * one['slow']:.1f} ms, {one['ratio']:.1f} x a bare page | median < {1000 * goal:.0f} ms |"
         )
-    print(f"| processor time of the server meanwhile | {found['used']:.1f} s for {4 * PAGES} pages, and polling | |")
+    pages = 5 * found["rounds"]
+    print(f"| processor time of the server meanwhile | {found['used']:.1f} s for {pages} pages, and polling | |")
     print(f"| memory of the server | {found['memory']:.0f} MB | < {MEMORY:.0f} MB |")
     if asked.json is not None:
         asked.json.parent.mkdir(parents=True, exist_ok=True)
@@ -225,7 +231,9 @@ def asked_of(
     paths = {"overview": where, "data": f"{where}/data", "run": run, "mask": f"{where}/mask"}
     times: dict[str, list[float]] = {"bare": [], **{name: [] for name in paths}}
     used = seconds_of(pid)
-    for _ in range(PAGES):
+    rounds = 0
+    while rounds < PAGES and has_form(first, run):
+        rounds += 1
         times["bare"].append(bare.seconds("/"))
         for name, path in paths.items():
             times[name].append(first.seconds(path))
@@ -235,13 +243,14 @@ def asked_of(
     for one in polling:
         one.join()
     base = statistics.median(times["bare"])
-    result: dict[str, object] = {"upload": took, "memory": peak(pid), "bare": base, "used": used}
+    result: dict[str, object] = {"upload": took, "memory": peak(pid), "bare": base, "used": used, "rounds": rounds}
     for name in paths:
         middle = statistics.median(times[name])
         slow = statistics.quantiles(times[name], n=20)[-1]
         result[name] = {"median": middle, "slow": slow, "ratio": middle / base}
-    token = first.token(run)
-    first.ask("POST", run, f"csrf={token}&action=cancel", **{"content-type": "application/x-www-form-urlencoded"})
+    if has_form(first, run):
+        token = first.token(run)
+        first.ask("POST", run, f"csrf={token}&action=cancel", **{"content-type": "application/x-www-form-urlencoded"})
     return result
 
 

@@ -282,6 +282,9 @@ def test_outputs_are_downloaded_and_reports_shown_apart(office: Office) -> None:
     ended(office, run)
     text = page_of(client, where, run)
     assert "<b>.xml" not in text and "&lt;b&gt;.xml" in text
+    # the masked file leaves by the page that has it checked
+    assert "<strong>masked.csv</strong>" in text and f'<a href="{where}/release">Check it' in text
+    assert f'href="{where}/{out}/files/masked.csv"' not in text and f'href="{where}/{out}/files/report.html"' in text
     answer = client.get(f"{where}/{out}/files/masked.csv")
     assert answer.text == "written\n"
     assert answer.headers["content-disposition"].startswith("attachment")

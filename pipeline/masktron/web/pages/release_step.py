@@ -68,7 +68,7 @@ def _masking(project: Project) -> CommandRun | None:
 
 
 def _written(run: CommandRun) -> list[str]:
-    return [one.name for one in run.outputs if one.name.startswith("masked.") and not one.confidential]
+    return [one.name for one in run.outputs if one.is_masked]
 
 
 def _masked(run: CommandRun) -> str:

@@ -49,11 +49,12 @@ def _show(visit: Visit, project: Project) -> dict[str, Any]:
                 "name": one.name,
                 "size": one.size,
                 "confidential": one.confidential,
-                "path": visit.path_of_run(run, one.name),
+                "path": None if one.is_masked else visit.path_of_run(run, one.name),
                 "report": visit.path_of_report(run, one.name) if one.name.endswith(".html") else None,
             }
             for one in (run.outputs if run.is_over else [])
         ],
+        "release": visit.path(project, "release"),
         "copies": [(one, visit.path_of_run(run, one)) for one in run.copies],
     }
 

@@ -90,7 +90,12 @@ class RunOutput:
     @property
     def confidential(self) -> bool:
         """Whether it is for inside the agency: all but the masked file and the page about it."""
-        return not self.name.startswith(("masked.", "about.")) or self.name.endswith(".manifest.json")
+        return not self.is_masked and not self.name.startswith("about.")
+
+    @property
+    def is_masked(self) -> bool:
+        """Whether it is the masked file, which leaves the project by the page Release, once it has been checked."""
+        return self.name.startswith("masked.") and not self.name.endswith(".manifest.json")
 
 
 @dataclass(frozen=True, slots=True)
