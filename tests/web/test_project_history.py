@@ -9,6 +9,8 @@ import pytest
 from starlette.testclient import TestClient
 
 from masktron.errors import UsageError
+from masktron.web.runs.one_run import prepared_run
+from masktron.web.store.project_files import PROJECT_FILES, ProjectFile
 from masktron.web.store.project_history import OUTSIDE
 from masktron.web.store.projects import Project, ProjectStore
 from web_client import Office, csrf_of, made_office, sample_of
@@ -120,3 +122,25 @@ def test_a_change_whose_line_is_missing_is_undone_before_those_before_it(
     assert (project.settings.text, project.has_rules) == ("", True)
     project.undo("ann")
     assert not project.has_rules
+
+
+def test_a_line_of_the_table_is_all_that_a_new_file_takes(
+    office: Office, client: TestClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project, where = sample_of(office, client)
+    with pytest.raises(ValueError, match="has no history"):
+        project.write({"notes.txt": b"n"}, said="x", by="local")
+    notes = ProjectFile(re.compile(r"notes\.txt"), downloaded=True, copied=True)
+    monkeypatch.setattr("masktron.web.store.project_files.PROJECT_FILES", (*PROJECT_FILES, notes))
+    project.write({"notes.txt": b"n"}, said="Notes", by="local")
+    assert client.get(f"{where}/download/notes.txt").content == b"n"
+    run = prepared_run(project, "mask", ["mask"], by="local")
+    assert (run.folder / "notes.txt").read_bytes() == b"n" and "notes.txt" in run.copies
+    assert project.undo("local").said == "Notes" and not (project.folder / "notes.txt").exists()
+
+
+def test_the_facts_of_a_project_are_neither_downloaded_nor_copied(office: Office, client: TestClient) -> None:
+    project, where = sample_of(office, client)
+    assert client.get(f"{where}/download/project.json").status_code == 404
+    assert prepared_run(project, "mask", ["mask"], by="local").copies == ["patterns.sch", "rules.sch", SETTINGS]
+    assert [one.matches(f"{SETTINGS}x") for one in PROJECT_FILES] == [False] * 3

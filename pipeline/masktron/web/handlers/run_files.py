@@ -16,6 +16,7 @@ from masktron.web.access.answer_headers import DOWNLOAD_POLICY, PICTURE_POLICY, 
 from masktron.web.plain_answers import download_of, nothing_here
 from masktron.web.runs.one_run import run_of
 from masktron.web.store.disk import bytes_of
+from masktron.web.store.project_files import project_file
 from masktron.web.web_parts import WebParts
 
 _STATIC: Mapping[str, tuple[str, str]] = {
@@ -47,7 +48,8 @@ class RunFiles:
     def document(self, request: Request) -> Response:
         """Download the settings or the rules of a project."""
         project, name = self._parts.project_of(request), request.path_params["name"]
-        if project is None or not (name == "masktron.toml" or name.endswith(".sch")) or "/" in name:
+        kind = project_file(name)
+        if project is None or kind is None or not kind.downloaded:
             return nothing_here()
         content = bytes_of(project.folder / name)
         return nothing_here() if content is None else download_of(content, name)

@@ -12,6 +12,7 @@ from masktron.results.result import SCHEMA_VERSION
 from masktron.web.runs.one_run import Argument, CommandRun, InRun, latest_run, runs_of, stamp_of
 from masktron.web.runs.run_kinds import KINDS, RunKind
 from masktron.web.store.disk import bytes_of, digest_of, plain_files
+from masktron.web.store.project_files import RULEBOOKS
 from masktron.web.store.project_settings import NAME as SETTINGS_FILE
 from masktron.web.store.project_settings import table_of, text_of
 from masktron.web.store.projects import RULES, Project
@@ -94,8 +95,8 @@ def is_current(run: CommandRun) -> bool:
 def _same_rules(run: CommandRun, kind: RunKind) -> bool:
     if not kind.rules:
         return True
-    now = [one.name for one in plain_files(run.project.folder) if one.name.endswith(".sch")]
-    had = [name for name in run.copies if name.endswith(".sch")]
+    now = [one.name for one in plain_files(run.project.folder) if RULEBOOKS.matches(one.name)]
+    had = [name for name in run.copies if RULEBOOKS.matches(name)]
     return now == sorted(had) and all(
         digest_of(f"{run.project.folder}/{name}") == digest_of(run.path_of(name)) for name in now
     )

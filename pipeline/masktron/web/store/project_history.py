@@ -8,7 +8,6 @@ one by hand, or a server was killed before it wrote its line, the next change or
 from __future__ import annotations
 
 import hashlib
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -16,9 +15,7 @@ from pathlib import Path
 
 from masktron.errors import UsageError
 from masktron.web.store.disk import add_line, bytes_of, digest_of, lines_of, make_private, plain_files, write_bytes
-
-_KEPT = re.compile(r"project\.json|masktron\.toml|[\w-][\w.-]*\.sch")
-"""Files that have a history: all else is an upload, or the output of a run."""
+from masktron.web.store.project_files import project_file
 
 OUTSIDE = "Changed outside masktron web"
 """What the history says of changes that no page has made."""
@@ -123,7 +120,7 @@ class History:
     def _write(self, files: Mapping[str, bytes | None], said: str, by: str, undoes: int | None) -> None:
         hashes = {}
         for name, content in files.items():
-            if not _KEPT.fullmatch(name):
+            if project_file(name) is None:
                 raise ValueError(f"{name} has no history")
             before = bytes_of(self._folder / name)
             if before != content:
@@ -140,7 +137,7 @@ class History:
     def _notice(self) -> None:
         """Add a line about files that are not as the last change has left them."""
         known = {name: after for change in self.changes() for name, (_, after) in change.files.items()}
-        names = {*known, *(one.name for one in plain_files(self._folder) if _KEPT.fullmatch(one.name))}
+        names = {*known, *(one.name for one in plain_files(self._folder) if project_file(one.name) is not None)}
         found: dict[str, tuple[str | None, str | None]] = {}
         for name in sorted(names):
             digest = digest_of(self._folder / name)
