@@ -109,10 +109,7 @@ class History:
         if (last := self.undoable()) is None:
             raise UsageError("there is nothing left to undo", hint="reload the page")
         if number is not None and number != str(last.number):
-            raise UsageError(
-                "another change has been made or undone since the page was loaded",
-                hint="reload it, and look which change is the last one",
-            )
+            raise UsageError(f"something else was done since: {last.said}", hint="look whether that is to be undone")
         former = {name: self._content(before) for name, (before, _) in last.files.items()}
         self._write(former, f"Undone: {last.said}", by, last.number)
         return last
