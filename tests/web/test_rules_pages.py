@@ -18,7 +18,7 @@ from masktron.web.runs.run_queue import _Working
 from masktron.web.store.projects import Project
 from paths import ROOT
 from told_results import explained, failed, suggested, told
-from web_client import Office, csrf_of, made_office, sample_of, sent
+from web_client import Office, csrf_of, made_office, sample_of, sent, undone
 
 SCHEMATRON = "http://purl.oclc.org/dsdl/schematron"
 OWN = f"""<schema xmlns="{SCHEMATRON}">
@@ -90,7 +90,7 @@ def test_an_uploaded_rulebook_is_kept_byte_for_byte_and_checked(client: TestClie
     assert (project.folder / "patterns.sch").read_bytes() == patterns
     assert (project.folder / "rules.sch").read_bytes() == content
     assert "which is not here" not in client.get(f"{where}/rules").text
-    assert sent(client, f"{where}/rules", "undo").status_code == 303
+    assert undone(client, f"{where}/rules").status_code == 303
     assert not (project.folder / "patterns.sch").exists()
 
 
@@ -254,7 +254,7 @@ def test_rules_are_made_removed_and_moved(client: TestClient, own: tuple[Project
     for rule in ("0", "3", "x", "-1", "9" * 30):
         assert client.get(f"{where}/rules/edit/{rule}").status_code == 404
     for _ in range(3):
-        sent(client, f"{where}/rules", "undo")
+        undone(client, f"{where}/rules")
     assert project.rulebook == OWN
 
 

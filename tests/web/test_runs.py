@@ -8,7 +8,9 @@ import re
 import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -385,3 +387,26 @@ def test_who_asks_whether_a_run_works_is_not_taken_for_it(
     finally:
         bystander.kill()
         bystander.wait()
+
+
+def test_drafts_that_come_at_once_take_the_place_of_each_other(office: Office, project: Project) -> None:
+    queue, errors = office.parts.queue, list[BaseException]()
+
+    def types() -> None:
+        for _ in range(8):
+            try:
+                queue.try_out(project, "draft", ["x"], {"rules.sch": b"<a/>"}, by="local")
+            except BaseException as error:  # noqa: BLE001
+                errors.append(error)
+
+    typing = [threading.Thread(target=types) for _ in range(4)]
+    for one in typing:
+        one.start()
+    while any(one.is_alive() for one in typing):
+        for run in runs_of(project):
+            with suppress(OSError):
+                run_process.write(run.folder / run_process.EXIT, {"code": 0, "problem": "", "began": 0, "ended": 1})
+    assert errors == []
+    drafts = [run for run in runs_of(project) if run.step == "draft"]
+    assert drafts[0].number >= 8 and queue.place(drafts[0]) is not None
+    assert [one.name for one in project.runs.iterdir() if one.name.startswith(".gone-")] == []

@@ -16,6 +16,7 @@ from masktron.web.pages.paging import page_of_items
 from masktron.web.pages.step_runs import (
     cancel_run,
     good_run,
+    is_current,
     needed_data,
     needed_rules,
     result_of,
@@ -209,13 +210,16 @@ def _state(project: Project) -> StepState:
     if run is not None and not run.is_over:
         return StepState(False, "under way")
     result = _result(run)
-    if result is not None:
+    current = run is not None and is_current(run)
+    if result is not None and current:
         config = project.settings.config
         taken = [one for one in _rows(result, config) if one["chosen"] and one["takable"] and not one["bad"]]
         if taken:
             return StepState(True, taken[0]["name"])
     if good_run(project, run_kinds.MASK.step) is not None:
         return StepState(True, "the settings were taken as they are")
+    if result is not None and not current:
+        return StepState(False, "data, rules or settings have changed since")
     return StepState(False, "" if result is None else "take one of the ways that were tried")
 
 

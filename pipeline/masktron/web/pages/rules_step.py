@@ -14,6 +14,7 @@ from masktron.web.pages.paging import page_of_items
 from masktron.web.pages.rule_facts import PAGE, CheckedRules, RuleFacts, check_rules, checked_rules, facts_of
 from masktron.web.store.disk import bytes_of, plain_files
 from masktron.web.store.kept_files import KeptFiles
+from masktron.web.store.project_files import RULEBOOKS
 from masktron.web.store.projects import RULES, Project
 from masktron.web.web_page import FormFields, PageProblem, Redirect, StepState, Visit, WebPage
 
@@ -87,7 +88,9 @@ def _show(visit: Visit, project: Project) -> dict[str, Any]:
         "error": None if run is None or not checked.current else _told(run),
         "unchecked": "unchecked" in visit.query,
         "missing": _missing(project),
-        "parts": [one.name for one in plain_files(project.folder) if one.name.endswith(".sch") and one.name != RULES],
+        "parts": [
+            one.name for one in plain_files(project.folder) if RULEBOOKS.matches(one.name) and one.name != RULES
+        ],
         "data": project.data(),
         "last": project.history.undoable(),
     }
@@ -157,7 +160,7 @@ def _took(visit: Visit, project: Project, name: str) -> Redirect:
         taken_in = includes_of(content, name)
     except NotInPlaceError:
         taken_in = ()
-    is_part = name in wanted or (name in parts and name.endswith(".sch"))
+    is_part = name in wanted or (name in parts and RULEBOOKS.matches(name))
     if is_part:
         if not _FILE.fullmatch(name):
             raise UsageError(
@@ -187,8 +190,8 @@ def _check(visit: Visit, project: Project, _: FormFields) -> Redirect:
     return Redirect(visit.path(project, "rules"))
 
 
-def _undo(visit: Visit, project: Project, _: FormFields) -> Redirect:
-    project.undo(visit.user)
+def _undo(visit: Visit, project: Project, form: FormFields) -> Redirect:
+    project.undo(visit.user, form.text("change"))
     if project.has_rules:
         check_rules(visit, project)
     return Redirect(visit.path(project, "rules"))

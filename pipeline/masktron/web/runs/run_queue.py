@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import secrets
 import shutil
 import signal
 import subprocess
@@ -23,7 +24,7 @@ from masktron.web.runs import run_process
 from masktron.web.runs.one_run import Argument, CommandRun, RunState, prepared_run, runs_of
 from masktron.web.runs.run_limits import RunLimits
 from masktron.web.store.disk import write_plain
-from masktron.web.store.projects import Project, ProjectStore
+from masktron.web.store.projects import GONE, Project, ProjectStore
 
 BEAT = 0.25
 """Seconds between two looks at the runs under way."""
@@ -126,12 +127,17 @@ class RunQueue:
         ResourceError
             There is no room on the disk.
         """
-        for run in [one for one in runs_of(project) if one.step == step]:
-            if run.is_over:
-                shutil.rmtree(run.folder)
-            elif not run.is_cancelled:
-                self.cancel(run, by)
-        return self._entered(project, step, arguments, by, files)
+        gone = []
+        with project.lock():  # who types sends the next draft before the one before has its answer
+            for run in [one for one in runs_of(project) if one.step == step]:
+                if run.is_over:
+                    gone.append(run.folder.rename(run.folder.with_name(f"{GONE}{run.name}-{secrets.token_hex(4)}")))
+                elif not run.is_cancelled:
+                    self.cancel(run, by)
+            run = self._entered(project, step, arguments, by, files)
+        for folder in gone:
+            shutil.rmtree(folder)
+        return run
 
     def _entered(
         self,
@@ -236,6 +242,8 @@ class RunQueue:
         ended = {"code": None, "problem": problem, "began": now, "ended": now}
         try:
             write_plain(run.folder / run_process.EXIT, ended)
+        except FileNotFoundError:  # it was deleted meanwhile
+            return True
         except (OSError, ResourceError) as error:
             note_mistake(error)
             return False
