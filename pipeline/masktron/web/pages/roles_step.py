@@ -100,6 +100,7 @@ def _row(one: Mapping[str, Any], config: Config) -> dict[str, Any]:
         "taken": None if taken is None else ROLES[taken],
         "said_kind": kind.value if kind is not None else _AUTO,
         "codes": ", ".join(sorted(config.missing.get(name, ()))),
+        "unmet": sorted(set(one.get("unmet_codes", ())) & set(config.missing.get(name, ()))),
         # an order that nobody has given is none: the values stand beside the field
         "order": "\n".join(order or ()),
         "listed": ", ".join(values),
