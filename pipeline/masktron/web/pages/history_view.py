@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from masktron.errors import UsageError
 from masktron.web.runs.one_run import runs_of
 from masktron.web.store.projects import Project
 from masktron.web.web_page import FormFields, Redirect, Visit, WebPage
@@ -35,8 +36,22 @@ def _show(visit: Visit, project: Project) -> dict[str, Any]:
     return {"entries": entries[:_PAGE], "more": max(0, len(entries) - _PAGE), "undoable": project.history.undoable()}
 
 
-def _undo(visit: Visit, project: Project, _: FormFields) -> Redirect:
+def undo_shown(visit: Visit, project: Project, form: FormFields) -> None:
+    """Undo the last change, which is the one that the page has shown.
+
+    Raises
+    ------
+    UsageError
+        It is another one by now, or there is none.
+    """
+    last = project.history.undoable()
+    if "change" in form.names and last is not None and form.text("change") != str(last.number):
+        raise UsageError(f"something else was done since: {last.said}", hint="look whether that is to be undone")
     project.undo(visit.user)
+
+
+def _undo(visit: Visit, project: Project, form: FormFields) -> Redirect:
+    undo_shown(visit, project, form)
     return Redirect(visit.path(project, "history"))
 
 

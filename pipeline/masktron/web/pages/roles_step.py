@@ -245,4 +245,5 @@ ROLES_PAGE = WebPage(
     step="roles",
     actions={"save": _save, "decide": _decide, "read": _read},
     state=_state,
+    writes=frozenset({"roles", "nominal", "numeric", "ordinal", "missing"}),
 )

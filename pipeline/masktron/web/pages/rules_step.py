@@ -9,6 +9,7 @@ from typing import Any
 from masktron.errors import ResourceError, RulebookError, UsageError
 from masktron.rulebook_text.rule_entries import RuleEntry, RulesInText, includes_of, rules_in
 from masktron.rulebook_text.spans import NotInPlaceError
+from masktron.web.pages.history_view import undo_shown
 from masktron.web.pages.paging import page_of_items
 from masktron.web.pages.rule_facts import PAGE, CheckedRules, RuleFacts, check_rules, checked_rules, facts_of
 from masktron.web.store.disk import bytes_of, plain_files
@@ -173,8 +174,8 @@ def _check(visit: Visit, project: Project, _: FormFields) -> Redirect:
     return Redirect(visit.path(project, "rules"))
 
 
-def _undo(visit: Visit, project: Project, _: FormFields) -> Redirect:
-    project.undo(visit.user)
+def _undo(visit: Visit, project: Project, form: FormFields) -> Redirect:
+    undo_shown(visit, project, form)
     if project.has_rules:
         check_rules(visit, project)
     return Redirect(visit.path(project, "rules"))
