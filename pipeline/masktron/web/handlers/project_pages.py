@@ -9,7 +9,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
-from masktron.errors import MasktronError
+from masktron.errors import MasktronError, UsageError
 from masktron.web.access.gate import secret_of, user_of
 from masktron.web.access.sessions import form_token, is_form_token
 from masktron.web.form_reading import passed_over, read_form
@@ -121,6 +121,7 @@ class ProjectPages:
         if action is None:
             return problem_page("there is no such form", "reload the page", 400)
         try:
+            _require_seen(page, project, form)
             answer = action(self._parts.visit_of(request), project, form)
         except MasktronError as error:
             return self._shown(page, request, project, [problem_of(error, form.names)], form, 422)
@@ -179,6 +180,7 @@ class ProjectPages:
             "facts": project.facts,
             "page": page,
             "steps": way_of(project),
+            "seen": project.settings.version(page.writes) if page.writes else "",
         }
 
 
@@ -191,3 +193,12 @@ def _unless_gone(project: Project, answer: Callable[[], Response]) -> Response:
             raise
         return nothing_here()
     return found if project.is_there else nothing_here()
+
+
+def _require_seen(page: WebPage, project: Project, form: FormFields) -> None:
+    """Refuse a form that was loaded before another window has changed the settings that it writes."""
+    if "seen" in form.names and form.text("seen") != project.settings.version(page.writes):
+        raise UsageError(
+            "these settings have changed since this page was loaded, in another window perhaps",
+            hint="History says what was done; load this page again, and change what is to be changed",
+        )

@@ -231,4 +231,5 @@ CHOOSE = WebPage(
     step="choose",
     actions={"begin": _begin, "take": _take, "cancel": _cancel},
     state=_state,
+    writes=frozenset({"tune", "limits"}),
 )

@@ -219,4 +219,5 @@ DATA = WebPage(
     },
     take=_took,
     state=_state,
+    writes=frozenset({"format_options"}),
 )

@@ -451,4 +451,5 @@ MASK = WebPage(
     step="mask",
     actions={"mask": _mask, "plan": _plan, "save": _save, "cancel": _cancel, "forbid": _forbid},
     state=_state,
+    writes=frozenset({"method", "k", "grouping", "invalid", "params", "limits", "allow_unfired"}),
 )
