@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+import json
+import os
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -14,7 +17,8 @@ from made_up_map import made_up_map
 from masktron.report.pages.plain_reader import PlainData
 from masktron.report.pages.tune_page import plane_of
 from masktron.report.pictures.picture_files import svg_file
-from masktron.web.runs.one_run import InRun, InRunOf
+from masktron.web.runs import run_process
+from masktron.web.runs.one_run import InRun, InRunOf, prepared_run
 from masktron.web.store.projects import Project, ProjectStore
 from web_client import served
 from web_runs import MASKED, described, laid_run, text_field
@@ -80,3 +84,28 @@ def test_the_pages_from_roles_to_release(
         project.undo("local")
         assert page.complaints == []
         assert all(one.startswith((server.address, "data:")) for one in page.asked)
+
+
+@pytest.mark.full
+def test_the_way_on_top_follows_a_run_that_ends(chromium: Any, tmp_path: Path) -> None:
+    project = ProjectStore(tmp_path / "projects").make("local", "a survey")
+    (project.files / "a.csv").write_text("A\n1\n")
+    project.choose_data("a.csv", by="local")
+    project.write({"rules.sch": b"<schema/>"}, said="Rules", by="local")
+    with served(tmp_path / "projects") as server, shown(chromium, server.opened) as page:
+        # aside, so that the server does not start it
+        words = ["validate", "files/a.csv", InRun("rules.sch")]
+        run = prepared_run(project, "validate", words, by="local", draft={})
+        (run.folder / run_process.PROCESS).write_text(json.dumps({"pid": 1, "began": time.time()}))
+        lock = run_process.locked(run.folder)
+        assert lock is not None
+        page.goto(f"{server.address}/projects/{project.identity}/validate")
+        page.get_by_text("are being judged").wait_for()
+        page.locator("#way-validate").focus()
+        assert page.locator("li.done #way-validate").count() == 0
+        ended = {"code": 0, "problem": "", "began": time.time(), "ended": time.time()}
+        (run.folder / run_process.EXIT).write_text(json.dumps(ended))
+        os.close(lock)
+        page.locator("li.done #way-validate").wait_for()
+        assert page.evaluate("document.activeElement.id") == "way-validate"
+        assert page.complaints == []
