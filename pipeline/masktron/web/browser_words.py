@@ -22,6 +22,10 @@ _WORDS = (
 )
 
 
+_ESCAPE = re.compile(r"_x([0-9A-Fa-f]{4}|[0-9A-Fa-f]{6})_")
+"""As `sources.tables.column_names` has it, which loads lxml."""
+
+
 def _limit(figure: str) -> str:
     if figure in _FIELDS:
         return f"the limit “{_FIELDS[figure]}” below"
@@ -42,4 +46,9 @@ def in_browser(message: str) -> str:
     """
     for pattern, words in _WORDS:
         message = pattern.sub(words, message)
-    return message
+    return column_words(message)
+
+
+def column_words(text: str) -> str:
+    """Return names of fields as their columns are called: ``annual_x0020_income`` is ``annual income``."""
+    return _ESCAPE.sub(lambda found: chr(int(found[1], 16)) if int(found[1], 16) < 0x110000 else found[0], text)
