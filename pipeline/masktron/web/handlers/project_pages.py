@@ -12,7 +12,7 @@ from starlette.responses import HTMLResponse, Response
 from masktron.errors import MasktronError
 from masktron.web.access.gate import secret_of, user_of
 from masktron.web.access.sessions import form_token, is_form_token
-from masktron.web.form_reading import passed_over, read_form
+from masktron.web.form_reading import passed_over
 from masktron.web.plain_answers import nothing_here, problem_page, redirected
 from masktron.web.store.projects import MOST_UPLOADS, Project
 from masktron.web.store.uploading import UploadLimits, UploadRefusedError, uploaded
@@ -32,7 +32,7 @@ class ProjectPages:
         """Return what answers for a page of a project: it shows it, and takes its forms."""
 
         async def answer(request: Request) -> Response:
-            form = await read_form(request) if request.method == "POST" else None
+            form = await self._parts.forms.read(request) if request.method == "POST" else None
             if isinstance(form, Response):
                 return form
             return await run_in_threadpool(self._answered, page, request, form)
