@@ -15,7 +15,7 @@ from masktron.web.access.sessions import form_token, is_form_token
 from masktron.web.form_reading import passed_over
 from masktron.web.plain_answers import nothing_here, problem_page, redirected
 from masktron.web.store.projects import MOST_UPLOADS, Project
-from masktron.web.store.uploading import UploadLimits, UploadRefusedError, uploaded
+from masktron.web.store.uploading import Uploaded, UploadLimits, UploadRefusedError, uploaded
 from masktron.web.templating import rendered
 from masktron.web.way import way_of
 from masktron.web.web_page import FormFields, PageProblem, Redirect, WebPage, problem_of
@@ -63,8 +63,7 @@ class ProjectPages:
 
     async def _received(self, request: Request, project: Project, body: AsyncIterator[bytes]) -> str:
         room = await run_in_threadpool(self._parts.store.left, project.owner)
-        if len(await run_in_threadpool(project.uploads)) >= MOST_UPLOADS:
-            raise UploadRefusedError(413, f"there are {MOST_UPLOADS} uploads already", "remove some")
+        await run_in_threadpool(_require_place, project)
         length = request.headers.get("content-length", "")
         found = await uploaded(
             body,
@@ -74,7 +73,7 @@ class ProjectPages:
             is_token=lambda given: is_form_token(given, secret_of(request)),
             length=int(length) if length.isascii() and length.isdigit() and len(length) < 20 else None,
         )
-        return await run_in_threadpool(project.keep_upload, found.half, found.name)
+        return await run_in_threadpool(_kept, project, found)
 
     def _taken(self, page: WebPage, request: Request, project: Project, name: str) -> Response:
         if page.take is None:
@@ -148,3 +147,19 @@ class ProjectPages:
             "page": page,
             "steps": way_of(project),
         }
+
+
+def _require_place(project: Project) -> None:
+    if len(project.uploads()) >= MOST_UPLOADS:
+        raise UploadRefusedError(413, f"there are {MOST_UPLOADS} uploads already", "remove some")
+
+
+def _kept(project: Project, found: Uploaded) -> str:
+    """Give an upload its name, unless others have come whole meanwhile and there are too many."""
+    try:
+        with project.lock():
+            _require_place(project)
+            return project.keep_upload(found.half, found.name)
+    except BaseException:
+        found.half.unlink(missing_ok=True)
+        raise
