@@ -73,6 +73,7 @@ class RunQueue:
         self._limits = RunLimits() if limits is None else limits
         self._lock = threading.Lock()
         self._waiting: list[CommandRun] = []
+        self._entering: Counter[str] = Counter()
         self._working: dict[Path, _Working] = {}
         self._not_before = 0.0
         """When runs may begin again, after there was no room."""
@@ -100,12 +101,20 @@ class RunQueue:
         ResourceError
             Too many of the user's runs wait, or there is no room on the disk for what it writes.
         """
+        owner = project.owner
         with self._lock:
-            if sum(run.project.owner == project.owner for run in self._waiting) >= MOST_WAITING:
+            # those that are just being entered count: their folders are made outside the lock
+            waiting = sum(run.project.owner == owner for run in self._waiting)
+            if waiting + self._entering[owner] >= MOST_WAITING:
                 raise ResourceError(
                     f"{MOST_WAITING} of your runs wait already", hint="wait for one to end, or cancel some"
                 )
-        return self._entered(project, step, arguments, by)
+            self._entering[owner] += 1
+        try:
+            return self._entered(project, step, arguments, by)
+        finally:
+            with self._lock:
+                self._entering -= Counter({owner: 1})
 
     def try_out(
         self, project: Project, step: str, arguments: Sequence[Argument], files: Mapping[str, bytes], *, by: str
