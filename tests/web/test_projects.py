@@ -249,7 +249,7 @@ def test_a_page_of_a_project_that_is_deleted_meanwhile_says_that_there_is_nothin
     def deleting(self: Project) -> dict[str, int]:
         if self.is_there:
             office.store.delete(self)
-        return {}
+        raise FileNotFoundError
 
     if when == "before":
         office.store.delete(project)

@@ -81,6 +81,8 @@ class RunQueue:
                         self._waiting.append(run)
                     elif state is RunState.RUNNING:
                         self._working[run.folder] = _Working(run, None)
+                    else:
+                        _remove_scratch(run)
             self._waiting.sort(key=lambda run: (run.command["asked"], str(run.folder)))
 
     def start(self, project: Project, step: str, arguments: Sequence[Argument], *, by: str) -> CommandRun:
@@ -192,6 +194,7 @@ class RunQueue:
             for folder, working in list(self._working.items()):
                 if self._is_over(working):
                     del self._working[folder]
+                    _remove_scratch(working.run)
                 elif working.run.is_cancelled:
                     self._end(working)
             for aside, at_once, each in ((False, self._at_once, self._each), (True, _DRAFTS, _DRAFTS_EACH)):
@@ -273,6 +276,16 @@ class RunQueue:
         with suppress(ProcessLookupError):  # it has just ended
             os.killpg(pid, number)
         return True
+
+
+def _remove_scratch(run: CommandRun) -> None:
+    """Remove the temporary files of a run that was killed; one that has ended has done so itself."""
+    try:
+        shutil.rmtree(run.path_of(run_process.SCRATCH))
+    except FileNotFoundError:
+        return
+    except OSError as error:  # it goes with its project at the latest
+        note_mistake(error)
 
 
 def _safe_environment() -> dict[str, str]:
