@@ -6,11 +6,14 @@ import atexit
 import gc
 import os
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
 
+from examples import FULL
+from lent_engines import Lending, lending_engines
 from paths import SHARED_DATA
 
 os.environ["MASKTRON_NO_BACKGROUND"] = "1"
@@ -30,6 +33,20 @@ def shared_data() -> Path:
     if not SHARED_DATA.is_dir():
         pytest.skip("the public reference data (../shared/data) are not here")
     return SHARED_DATA
+
+
+@pytest.fixture(scope="session", autouse=True)
+def lending() -> Iterator[Lending]:
+    """Let engines serve one run after the other, but for `make test-full`, where each run starts its own."""
+    with lending_engines() as engines:
+        engines.pausing = FULL
+        yield engines
+
+
+@pytest.fixture
+def engines_of_their_own(lending: Lending, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let each thread start an engine that ends with it, as in the product."""
+    monkeypatch.setattr(lending, "pausing", True)
 
 
 def pytest_make_parametrize_id(val: object, argname: str) -> str | None:

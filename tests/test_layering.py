@@ -62,7 +62,7 @@ def imported(path: Path) -> set[str]:
         node = nodes.pop()
         if isinstance(node, ast.Import | ast.ImportFrom):
             names |= {alias.name if isinstance(node, ast.Import) else node.module or "" for alias in node.names}
-        elif isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
+        elif isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING":
             nodes += node.orelse
         elif not isinstance(node, ast.expr):  # no expression imports anything
             nodes += ast.iter_child_nodes(node)
@@ -165,6 +165,7 @@ OPENED = {
     "scratch": "temporary files",
     "settle.solver": "a device",
     "supervisor": "a channel to another process",
+    "web.access.peers": "the table of sockets of the system",
     "web.access.passwords": "users and what is kept of their passwords",
     "web.runs.run_process": "what a command prints, and its lock",
     "web.runs.run_queue": "what the process above a command prints",
@@ -175,7 +176,6 @@ OPENED = {
     "web.pages.run_view": "files that are offered, for their SHA-256",
     "web.pages.step_runs": "files that are offered, for their SHA-256",
     "web.store.disk": "small files of projects",
-    "web.server": "no file: a browser",
     "web.store.picking": "copies of files of folders that may be picked from",
     "web.store.projects": "the sample",
     "web.store.sole_server": "the lock of a server",

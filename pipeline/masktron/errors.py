@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from enum import IntEnum
 from typing import ClassVar
 
@@ -28,6 +30,23 @@ class Exit(IntEnum):
     """An engine, or the run, had not the time or the memory that it takes: nothing is said of rules and data."""
 
 
+@dataclass(frozen=True, slots=True)
+class FormatOption:
+    """An option of a format that may help against an error: hints name it, and pages offer it as a button.
+
+    Attributes
+    ----------
+    name, value : str
+        As in ``--format-option NAME=VALUE``, or in the table ``format_options`` of settings.
+    """
+
+    name: str
+    value: str
+
+    def __str__(self) -> str:
+        return f"--format-option {self.name}={self.value}"
+
+
 class MasktronError(Exception):
     """Base of all errors that masktron raises for the user to read.
 
@@ -39,15 +58,18 @@ class MasktronError(Exception):
         The place: file, line, record, rule or field.
     hint : str, optional
         What the user can do next.
+    helps : sequence of FormatOption, optional
+        Options any one of which may do away with it, the likeliest first; the hint names them, too.
     """
 
     exit_code: ClassVar[Exit] = Exit.VIOLATION
 
-    def __init__(self, what: str, *, where: str = "", hint: str = "") -> None:
+    def __init__(self, what: str, *, where: str = "", hint: str = "", helps: Sequence[FormatOption] = ()) -> None:
         super().__init__(what)
         self.what = what
         self.where = where
         self.hint = hint
+        self.helps = tuple(helps)
 
     def __str__(self) -> str:
         text = f"{self.where}: {self.what}" if self.where else self.what

@@ -17,6 +17,7 @@ from rich.console import RenderableType
 
 import masktron
 from cli_runner import SCHEMATRON, Runner, numbers, write_data, write_rules
+from masktron import cli
 from masktron.partitions.kdcut import Cut
 from masktron.report.rendering import render, tables_of
 from masktron.report.text import number
@@ -72,6 +73,18 @@ def test_every_command_has_help_with_an_example_and_json(command: str, run: Runn
     assert outcome.code == 0
     assert "Example: masktron " + command in outcome.out
     assert "--json" in outcome.out
+
+
+def test_a_command_takes_alone_what_it_takes_among_all() -> None:
+    among_all = cli._read_by("")
+    assert [*among_all.commands] == [command.__name__ for command, _ in cli.COMMANDS]
+    for name in ("mask", "rules"):
+        alone = cli._read_by(name)
+        assert [*alone.commands] == [name]
+        assert [one.opts for one in alone.params] == [one.opts for one in among_all.params]
+        assert [one.opts for one in alone.commands[name].params] == [
+            one.opts for one in among_all.commands[name].params
+        ]
 
 
 @pytest.fixture(scope="module")

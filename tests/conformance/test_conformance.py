@@ -8,6 +8,7 @@ import pytest
 
 from differential import by_masktron, conformance
 from differential.conformance import Conformance
+from examples import spread
 from paths import CONFORMANCE
 
 CASES = [
@@ -17,7 +18,7 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("case", spread(CASES, every=2))
 def test_every_tier_says_what_the_case_expects(case: Conformance, tmp_path: Path) -> None:
     files = by_masktron.read(*case.write(tmp_path))
     reference = None

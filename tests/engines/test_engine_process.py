@@ -8,6 +8,7 @@ import subprocess
 import sys
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from lxml import etree
 
 import masktron
 from cli_runner import Runner, numbers, write_data, write_rules
+from lent_engines import Lending
 from masktron.engines import engine_process, saxon
 from masktron.engines.engine_process import EngineProcess, TooLongError
 from masktron.errors import Exit, ResourceError
@@ -26,7 +28,10 @@ from masktron.processes import rules_within
 from other_processes import ends, lives
 from pool_tasks import Lane, sleeper
 
-pytestmark = pytest.mark.skipif(os.name != "posix", reason="sends POSIX signals")
+pytestmark = [
+    pytest.mark.skipif(os.name != "posix", reason="sends POSIX signals"),
+    pytest.mark.usefixtures("engines_of_their_own"),
+]
 
 SLOW = "matches(A, '^(a+)+$')"
 LONG = "a" * 40 + "b"
@@ -48,6 +53,22 @@ def test_saxon_runs_in_another_process_which_is_used_again() -> None:
     first = engine().process().pid
     assert not saxon.decide(text(3), {}, ". = 'b'")
     assert engine().process().pid == first != os.getpid()
+
+
+def pid_of_another_thread() -> int:
+    def asked() -> int:
+        saxon.decide(text(3), {}, ". = 'b'")
+        return engine().process().pid
+
+    with ThreadPoolExecutor(1) as pool:
+        return pool.submit(asked).result()
+
+
+def test_other_tests_lend_it_to_the_next_thread(lending: Lending, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lending, "pausing", False)
+    first = pid_of_another_thread()
+    assert lives(first)
+    assert pid_of_another_thread() == first != engine().process().pid
 
 
 def test_an_answer_that_takes_too_long_ends_the_engine_and_nothing_else() -> None:

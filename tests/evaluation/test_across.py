@@ -33,7 +33,7 @@ from across_rules import (
     rows_of,
 )
 from across_runs import Row, around, batches, carried, engine_judge, gathered, texts, verdicts_of, write
-from examples import examples
+from examples import examples, spread
 from masktron.evaluation.across.engine import ColumnJudge
 from masktron.evaluation.across.gathering import plan_across
 from masktron.evaluation.columns.outcome import Outcome
@@ -95,7 +95,7 @@ def test_counts_and_totals_are_those_of_the_whole_document(version: XPathVersion
 
 
 @pytest.mark.parametrize("version", BOTH)
-@pytest.mark.parametrize("context", ["/", "Records", "/Records"])
+@pytest.mark.parametrize("context", spread(["/", "Records", "/Records"], every=2))
 @settings(max_examples=4)
 @given(data=rows)
 def test_totals_may_stand_at_the_root(version: XPathVersion, context: str, data: list[Row]) -> None:
@@ -130,7 +130,7 @@ def test_sums_are_bit_by_bit_those_of_the_engine(version: XPathVersion, total: s
 
 
 @pytest.mark.parametrize("version", BOTH)
-@pytest.mark.parametrize(("shared", "own", "test"), LETS)
+@pytest.mark.parametrize(("shared", "own", "test"), spread(LETS, every=3))
 @examples(2, full=4)
 @given(data=rows_of(plain))
 def test_variables_stand_for_what_they_select(
@@ -143,7 +143,7 @@ def test_variables_stand_for_what_they_select(
 
 
 @pytest.mark.parametrize("version", BOTH)
-@pytest.mark.parametrize(("context", "test"), FIELDS)
+@pytest.mark.parametrize(("context", "test"), spread(FIELDS, every=3))
 @settings(max_examples=4)
 @given(data=rows_of(plain))
 def test_rules_may_fire_on_fields_and_on_some_records(

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from examples import examples
+from examples import examples, spread
 from masktron.errors import DocumentError, RulebookError
 from masktron.evaluation import parallel
 from masktron.evaluation.exact import EngineChoice, evaluate
@@ -129,7 +129,7 @@ ISLANDS = {
 }
 
 
-@pytest.mark.parametrize("name", ISLANDS)
+@pytest.mark.parametrize("name", spread(ISLANDS, every=2))
 @ENGINES
 def test_any_well_formed_spelling(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, head: str, engine: EngineChoice
@@ -196,7 +196,7 @@ LEFT = {
 }
 
 
-@pytest.mark.parametrize("name", LEFT)
+@pytest.mark.parametrize("name", spread(LEFT, every=2))
 @ENGINES
 def test_what_cannot_be_cut_is_evaluated(tmp_path: Path, name: str, head: str, engine: EngineChoice) -> None:
     path, layout = written(tmp_path, LEFT[name])

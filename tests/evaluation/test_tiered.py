@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cli_runner import Runner
-from examples import examples
+from examples import examples, spread
 from masktron.errors import DocumentError, RulebookError
 from masktron.evaluation import tiered
 from masktron.evaluation.columns.program import compile_program
@@ -260,7 +260,7 @@ def position(text: str, location: str) -> tuple[int, int]:
 ENDS = {"lf": "\n", "crlf": "\r\n", "cr": "\r", "none": ""}
 
 
-@pytest.mark.parametrize("end", ENDS.values(), ids=ENDS)
+@pytest.mark.parametrize("end", spread(ENDS.values(), every=3), ids=ENDS)
 @pytest.mark.parametrize("codec", ["utf-8", "iso8859-1", "utf-8-sig", "utf-16"])
 def test_lines_and_columns_are_those_of_the_text(tmp_path: Path, codec: str, end: str) -> None:
     name = {"utf-8-sig": "UTF-8", "iso8859-1": "ISO-8859-1", "utf-16": "UTF-16"}.get(codec, "UTF-8")

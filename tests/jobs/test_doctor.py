@@ -146,7 +146,7 @@ def test_nothing_is_begun_after_a_signal(monkeypatch: pytest.MonkeyPatch, code: 
         raise SystemExit(code)
 
     later: list[bool] = []
-    monkeypatch.setattr(cli, "app", run)
+    monkeypatch.setattr(cli, "_read_by", lambda _first: run)
     monkeypatch.setattr(cli, "_compile_later", lambda: later.append(True))
     with pytest.raises(SystemExit):
         cli._run(None)

@@ -11,7 +11,7 @@ import pytest
 
 import masktron
 from cli_runner import SCHEMATRON, Runner, numbers, write_data, write_rules
-from examples import parts
+from examples import parts, spread
 from masktron.errors import DocumentError, Exit, UsageError
 from masktron.evaluation import parallel
 from masktron.evaluation.exact import evaluate
@@ -53,7 +53,7 @@ def survey(folder: Path, *more: dict[str, object], name: str = "survey.xml") -> 
 
 
 @pytest.mark.parametrize(
-    "address", parts(["nace.xml", "http://example.org/nace.xml", "../survey.xml", "/etc/nace.xml"], 2)
+    "address", parts(["http://example.org/nace.xml", "nace.xml", "../survey.xml", "/etc/nace.xml"], 1)
 )
 def test_a_rule_without_its_document_is_never_valid(tmp_path: Path, address: str, run: Runner) -> None:
     data = survey(tmp_path)
@@ -77,7 +77,7 @@ def test_a_rule_without_its_document_is_never_valid(tmp_path: Path, address: str
     assert f"{rules}:1:" in run("validate", data, "-r", rules).err
 
 
-@pytest.mark.parametrize("name", ["original.xml", "microdata.xml", "survey.xml", "o.xml"])
+@pytest.mark.parametrize("name", spread(["original.xml", "microdata.xml", "survey.xml", "o.xml"], every=2))
 def test_the_original_is_known_by_some_names(tmp_path: Path, name: str) -> None:
     data = survey(tmp_path)
     rules = write_rules(tmp_path / "r.sch", f"A = document('{name}')//A")

@@ -49,7 +49,7 @@ def run(capsys: pytest.CaptureFixture[str]) -> Runner:
 def test_samples_are_masked_and_comply(sample: str, k: int, tmp_path: Path) -> None:
     rules, data, out = resource(f"rules/{sample}.sch"), tmp_path / f"{sample}.xml", tmp_path / "masked.xml"
     *records, end = resource(f"sample_xml/{sample}.xml").read_text(encoding="utf-8").split(ENDS[sample])
-    size = 2000 if FULL else 800
+    size = 2000 if FULL else 400
     assert len(records) == 2000
     data.write_text(ENDS[sample].join([*records[:size], end]), encoding="utf-8")
     config = load_config(resource(f"sample_xml/{sample}.toml")).updated(k=k)

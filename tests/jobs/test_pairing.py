@@ -196,13 +196,13 @@ def test_check_takes_a_masked_file_in_another_format(tmp_path: Path, run: Runner
     rows = [f"{100 + at};{at}.50;{at * 3}" for at in range(6)]
     original.write_text("\n".join(["Id;W;A", *rows]))
     settings.write_text('[roles]\nId = "key"\nW = "weight"\n[format_options]\ndelimiter = ";"\n')
-    rules = write_rules(tmp_path / "r.sch", "A >= 0", context="row")
+    rules, said = write_rules(tmp_path / "r.sch", "A >= 0", context="row"), tmp_path / "said.json"
     for last, code in (("5.50", 0), ("5.75", 1)):
         masked.write_text("\n".join(["Id;W;A", *(f"{row}1" for row in rows[:5]), f"105;{last};15"]))
         out = tmp_path / "m.sav"
         assert run("convert", masked, out, "--format-option", "delimiter=;").code == 0
-        outcome = run("check", out, "-r", rules, "--original", original, "--config", settings, "--json", "c.json")
+        outcome = run("check", out, "-r", rules, "--original", original, "--config", settings, "--json", said)
         assert outcome.code == code, outcome.out + outcome.err
         assert ("the unmasked field W differs" in outcome.out) == bool(code)
-        found = json.loads(Path("c.json").read_text())
+        found = json.loads(said.read_text())
         assert found["sha256"] == hashlib.sha256(out.read_bytes()).hexdigest()

@@ -111,7 +111,10 @@ def test_files_that_moved_are_found_beside_the_manifest_or_missed_with_a_note(
             ["out.manifest.json", "--html-public", "P", "--rules", "other.sch"],
             "this is not the rulebook",
         ),
-        (["out.manifest.json", "--html", "out.csv", "--masked", "out.csv"], "--html would overwrite the masked file"),
+        (
+            ["out.manifest.json", "--html", "out.csv", "--masked", "out.csv"],
+            "--html would overwrite the masked file",
+        ),
         (["out.manifest.json", "--html", "out.csv"], "--html would overwrite the masked file"),
         (["out.manifest.json", "--html", "P", "--html-public", "secret.sch"], "would overwrite a rulebook"),
         (["broken.manifest.json", "--html", "P"], "not a manifest of masktron"),

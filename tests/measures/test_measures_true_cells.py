@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from examples import spread
 from masktron.errors import UsageError
 from masktron.measures import true_cells
 
@@ -23,7 +24,7 @@ def brute_force(
     return len(cells), share * own, share * group, share * file
 
 
-@pytest.mark.parametrize("seed", range(200))
+@pytest.mark.parametrize("seed", spread(range(200), every=4))
 def test_sets(seed: int) -> None:
     rng = np.random.default_rng(seed)
     n, p, top = int(rng.integers(1, 40)), int(rng.integers(1, 5)), int(rng.integers(1, 30))

@@ -7,6 +7,7 @@ import time
 import numpy as np
 import pytest
 
+from examples import spread
 from masktron import methods
 from masktron.errors import InfeasibleError, UsageError
 from masktron.methods.base import Partitioning
@@ -129,7 +130,7 @@ def test_the_class_itself_needs_no_class() -> None:
     assert MicrohybridMethod.needs_class is False
 
 
-@pytest.mark.parametrize("synthesiser", ["ipso", "normal", "multiple_imputation"])
+@pytest.mark.parametrize("synthesiser", spread(["ipso", "normal", "multiple_imputation"], every=3))
 def test_ugly_files_are_masked_or_refused(synthesiser: str) -> None:
     masked = 0
     for seed in range(120):

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 import masktron.kernels.mdav as dispatch
 import masktron.kernels.mdav_tree as tree
-from examples import examples, parts
+from examples import examples, parts, spread
 from masktron.kernels.mdav import brute_force, mdav
 from masktron.kernels.standardise import standardised
 from slow_mdav import slow_mdav
@@ -91,7 +91,7 @@ def test_partition_of_brute_force_in_every_number_of_dimensions(d: int) -> None:
         assert (through_tree(points, 2 + (d + at) % 5) == brute_force(points, 2 + (d + at) % 5)).all()
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", spread(range(4), every=3))
 def test_partition_where_the_order_of_distances_holds_some_records(seed: int) -> None:
     points = lognormals(9_000, 2 + seed, np.random.default_rng(seed))
     assert (through_tree(points, 5 + seed) == brute_force(points, 5 + seed)).all()

@@ -24,7 +24,9 @@ from masktron.report.pages.page import Mark, Page, PagePicture, PageTable, Secti
 from masktron.report.pages.plain_reader import PlainData
 from masktron.report.pages.registry import page_of_plain
 from masktron.report.pages.tune_page import _short, tune_page
+from masktron.report.pages.validate_page import validate_page
 from masktron.report.pictures.bars import Bar, Bars
+from told_results import conforming, validated
 
 SEEN = (("public", 360, "dark"), ("tune", 2560, "light"))
 """Windows that are looked at in a quick run."""
@@ -239,6 +241,21 @@ def test_points_of_one_method_are_told_apart_by_parameters() -> None:
 def test_what_is_no_result_is_refused(content: dict[str, object], message: str) -> None:
     with pytest.raises(UsageError, match=message):
         page_of_plain(PlainData(content, "x.json"))
+
+
+def test_a_rule_that_the_file_does_not_test_has_no_count() -> None:
+    untested = {"what": "it fires on nothing", "hint": "look", "misnamed": True, "allowed": False}
+    rules = [{"id": "idle", "fired": 0, "failed": None, "untested": untested, "passes": False}, {"id": "sum"}]
+    result = conforming(validated(rules, []) | {"valid": False})
+    text = html_of(page_of_plain(PlainData(result)))
+    row = re.search(r"<tr[^>]*><t[hd][^>]*>idle<.*?</tr>", text, re.DOTALL)
+    assert row is not None
+    cells = [cell.text_content() for cell in html.fromstring(f"<table>{row[0]}</table>").iter("th", "td")]
+    assert cells[2:6] == ["not tested", "0", "\N{EN DASH}", "0"]
+    earlier = PlainData(conforming(validated([{"id": "idle", "failed": 2, "passes": False}, {"id": "sum"}], [])))
+    assert "Rules that changed since before" in html_of(
+        validate_page(PlainData(result), earlier=[("before", earlier)])
+    )
 
 
 def test_findings_add_up() -> None:

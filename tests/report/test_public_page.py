@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 from lxml import html
 
+from masktron.methods.contracts import KINDS
 from masktron.report.pages.html import html_of
 from masktron.report.pages.public_page import public_page
 from masktron.results.public_release import KeptFigure, PublicEngine, PublicField, PublicRelease
@@ -94,3 +95,26 @@ def test_an_engine_that_deviates_has_its_reason_beside_it() -> None:
     text, _ = shown(replace(RELEASE, engines=engines))
     assert "pyschematron answers otherwise about some rules" in text and "a number never equals (x)" in text
     assert "libxml2 answers" not in text
+
+
+@pytest.mark.parametrize("contract", [one.kind for one in KINDS])
+def test_no_page_says_that_values_are_those_of_respondents_by_chance_alone(contract: str) -> None:
+    drawn = replace(TOLD, how="drawn")
+    text, _ = shown(replace(RELEASE, contract=contract, fields=(drawn, CODE)))
+    assert "by chance alone" not in text and "not of a respondent" not in text
+    assert "A masked value can still be that of the respondent" in text
+    if contract != "identical-groups":
+        assert "in CODE, the records of a group share one value" in text
+    replaced = "the respondent's own" in text
+    assert replaced == (contract == "marked-replaced")
+
+
+def test_fields_that_rules_solve_are_not_said_to_be_shared() -> None:
+    text, _ = shown(replace(RELEASE, fields=(replace(TOLD, solved_by="sum"), CODE)))
+    assert "share one value in the place of their own ones; WAGE is computed in each record" in text
+
+
+def test_values_below_0_are_told_as_the_file_shows_them() -> None:
+    text, _ = shown(replace(RELEASE, fields=(replace(TOLD, below_zero=3), CODE)))
+    assert "Values are below 0 in this file: WAGE in 3 records." in text
+    assert "below 0" not in shown(RELEASE)[0]

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 from cli_runner import Runner
+from examples import spread
 from masktron import methods
 from masktron.methods.base import Drawn, K, Method, RecordContext
 from masktron.methods.contracts import (
@@ -86,7 +87,7 @@ def run(capsys: pytest.CaptureFixture[str]) -> Runner:
 
 
 @pytest.mark.parametrize("width", [60, 80, 120])
-@pytest.mark.parametrize("kind", [*methods.ALL, Wordy], ids=lambda kind: kind.name)
+@pytest.mark.parametrize("kind", spread([*methods.ALL, Wordy], every=3), ids=lambda kind: kind.name)
 def test_lines_fit_and_nothing_is_lost(kind: type[Method], width: int) -> None:
     page = render(explained(kind), width=width)
     assert max(map(len, page.splitlines())) <= width
@@ -153,7 +154,7 @@ def test_unknown_methods_are_usage_errors(run: Runner) -> None:
     assert "did you mean mdav" in outcome.err
 
 
-@pytest.mark.parametrize("arguments", [["methods"], ["methods", "mdav"], ["methods", "--json", "-"]])
+@pytest.mark.parametrize("arguments", spread([["methods"], ["methods", "mdav"], ["methods", "--json", "-"]], every=3))
 def test_listing_loads_nothing_heavy(arguments: list[str]) -> None:
     code = (
         "import sys; from masktron.cli import main; sys.argv[0] = 'masktron'\n"

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from examples import parts
+from examples import parts, spread
 from paths import DOCS
 from reproduction.data import census_of_the_paper, eia
 from reproduction.edit_constraints import RELEASED, S1, S2, Breaks, Curve, Released, Scenario, point, released
@@ -93,7 +93,7 @@ def test_edit_aware_groups_keep_the_edits_and_blind_ones_do_not(shared_data: Pat
         assert blind.interval == 0
 
 
-@pytest.mark.parametrize("mask", [edit_aware, by_antecedent, edit_blind])
+@pytest.mark.parametrize("mask", spread([edit_aware, by_antecedent, edit_blind], every=2))
 @pytest.mark.parametrize("k", [3, 7])
 def test_groups_are_of_k_in_every_block(shared_data: Path, mask: object, k: int) -> None:
     assert callable(mask)
@@ -116,7 +116,7 @@ def test_governed_groups_share_an_alternative(shared_data: Path, k: int) -> None
     assert all(below[group].all() or not rare[group].any() for group in groups)
 
 
-@pytest.mark.parametrize(("k", "sizes"), [(2, [2, 2]), (3, [4]), (4, [4]), (6, [6]), (30, [30])])
+@pytest.mark.parametrize(("k", "sizes"), spread([(2, [2, 2]), (3, [4]), (4, [4]), (6, [6]), (30, [30])], every=2))
 def test_records_of_the_antecedent_are_apart(shared_data: Path, k: int, sizes: list[int]) -> None:
     values = census_of_the_paper(shared_data)
     rare = values[:, 7] < 1115

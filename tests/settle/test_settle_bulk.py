@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from examples import examples
+from examples import examples, spread
 from masktron.constraints import Atom, Linear, Monomial, Polynomial, Product, Range, Whole
 from masktron.settle.aim import aim
 from masktron.settle.bulk import Bulk, Offers, aimed
@@ -166,7 +166,7 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize("search", CASES, ids=range(len(CASES)))
+@pytest.mark.parametrize("search", spread(CASES, every=2), ids=range(len(CASES)))
 @examples(1, full=12)
 @given(st.lists(st.tuples(*[st.floats(-60, 60).map(lambda x: round(x, 4) + 0.0000317)] * 3), min_size=1, max_size=6))
 def test_candidates_are_those_of_the_search_of_one_group(

@@ -17,7 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from lxml import etree
 
-from examples import FULL, examples, parts
+from examples import FULL, examples, parts, spread
 from flat_files import BROKEN, NAMES, flat_files
 from masktron.errors import DocumentError, MasktronError
 from masktron.kernels import ready
@@ -297,7 +297,7 @@ EVERY_BLOCK = (*range(1, 80), 1000, 1 << 20)
 SOME_BLOCKS = EVERY_BLOCK if FULL else (*range(1, 4), 7, 31, 64, 1 << 20)
 
 
-@pytest.mark.parametrize("name", parts(WHOLE, 10))
+@pytest.mark.parametrize("name", parts(WHOLE, 5))
 def test_plain_enough(name, tmp_path):
     path = written(tmp_path, WHOLE[name])
     expected = survey_exactly(path)
@@ -310,7 +310,7 @@ def test_plain_enough(name, tmp_path):
         assert_cells_are_those_of_libxml2(path, found[0], batches)
 
 
-@pytest.mark.parametrize("name", NOT_FLAT)
+@pytest.mark.parametrize("name", spread(NOT_FLAT, every=2))
 def test_not_plain(name, tmp_path):
     path = written(tmp_path, NOT_FLAT[name])
     with suppress(DocumentError):  # nothing may tell which element is the record
@@ -319,7 +319,7 @@ def test_not_plain(name, tmp_path):
         assert surveyed(path, block=block, prefix=prefix) is None
 
 
-@pytest.mark.parametrize("name", REFUSED)
+@pytest.mark.parametrize("name", spread(REFUSED, every=3))
 def test_refused_by_both(name, tmp_path):
     path = written(tmp_path, REFUSED[name])
     with pytest.raises(MasktronError):
@@ -336,7 +336,7 @@ class _Accepting:
     def close(self) -> None: ...
 
 
-@pytest.mark.parametrize("name", REFUSED)
+@pytest.mark.parametrize("name", spread(REFUSED, every=3))
 def test_refused_by_what_does_not_trust_libxml2(name, tmp_path, monkeypatch):
     monkeypatch.setattr(establishing, "deaf_parser", _Accepting)
     path = written(tmp_path, REFUSED[name])

@@ -8,9 +8,6 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any
 
-import jsonschema
-from referencing import Registry, Resource
-
 from masktron.web.runs import run_process
 from masktron.web.runs.one_run import CommandRun
 from masktron.web.store.disk import write_plain
@@ -35,6 +32,9 @@ def _schemas() -> dict[str, Any]:
 
 def conforming(content: dict[str, Any]) -> dict[str, Any]:
     """Return a result that is of the shape of its command."""
+    import jsonschema  # what stands in for commands shall not wait for it
+    from referencing import Registry, Resource
+
     schemas = _schemas()
     registry = Registry().with_resources([(one["$id"], Resource.from_contents(one)) for one in schemas.values()])
     schema = schemas[f"{content['job']}.schema.json"]

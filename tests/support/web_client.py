@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import select
 import signal
 import socket
 import subprocess
@@ -29,7 +30,6 @@ HOST = "127.0.0.1:8000"
 WEB = [sys.executable, "-P", "-m", "masktron", "web"]
 """How a server is started."""
 OWN = f"http://{HOST}"
-TOKEN = "token-of-the-tests"  # noqa: S105
 
 
 @dataclass
@@ -56,8 +56,15 @@ class Office:
         headers = {} if origin is None else {"origin": origin}
         client = TestClient(self.app, f"http://{HOST}", headers=headers, follow_redirects=follow)
         if entered:
-            assert client.get(f"/?token={TOKEN}", follow_redirects=False).status_code == 303
+            typed = {"sec-fetch-site": "none"}
+            assert client.get(f"/?token={self.token}", headers=typed, follow_redirects=False).status_code == 303
         return client
+
+    @property
+    def token(self) -> str:
+        """The token that opens the next browser."""
+        assert isinstance(self.parts.door, TokenDoor)
+        return self.parts.door.token
 
 
 def made_office(folder: Path, *, door: Any = None, scheme: str = "http", **changes: Any) -> Office:
@@ -72,7 +79,7 @@ def made_office(folder: Path, *, door: Any = None, scheme: str = "http", **chang
         store=store,
         queue=RunQueue(store, **queue_options),
         sessions=sessions,
-        door=TokenDoor(TOKEN, sessions, cookie) if door is None else door(sessions, cookie),
+        door=TokenDoor(sessions, cookie) if door is None else door(sessions, cookie),
         cookie=cookie,
         hosts=frozenset({HOST}),
         scheme=scheme,
@@ -124,12 +131,26 @@ def until(condition: Any, within: float = 30.0) -> None:
 
 @dataclass
 class Served:
-    """A server as a process: its address with the token, and what it says."""
+    """A server as a process: its address with a token that nobody has used, and what it says."""
 
     process: subprocess.Popen[str]
-    opened: str
-    port: int
+    said: str
     log: Path
+
+    @property
+    def opened(self) -> str:
+        assert self.process.stdout is not None
+        stream = self.process.stdout.fileno()
+        # what is used is told before the browser has its answer
+        while select.select([stream], [], [], 0)[0] and (piece := os.read(stream, 1 << 16)):
+            self.said += piece.decode()
+        return re.findall(r"http://\S+", self.said)[-1]
+
+    @property
+    def port(self) -> int:
+        found = re.search(r":(\d+)/", self.said)
+        assert found is not None
+        return int(found[1])
 
     @property
     def address(self) -> str:
@@ -137,27 +158,32 @@ class Served:
 
 
 @contextmanager
-def served(projects: Path, *arguments: object, port: int = 0) -> Iterator[Served]:
-    """Start ``masktron web`` and end it afterwards."""
+def served(projects: Path, *arguments: object, port: int = 0, browse: bool = False) -> Iterator[Served]:
+    """Start ``masktron web`` and end it afterwards; `browse` has it open the browser that ``BROWSER`` names."""
     log = projects.with_name(f"{projects.name}.log")
     with log.open("a") as err:
-        argv = [*WEB, "--no-browser", "--port", port, "--projects", projects, *arguments]
+        argv = [*WEB, *([] if browse else ["--no-browser"]), "--port", port, "--projects", projects, *arguments]
         process = subprocess.Popen(list(map(str, argv)), stdout=subprocess.PIPE, stderr=err, text=True)
     try:
         assert process.stdout is not None
-        line = process.stdout.readline()
-        assert line.startswith("masktron web: "), log.read_text()
-        opened = line.split()[-1]
-        found = re.search(r":(\d+)/", opened)
-        assert found is not None
-        until(lambda: _answers(int(found[1])))
-        yield Served(process, opened, int(found[1]), log)
+        found = Served(process, _line(process.stdout.fileno()), log)
+        assert found.said.startswith("masktron web: "), log.read_text()
+        until(lambda: _answers(found.port))
+        yield found
     finally:
         if process.poll() is None:
             process.terminate()
         process.wait(20)
         if process.stdout is not None:
             process.stdout.close()
+
+
+def _line(stream: int) -> str:
+    """Read a line, and nothing behind it that a buffer would keep."""
+    found = b""
+    while not found.endswith(b"\n") and (byte := os.read(stream, 1)):
+        found += byte
+    return found.decode()
 
 
 def _answers(port: int) -> bool:

@@ -7,6 +7,7 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from masktron.results.result import SCHEMA_VERSION
 from masktron.web.runs import run_process
 from masktron.web.runs.one_run import Argument, CommandRun, prepared_run
 from masktron.web.store.projects import Project
@@ -37,7 +38,9 @@ def laid_run(
     run = prepared_run(project, step, arguments, by=project.owner)
     began = time.time() - 5
     for name, content in (outputs or {}).items():
-        data = content if isinstance(content, str | bytes) else json.dumps(content)
+        data = (
+            content if isinstance(content, str | bytes) else json.dumps({"schema_version": SCHEMA_VERSION, **content})
+        )
         (run.folder / name).write_bytes(data if isinstance(data, bytes) else data.encode())
     (run.folder / run_process.PROCESS).write_text(json.dumps({"pid": 1, "began": began}))
     if error is not None:

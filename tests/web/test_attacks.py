@@ -13,10 +13,11 @@ from pathlib import Path
 import pytest
 from starlette.testclient import TestClient
 
+from masktron.web.pages.paging import whole_number
 from masktron.web.runs.one_run import CommandRun, InRun, prepared_run, runs_of
 from masktron.web.store.projects import Project
 from quick_masktron import put_before_masktron
-from web_client import Office, csrf_of, end_runs, made_office, sent, until
+from web_client import Office, csrf_of, end_runs, made_office, sample_of, sent, until
 
 SCRIPT = "<script>alert(1)</script>"
 PICTURE = "<img src=x onerror=alert(2)>"
@@ -251,3 +252,48 @@ def test_script_in_the_data_and_the_rules_is_shown_and_never_obeyed(
     assert "alert(1)" in client.get(f"/projects/{project.identity}/runs/{run.name}").text
     report = client.get(f"/projects/{project.identity}/runs/{run.name}/report/report.html").text
     assert SCRIPT not in report and PICTURE not in report
+
+
+MANY = "1" * 5000
+
+
+@pytest.mark.parametrize(
+    ("path", "status"),
+    [
+        (f"/runs/{MANY}-mask", 404),
+        (f"/runs/0001-{'a' * 300}", 404),
+        ("/runs/0001-mask/files/%00", 404),
+        (f"/rules/edit/{MANY}", 404),
+        ("/download/%00.sch", 404),
+        (f"/download/{'a' * 300}.sch", 404),
+        ("/download/..%2Frules.sch", 404),
+        (f"/validate?page={MANY}", 200),
+    ],
+)
+def test_addresses_that_nobody_writes_are_no_mistakes(
+    office: Office, client: TestClient, path: str, status: int
+) -> None:
+    _, where = sample_of(office, client)
+    assert client.get(f"{where}{path}").status_code == status
+    # what is meant is found
+    assert client.get(f"{where}/download/rules.sch").status_code == 200
+    assert client.get(f"{where}/rules/edit/1").status_code == 200
+
+
+@pytest.mark.parametrize(("text", "number"), [("7", 7), ("0012", 12), (MANY, None), ("-1", None), ("²", None)])
+def test_numbers_of_addresses_are_short_and_plain(text: str, number: int | None) -> None:
+    assert whole_number(text) == number
+
+
+@pytest.mark.parametrize("number", [MANY, "1", "-1", "x", ""])
+def test_folders_that_there_are_not_are_not_picked_from(tmp_path: Path, number: str) -> None:
+    (tmp_path / "share").mkdir()
+    (tmp_path / "share" / "d.csv").write_text("A\n1\n")
+    office = made_office(tmp_path, pickable=(tmp_path / "share",))
+    client = office.browser()
+    project = office.store.make("local", "a survey")
+    where = f"/projects/{project.identity}/data"
+    answer = sent(client, where, "pick", folder=number, file="d.csv")
+    assert (answer.status_code, "there is no such folder" in answer.text) == (422, True)
+    assert sent(client, where, "pick", folder="0", file="d.csv").status_code == 303
+    end_runs(office)

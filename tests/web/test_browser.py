@@ -1,4 +1,4 @@
-"""The pages in a browser: by keyboard, with and without script, in every window, and asked of nobody else."""
+"""The pages in a browser: by keyboard, with and without script, and asked of nobody else."""
 
 from __future__ import annotations
 
@@ -11,12 +11,11 @@ import pytest
 
 from browser import axe_findings, shown, started
 from masktron.resources import packaged_text
+from masktron.web.opening_page import opening_page
 from masktron.web.runs.one_run import CommandRun, RunState, prepared_run, runs_of
 from masktron.web.store.projects import Project, ProjectStore
 from quick_masktron import put_before_masktron
 from web_client import Served, served, until
-
-PAGES = ("", "/data", "/history", "/runs/0001-mask", "/runs/0002-mask", "/runs/0003-mask")
 
 
 @pytest.fixture(scope="module")
@@ -53,21 +52,6 @@ def run_of(project: Project, number: int) -> CommandRun:
 
 def only_of_this_server(page: Any, server: Served) -> bool:
     return all(one.startswith((server.address, "data:")) for one in page.asked)
-
-
-@pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (360, "dark")])
-def test_every_page_in_every_window(chromium: Any, server: Served, project: Project, width: int, scheme: str) -> None:
-    with shown(chromium, server.opened, width=width, scheme=scheme) as page:
-        addresses = [f"{server.address}/", *(f"{server.address}/projects/{project.identity}{one}" for one in PAGES)]
-        for address in addresses:
-            page.goto(address)
-            assert axe_findings(page) == [], address
-            # nothing sticks out to the right, as at 200 % of half that width
-            wide = page.evaluate("[document.documentElement.scrollWidth, window.innerWidth]")
-            assert wide[0] <= wide[1], (address, wide)
-        assert only_of_this_server(page, server)
-        assert page.complaints == []
-        assert "token=" not in page.url
 
 
 def test_a_file_is_uploaded_by_keyboard_alone(
@@ -147,3 +131,10 @@ def test_a_report_runs_its_script_and_reaches_nothing(chromium: Any, server: Ser
         assert page.title() == "t"
         assert page.evaluate("window.origin") == "null"
         assert any("Content Security Policy" in one for one in page.complaints)
+
+
+def test_a_page_of_a_file_opens_it(chromium: Any, server: Served, project: Project, tmp_path: Path) -> None:
+    """As `masktron web` has a browser opened: no address in an argument, and a cookie for this site alone."""
+    with opening_page(tmp_path, server.opened) as file, shown(chromium, file) as page:
+        page.wait_for_url(f"{server.address}/projects/{project.identity}")
+        assert page.locator("h1").inner_text() == project.facts.name

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -12,11 +13,11 @@ from starlette.testclient import TestClient
 
 from masktron.errors import UsageError
 from masktron.web.access.answer_headers import HEADERS
-from masktron.web.access.gate import PasswordDoor, ProxyDoor
+from masktron.web.access.gate import PasswordDoor, ProxyDoor, TokenDoor
 from masktron.web.access.passwords import Doorkeeper, add_user, users_in
 from masktron.web.access.sessions import Lifetime, Sessions
 from masktron.web.server import ServerOptions, require_safe
-from web_client import HOST, TOKEN, Office, csrf_of, made_office, sample_of, sent
+from web_client import HOST, Office, csrf_of, made_office, sample_of, sent
 
 PASSWORD = "four words nobody expects"  # noqa: S105
 
@@ -35,25 +36,61 @@ def cheap_passwords(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_nothing_is_answered_without_the_token(office: Office, path: str) -> None:
     client = office.browser(entered=False)
     found = {client.request(method, path).text for method in ("GET", "POST")}
-    assert found == {"Open the address that masktron web has printed."}
+    assert found == {"Open the address that masktron web has printed last: each opens one browser."}
     assert client.get(path).status_code == 403
     assert client.get(f"{path}?token=wrong").status_code == 403
 
 
+TYPED = {"sec-fetch-site": "none"}
+
+
 def test_the_token_leaves_the_address_and_becomes_a_cookie(office: Office) -> None:
-    client = office.browser(entered=False)
-    answer = client.get(f"/?token={TOKEN}")
+    client, token = office.browser(entered=False), office.token
+    answer = client.get(f"/?token={token}", headers=TYPED)
     assert (answer.status_code, answer.headers["location"]) == (303, "/")
     cookie = answer.headers["set-cookie"]
     assert {"HttpOnly", "SameSite=Strict", "Path=/"} <= {one.strip() for one in cookie.split(";")}
-    assert TOKEN not in cookie
+    assert token not in cookie
     assert client.get("/").status_code == 200
-    assert TOKEN not in client.get("/").text
+    assert token not in client.get("/").text
+
+
+def test_a_token_opens_one_browser(office: Office) -> None:
+    told: list[str] = []
+    assert isinstance(office.parts.door, TokenDoor)
+    office.parts.door.used = lambda: told.append(office.token)
+    first, second, token = office.browser(entered=False), office.browser(entered=False), office.token
+    assert first.get(f"/?token={token}").status_code == 200
+    assert second.get(f"/?token={token}").status_code == 403
+    assert "set-cookie" not in second.get(f"/?token={token}").headers
+    # the first one by the address that it has used, and another by the next one
+    again = first.get(f"/?token={token}")
+    assert (again.status_code, "set-cookie" in again.headers) == (303, False)
+    assert told == [office.token] != [token]
+    assert second.get(f"/?token={told[0]}").status_code == 200
+    assert second.get("/").status_code == 200
+
+
+def test_two_browsers_at_the_same_time_do_not_share_a_token(office: Office) -> None:
+    token = office.token
+    browsers = [office.browser(entered=False) for _ in range(8)]
+    with ThreadPoolExecutor(8) as pool:
+        found = sorted(pool.map(lambda one: one.get(f"/?token={token}").status_code, browsers))
+    assert found == [200] + [403] * 7
+
+
+def test_a_page_of_a_file_leads_on_without_a_redirect(office: Office) -> None:
+    """What follows a redirect of another site carries no strict cookie."""
+    client = office.browser(entered=False)
+    answer = client.get(f"/projects/x?token={office.token}", headers={"sec-fetch-site": "cross-site"})
+    assert answer.status_code == 200
+    assert '<meta http-equiv="refresh" content="0; url=/projects/x">' in answer.text
+    assert client.get("/").status_code == 200
 
 
 @pytest.mark.parametrize("path", ["//evil.example", "/\\evil.example", "///evil.example/x"])
 def test_the_token_leads_to_no_other_server(office: Office, path: str) -> None:
-    answer = office.browser(entered=False).request("GET", f"http://{HOST}{path}?token={TOKEN}")
+    answer = office.browser(entered=False).request("GET", f"http://{HOST}{path}?token={office.token}", headers=TYPED)
     assert answer.status_code == 303
     assert not answer.headers["location"].startswith(("//", "/\\", "http"))
 
@@ -101,7 +138,7 @@ def test_tokens_of_forms_end_with_their_session(office: Office) -> None:
     assert second.post("/", data={"csrf": token, "action": "new", "name": "a"}).status_code == 403
     assert first.post("/logout", data={"csrf": token}).status_code == 303
     assert first.get("/").status_code == 403
-    first.get(f"/?token={TOKEN}")
+    first.get(f"/?token={office.token}")
     assert first.post("/", data={"csrf": token, "action": "new", "name": "a"}).status_code == 403
     assert first.post("/", data={"csrf": csrf_of(first), "action": "new", "name": "a"}).status_code == 303
 
@@ -129,7 +166,7 @@ def test_every_answer_says_what_a_browser_may_do(office: Office) -> None:
 
 def test_where_tls_is_cookies_say_so(tmp_path: Path) -> None:
     office = made_office(tmp_path, scheme="https")
-    answer = office.browser(entered=False).get(f"/?token={TOKEN}")
+    answer = office.browser(entered=False).get(f"/?token={office.token}")
     assert "Secure" in answer.headers["set-cookie"]
     assert answer.headers["strict-transport-security"].startswith("max-age=")
 
@@ -344,13 +381,13 @@ def test_the_file_of_users_is_read_strictly(tmp_path: Path) -> None:
 
 def test_the_log_names_nothing_of_anybody(office: Office, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO, "masktron.web")
-    client = office.browser()
+    token, client = office.token, office.browser()
     where = sent(client, "/", "new", name="Secret survey").headers["location"]
     files = {"file": ("secret-name.csv", b"A\n1\n")}
     client.post(f"{where}/data/upload", data={"csrf": csrf_of(client)}, files=files)
     client.get(f"{where}/data?in=secret-query")
     assert "GET /projects/{project}/data 200" in caplog.text
-    assert not any(word in caplog.text.lower() for word in ("secret", TOKEN, where.rpartition("/")[2]))
+    assert not any(word in caplog.text.lower() for word in ("secret", token.lower(), where.rpartition("/")[2]))
 
 
 def test_a_mistake_is_logged_by_its_place_without_its_message(

@@ -1,37 +1,34 @@
-"""The whole way with a large file in a browser: read, checked, masked; the server is killed, the run cancelled."""
+"""The whole way with a large file in a browser: to the masked file, although the server is killed; and cancelled."""
 
 from __future__ import annotations
 
+import filecmp
 import os
+import re
 import signal
+import threading
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 
 from browser import shown, started
-from masktron.web.runs.one_run import CommandRun, InRun, RunState, prepared_run, runs_of
-from masktron.web.runs.run_process import memory_of
-from masktron.web.store.projects import Project, ProjectStore
+from masktron.web.runs.one_run import RunState, latest_run
+from masktron.web.store.projects import ProjectStore
 from web_client import Served, served, until
+from web_user import WebUser
 
 MEGABYTES = 300
 LONG = 300.0
 """Seconds for what takes some ten on a machine that does nothing else."""
-MOST_OF_SERVER = 200_000_000
-"""Bytes of memory."""
+LEAST_OF_SERVER, MOST_OF_SERVER = 30_000_000, 200_000_000
+"""Bytes of memory: less is that of something else."""
 RECORD = f"<Record><Id>{{0}}</Id><A>{{1}}</A><B>{{2}}</B><T>{{3}}</T><Note>{'nothing ' * 40}</Note></Record>\n"
 RULES = b"""<schema xmlns="http://purl.oclc.org/dsdl/schematron"><pattern><rule context="Record">
 <assert id="sum" test="A + B = T">A and B are T</assert></rule></pattern></schema>"""
-SETTINGS = """k = 3
-[roles]
-Id = "identifier"
-A = "confidential"
-B = "confidential"
-T = "confidential"
-Note = "untouched"
-"""
 
 
 @pytest.fixture(scope="module")
@@ -53,67 +50,105 @@ def large(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, int]:
     return path, number
 
 
-def prepared(project: Project) -> tuple[CommandRun, CommandRun]:
-    """Put a run of validate and one of mask into the folder, which the next server begins."""
-    data = project.data()
-    assert data is not None
-    words = [data, "--rules", InRun("rules.sch")]
-    first = prepared_run(project, "validate", ["validate", *words, "--json", InRun("validate.json")], by="local")
-    mask = ["mask", *words, "--config", InRun("masktron.toml"), "--shuffle", "--out", InRun("masked.xml")]
-    return first, prepared_run(project, "mask", mask, by="local")
+def children_of(pid: int) -> list[int]:
+    return list(map(int, Path(f"/proc/{pid}/task/{pid}/children").read_text().split()))
 
 
 def kill(server: Served) -> None:
     """End a server as the system does that has no memory left: with all that it is, and no word."""
-    for child in Path(f"/proc/{server.process.pid}/task/{server.process.pid}/children").read_text().split():
-        os.kill(int(child), signal.SIGKILL)
+    for child in children_of(server.process.pid):
+        os.kill(child, signal.SIGKILL)
     server.process.kill()
     server.process.wait(20)
 
 
-@pytest.mark.full
-def test_the_whole_way_with_a_large_file(chromium: Any, large: tuple[Path, int], tmp_path: Path) -> None:
-    projects = tmp_path / "projects"
-    data, records = large
-    with served(projects) as server, shown(chromium, server.opened) as page:
-        page.goto(f"{server.address}/")
-        page.get_by_label("Name", exact=True).fill("Large")
-        page.get_by_role("button", name="Make the project").click()
-        page.goto(f"{page.url}/data")
-        page.get_by_label("A file of microdata").set_input_files(data)
-        page.get_by_role("button", name="Upload").click(timeout=1000 * LONG)
-        page.get_by_text(f"{records:,} records of 5 fields").wait_for(timeout=1000 * LONG)
-        assert page.complaints == []
-        assert memory_of(server.process.pid) < MOST_OF_SERVER
-    project = next(one for one in ProjectStore(projects).of("local") if one.facts.name == "Large")
-    assert (project.files / data.name).stat().st_size == data.stat().st_size
-    project.write({"rules.sch": RULES}, said="rules", by="local")
-    project.settings.replace(SETTINGS, said="settings", by="local")
-    checked, masked = prepared(project)
-    with served(projects) as server, shown(chromium, server.opened) as page:
-        base = f"{server.address}/projects/{project.identity}/runs"
-        page.goto(f"{base}/{checked.name}")
-        page.get_by_text("The run has ended").wait_for(timeout=1000 * LONG)
-        assert checked.exit_code == 0, checked.stderr
+class Watch:
+    """The most memory that servers hold, looked at again and again."""
+
+    def __init__(self) -> None:
+        self.most, self.pid, self._over = 0, 0, threading.Event()
+        self._thread = threading.Thread(target=self._look)
+
+    def _look(self) -> None:
+        while not self._over.wait(0.2):
+            if self.pid:
+                with suppress(OSError):  # it is killed
+                    # the server is a child of the command, and runs are children of the server
+                    self.most = max(self.most, sum(map(rss_of, (self.pid, *children_of(self.pid)))))
+
+    def __enter__(self) -> Watch:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._over.set()
+        self._thread.join()
+
+
+def rss_of(pid: int) -> int:
+    """Return the bytes of memory that a process holds, without what it has started."""
+    found = re.search(r"^VmRSS:\s+(\d+) kB", Path(f"/proc/{pid}/status").read_text(), re.MULTILINE)
+    return 0 if found is None else int(found[1]) * 1024
+
+
+def masked_to_the_middle(chromium: Any, server: Served, data: Path, records: int) -> str:
+    """Go the way from an upload to a masking that goes on, and return the address of its page."""
+    rulebook = data.with_name("sum.sch")
+    rulebook.write_bytes(RULES)
+    with shown(chromium, server.opened) as page:
+        user = WebUser(page, server.address, LONG)
+        user.make_project("Large")
+        user.upload(data, f"{records:,} records of 5 fields")
+        user.upload_rules(rulebook)
+        user.validate("Every rule holds")
+        user.say_roles({"Id": "identifier", "Note": "untouched"})
+        user.go("Mask")
+        page.get_by_label("Smallest group").fill("3")
+        user.begin_masking()
         # two people look at the same time, each in a browser of his own: one has not come in as yet
         with shown(chromium, server.opened) as other:
-            page.goto(f"{base}/{masked.name}")
-            other.goto(f"{base}/{masked.name}")
+            other.goto(page.url)
             for one in (page, other):
                 one.locator(".stages .figures").first.wait_for(timeout=1000 * LONG)
             page.reload()
-            page.locator(".stages .figures").first.wait_for(timeout=1000 * LONG)
-            assert masked.state is RunState.RUNNING
-        kill(server)
-    assert masked.state is RunState.RUNNING
-    with served(projects) as server, shown(chromium, server.opened) as page:
-        page.goto(f"{server.address}/projects/{project.identity}/runs/{masked.name}")
-        page.locator(".stages .figures").first.wait_for(timeout=1000 * LONG)
-        assert masked.state is RunState.RUNNING, "it ended too early for this test"
-        page.get_by_role("button", name="Cancel the run").click()
-        page.get_by_text("was cancelled").wait_for(timeout=1000 * LONG)
-        assert memory_of(server.process.pid) < MOST_OF_SERVER
-    assert masked.state is RunState.CANCELLED
-    until(lambda: not masked.is_held)
-    assert [one.name for one in masked.outputs if not one.name.endswith(".half")] == []
-    assert [one.name for one in runs_of(project)] == ["0003-mask", "0002-validate", "0001-describe"]
+            page.locator(".stages .figures").first.wait_for()
+        assert page.complaints == []
+        return str(page.url)
+
+
+@pytest.mark.full
+def test_the_whole_way_with_a_large_file(chromium: Any, large: tuple[Path, int], tmp_path: Path) -> None:
+    """Masking ends well although the server is killed; the file is released; and once more, cancelled."""
+    projects, (data, records) = tmp_path / "projects", large
+    with Watch() as watch:
+        with served(projects) as server:
+            watch.pid = server.process.pid
+            path = urlsplit(masked_to_the_middle(chromium, server, data, records)).path
+            project = next(one for one in ProjectStore(projects).of("local") if one.facts.name == "Large")
+            masked = latest_run(project, "mask")
+            kill(server)
+        assert (project.files / data.name).stat().st_size == data.stat().st_size
+        assert masked is not None and masked.state is RunState.RUNNING
+        with served(projects) as server, shown(chromium, server.opened) as page:
+            watch.pid = server.process.pid
+            user = WebUser(page, server.address, LONG)
+            page.goto(f"{server.address}{path}")
+            page.locator(".stages .figures").first.wait_for()
+            assert masked.state is RunState.RUNNING, "it ended too early for this test"
+            user.see_masked()
+            user.release("masked.xml")
+            written = user.download("masked.xml", tmp_path)
+            assert filecmp.cmp(written, masked.folder / "masked.xml", shallow=False)
+            assert written.read_bytes().count(b"</Record>") == records
+            # once more, and cancelled
+            user.go("Mask")
+            user.begin_masking()
+            page.locator(".stages .figures").first.wait_for()
+            user.press("Cancel")
+            user.see("Masking was cancelled")
+            assert page.complaints == []
+            ended = latest_run(project, "mask")
+        assert ended is not None and ended.name != masked.name and ended.state is RunState.CANCELLED
+        until(lambda: not ended.is_held)
+        assert [one.name for one in ended.outputs if not one.name.endswith(".half")] == []
+    assert LEAST_OF_SERVER < watch.most < MOST_OF_SERVER

@@ -10,7 +10,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-import uvicorn
 
 from masktron.errors import UsageError
 from masktron.web.access.answer_headers import HEADERS
@@ -24,49 +23,17 @@ from masktron.web.store.projects import Project, ProjectStore
 from masktron.web.web_connection import WebConnection
 from quick_masktron import put_before_masktron
 from web_client import until
+from web_sockets import HEAD, LAST, conversations
 
 PASSWORD = "heron lantern cactus"  # noqa: S105
-
-
-async def _app(scope: dict[str, object], receive: object, send: object) -> None:
-    assert callable(send)
-    if scope["type"] == "http":
-        await send({"type": "http.response.start", "status": 200, "headers": [(b"content-length", b"2")]})
-        await send({"type": "http.response.body", "body": b"ok"})
 
 
 class Quick(WebConnection):
     header_seconds, most, most_of_address = 0.3, 4, 2
 
 
-async def _served(*conversations: list[bytes | float]) -> list[bytes]:
-    """Talk to a server by several connections at once: bytes are sent, and seconds are waited."""
-    config = uvicorn.Config(_app, port=0, http=Quick, ws="none", lifespan="off", log_config=None)
-    config.load()
-    server = uvicorn.Server(config)
-    server.lifespan = config.lifespan_class(config)
-    await server.startup()
-    port = server.servers[0].sockets[0].getsockname()[1]
-
-    async def talk(parts: list[bytes | float]) -> bytes:
-        reader, writer = await asyncio.open_connection("127.0.0.1", port)
-        said = asyncio.create_task(reader.read())
-        for part in parts:
-            if isinstance(part, float):
-                await asyncio.sleep(part)
-            elif not writer.is_closing():
-                writer.write(part)
-        found = await asyncio.wait_for(said, 10)
-        writer.close()
-        return found
-
-    found = await asyncio.gather(*map(talk, conversations))
-    await server.shutdown()
-    return list(found)
-
-
-HEAD = b"GET / HTTP/1.1\r\nhost: x\r\n"
-LAST = HEAD + b"connection: close\r\n\r\n"
+async def _served(*said: list[bytes | float]) -> list[bytes]:
+    return await conversations(Quick, *said)
 
 
 def test_headers_that_drip_end_the_connection() -> None:

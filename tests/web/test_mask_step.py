@@ -89,8 +89,7 @@ def test_the_form_writes_settings_and_starts_the_command(client: TestClient, pro
     }
     assert posted(client, project, "mask", fields).status_code == 303
     assert project.settings.table == {
-        "k": 7, "method": "noise", "grouping": "rules", "invalid": "exclude", "params": {"c": 0.3},
-        "limits": {"linkage": 20.5},
+        "k": 7, "method": "noise", "invalid": "exclude", "params": {"c": 0.3}, "limits": {"linkage": 20.5},
     }  # fmt: skip
     run = latest_run(project, "mask")
     assert run is not None
@@ -103,6 +102,18 @@ def test_the_form_writes_settings_and_starts_the_command(client: TestClient, pro
     assert "waits for its turn" in page and run.shown_command in page
     assert posted(client, project, "cancel", {}).status_code == 303
     assert run.is_cancelled
+
+
+def test_what_a_form_sends_as_it_was_makes_no_result_old(client: TestClient, project: Project) -> None:
+    words = ["explain", InRun("rules.sch"), "--data", "files/a.csv", "--config", InRun("masktron.toml")]
+    rule = {"id": "sum", "form": "A + B = T", "class": "linear", "block": ["A", "B"], "candidates": ["mean"]}
+    plan = {"rules": [{**rule, "why": "mean keeps sum"}], "obstacle": None, "notes": []}
+    laid_run(project, "plan", words, {"plan.json": plan})
+    entries = len(project.history.changes())
+    assert posted(client, project, "mask", {**FORM, "limits.linkage": ""}).status_code == 303
+    assert project.settings.table == {} and len(project.history.changes()) == entries
+    text = client.get(path(project)).text
+    assert "<strong>A, B</strong>" in text and "have changed since" not in text
 
 
 def test_the_plan_is_asked_of_explain(client: TestClient, project: Project) -> None:
@@ -238,3 +249,89 @@ def test_fields_without_a_role_lead_to_roles(client: TestClient, project: Projec
     page = client.get(path(project)).text
     assert 'roles?show=open">Say what these fields are' in page
     assert page.count("has no role") == 1
+
+
+DRAWN = {"variables": ["A"], "aggregator": "drawn"}
+GROUPED = {"variables": ["B"], "aggregator": "mode"}
+
+
+@pytest.mark.parametrize(
+    ("draw", "blocks", "said"),
+    [
+        (None, [GROUPED], "records share their values of a block of fields"),
+        ({"smallest": 5}, [DRAWN], "records from which values were drawn; they share none"),
+        ({"smallest": 5}, [DRAWN, GROUPED], "or share those of a block that was not drawn"),
+        ({"smallest": None}, [DRAWN, GROUPED], "records share their values of a block that was not drawn"),
+        ({"smallest": None}, [DRAWN], None),
+    ],
+)
+def test_groups_that_share_values_and_those_that_values_are_drawn_from_are_told_apart(
+    client: TestClient, project: Project, draw: Any, blocks: list[Any], said: str | None
+) -> None:
+    laid_run(project, "mask", WORDS, {"mask.json": {**MASKED, "draw": draw, "blocks": blocks}})
+    page = client.get(path(project)).text
+    assert ("<dt>Smallest group</dt>" in page) == (said is not None)
+    assert said is None or said in page
+
+
+def test_the_figures_of_the_map_come_back_under_their_names(client: TestClient, project: Project) -> None:
+    axes = [
+        {"figure": "disclosure_risk", "group": "risk", "value": 30.1, "unit": "%", "meaning": ""},
+        {"figure": "pil", "group": "utility", "value": 37.6, "unit": "%", "meaning": ""},
+    ]
+    masked = {**MASKED, "figures": axes, "information_loss": 110.0}
+    laid_run(project, "mask", WORDS, {"mask.json": masked})
+    tiles = client.get(path(project)).text.partition('<dl class="facts">')[2].partition("</dl>")[0]
+    assert '<dt>Disclosure risk</dt><dd class="value">30.1 %</dd>' in tiles
+    assert '<dt>Information loss</dt><dd class="value">37.6 %</dd>' in tiles
+    assert "110" not in tiles  # squared changes are no information loss of the map
+    laid_run(project, "mask", WORDS, {"mask.json": {**masked, "figures": []}})
+    tiles = client.get(path(project)).text.partition('<dl class="facts">')[2].partition("</dl>")[0]
+    assert '<dt>Squared changes</dt><dd class="value">110 %</dd>' in tiles and "Information loss" not in tiles
+
+
+def test_the_page_does_not_promise_that_nobody_is_recognised(client: TestClient, project: Project) -> None:
+    page = client.get(path(project)).text
+    assert "nobody can be recognised" not in page and "how much risk is left" in page
+
+
+RULE = {
+    "id": "not-negative-KIDS", "context": "s:Person", "test": "s:KIDS >= 0", "message": "KIDS {s:KIDS} is negative.",
+    "namespaces": {"s": "urn:s"},
+}  # fmt: skip
+CONCERNS = [
+    {"kind": "below-zero", "field": "KIDS", "records": 8, "of": 11, "says": "x", "hint": "y", "rule": RULE},
+    {"kind": "identifying-field", "field": "ID", "records": 11, "of": 11, "says": "ID tells every record from all "
+     "others", "hint": "y", "rule": None},
+    {"kind": "unchanged-records", "field": "", "records": 2, "of": 11, "says": "2 records came out", "hint": "y",
+     "rule": None},
+]  # fmt: skip
+EMPTY = b'<schema xmlns="http://purl.oclc.org/dsdl/schematron"><title>t</title></schema>'
+
+
+def test_what_must_be_looked_at_is_not_green(client: TestClient, project: Project) -> None:
+    run = laid_run(project, "mask", WORDS, {"mask.json": {**MASKED, "concerns": CONCERNS}})
+    page = client.get(path(project)).text
+    assert 'class="verdict good"' not in page and "but look at this before you publish" in page
+    assert "KIDS in 8 of 11 records" in page and "remove ID on the page Roles" in page
+    assert "2 records came out." in page and f'name="run" value="{run.name}"' in page
+    state = state_of(project)
+    assert state.done and state.problem and "look at the result" in state.says
+    assert '<li class="problem" aria-current="page">' in page
+    laid_run(project, "mask", WORDS, {"mask.json": {**MASKED, "concerns": []}})
+    page = client.get(path(project)).text
+    assert 'class="verdict good"' in page and not state_of(project).problem
+
+
+def test_values_below_0_are_forbidden_by_a_click(client: TestClient, project: Project) -> None:
+    project.write({"rules.sch": EMPTY}, said="Rules", by="local")
+    run = laid_run(project, "mask", WORDS, {"mask.json": {**MASKED, "concerns": CONCERNS}})
+    assert posted(client, project, "forbid", {"run": run.name}).status_code == 422
+    assert posted(client, project, "forbid", {"run": "0009-mask", "forbid": "KIDS"}).status_code == 422
+    answer = posted(client, project, "forbid", {"run": run.name, "forbid": "KIDS"})
+    assert (answer.status_code, answer.headers["location"]) == (303, path(project))
+    book = (project.folder / "rules.sch").read_text()
+    assert 'context="s:Person"' in book and "s:KIDS &gt;= 0" in book and 'uri="urn:s"' in book
+    page = client.get(path(project)).text
+    assert "Mask once more" in page and 'name="forbid"' not in page
+    assert posted(client, project, "mask", {}).status_code == 303  # what the button sends

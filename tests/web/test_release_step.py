@@ -251,3 +251,17 @@ def test_the_register_is_shown(client: TestClient, project: Project) -> None:
     (project.folder / "releases.jsonl").write_text(json.dumps({"kind": "head"}) + "\n" + json.dumps(entry) + "\n")
     page = client.get(path(project)).text
     assert "ab" * 32 in page and "a new weight" in page and "2026-11-01 08:00 UTC" in page
+
+
+def test_what_must_be_looked_at_stands_before_the_download(client: TestClient, project: Project) -> None:
+    concern = {
+        "kind": "below-zero", "field": "KIDS", "records": 8, "of": 11, "says": "x", "hint": "y", "rule": None,
+    }  # fmt: skip
+    made = masked(project)
+    (made.folder / "mask.json").write_text(json.dumps({"schema_version": 1, "job": "mask", "concerns": [concern]}))
+    checked(project, made, "masked.csv", MASKED)
+    page = client.get(path(project)).text
+    assert page.index("KIDS in 8 of 11 records") < page.index('class="download"')
+    assert 'class="verdict good"' not in page and 'name="forbid"' not in page
+    (made.folder / "mask.json").write_text(json.dumps({"schema_version": 1, "job": "mask", "concerns": []}))
+    assert 'class="verdict good"' in client.get(path(project)).text

@@ -258,6 +258,18 @@ def test_rules_are_made_removed_and_moved(client: TestClient, own: tuple[Project
     assert project.rulebook == OWN
 
 
+def test_a_new_rule_is_asked_of_what_most_rules_are_asked_of(client: TestClient, own: tuple[Project, str]) -> None:
+    project, where = own
+    said = "number(A) = number(A)"
+    rules = "".join(
+        f'<pattern><rule context="{one}"><assert test="{said}">a</assert></rule></pattern>'
+        for one in ("Person[A]", "Person[A]", "Person[A]", "Household", "Person", "Person")
+    )
+    text = f'<schema xmlns="http://purl.oclc.org/dsdl/schematron">{rules}</schema>'
+    project.write({"rules.sch": text.encode()}, said="rules", by="local")
+    assert 'name="context" type="text" value="Person"' in client.get(f"{where}/rules/edit/new").text
+
+
 def test_the_first_rule_makes_a_rulebook(office: Office, client: TestClient) -> None:
     where = sent(client, "/", "new", name="empty").headers["location"]
     project = office.store.get("local", where.rpartition("/")[2])

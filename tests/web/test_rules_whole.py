@@ -15,9 +15,8 @@ import pytest
 
 from browser import axe_findings, shown, started
 from masktron.rulebook_text.rule_entries import rules_in
-from masktron.web.runs.one_run import CommandRun, latest_run, prepared_run
+from masktron.web.runs.one_run import CommandRun, latest_run
 from masktron.web.store.projects import Project, ProjectStore
-from told_results import explained, suggested, told, validated
 from web_client import Office, Served, end_runs, made_office, sent, served, until
 
 pytestmark = pytest.mark.full
@@ -121,57 +120,13 @@ def chromium() -> Iterator[Any]:
 
 @pytest.fixture(scope="module")
 def project(tmp_path_factory: pytest.TempPathFactory) -> Project:
-    """The sample, with results of all commands that the pages show."""
-    project = ProjectStore(tmp_path_factory.mktemp("web") / "projects").make_sample("local")
-    rules = rules_in(project.rulebook.encode())
-    facts = [
-        {
-            "id": one.id or "housing-balance", "form": "A + B = C" * 9, "context": one.context, "test": one.test,
-            "fired": 2000, "failed": 5 * (one.number == 12), "lints": ["look at it"] * (one.number == 13),
-            "origin": f"x/rules.sch:{one.line}",
-        }
-        for one in rules.entries
-        if one.kind == "assert"
-    ]  # fmt: skip
-    data = project.data() or ""
-    told(prepared_run(project, "rules", ["explain", data], by="local"), explained(facts), "explain.json")
-    proposals = suggested({}, {"strength": "guess", "test": "long" * 40, "exceptions": 2, "first": [1, 2]})
-    told(prepared_run(project, "suggest", ["suggest", data], by="local"), proposals, "suggest.json")
-    found = [{"rule": "income-sum", "record": one + 1, "values": {"Income": "9" * 40}} for one in range(60)]
-    result = validated([{"id": "income-sum", "failed": 60, "text": "Income"}], found)
-    told(prepared_run(project, "validate", ["validate", data], by="local"), result, "validate.json", code=1)
-    return project
+    return ProjectStore(tmp_path_factory.mktemp("web") / "projects").make_sample("local")
 
 
 @pytest.fixture(scope="module")
 def server(chromium: Any, project: Project) -> Iterator[Served]:
     with served(project.folder.parents[2]) as found:
         yield found
-
-
-PAGES = (
-    "rules",
-    "rules?show=doubts",
-    "rules/suggested",
-    "rules/edit/12",
-    "rules/edit/2",
-    "rules/edit/new",
-    "validate",
-)
-
-
-@pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (360, "dark")])
-def test_every_page_in_every_window(chromium: Any, server: Served, project: Project, width: int, scheme: str) -> None:
-    with shown(chromium, server.opened, width=width, scheme=scheme) as page:
-        for one in PAGES:
-            page.goto(f"{server.address}/projects/{project.identity}/{one}")
-            page.evaluate("document.querySelectorAll('details').forEach(one => one.open = true)")
-            assert axe_findings(page) == [], one
-            assert all(hint.is_visible() for hint in page.locator("p.hint").all())
-            wide = page.evaluate("[document.documentElement.scrollWidth, window.innerWidth]")
-            assert wide[0] <= wide[1], (one, wide)
-        assert all(one.startswith((server.address, "data:")) for one in page.asked)
-        assert page.complaints == []
 
 
 def test_what_is_typed_is_checked_without_a_word(chromium: Any, server: Served, project: Project) -> None:

@@ -126,7 +126,7 @@ def test_so_many_at_once_and_the_others_wait_in_order(office: Office, project: P
     other = office.store.make("bob", "another")
     own = [started(office, project, "sleep=30") for _ in range(4)]
     theirs = [started(office, other, "sleep=30") for _ in range(2)]
-    until(lambda: reaches(office, theirs[0], RunState.RUNNING) and own[1].state is RunState.RUNNING)
+    until(lambda: all(reaches(office, run, RunState.RUNNING) for run in (*own[:2], theirs[0])))
     for _ in range(3):
         office.parts.queue.beat()
     states = [run.state.value for run in (*own, *theirs)]
@@ -389,3 +389,27 @@ def test_no_signal_goes_to_a_process_that_has_got_the_number_of_another(office: 
     assert bystander.poll() is None
     bystander.kill()
     bystander.wait()
+
+
+def test_who_asks_whether_a_run_works_is_not_taken_for_it(
+    office: Office, project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = started(office, project, "hello")
+    run.cancel("local")
+    bystander = subprocess.Popen(["sleep", "60"], start_new_session=True)
+    (run.folder / run_process.PROCESS).write_text(json.dumps({"pid": bystander.pid, "began": 0.0}))
+    real, signalled = run_process.locked, list[bool]()
+
+    def while_another_asks(folder: Path, **how: bool) -> int | None:
+        lock = real(folder, **how)
+        if not signalled:
+            signalled.append(True)
+            signalled[0] = office.parts.queue._signal(run_queue._Working(run, None), signal.SIGKILL)
+        return lock
+
+    monkeypatch.setattr(run_process, "locked", while_another_asks)
+    try:
+        assert not run.is_held and signalled == [False] and bystander.poll() is None
+    finally:
+        bystander.kill()
+        bystander.wait()

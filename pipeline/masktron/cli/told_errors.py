@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from masktron.errors import ERROR_FILE, Exit, MasktronError
@@ -11,7 +12,8 @@ from masktron.errors import ERROR_FILE, Exit, MasktronError
 
 def tell_error(error: MasktronError) -> None:
     """Write an error of masktron to the file that the environment names for it (``MASKTRON_ERROR``), if any."""
-    _tell(type(error).__name__, error.what, error.where, error.hint, error.exit_code)
+    helps = [{"name": one.name, "value": one.value} for one in error.helps]
+    _tell(type(error).__name__, error.what, error.where, error.hint, error.exit_code, helps)
 
 
 def tell_other(what: str, *, hint: str = "", code: Exit) -> None:
@@ -26,10 +28,12 @@ def tell_usage(ended: SystemExit) -> None:
         _tell("UsageError", str(refused.format_message()), "", "", Exit.USAGE)
 
 
-def _tell(kind: str, what: str, where: str, hint: str, code: Exit) -> None:
+def _tell(kind: str, what: str, where: str, hint: str, code: Exit, helps: Sequence[Mapping[str, str]] = ()) -> None:
     if not (name := os.environ.get(ERROR_FILE)):
         return
-    told = {"kind": kind, "what": what, "where": where, "hint": hint, "exit_code": int(code)}
+    told = {
+        "kind": kind, "what": what, "where": where, "hint": hint, "exit_code": int(code), "format_options": [*helps],
+    }  # fmt: skip
     target = Path(name)
     half = target.with_name(f".{target.name}.half")
     half.write_text(json.dumps(told) + "\n", encoding="utf-8")

@@ -20,7 +20,12 @@ def web(
     port: Annotated[
         int, typer.Option(parser=options.integer, metavar="N", help="Port to listen on; 0 for any that is free.")
     ] = 0,
-    no_browser: Annotated[bool, typer.Option("--no-browser", help="Only print the address.")] = False,
+    no_browser: Annotated[
+        bool,
+        typer.Option(
+            "--no-browser", help="Only print the address. Each opens one browser; then the next one is printed."
+        ),
+    ] = False,
     host: Annotated[
         str,
         typer.Option(metavar="ADDRESS", help="Address to listen on; another one than this machine's asks for users."),

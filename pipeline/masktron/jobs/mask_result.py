@@ -13,10 +13,11 @@ from masktron.config import Role
 from masktron.constraints import Atom
 from masktron.figures import FIGURES
 from masktron.jobs.common import file_notes, notes_of
+from masktron.jobs.concerns import concerns_of
 from masktron.jobs.drawn import draw_notes, parts_notes
 from masktron.jobs.ordering import identifying
 from masktron.jobs.prepared import Prepared
-from masktron.jobs.privacy import privacy_notes, sign_notes, unmasked_notes
+from masktron.jobs.privacy import privacy_notes, unmasked_notes
 from masktron.jobs.untested import told, written_untested
 from masktron.jobs.written import WrittenFile
 from masktron.kernels.cores import usable_cores
@@ -124,7 +125,6 @@ def mask_result(
             *_unheeded(run, blocks),
             *_group_notes(run, blocks),
             *privacy_notes(blocks, run.kept.columns, columns),
-            *sign_notes(blocks, run.kept.columns, columns),
             *unmasked_notes(columns, [name for name in unmasked if name not in sure]),
             *_label_notes(run.source, columns),
         ),
@@ -138,6 +138,7 @@ def mask_result(
         unmasked=unmasked,
         original_order=run.ordering.original,
         identifying=sure,
+        concerns=concerns_of(run, made, columns),
         order=written.order,
     )
     return result, measured

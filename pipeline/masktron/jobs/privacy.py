@@ -29,29 +29,6 @@ def privacy_notes(
     return tuple(note for block in blocks for note in _notes(block, original, masked))
 
 
-def sign_notes(
-    blocks: Sequence[MaskedBlock], original: Mapping[str, Column], masked: Mapping[str, Column]
-) -> Iterator[str]:
-    """Say which numbers came out below 0 although no original value is: nobody wrote the rule that holds of itself.
-
-    Parameters
-    ----------
-    blocks : sequence of MaskedBlock
-    original, masked : mapping of str to Column
-    """
-    below = {
-        name: int((masked[name].values < 0).sum())
-        for block in blocks
-        for name in block.block.variables
-        if not (original[name].values < 0).any()
-    }
-    if told := [f"{name} ({counted(count, 'record')})" for name, count in below.items() if count]:
-        yield (
-            f"masked values below 0, where no original value is and no rule that was kept forbids it: "
-            f"{', '.join(told)}; masktron suggest proposes such rules"
-        )
-
-
 def unmasked_notes(columns: Mapping[str, Column], unmasked: Sequence[str]) -> Iterator[str]:
     """Say how many records their unmasked fields tell apart from all others, and which field does most of it.
 

@@ -227,6 +227,13 @@ class _Figures:
             return None
         return int((~self._masked[name].present).sum())
 
+    def below_zero(self, name: str) -> int:
+        """Values below 0 in the released file, which whoever has it can count."""
+        if self._masked is None or name not in self._masked:
+            return 0
+        column = self._masked[name]
+        return int((column.present & (column.values < 0)).sum())
+
     def codes(self, name: str) -> tuple[str, ...]:
         """What stands for missing values in the released file; codes that it does not have are not told."""
         if self._masked is None or name not in self._masked:
@@ -300,6 +307,7 @@ def _field(fact: PlainData, block: tuple[int, PlainData] | None, figures: _Figur
         shares=None if number else figures.shares(name),
         missing=figures.missing(name),
         codes=figures.codes(name),
+        below_zero=figures.below_zero(name) if number else 0,
         keeps_mean=number and own.text("aggregator") == "mean" and name not in solved and figures.keeps_mean(name),
     )
 

@@ -36,7 +36,7 @@ class PartitionedSynthesis:
         """The promise in one sentence."""
         return (
             f"values of each record are drawn for a group of at least {self.k} records, from figures of "
-            "groups alone; records are not identical"
+            "groups alone; the records of a group need not be alike"
         )
 
 

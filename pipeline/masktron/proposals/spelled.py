@@ -60,8 +60,22 @@ def known(path: str, field: FieldProfile) -> tuple[str, ...]:
     """Return the conditions under which a field holds a number that is no code; none where every record has one."""
     if field.complete:
         return ()
-    numbers = sorted({Fraction(code.strip()) for code in field.codes if parse_number(code) == parse_number(code)})
-    said = [f"number({path}) = number({path})"] if _gaps(field) else []
+    return known_number(path, field.codes, gaps=_gaps(field))
+
+
+def known_number(path: str, codes: Iterable[str], *, gaps: bool) -> tuple[str, ...]:
+    """Return the conditions under which a field holds a number that is no code.
+
+    Parameters
+    ----------
+    path : str
+    codes : iterable of str
+        Lexemes that mean 'missing'.
+    gaps : bool
+        Some record may lack the number.
+    """
+    numbers = sorted({Fraction(code.strip()) for code in codes if parse_number(code) == parse_number(code)})
+    said = [f"number({path}) = number({path})"] if gaps else []
     return (*said, *(f"number({path}) != {decimal(number)}" for number in numbers))
 
 

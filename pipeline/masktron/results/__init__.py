@@ -9,6 +9,7 @@ from masktron.results.assess import AssessResult
 from masktron.results.block import BlockResult, CandidateResult, CutResult, SolvedResult
 from masktron.results.check import CheckResult
 from masktron.results.combine import CombineResult
+from masktron.results.concern import ConcernResult, MissingRule
 from masktron.results.convert import ConvertResult
 from masktron.results.demo import DemoResult, SampleResult
 from masktron.results.describe import DescribedProblem, DescribedRow, DescribeResult, FieldDescription, ValueCount
@@ -39,6 +40,7 @@ __all__ = [
     "ChangeResult",
     "CheckResult",
     "CombineResult",
+    "ConcernResult",
     "ConvertResult",
     "CorrelationResult",
     "CutResult",
@@ -61,6 +63,7 @@ __all__ = [
     "JobResult",
     "MaskResult",
     "MetadataResult",
+    "MissingRule",
     "MomentResult",
     "PageResult",
     "Proposal",

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from masktron.results.block import BlockResult
+from masktron.results.concern import ConcernResult
 from masktron.results.draw import DrawResult
 from masktron.results.figure import CategoryResult, FigureResult, TotalResult
 from masktron.results.result import JobResult, PlottedResult, from_report
@@ -117,6 +118,9 @@ class MaskResult(JobResult, PlottedResult):
         was and differs in every record.
     identifying : tuple of str
         Fields that are written as they were and differ in every record.
+    concerns : tuple of ConcernResult
+        What somebody has to look at before the file is published: values below 0 where no original is, unmasked
+        fields that tell nearly every record apart, records that came out as they went in.
     data : data frame or None
         The masked records, of the kind of the data frame that was masked; None for a file.
     order : ndarray of intp, shape (records_out,), or None
@@ -128,7 +132,8 @@ class MaskResult(JobResult, PlottedResult):
     KEYS: ClassVar = (
         "notice output manifest valid method promise verdict records_in records_out k min_group whole_record_k "
         "linkage information_loss totals categories unchanged violations blocks repairs draw figures tested rules "
-        "engines not_applicable allowed notes excluded=_excluded_by_number left_out original_order identifying"
+        "engines not_applicable allowed notes excluded=_excluded_by_number left_out original_order identifying "
+        "concerns"
     )
 
     output: str
@@ -161,6 +166,7 @@ class MaskResult(JobResult, PlottedResult):
     unmasked: tuple[str, ...] = ()
     original_order: bool = False
     identifying: tuple[str, ...] = ()
+    concerns: tuple[ConcernResult, ...] = ()
     data: Any = field(default=None, repr=False, compare=False)
     order: NDArray[np.intp] | None = field(default=None, repr=False, compare=False)
 

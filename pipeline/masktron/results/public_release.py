@@ -93,6 +93,8 @@ class PublicField:
         Values that are missing in the released file; None where that file was not at hand.
     codes : tuple of str
         What stands for them there, beside nothing.
+    below_zero : int
+        Values below 0 in the released file, which whoever has it can count; 0 where that file was not at hand.
     keeps_mean : bool
         Whether groups have their mean, and so the file that of the original values of its records, with survey
         weights where there are some, but for rounding. Only where `mean` may be told.
@@ -111,6 +113,7 @@ class PublicField:
     shares: SharesBound | None = None
     missing: int | None = None
     codes: tuple[str, ...] = ()
+    below_zero: int = 0
     keeps_mean: bool = False
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import ipaddress
 import logging
-import secrets
 import signal
 import socket
 import sys
@@ -13,6 +12,7 @@ import threading
 import webbrowser
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from types import FrameType
 
@@ -22,13 +22,16 @@ from masktron.errors import UsageError
 from masktron.supervisor import tell_grace
 from masktron.web.access.gate import LOCAL_USER, Cookie, Door, PasswordDoor, ProxyDoor, TokenDoor
 from masktron.web.access.passwords import Doorkeeper, users_in
+from masktron.web.access.peers import is_wsl, own_peers
 from masktron.web.access.sessions import Lifetime, Sessions
 from masktron.web.app import web_app
+from masktron.web.mistakes import note_mistake
+from masktron.web.opening_page import opening_page
 from masktron.web.runs.run_limits import RunLimits, is_memory_seen, memory_of_machine
 from masktron.web.runs.run_queue import RunQueue
 from masktron.web.store.projects import ProjectStore
 from masktron.web.store.sole_server import sole_user
-from masktron.web.web_connection import ProxiedConnection, WebConnection
+from masktron.web.web_connection import ProxiedConnection, WebConnection, for_own_user
 from masktron.web.web_parts import WebParts
 
 _HOUR = 3600.0
@@ -205,11 +208,13 @@ def serve(options: ServerOptions, *, say: Callable[[str], None], browse: bool = 
     listener = _listener(options)
     with listener, sole_user(options.projects):
         port = listener.getsockname()[1]
-        parts, token = _parts(options, port)
-        address = _address(options, port)
+        parts = _parts(options, port)
         path = _first_page(parts) if sample else "/"
-        opened = f"{address}{path}" if token is None else f"{address}{path}?token={token}"
-        say(f"masktron web: {opened}")
+        opened = f"{_address(options, port)}{path}"
+        door = parts.door
+        token = f"?token={door.token}" if isinstance(door, TokenDoor) else ""
+        say(f"masktron web: {opened}{token}")
+        connection = _connection(options, say)
         say("end it with Ctrl-C; runs that are under way go on")
         config = uvicorn.Config(
             web_app(parts),
@@ -221,16 +226,43 @@ def serve(options: ServerOptions, *, say: Callable[[str], None], browse: bool = 
             ssl_keyfile=options.tls_key,
             timeout_graceful_shutdown=_ENDING,
             ws="none",
-            http=ProxiedConnection if options.behind_proxy else WebConnection,
+            http=connection,
             ssl_ciphers=_CIPHERS,
             loop="asyncio",
         )
         _log_to_stderr()
-        server = _Server(config, (lambda: webbrowser.open(opened)) if browse else None)
         tell_grace(_ENDING + _ENDING_SLOWLY)
-        server.run(sockets=[listener])
+        with contextlib.ExitStack() as kept:
+            ready = page = None
+            if browse and not is_wsl():  # the browsers of Windows read no page of ours
+                page = kept.enter_context(opening_page(options.projects, f"{opened}{token}"))
+                ready = partial(webbrowser.open, page.as_uri())
+            if isinstance(door, TokenDoor):
+                door.used = partial(_next_address, door, opened, page, say)
+            _Server(config, ready).run(sockets=[listener])
         busy = len(parts.queue.busy())
     say(f"ended; {busy} projects have runs that go on or wait" if busy else "ended")
+
+
+def _connection(options: ServerOptions, say: Callable[[str], None]) -> type[WebConnection]:
+    """Return how connections are taken: without users, those of whoever has started it, where that is seen."""
+    if options.behind_proxy:
+        return ProxiedConnection
+    if options.has_users:
+        return WebConnection
+    if (peers := own_peers()) is None:
+        say("this system does not say whose connections are whose: keep the address from other users of the machine")
+    return for_own_user(peers)
+
+
+def _next_address(door: TokenDoor, opened: str, page: Path | None, say: Callable[[str], None]) -> None:
+    """Say how another browser is opened, as the token of before is worth nothing any more."""
+    try:
+        if page is not None:
+            page.unlink(missing_ok=True)
+        say(f"opened; for another browser: {opened}?token={door.token}")
+    except OSError as error:  # nobody reads what is printed any more
+        note_mistake(error)
 
 
 class _Server(uvicorn.Server):
@@ -264,23 +296,22 @@ class _Server(uvicorn.Server):
         self.should_exit = True
 
 
-def _parts(options: ServerOptions, port: int) -> tuple[WebParts, str | None]:
-    """Return what the application is made of, and the token of its address where it has one."""
+def _parts(options: ServerOptions, port: int) -> WebParts:
+    """Return what the application is made of."""
     keep = KEPT_FOR_USERS if options.keep is None and options.has_users else options.keep
     store = ProjectStore(options.projects, pickable=options.folders, room=options.room, keep=keep or None)
     secure = options.scheme == "https"
     cookie = Cookie("__Host-masktron" if secure else f"masktron-{port}", secure)
     sessions = Sessions(options.projects / "sessions.json", _WITH_USERS if options.has_users else _WITH_TOKEN)
-    keeper, token = None, None
+    keeper = None
     if options.auth is not None:
         keeper = Doorkeeper(options.auth)
         door: Door = PasswordDoor(keeper)
     elif options.proxy_header is not None:
         door = ProxyDoor(options.proxy_header, frozenset(options.proxy_from), sessions)
     else:
-        token = secrets.token_urlsafe(32)
-        door = TokenDoor(token, sessions, cookie)
-    parts = WebParts(
+        door = TokenDoor(sessions, cookie)
+    return WebParts(
         store=store,
         queue=RunQueue(store, options.jobs, options.jobs_each, options.run_limits),
         sessions=sessions,
@@ -293,7 +324,6 @@ def _parts(options: ServerOptions, port: int) -> tuple[WebParts, str | None]:
         is_local=not options.has_users,
         is_proxied=options.behind_proxy,
     )
-    return parts, token
 
 
 def _hosts(options: ServerOptions, port: int) -> frozenset[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from masktron.errors import MasktronError
+from masktron.web.mistakes import note_mistake
 from masktron.web.pages.all_pages import PAGES
 from masktron.web.store.projects import Project
 from masktron.web.web_page import STEPS, StepState, WebPage
@@ -35,10 +36,13 @@ def way_of(project: Project) -> list[WayStep]:
 
 
 def _state_of(page: WebPage | None, project: Project) -> StepState:
-    """Return how far a step is; what stands in its way is told there, and not on all other pages."""
+    """Return how far a step is; what stands in its way, be it a mistake of ours, closes no other page."""
     if page is None or page.state is None:
         return StepState(False)
     try:
         return page.state(project)
     except MasktronError as error:
         return StepState(False, error.what, problem=True)
+    except Exception as error:  # noqa: BLE001 -- every page of the project shows the way
+        note_mistake(error)
+        return StepState(False, "it cannot be read", problem=True)

@@ -3,17 +3,25 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 
 import h11
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from masktron.web.access.answer_headers import HEADERS
+from masktron.web.access.peers import OwnPeers, network_of
 
+_LOG = logging.getLogger("masktron.web")
 HEADER_SECONDS = 15.0
 """From the first byte of a request to the end of its headers, however busily it sends them."""
 MOST_CONNECTIONS = 200
 MOST_OF_ADDRESS = 60
-"""Of one address, unless all come by a proxy: a browser opens six."""
+"""Of one address, or network of IPv6, unless all come by a proxy: a browser opens six."""
+
+_FOREIGN = (
+    "This server is for the user of this machine who has started it, and this connection is another user's, or it "
+    "does not show whose it is. Connect as that user (ssh -L does), or start masktron web with --auth FILE."
+)
 
 
 class WebConnection(H11Protocol):
@@ -22,6 +30,8 @@ class WebConnection(H11Protocol):
     header_seconds = HEADER_SECONDS
     most = MOST_CONNECTIONS
     most_of_address = MOST_OF_ADDRESS
+    own_peers: OwnPeers | None = None
+    """Whose connections are taken; everybody's where None."""
     _deadline: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
@@ -32,7 +42,19 @@ class WebConnection(H11Protocol):
             transport.write(_plain(503, "There are too many connections.", retry=True))
             transport.close()
             return
+        if not self._is_own():
+            _LOG.info("a connection refused: not of the user who has started the server")
+            transport.write(_plain(403, _FOREIGN))
+            transport.close()
+            return
         self._watch()
+
+    def _is_own(self) -> bool:
+        if self.own_peers is None:
+            return True
+        if self.client is None or self.server is None or self.server[1] is None:
+            return False
+        return self.own_peers.admit(self.client, (self.server[0], self.server[1]))
 
     def data_received(self, data: bytes) -> None:
         """Take bytes; those of headers have to end in time."""
@@ -69,6 +91,15 @@ class WebConnection(H11Protocol):
             self.transport.close()
 
 
+def for_own_user(peers: OwnPeers | None) -> type[WebConnection]:
+    """Return connections of one user of this machine alone."""
+
+    class OwnConnection(WebConnection):
+        own_peers = peers
+
+    return OwnConnection
+
+
 class ProxiedConnection(WebConnection):
     """The same where all connections come from one proxy."""
 
@@ -77,11 +108,11 @@ class ProxiedConnection(WebConnection):
 
 def _address(connection: object) -> str | None:
     client = getattr(connection, "client", None)
-    return None if client is None else str(client[0])
+    return None if client is None else network_of(str(client[0]))
 
 
 def _plain(status: int, text: str, *, retry: bool = False) -> bytes:
-    reasons = {400: "Bad Request", 408: "Request Timeout", 503: "Service Unavailable"}
+    reasons = {400: "Bad Request", 403: "Forbidden", 408: "Request Timeout", 503: "Service Unavailable"}
     headers = {
         "content-type": "text/plain; charset=utf-8",
         "content-length": str(len(text.encode())),

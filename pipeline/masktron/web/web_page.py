@@ -27,6 +27,10 @@ STEPS = {
 _WORD = re.compile(r"[A-Za-z][\w.-]*")
 
 
+class NothingHereError(Exception):
+    """What an address or a form names is not there, or is another's: the answer says no more than that."""
+
+
 class FormFields:
     """What a form says: texts by name, some of them several times."""
 
@@ -181,7 +185,7 @@ class WebPage:
     show : callable
         Takes a `Visit` and a `Project`, and returns what the template gets; its ``problems``, a list of
         `PageProblem`, are shown beside those of a form. A `MasktronError` becomes a page that says it; a
-        `LookupError` one that says that there is nothing.
+        `NothingHereError` one that says that there is nothing.
     step : str or None
         The step of the way that it is, one of `STEPS`.
     actions : mapping of str to callable

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from columns_twin import batch_of
-from examples import examples, parts
+from examples import examples, parts, spread
 from masktron.evaluation.columns.outcome import Outcome
 from masktron.evaluation.columns.program import ColumnProgram, compile_program
 from masktron.evaluation.exact import BatchEvaluator, evaluate
@@ -92,7 +92,7 @@ CONTEXTS = [
 ]
 
 
-@pytest.mark.parametrize("context", CONTEXTS)
+@pytest.mark.parametrize("context", spread(CONTEXTS, every=2))
 @pytest.mark.parametrize("kind", parts(["assert", "report"], 1))
 def test_contexts(context: str, kind: Literal["assert", "report"], tmp_path: Path) -> None:
     test = "boolean(self::Record) and V1 > 4 or not(self::Record) and . = 5"

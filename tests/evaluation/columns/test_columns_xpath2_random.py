@@ -19,7 +19,7 @@ def expressions(seed: int, depth: int, n: int) -> list[str]:
     return chosen
 
 
-@pytest.mark.parametrize("seed", parts(range(12), 6))
+@pytest.mark.parametrize("seed", parts(range(12), 3))
 def test_generated_expressions(seed: int) -> None:
     tests = expressions(seed, 2 + seed % 2, 60)
     rows = [*odd_rows(seed, 50), *plain_rows(seed, 30)]

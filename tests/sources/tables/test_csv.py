@@ -19,6 +19,7 @@ from lxml import etree
 
 import masktron
 from cli_runner import Runner, numbers, write_rules
+from examples import spread
 from masktron.config import load_config
 from masktron.errors import DocumentError, UsageError
 from masktron.jobs.convert import run_convert
@@ -290,7 +291,7 @@ REFUSED: dict[str, tuple[bytes, dict[str, str], str, str]] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("case", REFUSED)
+@pytest.mark.parametrize("case", spread(REFUSED, every=2))
 def test_an_unclear_file_is_one_error_with_its_line(case: str, tmp_path: Path, run: Runner) -> None:
     content, options, line, says = REFUSED[case]
     path, rules = tmp_path / "t.csv", write_rules(tmp_path / "r.sch", "A < 5")

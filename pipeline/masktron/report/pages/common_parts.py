@@ -50,7 +50,7 @@ def file_name(path: str) -> str:
 
 def verdict_of(rule: PlainData) -> Mark:
     """Say in a word what became of a rule."""
-    failed = rule.count("failed") + rule.count("errors")
+    failed = failures_of(rule)
     if rule.has("untested"):
         allowed = rule.part("untested").switch("allowed")
         return Mark("not tested", "quiet" if allowed or rule.switch("soft") else "bad")
@@ -80,7 +80,7 @@ def rules_table(rules: Sequence[PlainData], title: str = "All rules") -> PageTab
             rule.text("class"),
             verdict_of(rule),
             number(rule.count("fired")),
-            number(rule.count("failed")),
+            number(rule.count("failed")) if rule.has("failed") else NOTHING,
             number(rule.count("errors")),
             bare(rule.text("origin")),
             *((rule.text("text"),) if texts else ()),
@@ -92,12 +92,14 @@ def rules_table(rules: Sequence[PlainData], title: str = "All rules") -> PageTab
 
 def failures_picture(rules: Sequence[PlainData], name: str = "failures-by-rule") -> list[PagePart]:
     """Draw which rules fail most; nothing where none does."""
-    failing = sorted((rule for rule in rules if _failed(rule)), key=lambda rule: (-_failed(rule), rules.index(rule)))
+    failing = sorted(
+        (rule for rule in rules if failures_of(rule)), key=lambda rule: (-failures_of(rule), rules.index(rule))
+    )
     if not failing:
         return []
-    most, many = failing[0], sum(map(_failed, failing))
+    most, many = failing[0], sum(map(failures_of, failing))
     bars = tuple(
-        Bar(rule.text("id"), _failed(rule), number(_failed(rule)), SOFT if rule.switch("soft") else WARN)
+        Bar(rule.text("id"), failures_of(rule), number(failures_of(rule)), SOFT if rule.switch("soft") else WARN)
         for rule in failing[:SHOWN_RULES]
     )
     soft = any(rule.switch("soft") for rule in failing)
@@ -106,7 +108,7 @@ def failures_picture(rules: Sequence[PlainData], name: str = "failures-by-rule")
             name,
             "Which rules fail",
             f"{counted(len(failing), 'rule')} of {number(len(rules))} {'fails' if len(failing) == 1 else 'fail'}; "
-            f"{most.text('id')} most often, {per_cent(_failed(most), many)} of all failures.",
+            f"{most.text('id')} most often, {per_cent(failures_of(most), many)} of all failures.",
             Bars(bars, "records, or other nodes, that fail"),
             PageTable(
                 "Failures by rule",
@@ -116,8 +118,8 @@ def failures_picture(rules: Sequence[PlainData], name: str = "failures-by-rule")
                         rule.text("id"),
                         "warning" if rule.switch("soft") else "error",
                         number(rule.count("fired")),
-                        number(_failed(rule)),
-                        per_cent(_failed(rule), max(rule.count("fired"), _failed(rule))),
+                        number(failures_of(rule)),
+                        per_cent(failures_of(rule), max(rule.count("fired"), failures_of(rule))),
                     )
                     for rule in failing
                 ),
@@ -133,7 +135,7 @@ def classes_picture(rules: Sequence[PlainData]) -> list[PagePart]:
     classes: dict[str, list[PlainData]] = {}
     for rule in rules:
         classes.setdefault(rule.text("class"), []).append(rule)
-    counts = {name: sum(map(_failed, own)) for name, own in classes.items()}
+    counts = {name: sum(map(failures_of, own)) for name, own in classes.items()}
     failing = sorted((name for name in counts if counts[name]), key=lambda name: -counts[name])
     if len(failing) < 2:
         return []
@@ -141,9 +143,9 @@ def classes_picture(rules: Sequence[PlainData]) -> list[PagePart]:
         (
             name,
             number(len(classes[name])),
-            number(sum(bool(_failed(rule)) for rule in classes[name])),
-            number(sum(_failed(rule) for rule in classes[name] if not rule.switch("soft"))),
-            number(sum(_failed(rule) for rule in classes[name] if rule.switch("soft"))),
+            number(sum(bool(failures_of(rule)) for rule in classes[name])),
+            number(sum(failures_of(rule) for rule in classes[name] if not rule.switch("soft"))),
+            number(sum(failures_of(rule) for rule in classes[name] if rule.switch("soft"))),
         )
         for name in sorted(counts, key=lambda name: -counts[name])
     )
@@ -164,8 +166,9 @@ def classes_picture(rules: Sequence[PlainData]) -> list[PagePart]:
     ]
 
 
-def _failed(rule: PlainData) -> int:
-    return rule.count("failed") + rule.count("errors")
+def failures_of(rule: PlainData) -> int:
+    """Count the failures and errors of a rule; of one that the file does not test there are none."""
+    return (rule.optional_count("failed") or 0) + rule.count("errors")
 
 
 def figures_table(figures: Sequence[PlainData], limits: PlainData | None = None) -> list[PagePart]:

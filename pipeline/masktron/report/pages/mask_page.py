@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 
 from masktron.counts import counted
+from masktron.report.concern_lines import concern_lines
 from masktron.report.pages.common_parts import (
     NOTHING,
     engines_table,
@@ -62,6 +63,7 @@ def mask_page(
     """
     valid = result.switch("valid")
     blocks, rules = result.parts("blocks"), result.parts("rules")
+    concerns = result.parts("concerns") if result.has("concerns") else ()  # results of earlier versions have none
     limits = None if manifest is None else manifest.part("config").part("limits")
     without = "" if files is not None else (
         "This page was made without the two files, so that it has no pictures of values: masktron report MANIFEST "
@@ -71,9 +73,10 @@ def mask_page(
         title=file_name(result.text("output") or "data frame"),
         kind="Masked file",
         edition="internal",
-        verdict=Mark("Every rule holds", "good") if valid else Mark("A rule is broken", "bad"),
+        verdict=_verdict(valid=valid, concerns=bool(concerns)),
         lead=result.text("verdict"),
         sections=(
+            Section("look", "Before you publish it", tuple(_concerns(concerns))),
             Section("overview", "Overview", (*_facts(result), *said(without))),
             Section("position", "Risk and utility", (*_position(result, files, others), *_figures(result, limits))),
             Section("distributions", "Before and after", tuple(distribution_parts(files) if files else ())),
@@ -99,6 +102,18 @@ def mask_page(
     )
 
 
+def _verdict(*, valid: bool, concerns: bool) -> Mark:
+    if not valid:
+        return Mark("A rule is broken", "bad")
+    if concerns:
+        return Mark("Every rule holds, but look at what stands before the overview", "bad")
+    return Mark("Every rule holds", "good")
+
+
+def _concerns(concerns: Sequence[PlainData]) -> list[PagePart]:
+    return listed("", [f"{one[:1].upper()}{one[1:]}." for one in concern_lines([one.content for one in concerns])])
+
+
 def _facts(result: PlainData) -> list[PagePart]:
     linkage, loss = result.number("linkage"), result.number("information_loss")
     excluded = len(result.content.get("excluded") or ())
@@ -110,7 +125,7 @@ def _facts(result: PlainData) -> list[PagePart]:
         Fact("alike in all masked fields", *_alike(result.count("whole_record_k"))),
         Fact("linkage", figure(linkage, "%", 1), "of the records are nearest to their own original",
              "bad" if linkage >= _LARGE_LINKAGE else ""),
-        Fact("information loss", figure(loss, "%", 2), "of the differences between respondents"),
+        Fact("information loss (SSE/SST)", figure(loss, "%", 2), "squared changes, of those between records"),
     ]  # fmt: skip
     return [FactRow(tuple(facts)), *said(f"{result.text('method')} promises: {result.text('promise')}.")]
 

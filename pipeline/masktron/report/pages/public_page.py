@@ -35,19 +35,28 @@ _HOW = {
     "derive_per_record": "value of the group, or computed in each record by the rules",
     "drawn": "a value drawn for each record",
 }
-_DONE = {
-    "identical-groups": "Records that are alike were put into groups of at least {k}, and each group got one value "
-    "in the place of its own ones. A value in this file is that of a group, not of a respondent.",
-    "partitioned-synthesis": "Records that are alike were put into groups of at least {k}, and for each record "
-    "values were drawn at random from what its group has in common. A value in this file is that of a respondent by "
-    "chance alone.",
-    "noise-added": "Random noise was added to every masked value. A value in this file is near that of a respondent, "
-    "and the same by chance alone.",
-    "model-drawn": "A model was fitted to the file, and the masked values were drawn from it at random. A value in "
-    "this file is that of a respondent by chance alone.",
-    "marked-replaced": "Values beyond a threshold were replaced by others, drawn for groups of such records; all "
-    "others are those of the respondents.",
+_DRAWN_HOW = {
+    "noise-added": "a value drawn near that of each record",
+    "marked-replaced": "a drawn value where the respondent's is beyond the threshold, and else the respondent's own",
 }
+"""What *drawn* means, where it is not a new value for each record."""
+_DONE = {
+    "identical-groups": "Records that are alike were put into groups of at least {k}, and the records of a group "
+    "share one value in the place of their own ones{solved}.",
+    "partitioned-synthesis": "Records that are alike were put into groups of at least {k}, and for each record "
+    "values were drawn at random from what its group has in common{apart}.",
+    "noise-added": "The values of each record were changed by random noise{apart}. A value in this file is near that "
+    "of the respondent.",
+    "model-drawn": "A model was fitted to the file, and values were drawn from it at random for each record{apart}.",
+    "marked-replaced": "Values beyond a threshold were replaced by others, drawn for groups of such records; all "
+    "others are those of the respondents{apart}.",
+}
+_SAME = (
+    "A masked value can still be that of the respondent: by chance, as there are few possible values, as a group had "
+    "one value from the start, or as the rules leave no other. In fields of few values or categories most values may "
+    "be. That a field is masked does not say that each of its values has changed."
+)
+"""True of every method: none promises that a value differs from that of the respondent."""
 _GROUPS = {
     "identical-groups": "or more records share masked values, block by block",
     "partitioned-synthesis": "or more records in each group that values are drawn for",
@@ -139,12 +148,27 @@ def _done(release: PublicRelease) -> list[PagePart]:
     return [
         FactRow(tuple(facts)),
         *said(
-            _DONE[release.contract].format(k=release.k),
+            _how(release, masked),
+            _SAME if masked else "",
             f"The method promises: {release.promise}.",
             " ".join(filter(None, (together, order, left))),
             removed,
         ),
     ]
+
+
+def _how(release: PublicRelease, masked: list[PublicField]) -> str:
+    """Say how the values came about: those that the method drew, and those of groups."""
+    grouped = [one.name for one in masked if one.how != "drawn" and not one.solved_by]
+    solved = [one.name for one in masked if one.solved_by]
+    computed = f"{', '.join(solved)} {'is' if len(solved) == 1 else 'are'} computed in each record by the rules"
+    shared = f"in {', '.join(grouped)}, the records of a group share one value"
+    apart = [*([shared] if grouped else []), *([computed] if solved else [])]
+    return _DONE[release.contract].format(
+        k=release.k,
+        solved=f"; {computed}" if solved else "",
+        apart="".join(f"; {one}" for one in apart),
+    )
 
 
 def _exact(release: PublicRelease) -> list[PagePart]:
@@ -215,7 +239,7 @@ def _fields(release: PublicRelease, masked: list[PublicField]) -> list[PagePart]
         (
             one.name,
             str(one.block),
-            f"computed in each record by the rule {one.solved_by}" if one.solved_by else _HOW.get(one.how, one.how),
+            _in_its_place(one, release.contract),
             *(values[at] for _, _, values in shown),
         )
         for at, one in enumerate(masked)
@@ -227,6 +251,14 @@ def _fields(release: PublicRelease, masked: list[PublicField]) -> list[PagePart]
         *said(" ".join([*(words for _, words, _ in shown), _EACH_ONCE]) if shown else ""),
         *_missing(masked),
     ]
+
+
+def _in_its_place(one: PublicField, contract: str) -> str:
+    if one.solved_by:
+        return f"computed in each record by the rule {one.solved_by}"
+    if one.how == "drawn" and contract in _DRAWN_HOW:
+        return _DRAWN_HOW[contract]
+    return _HOW.get(one.how, one.how)
 
 
 def _missing(masked: list[PublicField]) -> list[PagePart]:
@@ -241,6 +273,7 @@ def _advice(release: PublicRelease) -> list[PagePart]:
     drawn = release.contract != "identical-groups"
     masked = [one for one in release.fields if one.masked]
     moved = any(one.mean is not None or one.shares is not None for one in masked)
+    below = [f"{one.name} in {counted(one.below_zero, 'record')}" for one in masked if one.below_zero]
     return listed(
         "",
         [
@@ -268,11 +301,17 @@ def _advice(release: PublicRelease) -> list[PagePart]:
                 if any(one.correlations is not None for one in masked)
                 else []
             ),
-            "Least and greatest values, extreme quantiles and single records say nothing of respondents.",
+            *(
+                [f"Values are below 0 in this file: {', '.join(below)}. Where a field cannot be, masking made them."]
+                if below
+                else []
+            ),
+            "Do not take least and greatest values, extreme quantiles or single records for those of respondents.",
             "Relations that no rule below states, and small subgroups, may be lost.",
             "Masked values were drawn at random: other draws would give somewhat other results."
             if drawn
-            else "Records with the same values are a group of the method, not respondents who said the same.",
+            else "Records with the same values may be a group of the method: do not take them for respondents who "
+            "said the same.",
         ],
     )
 

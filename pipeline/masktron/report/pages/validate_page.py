@@ -12,6 +12,7 @@ from masktron.report.pages.common_parts import (
     NOTHING,
     SHOWN_RULES,
     classes_picture,
+    failures_of,
     failures_picture,
     file_name,
     listed,
@@ -61,7 +62,7 @@ def validate_page(
     rules = result.parts("rules")
     confidential = result.has("confidential")
     if summary is None and confidential:
-        counts = {rule.text("id"): rule.count("failed") + rule.count("errors") for rule in rules}
+        counts = {rule.text("id"): failures_of(rule) for rule in rules}
         summary = FindingsSummary.of(result.parts("findings"), counts)
     valid, records = result.switch("valid"), result.count("records")
     tested = result.part("tested")
@@ -118,7 +119,7 @@ def _facts(result: PlainData, tested: PlainData, summary: FindingsSummary | None
 def _failing(rules: Sequence[PlainData]) -> list[PagePart]:
     """The rules that fail most, since a rulebook may have hundreds."""
     failing = [rule for rule in rules if verdict_of(rule).text != "holds"]
-    most = sorted(failing, key=lambda rule: -rule.count("failed") - rule.count("errors"))[:_SHOWN_FIRST]
+    most = sorted(failing, key=lambda rule: -failures_of(rule))[:_SHOWN_FIRST]
     if not failing:
         return []
     title = "Rules that do not hold"
@@ -163,9 +164,7 @@ def _changed(result: PlainData, last: tuple[str, PlainData]) -> list[PagePart]:
     now = {rule.text("id"): rule for rule in result.parts("rules")}
     rows = []
     for name in dict.fromkeys((*now, *then)):
-        counts = [
-            run[name].count("failed") + run[name].count("errors") if name in run else None for run in (then, now)
-        ]
+        counts = [failures_of(run[name]) if name in run else None for run in (then, now)]
         if counts[0] != counts[1]:
             before, after = ("no such rule" if count is None else number(count) for count in counts)
             worse = (counts[1] or 0) > (counts[0] or 0)

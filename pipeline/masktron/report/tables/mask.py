@@ -10,6 +10,7 @@ from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
 from rich.table import Table
 
 from masktron.counts import counted
+from masktron.report.concern_lines import concern_lines
 from masktron.report.parts import drawn_fields, in_groups, listed
 from masktron.report.tables.cells import figure_text, headed, in_short, noted, tested_line
 from masktron.report.text import number, plain
@@ -59,7 +60,7 @@ def tables(result: MaskResult) -> list[RenderableType]:
     excluded = f", {counted(len(result.excluded), 'record')} left out" if result.excluded else ""
     lines.append(
         f"{counted(result.records_in, 'record')} in, {number(result.records_out)} out{excluded}; {verdict}; "
-        f"{_groups(result)}; information loss {figure_text(result.information_loss)} %"
+        f"{_groups(result)}; information loss {figure_text(result.information_loss)} % (SSE/SST)"
     )
     lines += tested_line(result.tested)
     lines.append(plain(f"{result.method} promises: {result.promise}"))
@@ -75,6 +76,8 @@ def tables(result: MaskResult) -> list[RenderableType]:
     if result.output:
         lines.append(f"masked file: {plain(result.output)}")
         lines.append(f"manifest (confidential): {plain(result.manifest)}")
+    told = concern_lines([one.as_dict() for one in result.concerns])
+    lines += [f"[yellow]look at:[/] {plain(one)}" for one in told]
     lines.append(plain(result.verdict))
     return lines
 

@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from masktron.errors import DocumentError, UsageError
+from masktron.errors import DocumentError, FormatOption, UsageError
 from masktron.sources.known_formats import format_names
 from masktron.sources.tables.column_names import xml_names
 from masktron.sources.tables.created_columns import (
@@ -44,6 +44,7 @@ _ROWS = 1 << 14
 _TAGS = frozenset(f".{letter}" for letter in "ABCDEFGHIJKLMNOPQRSTUVWXYZ_")
 _UNITS = {"days": Decimal(86_400), "seconds": Decimal(1)}
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_CP1252 = FormatOption("encoding", "CP1252")
 _LONGEST = {5: 8, 8: 32}
 """Characters of a name, by version."""
 _LONGEST_LABEL = {5: 40, 8: 256}
@@ -339,7 +340,8 @@ def _transported(file: SasFile, one: SasVariable, encoding: str, where: str) -> 
             raise DocumentError(
                 f"column {one.name!r} holds a text that is no {encoding}",
                 where=where,
-                hint="say how its texts are encoded: --format-option encoding=CP1252",
+                hint=f"say how its texts are encoded: {_CP1252}",
+                helps=[_CP1252],
             ) from None
         found = np.array(texts, dtype=np.object_) if texts else np.zeros(0, dtype=np.object_)
         return StoredColumn(one.name, found, np.array([not text.strip() for text in texts], dtype=np.bool_))

@@ -5,18 +5,20 @@ from __future__ import annotations
 import hmac
 import re
 import secrets
-from collections.abc import Mapping
+import threading
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
 from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import MutableHeaders
 from starlette.requests import HTTPConnection, Request
-from starlette.responses import PlainTextResponse, RedirectResponse, Response
+from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from masktron.web.access.passwords import Doorkeeper
 from masktron.web.access.sessions import Session, Sessions
+from masktron.web.templating import rendered
 
 LOCAL_USER = "local"
 """Whoever has the token of a server that listens on its own machine alone."""
@@ -77,34 +79,61 @@ class Door(Protocol):
 
 
 class TokenDoor:
-    """Whoever has the token of the printed address, on the machine itself.
+    """Whoever has the token of the printed address, on the machine itself; each opens one browser.
 
     Parameters
     ----------
-    token : str
     sessions : Sessions
     cookie : Cookie
+
+    Attributes
+    ----------
+    used : callable or None
+        Called when a token has opened a browser; `token` is the next one by then.
     """
 
-    def __init__(self, token: str, sessions: Sessions, cookie: Cookie) -> None:
-        self._token = token
+    def __init__(self, sessions: Sessions, cookie: Cookie) -> None:
         self._sessions = sessions
         self._cookie = cookie
+        self.used: Callable[[], None] | None = None
+        self._lock = threading.Lock()
+        self._token = secrets.token_urlsafe(32)
+
+    @property
+    def token(self) -> str:
+        """The token that opens the next browser."""
+        return self._token
 
     def enter(self, request: Request, secret: str, session: Session | None) -> Entered | Response:
         """Take the token once, and then the cookie."""
+        known = session is not None and session.user == LOCAL_USER
         given = request.query_params.get("token")
         if given is not None and request.method == "GET":
+            if known:  # the same browser, by an address that it has used
+                return RedirectResponse(_own_path(request.url.path), 303)
+            return self._opened(request) if self._takes(given) else _closed()
+        return Entered(LOCAL_USER, secret) if known else _closed()
+
+    def _takes(self, given: str) -> bool:
+        with self._lock:
             if not hmac.compare_digest(given.encode(), self._token.encode()):
-                return _closed()
+                return False
+            self._token = secrets.token_urlsafe(32)
+        if self.used is not None:
+            self.used()
+        return True
+
+    def _opened(self, request: Request) -> Response:
+        where = _own_path(request.url.path)
+        answer: Response
+        if request.headers.get("sec-fetch-site") in ("none", "same-origin"):
             # out of the address, and so out of the history of the browser
-            answer = RedirectResponse(_own_path(request.url.path), 303)
-            if session is None or session.user != LOCAL_USER:
-                answer.headers["set-cookie"] = self._cookie.header(self._sessions.begin(LOCAL_USER))
-            return answer
-        if session is None or session.user != LOCAL_USER:
-            return _closed()
-        return Entered(LOCAL_USER, secret)
+            answer = RedirectResponse(where, 303)
+        else:
+            # where a page of a file has led here, a browser would follow a redirect without a strict cookie
+            answer = HTMLResponse(rendered("opened.html", where=where, user=None, has_logout=False))
+        answer.headers["set-cookie"] = self._cookie.header(self._sessions.begin(LOCAL_USER))
+        return answer
 
 
 class PasswordDoor:
@@ -145,9 +174,9 @@ class ProxyDoor:
         """Take the name from the header of each request; the session is there for the tokens of forms alone."""
         names = request.headers.getlist(self._header)
         if request.client is None or request.client.host not in self._trusted or len(names) != 1:
-            return _closed()
+            return PlainTextResponse("This server is asked by its proxy alone.", 403)
         if not _USER_NAME.fullmatch(names[0]):
-            return _closed()
+            return PlainTextResponse("The proxy has named no user.", 403)
         if session is not None and session.user == names[0]:
             return Entered(names[0], secret)
         return Entered(names[0], self._sessions.begin(names[0]), is_new=True)
@@ -243,7 +272,7 @@ def secret_of(connection: HTTPConnection) -> str:
 
 
 def _closed() -> Response:
-    return PlainTextResponse("Open the address that masktron web has printed.", 403)
+    return PlainTextResponse("Open the address that masktron web has printed last: each opens one browser.", 403)
 
 
 def _own_path(path: str) -> str:

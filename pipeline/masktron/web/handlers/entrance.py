@@ -13,7 +13,7 @@ from masktron.web.form_reading import read_form
 from masktron.web.pages import projects_list
 from masktron.web.plain_answers import nothing_here, problem_page, redirected
 from masktron.web.templating import rendered
-from masktron.web.web_page import FormFields, PageProblem, problem_of
+from masktron.web.web_page import FormFields, NothingHereError, PageProblem, problem_of
 from masktron.web.web_parts import WebParts
 
 
@@ -41,7 +41,7 @@ class Entrance:
                 return redirected(action(visit, form))
             except MasktronError as error:
                 problems = [problem_of(error, form.names)]
-            except LookupError:
+            except NothingHereError:
                 return nothing_here()
         text = rendered(
             "projects.html",

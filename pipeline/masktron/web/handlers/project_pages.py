@@ -14,12 +14,13 @@ from masktron.web.access.gate import secret_of, user_of
 from masktron.web.access.sessions import form_token, is_form_token
 from masktron.web.form_reading import passed_over, read_form
 from masktron.web.plain_answers import nothing_here, problem_page, redirected
+from masktron.web.runs.one_run import one_look
 from masktron.web.store.projects import MOST_UPLOADS, Project
 from masktron.web.store.room_left import UploadRefusedError
 from masktron.web.store.uploading import UploadLimits, uploaded
 from masktron.web.templating import rendered
 from masktron.web.way import way_of
-from masktron.web.web_page import FormFields, PageProblem, Redirect, WebPage, problem_of
+from masktron.web.web_page import FormFields, NothingHereError, PageProblem, Redirect, WebPage, problem_of
 from masktron.web.web_parts import WebParts
 
 
@@ -44,9 +45,9 @@ class ProjectPages:
         """Return what takes the uploads of a page."""
 
         async def answer(request: Request) -> Response:
-            project = await run_in_threadpool(self._parts.project_of, request)
-            if project is None:
-                return nothing_here()
+            project = await run_in_threadpool(self._readable, request)
+            if isinstance(project, Response):
+                return project
             body = request.stream()
             try:
                 name = await self._received(request, project, body)
@@ -79,7 +80,7 @@ class ProjectPages:
             project.files,
             limits=UploadLimits(self._parts.largest_upload, room, **self._parts.upload_limits),
             is_token=lambda given: is_form_token(given, secret_of(request)),
-            length=int(length) if length.isascii() and length.isdigit() else None,
+            length=int(length) if length.isascii() and length.isdigit() and len(length) < 20 else None,
         )
         return await run_in_threadpool(project.keep_upload, found.half, found.name)
 
@@ -94,9 +95,9 @@ class ProjectPages:
             return self._shown(page, request, project, [problem], None, 422)
 
     def _answered(self, page: WebPage, request: Request, form: FormFields | None) -> Response:
-        project = self._parts.project_of(request)
-        if project is None:
-            return nothing_here()
+        project = self._readable(request)
+        if isinstance(project, Response):
+            return project
         return _unless_gone(
             project,
             lambda: (
@@ -106,6 +107,17 @@ class ProjectPages:
             ),
         )
 
+    def _readable(self, request: Request) -> Project | Response:
+        """Return the project of an address, or the answer that there is none, or that nobody can read it."""
+        project = self._parts.project_of(request)
+        if project is None:
+            return nothing_here()
+        try:
+            _ = project.facts
+        except MasktronError as error:
+            return problem_page(error.what, error.hint, 422)
+        return project
+
     def _acted(self, page: WebPage, request: Request, project: Project, form: FormFields) -> Response:
         action = page.actions.get(form.text("action"))
         if action is None:
@@ -114,7 +126,7 @@ class ProjectPages:
             answer = action(self._parts.visit_of(request), project, form)
         except MasktronError as error:
             return self._shown(page, request, project, [problem_of(error, form.names)], form, 422)
-        except LookupError:
+        except NothingHereError:
             return nothing_here()
         if isinstance(answer, Redirect):
             return redirected(answer)
@@ -130,10 +142,22 @@ class ProjectPages:
         given: FormFields | None,
         status: int,
     ) -> Response:
+        with one_look():
+            return self._made(page, request, project, problems, given, status)
+
+    def _made(
+        self,
+        page: WebPage,
+        request: Request,
+        project: Project,
+        problems: list[PageProblem],
+        given: FormFields | None,
+        status: int,
+    ) -> Response:
         visit = self._parts.visit_of(request)
         try:
             context = page.show(visit, project)
-        except LookupError:
+        except NothingHereError:
             return nothing_here()
         except MasktronError as error:
             return HTMLResponse(

@@ -18,7 +18,7 @@ from masktron.web.handlers.opened_file import OpenedFile
 from masktron.web.plain_answers import download_of, nothing_here, redirected
 from masktron.web.runs.checked_files import may_leave
 from masktron.web.runs.one_run import CommandRun, RunOutput, run_of
-from masktron.web.store.disk import bytes_of
+from masktron.web.store.disk import bytes_of, plain_files
 from masktron.web.web_page import Redirect, Visit
 from masktron.web.web_parts import WebParts
 
@@ -51,7 +51,9 @@ class RunFiles:
     def document(self, request: Request) -> Response:
         """Download the settings or the rules of a project."""
         project, name = self._parts.project_of(request), request.path_params["name"]
-        if project is None or not (name == "masktron.toml" or name.endswith(".sch")) or "/" in name:
+        if project is None or not (name == "masktron.toml" or name.endswith(".sch")):
+            return nothing_here()
+        if name not in {one.name for one in plain_files(project.folder)}:
             return nothing_here()
         content = bytes_of(project.folder / name)
         return nothing_here() if content is None else download_of(content, name)

@@ -6,7 +6,15 @@ from pathlib import Path
 from typing import Any
 
 from masktron.errors import MasktronError, UsageError
-from masktron.web.pages.paging import page_of_items
+from masktron.web.pages.file_options import (
+    in_words,
+    label_of,
+    option_offered,
+    options_said,
+    options_shown,
+    told_here,
+)
+from masktron.web.pages.paging import page_of_items, whole_number
 from masktron.web.pages.step_runs import is_current
 from masktron.web.runs import run_kinds
 from masktron.web.runs.one_run import Argument, CommandRun, InRun, RunState, latest_run
@@ -30,12 +38,16 @@ def _show(visit: Visit, project: Project) -> dict[str, Any]:
     return {
         "uploads": project.uploads(),
         "data": project.data(),
-        "has_settings": bool(project.settings.text),
+        "has_settings": project.settings.is_there,
         "folders": [_folder(place, visit, number) for number, place in enumerate(project.pickable)],
         "largest": min(visit.largest_upload, visit.store.left(visit.user)),
         "run": run,
         "run_path": None if run is None else visit.path_of_run(run),
         "active": run is not None and not run.is_over,
+        "error": None if run is None or run.error is None else told_here(run.error),
+        "label_of": label_of,
+        "in_words": in_words,
+        "written": options_shown(project),
         "others": others,
         "reads_others": others is not None and not others.is_over,
         "others_path": None if others is None else visit.path_of_run(others),
@@ -121,10 +133,10 @@ def _choose(visit: Visit, project: Project, form: FormFields) -> Redirect:
 
 
 def _pick(visit: Visit, project: Project, form: FormFields) -> Redirect:
-    number = form.text("folder")
-    if not (number.isascii() and number.isdigit() and int(number) < len(project.pickable)):
+    number = whole_number(form.text("folder"))
+    if number is None or number >= len(project.pickable):
         raise UsageError("there is no such folder", hint="pick a file from the list")
-    folder = project.pickable[int(number)]
+    folder = project.pickable[number]
     project.choose_data(visit.store.pick(project, folder, form.raw("file")), folder=folder, by=visit.user)
     look_at(visit, project)
     return Redirect(visit.path(project, "data"))
@@ -151,6 +163,21 @@ def _leave_settings(visit: Visit, project: Project, _: FormFields) -> Redirect:
     return Redirect(visit.path(project, "data"))
 
 
+def _written(visit: Visit, project: Project, form: FormFields) -> Redirect:
+    """Read the file as the form says that it is written."""
+    options = options_said(project, form)
+    project.settings.update({"format_options": options or None}, said="How the file is written", by=visit.user)
+    return _read(visit, project, form)
+
+
+def _help(visit: Visit, project: Project, form: FormFields) -> Redirect:
+    """Read the file with an option that the error of the latest reading offers."""
+    option = option_offered(project, form)
+    options = {**project.settings.config.format_options, option.name: option.value}
+    project.settings.update({"format_options": options}, said=label_of(option), by=visit.user)
+    return _read(visit, project, form)
+
+
 def _remove(visit: Visit, project: Project, form: FormFields) -> Redirect:
     project.remove_upload(form.text("file"))
     return Redirect(visit.path(project, "data"))
@@ -160,7 +187,14 @@ def _state(project: Project) -> StepState:
     data = project.data()
     if data is None:
         return StepState(False, "upload a file, or pick one")
-    return StepState(True, Path(data).name)
+    run, name = latest_run(project, run_kinds.DESCRIBE.step), Path(data).name
+    if run is None or data not in run.command["arguments"]:
+        return StepState(False, f"{name} was not read as yet")
+    if not run.is_over:
+        return StepState(False, f"{name} is being read")
+    if run.exit_code != 0:
+        return StepState(False, f"{name} could not be read", problem=True)
+    return StepState(True, name)
 
 
 DATA = WebPage(
@@ -173,6 +207,8 @@ DATA = WebPage(
         "choose": _choose,
         "pick": _pick,
         "read": _read,
+        "written": _written,
+        "help": _help,
         "others": _read_others,
         "leave-settings": _leave_settings,
         "remove": _remove,

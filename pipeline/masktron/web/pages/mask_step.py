@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
+from functools import lru_cache
 from pathlib import PurePosixPath
 from typing import Any
 
 from masktron.config import Config, Param, parse_params
-from masktron.errors import Exit, UsageError
+from masktron.errors import Exit, ResourceError, UsageError
 from masktron.figures import NAMES, figure_of
+from masktron.rulebook_text.rule_changes import NewRule, with_rules
 from masktron.sources.known_formats import known_formats
-from masktron.web.pages.method_words import GROUPINGS, INVALID, LIMITS, METHOD_WORDS
+from masktron.web.pages.method_words import FIGURE_WORDS, GROUPINGS, INVALID, LIMITS, METHOD_WORDS
+from masktron.web.pages.rules_step import rules_of, saved
 from masktron.web.pages.step_runs import (
     cancel_run,
     current_run,
@@ -24,7 +27,7 @@ from masktron.web.pages.step_runs import (
 )
 from masktron.web.runs import run_kinds
 from masktron.web.runs.one_run import CommandRun, InRun, ToldError, latest_run
-from masktron.web.store.projects import Project
+from masktron.web.store.projects import RULES, Project
 from masktron.web.web_page import FormFields, PageProblem, Redirect, StepState, Visit, WebPage, problem_of
 
 RESULT, PAGE, ABOUT = "mask.json", "internal.html", "about.html"
@@ -138,6 +141,8 @@ def _show(visit: Visit, project: Project) -> dict[str, Any]:
         "plan_report": visit.path_of_report(plan, PLAN_PAGE) if plan is not None and plan.output(PLAN_PAGE) else None,
         "result": result,
         "figures": [] if result is None else _figures(result, config),
+        "concerns": [] if result is None else result.get("concerns", []),
+        "tiles": [] if result is None else _tiles(result, project.settings.table.get("tune", {})),
         "report": visit.path_of_report(run, PAGE) if result is not None and run is not None else None,
         "error": error,
         "ending": _ENDINGS.get(Exit(error.exit_code)) if error and error.exit_code in set(_ENDINGS) else None,
@@ -208,6 +213,46 @@ def _figures(result: Mapping[str, Any], config: Config) -> list[dict[str, Any]]:
     ]
 
 
+def _tiles(result: Mapping[str, Any], asked: Mapping[str, Any]) -> list[tuple[str, str, str]]:
+    """Return title, value and meaning of what a result says first: records, groups, and the figures of the map.
+
+    Where the file is so large that `mask` does not compute these unasked, linkage and squared changes stand for them.
+    """
+    known = {one["figure"]: one for one in result["figures"]}
+    tiles = [("Records", f"{result['records_out']:,}", f"of {result['records_in']:,}"), *_group_tile(result)]
+    for axis, usual, instead in (("risk", "disclosure_risk", "linkage"), ("utility", "pil", "information_loss")):
+        wanted = str(asked.get(axis) or usual)
+        drawn = known.get(wanted, {}).get("value") is not None
+        name = wanted if drawn else instead
+        value, unit = (known[wanted]["value"], known[wanted]["unit"]) if drawn else (result[instead], "%")
+        said = FIGURE_WORDS.get(name, name.replace("_", " "))
+        where = "as on the map of Choose" if drawn else "not the figure of the map, which takes long here"
+        tiles.append((said, "-" if value is None else f"{value:.3g} {unit}".strip(), where))
+    if ("linkage" in known or result["linkage"] is not None) and FIGURE_WORDS["linkage"] not in {
+        one[0] for one in tiles
+    }:
+        value = result["linkage"]
+        told = "-" if value is None else f"{value:.3g} %"
+        tiles.append((FIGURE_WORDS["linkage"], told, "of the records, by somebody who knows all original numbers"))
+    return tiles
+
+
+def _group_tile(result: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
+    """Say how large the smallest group is, where there are groups: records that share values, or a draw from them.
+
+    Records of drawn fields that happen to be alike are no group.
+    """
+    least, draw = f"{result['min_group']:,}", result.get("draw")
+    grouped = any(block["aggregator"] != "drawn" for block in result.get("blocks", ()))
+    if not draw:
+        yield "Smallest group", least, "records share their values of a block of fields"
+    elif draw["smallest"] is not None:
+        apart = ", or share those of a block that was not drawn" if grouped else "; they share none"
+        yield "Smallest group", least, f"records from which values were drawn{apart}"
+    elif grouped:
+        yield "Smallest group", least, "records share their values of a block that was not drawn"
+
+
 def _broken(run: CommandRun | None) -> list[dict[str, Any]]:
     """Return the rules that original records break, where that has ended the run."""
     found = result_of(run, RESULT)
@@ -273,7 +318,12 @@ def _changes(project: Project, form: FormFields) -> dict[str, Any]:
         changes["limits"] = None
     if form.text("allow_unfired") == "*":
         changes["allow_unfired"] = ["*"]
-    return changes
+    # what the form sends as it was is no change: else the map and the plan would be said to be of other settings
+    as_it_was = {name: getattr(config, name) for name in ("method", "k", "grouping", "invalid")}
+    return {name: value for name, value in changes.items() if value != as_it_was.get(name, _OTHER)}
+
+
+_OTHER = object()
 
 
 def _plain(value: Param) -> Any:
@@ -300,9 +350,9 @@ def _value(text: str) -> Any:
 
 
 def _saved(visit: Visit, project: Project, form: FormFields) -> None:
-    if changes := _changes(project, form):
-        table = project.settings.table
-        told = [f"{name} {_said(value)}" for name, value in changes.items() if value != table.get(name)]
+    table = project.settings.table
+    if changes := {name: value for name, value in _changes(project, form).items() if value != table.get(name)}:
+        told = [f"{name} {_said(value)}" for name, value in changes.items()]
         project.settings.update(changes, said=f"Masking: {', '.join(told)}", by=visit.user)
 
 
@@ -329,6 +379,26 @@ def _mask(visit: Visit, project: Project, form: FormFields) -> Redirect:
     return Redirect(visit.path(project, "mask"))
 
 
+def _forbid(visit: Visit, project: Project, form: FormFields) -> Redirect:
+    """Add the rules that keep fields from what the last masking found: values below 0."""
+    run = latest_run(project, run_kinds.MASK.step)
+    result = None if run is None or run.name != form.text("run") else result_of(run, RESULT)
+    known = {one["field"]: one["rule"] for one in (result or {}).get("concerns", ()) if one["rule"]}
+    if not known:
+        raise UsageError("these values are of another masking", hint="reload the page")
+    if not (fields := [name for name in form.texts("forbid") if name in known]):
+        raise UsageError("forbid: no field is chosen", hint="tick one at least")
+    needed_rules(project)
+    if (rules := rules_of(project)) is None:
+        raise UsageError("there are no rules as yet", hint="make some on the page Rules")
+    wanted = [known[name] for name in fields]
+    spaces = {prefix: space for one in wanted for prefix, space in one["namespaces"].items()}
+    added = [NewRule(one["context"], one["test"], one["message"], one["id"]) for one in wanted]
+    said = f"Forbidden below 0: {', '.join(fields)}"
+    saved(visit, project, {RULES: with_rules(rules, added, spaces)}, said)
+    return Redirect(visit.path(project, "mask"))
+
+
 def _plan(visit: Visit, project: Project, form: FormFields) -> Redirect:
     data, rules = needed_data(project), needed_rules(project)
     _saved(visit, project, form)
@@ -349,8 +419,9 @@ def _cancel(visit: Visit, project: Project, form: FormFields) -> Redirect:
 
 
 def _state(project: Project) -> StepState:
-    if good_run(project, run_kinds.MASK.step) is not None:
-        return StepState(True, "masked")
+    if (good := good_run(project, run_kinds.MASK.step)) is not None:
+        look = _has_concerns(good)
+        return StepState(True, "masked, but look at the result" if look else "masked", problem=look)
     run = latest_run(project, run_kinds.MASK.step)
     if run is None:
         return StepState(False)
@@ -362,12 +433,21 @@ def _state(project: Project) -> StepState:
     return StepState(False, "nothing was published" if failed else "", problem=failed)
 
 
+@lru_cache(maxsize=64)
+def _has_concerns(run: CommandRun) -> bool:
+    """Tell whether something of a run that has ended must be looked at; every page of the project wants to know."""
+    try:
+        return bool((run.result(RESULT) or {}).get("concerns"))
+    except ResourceError:  # more than a page shows: the report has it
+        return False
+
+
 MASK = WebPage(
     "mask",
     "mask",
     "Mask",
     _show,
     step="mask",
-    actions={"mask": _mask, "plan": _plan, "save": _save, "cancel": _cancel},
+    actions={"mask": _mask, "plan": _plan, "save": _save, "cancel": _cancel, "forbid": _forbid},
     state=_state,
 )

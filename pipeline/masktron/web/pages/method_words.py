@@ -11,19 +11,19 @@ METHOD_WORDS: Mapping[str, str] = {
     "mu_approx": "groups of alike records, for few fields",
     "mst": "groups along the shortest tree between records",
     "t_closeness": "groups with classes as in all records (t-closeness)",
-    "crest": "groups within each class (CREST)",
+    "crest": "groups in which classes are spread as in the file (CREST)",
     "fuzzy": "groups with soft borders (fuzzy c-means)",
-    "camp_crest": "groups within each class, each record drawn anew (CAMP-CREST)",
+    "camp_crest": "groups of mixed classes: their averages, and noise in each record (CAMP-CREST)",
     "noise": "random numbers are added (correlated noise)",
     "ipso": "new values from a regression (IPSO)",
     "microhybrid": "new values in each group of alike records (MicroHybrid)",
     "muralidhar_sarathy": "a mixture of old and new values (Muralidhar and Sarathy)",
-    "hybrid_micro": "a mixture of old values and group averages (HybridMicro)",
+    "hybrid_micro": "new values from the normal distribution of each group (HybridMicro)",
     "model_hybrid": "new values from a model of each group",
     "latent_class": "new categories from hidden classes",
     "sequential": "new values, field by field, from regressions",
     "cart": "new values, field by field, from trees (CART)",
-    "hierarchical": "new values only in the cells that were marked",
+    "hierarchical": "new values only in the place of extreme ones",
 }
 """What a method does, by its name."""
 STEADY = ("mdav", "mdav_generic", "univariate", "mu_approx", "mst", "t_closeness", "crest", "fuzzy")
@@ -36,6 +36,13 @@ INVALID: Mapping[str, str] = {
     "stop": "stop, and mask nothing",
     "exclude": "leave these records out",
 }
+FIGURE_WORDS: Mapping[str, str] = {
+    "disclosure_risk": "Disclosure risk",
+    "linkage": "Found again",
+    "pil": "Information loss",
+    "information_loss": "Squared changes",
+}
+"""Figures that pages show large: each has a name of its own, and no two the same."""
 LIMITS: Mapping[str, tuple[str, str]] = {
     "linkage": (
         "Records that an intruder finds again, at most (per cent)",

@@ -18,7 +18,7 @@ def _show(visit: Visit, project: Project) -> dict[str, Any]:
         "runs": [{"path": visit.path_of_run(run), "run": run, "state": run.state.value} for run in runs[:_SHOWN]],
         "more": max(0, len(runs) - _SHOWN),
         "folder": str(project.folder) if visit.is_local else None,
-        "has_settings": bool(project.settings.text),
+        "has_settings": project.settings.is_there,
     }
 
 

@@ -9,6 +9,8 @@ from urllib.parse import urlencode
 
 SIZE = 50
 """Items of a page."""
+_DIGITS = 8
+"""Of a number of something in a list; Python refuses to read one of thousands of digits."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +85,11 @@ def page_of_items(
     """
     last = max(1, -(-len(items) // size))
     text = asked.get(wish, "")
-    number = min(last, max(1, int(text))) if text.isascii() and text.isdigit() and len(text) < 9 else 1
+    number = min(last, max(1, whole_number(text) or 1))
     start = (number - 1) * size
     return ItemPage(items[start : start + size], number, last, start + 1, len(items), asked, wish)
+
+
+def whole_number(text: str) -> int | None:
+    """Return the number that an address or a form names; None where it is none, or too long for any list."""
+    return int(text) if text.isascii() and text.isdigit() and len(text) <= _DIGITS else None

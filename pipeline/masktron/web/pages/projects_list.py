@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from typing import Any
 
+from masktron.errors import MasktronError
+from masktron.web.mistakes import note_mistake
 from masktron.web.runs.one_run import runs_of
-from masktron.web.web_page import FormFields, Redirect, Visit
+from masktron.web.store.projects import Project, ProjectFacts, ProjectGoneError
+from masktron.web.web_page import FormFields, NothingHereError, Redirect, Visit
 
 
 def show(visit: Visit) -> dict[str, Any]:
@@ -16,7 +20,7 @@ def show(visit: Visit) -> dict[str, Any]:
         "projects": [
             {
                 "path": visit.path(one),
-                "facts": one.facts,
+                "facts": _facts(one),
                 "identity": one.identity,
                 "busy": any(not run.is_over for run in runs_of(one)),
             }
@@ -25,6 +29,15 @@ def show(visit: Visit) -> dict[str, Any]:
         "taken": visit.store.taken(visit.user),
         "room": visit.store.room,
     }
+
+
+def _facts(project: Project) -> ProjectFacts:
+    """Return what a project says of itself; the others are listed although one cannot be read."""
+    try:
+        return project.facts
+    except MasktronError as error:
+        note_mistake(error)
+        return ProjectFacts("A project that cannot be read", "")
 
 
 def _new(visit: Visit, form: FormFields) -> Redirect:
@@ -38,8 +51,9 @@ def _sample(visit: Visit, _: FormFields) -> Redirect:
 def _delete(visit: Visit, form: FormFields) -> Redirect:
     project = visit.store.get(visit.user, form.text("project"))
     if project is None:
-        raise LookupError
-    visit.queue.end_project(project, visit.user)
+        raise NothingHereError
+    with suppress(ProjectGoneError):  # by another window
+        visit.queue.end_project(project, visit.user)
     visit.store.delete(project)
     return Redirect("/")
 

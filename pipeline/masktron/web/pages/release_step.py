@@ -9,6 +9,7 @@ from typing import Any
 from masktron.errors import UsageError
 from masktron.sources.known_formats import known_formats
 from masktron.web.pages.mask_step import ABOUT, PAGE
+from masktron.web.pages.mask_step import RESULT as MASK_RESULT
 from masktron.web.pages.step_runs import cancel_run, is_current, result_of, sha256_of
 from masktron.web.runs import run_kinds
 from masktron.web.runs.checked_files import (
@@ -33,7 +34,7 @@ from masktron.web.runs.one_run import (
 from masktron.web.store.disk import lines_of
 from masktron.web.store.project_settings import NAME as SETTINGS_FILE
 from masktron.web.store.projects import RULES, Project
-from masktron.web.web_page import FormFields, Redirect, StepState, Visit, WebPage
+from masktron.web.web_page import FormFields, NothingHereError, Redirect, StepState, Visit, WebPage
 
 CHECK_PAGE, CONVERT_RESULT = "check.html", "convert.json"
 FORMATS: Mapping[str, str] = {
@@ -62,6 +63,7 @@ def _show(visit: Visit, project: Project) -> dict[str, Any]:
         "mask_path": None if mask is None else visit.path_of_run(mask),
         "stale": mask is not None and not is_current(mask),
         "files": files,
+        "concerns": (result_of(mask, MASK_RESULT) or {}).get("concerns", []),
         "waiting": last,
         "waiting_path": None if last is None else visit.path_of_run(last),
         "active": last is not None and not last.is_over,
@@ -87,7 +89,7 @@ def _masking(project: Project) -> CommandRun | None:
 def _masked(run: CommandRun) -> str:
     """Return the name of the file that a run has masked or converted."""
     if (name := masked_name(run)) is None:
-        raise LookupError
+        raise NothingHereError
     return name
 
 

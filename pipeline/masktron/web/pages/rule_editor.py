@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+import re
 import shlex
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -60,7 +62,8 @@ def _show(visit: Visit, project: Project) -> dict[str, Any]:
     others = [] if entry is None else [rules.entries[number - 1].named for number in entry.beside]
     return {
         "entry": entry,
-        "values": {part: "" if shown is None else getattr(shown, part) for part in _PARTS},
+        "values": {part: "" if shown is None else getattr(shown, part) for part in _PARTS}
+        | ({"context": _usual_context(rules)} if shown is None else {}),
         "stamp": _version(rules),
         "soft": shown is not None and shown.soft,
         "others": others,
@@ -69,6 +72,12 @@ def _show(visit: Visit, project: Project) -> dict[str, Any]:
         "contexts": list(dict.fromkeys(one.context for one in rules.entries if one.context))[:20],
         **_outcome(_Tried(visit, project, rules, entry, draft, whole)),
     }
+
+
+def _usual_context(rules: RulesInText) -> str:
+    """Return the name that most rules are asked of; empty where none is asked of a name alone."""
+    names = Counter(one.context for one in rules.entries if re.fullmatch(r"[\w.-]+", one.context))
+    return next((name for name, _ in names.most_common(1)), "")
 
 
 def _draft_runs(project: Project, name: str) -> tuple[CommandRun | None, CommandRun | None]:

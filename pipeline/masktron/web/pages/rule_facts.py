@@ -8,13 +8,13 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
-from masktron.errors import ResourceError
 from masktron.rulebook_text.rule_entries import RuleEntry, RulesInText
+from masktron.web.pages.paging import whole_number
 from masktron.web.pages.step_runs import is_current
 from masktron.web.runs import run_kinds
-from masktron.web.runs.one_run import Argument, CommandRun, InRun, RunState, latest_run
+from masktron.web.runs.one_run import Argument, CommandRun, InRun, RunState, UnreadableResultError, latest_run
 from masktron.web.store.projects import RULES, Project
-from masktron.web.web_page import Visit
+from masktron.web.web_page import NothingHereError, Visit
 
 RESULT, PAGE = "explain.json", "explain.html"
 _ORIGIN = re.compile(r"(.*?):(\d+)(?: \(from .*\))?")
@@ -22,7 +22,7 @@ CLASSES = {
     "linear": "sums, differences and limits of numbers",
     "product": "products of numbers",
     "values": "limits of one field, or a list of its values",
-    "governing": "an IF with its THEN, or several alternatives",
+    "governing": "fields in an order, an IF with its THEN, or several alternatives",
     "domain": "values that the original has",
     "cross-record": "asks several records at once",
     "opaque": "not understood: it is judged, and nothing is planned from it",
@@ -210,7 +210,7 @@ def _kept_facts(run: CommandRun) -> KnownFacts:
     """Return what a run that has ended has said, which every page of the project wants to know."""
     try:
         result = run.result(RESULT)
-    except ResourceError:  # more rules than a page shows: the report has them
+    except UnreadableResultError:  # more rules than a page shows: the report has them
         result = None
     return KnownFacts() if result is None else facts_in(result)
 
@@ -237,9 +237,10 @@ def entry_at(rules: RulesInText, number: str) -> RuleEntry:
 
     Raises
     ------
-    LookupError
+    NothingHereError
         There is none.
     """
-    if not (number.isascii() and number.isdigit() and 1 <= int(number) <= len(rules.entries)):
-        raise LookupError
-    return rules.entries[int(number) - 1]
+    found = whole_number(number) or 0
+    if not 1 <= found <= len(rules.entries):
+        raise NothingHereError
+    return rules.entries[found - 1]

@@ -7,7 +7,7 @@ from typing import Any
 from masktron.web.runs.checked_files import may_leave
 from masktron.web.runs.one_run import CommandRun, RunState, run_of
 from masktron.web.store.projects import Project
-from masktron.web.web_page import FormFields, Redirect, Visit, WebPage
+from masktron.web.web_page import FormFields, NothingHereError, Redirect, Visit, WebPage
 
 _SAID = {
     RunState.WAITING: "waits for its turn",
@@ -27,7 +27,7 @@ _CODES = {
 
 def _found(visit: Visit, project: Project) -> CommandRun:
     if (run := run_of(project, visit.parts["run"])) is None:
-        raise LookupError
+        raise NothingHereError
     return run
 
 

@@ -6,12 +6,13 @@ from pathlib import Path
 from typing import Any
 
 from masktron.errors import UsageError
+from masktron.results.result import SCHEMA_VERSION
 from masktron.web.runs.checked_files import sha256_of_open
 from masktron.web.runs.one_run import UPLOAD, Argument, CommandRun, InRun, latest_run, runs_of, stamp_of
 from masktron.web.runs.run_kinds import KINDS, RunKind
 from masktron.web.store.disk import bytes_of, digest_of, plain_files
 from masktron.web.store.project_settings import NAME as SETTINGS_FILE
-from masktron.web.store.project_settings import table_of
+from masktron.web.store.project_settings import table_of, text_of
 from masktron.web.store.projects import RULES, Project
 from masktron.web.web_page import Visit
 
@@ -61,8 +62,10 @@ def is_current(run: CommandRun) -> bool:
     """Tell whether all on which the result of a run depends is still what it had.
 
     Its kind says what that is (`run_kinds`): the data and other files that it read, the rulebook with all that this
-    takes in, settings.
+    takes in, settings. What a version of masktron with other results has written is not current.
     """
+    if not _is_of_this_version(run):
+        return False
     kind = KINDS[run.step]
     project = run.project
     try:
@@ -92,7 +95,7 @@ def _same_settings(run: CommandRun, kind: RunKind) -> bool:
 
 def _said(settings: bytes, kind: RunKind) -> dict[str, Any]:
     """Return what settings say to runs of a kind."""
-    table = table_of(settings.decode("utf-8-sig"))
+    table = table_of(text_of(settings))
     return {name: value for name, value in table.items() if name in kind.settings}
 
 
@@ -109,12 +112,18 @@ def _same_files(run: CommandRun, kind: RunKind) -> bool:
 def result_of(run: CommandRun | None, name: str) -> dict[str, Any] | None:
     """Return an output of JSON that a run has written, as plain data; None where it has not.
 
+    None also of a version of masktron with other results: such a run is not current, and pages say so.
+
     Raises
     ------
-    ResourceError
+    UnreadableResultError
         It is too large for a page.
     """
-    return None if run is None or not run.is_over else run.result(name)
+    return None if run is None or not run.is_over or not _is_of_this_version(run) else run.result(name)
+
+
+def _is_of_this_version(run: CommandRun) -> bool:
+    return bool(run.command.get("schema_version") == SCHEMA_VERSION)
 
 
 def run_context(visit: Visit, run: CommandRun | None) -> dict[str, Any]:

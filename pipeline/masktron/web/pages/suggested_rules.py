@@ -10,7 +10,7 @@ from masktron.rulebook_text.accepted import accepted_rules
 from masktron.rulebook_text.rule_changes import empty_rulebook, with_rules
 from masktron.rulebook_text.rule_entries import rules_in
 from masktron.web.pages.rules_step import rules_of, saved
-from masktron.web.pages.step_runs import is_current, needed_data
+from masktron.web.pages.step_runs import is_current, needed_data, result_of
 from masktron.web.runs import run_kinds
 from masktron.web.runs.one_run import CommandRun, InRun, RunState, latest_run
 from masktron.web.store.projects import RULES, Project
@@ -51,7 +51,7 @@ def _result(run: CommandRun, project: Project) -> dict[str, Any] | None:
     """Return what the command found, if it speaks of the data that the project has now."""
     if run.state is not RunState.ENDED or project.data() not in run.command["arguments"]:
         return None
-    return run.result(RESULT)
+    return result_of(run, RESULT)
 
 
 def _command(run: CommandRun, numbers: list[str]) -> str:

@@ -6,12 +6,12 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from masktron.errors import ResourceError, RulebookError, UsageError
+from masktron.errors import RulebookError, UsageError
 from masktron.web.pages.paging import page_of_items
 from masktron.web.pages.rules_step import rules_of
 from masktron.web.pages.step_runs import is_current, needed_data, needed_rules
 from masktron.web.runs import run_kinds
-from masktron.web.runs.one_run import Argument, CommandRun, InRun, RunState, latest_run
+from masktron.web.runs.one_run import Argument, CommandRun, InRun, RunState, UnreadableResultError, latest_run
 from masktron.web.store.disk import bytes_of
 from masktron.web.store.projects import Project
 from masktron.web.web_page import FormFields, PageProblem, Redirect, StepState, Visit, WebPage, problem_of
@@ -40,7 +40,7 @@ def _show(visit: Visit, project: Project) -> dict[str, Any]:
     if run is not None and run.state is RunState.ENDED:
         try:
             result = run.result(RESULT)
-        except ResourceError as error:
+        except UnreadableResultError as error:
             problems.append(PageProblem(error.what, hint=error.hint))
         if run.error is not None:
             problems.append(problem_of(run.error, ("original", "file")))

@@ -6,13 +6,16 @@ import json
 import os
 import re
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
-from masktron.errors import ResourceError
+from masktron.errors import DocumentError, FormatOption
+from masktron.results.result import SCHEMA_VERSION
 from masktron.web.runs import run_process
 from masktron.web.runs.run_progress import StageProgress, stages_of
 from masktron.web.store.disk import (
@@ -28,13 +31,21 @@ from masktron.web.store.kept_files import KeptFiles
 from masktron.web.store.project_history import now
 from masktron.web.store.projects import RUNS, Project
 
-_FOLDER = re.compile(r"(\d{4,})-([a-z][a-z-]*)")
+_FOLDER = re.compile(r"(\d{4,9})-([a-z][a-z-]{0,40})")
 UPLOAD = "files/"
 """How words of commands that name an upload begin."""
 LARGEST_RESULT = 8_000_000
 """Bytes of a result that pages read whole; JSON takes some ten times that in memory."""
 _SHOWN = 200_000
 """Bytes of the end of what a command has printed that pages show."""
+
+
+_SEEN: ContextVar[dict[Path, RunState] | None] = ContextVar("seen", default=None)
+"""States that this request has asked for, by the folders of the runs."""
+
+
+class UnreadableResultError(DocumentError):
+    """A result that no page reads: it is too large, or of a version of masktron with other results."""
 
 
 class RunState(StrEnum):
@@ -75,6 +86,7 @@ class ToldError:
     hint: str = ""
     kind: str = ""
     exit_code: int | None = None
+    format_options: tuple[FormatOption, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,13 +151,23 @@ class CommandRun:
 
     @property
     def state(self) -> RunState:
+        """Where it is; within `one_look`, where it was when that was asked first."""
+        seen = _SEEN.get()
+        if seen is None:
+            return self._state_now
+        if self.folder not in seen:
+            seen[self.folder] = self._state_now
+        return seen[self.folder]
+
+    @property
+    def _state_now(self) -> RunState:
         """Where it is; asked of its lock, so that no server needs to have seen it start."""
         if (ended := self._ended) is not None:
             return RunState.CANCELLED if ended["code"] != 0 and self.is_cancelled else RunState.ENDED
         if self.is_held:
             return RunState.RUNNING
         if (self.folder / run_process.EXIT).exists():  # it ended between the two looks
-            return self.state
+            return self._state_now
         if self.is_cancelled:
             return RunState.CANCELLED
         return RunState.LOST if (self.folder / run_process.PROCESS).exists() else RunState.WAITING
@@ -169,7 +191,8 @@ class CommandRun:
     def is_held(self) -> bool:
         """Whether a process has its lock."""
         try:
-            descriptor = run_process.locked(self.folder)
+            # shared: two that ask at once are no run
+            descriptor = run_process.locked(self.folder, shared=True)
         except FileNotFoundError:  # the project was deleted meanwhile
             return False
         if descriptor is None:
@@ -186,6 +209,8 @@ class CommandRun:
     @property
     def exit_code(self) -> int | None:
         """The exit code of the command; None where it has not ended, or could not be started."""
+        if (_SEEN.get() or {}).get(self.folder) in (RunState.WAITING, RunState.RUNNING):
+            return None  # it has ended since the page asked
         ended = self._ended
         return None if ended is None else ended["code"]
 
@@ -207,7 +232,8 @@ class CommandRun:
         if ended is not None and ended["problem"].startswith(run_process.TOO_MUCH):
             return ToldError(ended["problem"], hint="ask who runs the server, or mask in parts", kind="ResourceError")
         if (told := read_plain(self.path_of(run_process.ERROR))) is not None:
-            return ToldError(told["what"], told["where"], told["hint"], told["kind"], told["exit_code"])
+            options = tuple(FormatOption(one["name"], one["value"]) for one in told.get("format_options", ()))
+            return ToldError(told["what"], told["where"], told["hint"], told["kind"], told["exit_code"], options)
         if ended is not None and ended["code"] is None:
             return ToldError(f"the command could not be started: {ended['problem']}", hint="ask who runs the server")
         if ended is not None and ended["code"] == 1 and "Traceback (most recent call last)" in self.stderr:
@@ -249,23 +275,41 @@ class CommandRun:
 
         Raises
         ------
-        ResourceError
-            It is so large that reading it would take the memory that the server has for all.
+        UnreadableResultError
+            It is so large that reading it would take the memory that the server has for all; or it was written by a
+            version of masktron whose results have other keys.
         """
         path = self.output(name)
         if path is None:
             return None
         if path.stat().st_size > LARGEST_RESULT:
-            raise ResourceError(
+            raise UnreadableResultError(
                 f"{name} has more than {LARGEST_RESULT // 1_000_000} MB", hint="download it from the page of the run"
             )
-        return _RESULTS.of(path)
+        found = _RESULTS.of(path)
+        if found is not None and found.get("schema_version") != SCHEMA_VERSION:
+            raise UnreadableResultError(f"{name} is of another version of masktron", hint="do this step once more")
+        return found
 
     def cancel(self, by: str) -> None:
         """Take note that somebody wants it to end; `RunQueue` sees to it."""
         with self.project.changing():
             if not self.is_cancelled:
                 write_plain(self.folder / run_process.CANCEL, {"by": by, "time": now()})
+
+
+@contextmanager
+def one_look() -> Iterator[None]:
+    """Keep the first answer to where each run is, while one page is made.
+
+    A run may end while a page is made. If its parts asked one after the other, one would say that the run goes on,
+    and another one would not have the page asked for again.
+    """
+    token = _SEEN.set({})
+    try:
+        yield
+    finally:
+        _SEEN.reset(token)
 
 
 def runs_of(project: Project) -> list[CommandRun]:
@@ -363,6 +407,7 @@ def prepared_run(
             "copies": copies,
             "largest_file": largest_file,
             "stamps": _stamps(run, arguments),
+            "schema_version": SCHEMA_VERSION,
         }
         command["aside"] = draft is not None
         write_plain(run.folder / run_process.COMMAND, command)

@@ -175,13 +175,20 @@ def _own_lock(folder: Path) -> int | None:
     return lock
 
 
-def locked(folder: Path) -> int | None:
-    """Take the lock of a run; None where somebody has it."""
+def locked(folder: Path, *, shared: bool = False) -> int | None:
+    """Take the lock of a run; None where somebody has it.
+
+    Parameters
+    ----------
+    folder : Path
+    shared : bool
+        Beside others that only ask whether somebody works there.
+    """
     import fcntl  # noqa: PLC0415 -- not on Windows
 
     descriptor = os.open(folder / LOCK, os.O_RDWR | os.O_CREAT, 0o600)
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        fcntl.flock(descriptor, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
     except BlockingIOError:
         os.close(descriptor)
         return None

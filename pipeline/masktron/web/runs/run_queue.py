@@ -33,6 +33,8 @@ _DRAFTS = 4
 """Runs that try drafts out at the same time."""
 _DRAFTS_EACH = 1
 """Of one user, beside those that are about to end."""
+_PAUSE = 10.0
+"""Seconds until a run that found no room is tried again."""
 MOST_WAITING = 20
 """Runs of a user that may wait."""
 
@@ -71,19 +73,25 @@ class RunQueue:
         self._lock = threading.Lock()
         self._waiting: list[CommandRun] = []
         self._working: dict[Path, _Working] = {}
+        self._not_before = 0.0
+        """When runs may begin again, after there was no room."""
 
     def recover(self) -> None:
         """Find the runs that wait or work, as another server has left them."""
         with self._lock:
+            found: list[tuple[str, str, CommandRun]] = []
             for project in self._store.all():
                 for run in runs_of(project):
-                    if (state := run.state) is RunState.WAITING:
-                        self._waiting.append(run)
-                    elif state is RunState.RUNNING:
-                        self._working[run.folder] = _Working(run, None)
-                    else:
-                        _remove_scratch(run)
-            self._waiting.sort(key=lambda run: (run.command["asked"], str(run.folder)))
+                    try:
+                        if (state := run.state) is RunState.WAITING:
+                            found.append((run.command["asked"], str(run.folder), run))
+                        elif state is RunState.RUNNING:
+                            self._working[run.folder] = _Working(run, None)
+                        else:
+                            _remove_scratch(run)
+                    except (TypeError, ValueError, LookupError) as error:  # somebody has changed its files
+                        note_mistake(error)
+            self._waiting += [run for _, _, run in sorted(found, key=lambda one: one[:2])]
 
     def start(self, project: Project, step: str, arguments: Sequence[Argument], *, by: str) -> CommandRun:
         """Enter a run, and return it at once; it works as soon as its turn comes.
@@ -201,6 +209,8 @@ class RunQueue:
                 self._begin_some(aside, at_once, each)
 
     def _begin_some(self, aside: bool, at_once: int, each: int) -> None:
+        if time.monotonic() < self._not_before:
+            return
         works = [one.run for one in self._working.values() if one.run.is_aside == aside]
         # who types on does not wait for what has been typed before
         users = Counter(run.project.owner for run in works if not (aside and run.is_cancelled))
@@ -218,12 +228,21 @@ class RunQueue:
             self._begin(run)
         except OSError as error:  # no process, or no room
             note_mistake(error)
-            self._note_unbegun(run, str(error.strerror))
+            if not self._note_unbegun(run, str(error.strerror)):
+                self._waiting.insert(0, run)
+                self._not_before = time.monotonic() + _PAUSE
 
     @staticmethod
-    def _note_unbegun(run: CommandRun, problem: str) -> None:
+    def _note_unbegun(run: CommandRun, problem: str) -> bool:
+        """Write that a run could not begin; False where there is no room for even that."""
         now = time.time()
-        write_plain(run.folder / run_process.EXIT, {"code": None, "problem": problem, "began": now, "ended": now})
+        ended = {"code": None, "problem": problem, "began": now, "ended": now}
+        try:
+            write_plain(run.folder / run_process.EXIT, ended)
+        except (OSError, ResourceError) as error:
+            note_mistake(error)
+            return False
+        return True
 
     def _begin(self, run: CommandRun) -> None:
         executable = interpreter() or sys.executable
@@ -255,7 +274,9 @@ class RunQueue:
         if process.poll() is None:
             return False
         if run.folder.is_dir() and run.state is RunState.WAITING:  # else it would be started for ever
-            self._note_unbegun(run, f"its process ended with code {process.returncode} before it began")
+            problem = f"its process ended with code {process.returncode} before it began"
+            if not self._note_unbegun(run, problem):
+                return False
         return not run.is_held  # the command may live on where the process above it was killed
 
     def _end(self, working: _Working) -> None:

@@ -2,29 +2,66 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
 import os
 import secrets
 from collections.abc import Iterator, Mapping
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
+from masktron.errors import ResourceError
 from masktron.scratch import create_private
 from masktron.web.store.kept_files import KeptFiles
 
+_FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EROFS})
 
+
+@contextmanager
+def told_when_full() -> Iterator[None]:
+    """Tell whoever asked for it that the disk is full, or may not be written to.
+
+    Raises
+    ------
+    ResourceError
+        In the place of the `OSError` that says so.
+    """
+    try:
+        yield
+    except OSError as error:
+        if error.errno not in _FULL:
+            raise
+        raise ResourceError(
+            f"nothing can be written: {error.strerror}", hint="delete what is done with, or ask who runs the server"
+        ) from error
+
+
+@told_when_full()
 def make_private(folder: Path) -> None:
-    """Make a folder for its owner alone, and those above it that are missing."""
+    """Make a folder for its owner alone, and those above it that are missing.
+
+    Raises
+    ------
+    ResourceError
+        The disk is full.
+    """
     for one in (*reversed(folder.parents), folder):
         if not one.exists():
             one.mkdir(mode=0o700, exist_ok=True)
 
 
+@told_when_full()
 def write_bytes(path: Path, content: bytes) -> None:
-    """Write a file in one go: what was there before stays until all is written."""
+    """Write a file in one go: what was there before stays until all is written.
+
+    Raises
+    ------
+    ResourceError
+        The disk is full.
+    """
     half = path.with_name(f".{path.name}.{secrets.token_hex(8)}.half")
     descriptor = create_private(half)
     try:
@@ -62,8 +99,15 @@ def digest_of(path: Path | str) -> bytes | None:
     return _DIGESTS.of(path)
 
 
+@told_when_full()
 def add_line(path: Path, content: Mapping[str, Any]) -> None:
-    """Add a line of JSON to a file that only grows."""
+    """Add a line of JSON to a file that only grows.
+
+    Raises
+    ------
+    ResourceError
+        The disk is full.
+    """
     descriptor = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o600)
     try:
         size = os.fstat(descriptor).st_size

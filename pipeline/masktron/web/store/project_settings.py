@@ -42,8 +42,19 @@ class ProjectSettings:
 
     @property
     def text(self) -> str:
-        """The file as it is; empty where there is none."""
-        return (bytes_of(self._path) or b"").decode("utf-8-sig")
+        """The file as it is; empty where there is none.
+
+        Raises
+        ------
+        UsageError
+            Somebody has written a file that is not in UTF-8.
+        """
+        return text_of(bytes_of(self._path) or b"")
+
+    @property
+    def is_there(self) -> bool:
+        """Whether there are any."""
+        return bool(bytes_of(self._path))
 
     @property
     def table(self) -> dict[str, Any]:
@@ -140,6 +151,23 @@ def _says(text: str, wanted: Mapping[str, Any]) -> bool:
         return tomllib.loads(text) == {name: value for name, value in wanted.items() if value != {}}
     except tomllib.TOMLDecodeError:
         return False
+
+
+def text_of(content: bytes) -> str:
+    """Return the text of settings.
+
+    Raises
+    ------
+    UsageError
+        It is not in UTF-8.
+    """
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        raise UsageError(
+            f"line {line} is not in UTF-8", where=NAME, hint="save the file as UTF-8; TOML has no other encoding"
+        ) from error
 
 
 def table_of(text: str) -> dict[str, Any]:

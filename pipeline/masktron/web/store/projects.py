@@ -19,8 +19,9 @@ from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
-from masktron.errors import UsageError
+from masktron.errors import DocumentError, UsageError
 from masktron.resources import resource
+from masktron.web.mistakes import note_mistake
 from masktron.web.store.disk import bytes_of, make_private, plain_files, read_plain, room_of, write_plain
 from masktron.web.store.file_names import free_name, harmless_name
 from masktron.web.store.picking import copied
@@ -45,7 +46,7 @@ _LONGEST_NAME = 100
 _SAMPLE_RULES = {RULES: f"{SAMPLE}.sch", "patterns.sch": "patterns.sch"}
 
 
-class ProjectGoneError(LookupError):
+class ProjectGoneError(Exception):
     """Somebody has deleted the project: what is asked of it finds nothing."""
 
 
@@ -89,8 +90,19 @@ class Project:
 
     @property
     def facts(self) -> ProjectFacts:
-        """What its file says of it."""
-        return ProjectFacts(**(read_plain(f"{self.folder}/{FACTS}") or {"name": "?", "made": ""}))
+        """What its file says of it.
+
+        Raises
+        ------
+        DocumentError
+            Somebody, or another version of masktron, has written what this one does not read.
+        """
+        try:
+            return ProjectFacts(**(read_plain(f"{self.folder}/{FACTS}") or {"name": "?", "made": ""}))
+        except (TypeError, ValueError) as error:
+            raise DocumentError(
+                "project.json is not as this version of masktron writes it", hint="ask who runs the server"
+            ) from error
 
     @property
     def settings(self) -> ProjectSettings:
@@ -308,13 +320,16 @@ class ProjectStore:
         return sorted(found, key=lambda one: one.changed(), reverse=True)
 
     def all(self) -> Iterator[Project]:
-        """Return all projects."""
+        """Return all projects; those of a user whose ``user.json`` cannot be read are passed over, and noted."""
         with os.scandir(self.root / "users") as users:
             folders = [Path(one.path) for one in users if one.is_dir(follow_symlinks=False)]
         for folder in folders:
-            owner = read_plain(folder / "user.json")
-            if owner is not None:
-                yield from self._projects(folder, owner["name"])
+            try:
+                owner = str((read_plain(folder / "user.json") or {})["name"])
+            except (TypeError, ValueError, LookupError) as error:  # the others go on
+                note_mistake(error)
+                continue
+            yield from self._projects(folder, owner)
 
     def get(self, user: str, identity: str) -> Project | None:
         """Return a project of a user; None alike where there is none and where it is another's."""

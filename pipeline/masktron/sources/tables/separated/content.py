@@ -14,7 +14,7 @@ from typing import IO, Any
 
 import pyarrow as pa
 
-from masktron.errors import DocumentError
+from masktron.errors import DocumentError, FormatOption
 from masktron.files import refuse_special
 from masktron.sources.other_formats import magic_of
 from masktron.sources.tables.separated.csv_dialect import CsvDialect
@@ -196,7 +196,9 @@ def _unpacked(path: Path) -> tuple[bytes, str]:
 def _undecodable(body: bytes, codec: str, start: int, said: CsvDialect, where: str) -> DocumentError:
     before = body[:start].decode(codec, errors="replace").replace("\r\n", "\n").replace("\r", "\n")
     line, place = before.count("\n") + 1, len(before) - (before.rfind("\n") + 1) + 1
-    hint = "say which encoding it has: --format-option encoding=NAME"
+    hint, helps = "say which encoding it has: --format-option encoding=NAME", []
     if not said.codec:
-        hint = "of most files from Windows and Excel it is cp1252: --format-option encoding=cp1252"
-    return DocumentError(f"character {place} of this line is not {codec.upper()}", where=f"{where}:{line}", hint=hint)
+        helps = [FormatOption("encoding", "cp1252")]
+        hint = f"of most files from Windows and Excel it is cp1252: {helps[0]}"
+    what = f"character {place} of this line is not {codec.upper()}"
+    return DocumentError(what, where=f"{where}:{line}", hint=hint, helps=helps)

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from masktron.errors import DocumentError
+from masktron.errors import DocumentError, FormatOption
 from masktron.sources.lexical import parse_number
 from masktron.sources.tables.arrow_scalars import text_scalar
 from masktron.sources.tables.separated.csv_outline import CsvOutline
@@ -20,7 +20,10 @@ _IN_NUMBERS = np.isin(np.arange(256), np.frombuffer(b"0123456789+-,", dtype=np.u
 _COMMA = ord(",")
 _WITH_COMMA = r"^[+-]?[0-9]+,[0-9]+$"
 _NUMBER = r"^[+-]?[0-9]+(,[0-9]+)?$"
-_NOT_NAMES = "if it is a record, say --format-option header=no; if it has names, header=yes"
+_RECORD, _NAMES = FormatOption("header", "no"), FormatOption("header", "yes")
+_NOT_NAMES = f"if it is a record, say {_RECORD}; if it has names, header=yes"
+_DECIMAL, _TEXTS = FormatOption("decimal", "comma"), FormatOption("decimal", "point")
+_GROUPED = FormatOption("grouping", "point")
 
 type CellBlocks = Generator[Sequence[pa.Array]]
 """Records as columns of strings."""
@@ -51,7 +54,12 @@ class CsvDoubts:
         # a name that is no number, and no value of its column
         unseen = {at: text_scalar(name) for at, name in names.items() if np.isnan(parse_number(name))}
         if dialect.header is None and not unseen:
-            raise DocumentError("the first line holds numbers, not names", where=f"{where}:1", hint=_NOT_NAMES)
+            raise DocumentError(
+                "the first line holds numbers, not names",
+                where=f"{where}:1",
+                hint=_NOT_NAMES,
+                helps=(_RECORD, _NAMES),
+            )
         self._asked = dialect.header is None and len(names) > 1 and outline.records > 0
         self._unseen = unseen if self._asked else {}
         commas = not (said or dialect.delimiter == "," or dialect.grouping)
@@ -87,6 +95,7 @@ class CsvDoubts:
                 "the first line seems to be a record: all its cells are values of their columns, too, or numbers",
                 where=f"{self._where}:1",
                 hint=_NOT_NAMES,
+                helps=(_RECORD, _NAMES),
             )
         left = self._commas & self._numeric
         found: set[int] = set()
@@ -100,8 +109,8 @@ class CsvDoubts:
             raise DocumentError(
                 f"all values of column {self._columns[at]!r} are numbers, some with a comma",
                 where=self._where,
-                hint="if the comma is their decimal point, say --format-option decimal=comma; if they are texts, "
-                "decimal=point",
+                hint=f"if the comma is their decimal point, say {_DECIMAL}; if they are texts, decimal=point",
+                helps=(_DECIMAL, _TEXTS),
             )
 
 
@@ -123,11 +132,12 @@ def refuse_ambiguous(table: pa.Table, outline: CsvOutline, where: str) -> None:
     for name, column in zip(table.column_names, outline.columns, strict=True):
         found = np.flatnonzero(ambiguous(table[name], dialect))
         if found.size:
-            hint = "if it stands between groups of digits, say --format-option grouping=point"
+            hint = f"if it stands between groups of digits, say {_GROUPED}"
             raise DocumentError(
                 f"column {column!r} has a number with a point, though the decimal point is {dialect.decimal!r}",
                 where=f"{where}:{outline.line(int(found[0]))}",
                 hint=hint if not dialect.grouping else "write all numbers alike",
+                helps=() if dialect.grouping else (_GROUPED,),
             )
 
 

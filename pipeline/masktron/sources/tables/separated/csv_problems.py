@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from masktron.errors import DocumentError
+from masktron.errors import DocumentError, FormatOption
 from masktron.kernels import separated as kernel
 from masktron.sources.tables.separated.csv_dialect import SAY_DELIMITER, named
 from masktron.sources.tables.separated.csv_outline import names_of
 from masktron.sources.tables.separated.csv_survey import CsvSurvey, CsvText
 
-_QUOTES_ARE_PLAIN = "or, if quotes are plain characters in this file, say --format-option quote=none"
+_NO_QUOTES, _CP1252 = FormatOption("quote", "none"), FormatOption("encoding", "cp1252")
+_UTF_16 = (FormatOption("encoding", "utf-16-le"), FormatOption("encoding", "utf-16-be"))
+_QUOTES_ARE_PLAIN = f"or, if quotes are plain characters in this file, say {_NO_QUOTES}"
 _LINES = {kernel.LF: "LF", kernel.CRLF: "CRLF", kernel.CR: "CR"}
 
 
@@ -76,7 +78,8 @@ def _problem(text: CsvText, found: CsvSurvey, where: str) -> DocumentError:
             hint = "remove it"
         case _:
             says, hint = f"the escape character in {place} stands before the end of a line", "remove it"
-    return DocumentError(says, where=f"{where}:{found[kernel.LINE]}", hint=hint)
+    helps = [one for one in (_NO_QUOTES, _CP1252, *_UTF_16) if str(one) in hint]
+    return DocumentError(says, where=f"{where}:{found[kernel.LINE]}", hint=hint, helps=helps)
 
 
 def _control(byte: int, place: str, codec: str) -> tuple[str, str]:
@@ -85,11 +88,11 @@ def _control(byte: int, place: str, codec: str) -> tuple[str, str]:
         return (
             f"{place} holds a control character from U+0080 to U+009F, as a file has them that is read in another "
             "encoding than its own",
-            "is it cp1252? Then say --format-option encoding=cp1252; else remove it",
+            f"is it cp1252? Then say {_CP1252}; else remove it",
         )
     if byte:
         return f"{place} holds a control character", "remove it"
     hint = "remove it"
     if codec == "utf-8":
-        hint += "; if every second byte is one, say --format-option encoding=utf-16-le or utf-16-be"
+        hint += f"; if every second byte is one, say {_UTF_16[0]} or {_UTF_16[1]}"
     return f"{place} holds a NUL byte", hint

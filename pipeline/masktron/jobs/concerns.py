@@ -1,0 +1,127 @@
+"""What somebody has to look at before a masked file is published, although it keeps every rule."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+
+from masktron.config import Role
+from masktron.counts import counted
+from masktron.jobs.prepared import Prepared
+from masktron.kernels.distinct import alike, codes_of
+from masktron.masking import Masked
+from masktron.measures.unchanged import same_cells
+from masktron.methods.contracts import MarkedReplaced
+from masktron.proposals.spelled import FieldPaths, known_number
+from masktron.results import ConcernResult, MissingRule
+from masktron.sources.records import Column
+
+NEARLY_ALL = 0.9
+"""Share of the records that a field tells from all others, from which it stands for their names."""
+_NO_ID = re.compile(r"[^\w.-]")
+
+
+def concerns_of(run: Prepared, made: Masked, written: Mapping[str, Column]) -> tuple[ConcernResult, ...]:
+    """Look for values below 0, fields that identify, and records that came out as they went in.
+
+    Parameters
+    ----------
+    run : Prepared
+    made : Masked
+    written : mapping of str to Column
+        The released records as they were read back, in the order of the original.
+    """
+    return (*_below_zero(run, written), *_identifying(run, written), *_unchanged(run, made, written))
+
+
+def _below_zero(run: Prepared, written: Mapping[str, Column]) -> Iterator[ConcernResult]:
+    """Numbers below 0 where no original one is: nobody wrote the rule that holds of itself."""
+    paths = FieldPaths(run.source.layout)
+    for fact in run.plan.fields:
+        if fact.role is not Role.CONFIDENTIAL or not fact.numeric:
+            continue
+        name, original = fact.name, run.kept.columns[fact.name]
+        below = int((written[name].present & (written[name].values < 0)).sum())
+        if not below or (original.present & (original.values < 0)).any():
+            continue
+        yield ConcernResult(
+            "below-zero",
+            name,
+            below,
+            len(run.kept),
+            f"{name} is below 0 in {counted(below, 'record')}, and in none of the original",
+            f"where it cannot be, a rule keeps it from that: {paths[name]} >= 0",
+            _not_negative(run, paths, name),
+        )
+
+
+def _not_negative(run: Prepared, paths: FieldPaths, name: str) -> MissingRule:
+    """The rule that a field is not negative where it holds a number that is no code for a missing one."""
+    path = paths[name]
+    codes = run.config.missing.get(name, frozenset()) | run.config.missing.get("*", frozenset())
+    gaps = not run.kept.columns[name].present.all()
+    guards = [f"[{guard}]" for guard in known_number(path, codes, gaps=gaps)]
+    return MissingRule(
+        f"not-negative-{_NO_ID.sub('', name)}",
+        f"{paths.record}{''.join(guards)}",
+        f"{path} >= 0",
+        f"{name} {{{path}}} is negative.",
+        dict(paths.namespaces),
+    )
+
+
+def _identifying(run: Prepared, written: Mapping[str, Column]) -> Iterator[ConcernResult]:
+    """Fields that are written as they were and differ in nearly every record."""
+    records = len(run.kept)
+    for fact in run.plan.fields:
+        if fact.role not in (Role.KEY, Role.UNTOUCHED, Role.WEIGHT):
+            continue
+        alone = _alone(written[fact.name])
+        if records < 2 or alone < NEARLY_ALL * records:
+            continue
+        many = "every record" if alone == records else f"{alone:,} of {counted(records, 'record')}"
+        weight = fact.role is Role.WEIGHT
+        yield ConcernResult(
+            "identifying-weight" if weight else "identifying-field",
+            fact.name,
+            alone,
+            records,
+            f"{'the weight ' if weight else ''}{fact.name} is written as it was and tells {many} from all others: "
+            "whoever has it in another file finds the respondent",
+            f"round it before masking, or remove it where nobody needs it: --role {fact.name}=identifier"
+            if weight
+            else f"remove it where nobody needs it: --role {fact.name}=identifier",
+        )
+
+
+def _alone(column: Column) -> int:
+    """How many records have a value that no other one has."""
+    present = column.lexemes[column.present]
+    return int((np.bincount(codes_of(present)) == 1).sum()) if len(present) else 0
+
+
+def _unchanged(run: Prepared, made: Masked, written: Mapping[str, Column]) -> Iterator[ConcernResult]:
+    """Records whose masked fields are all as they were, and that fewer than k records of the original are like."""
+    names = run.plan.by_role(Role.CONFIDENTIAL)
+    held = np.logical_or.reduce([run.kept.columns[name].present for name in names])
+    same = held & np.logical_and.reduce([same_cells(run.kept.columns[name], written[name]) for name in names])
+    if isinstance(run.method.contract, MarkedReplaced) and made.perturbed is not None:
+        same &= made.perturbed.touched  # of the others, the contract says that they stay
+    if not same.any():
+        return
+    records = len(run.kept)
+    groups: NDArray[np.intp] = alike((codes_of(run.kept.columns[name].lexemes) for name in names), records)[0]
+    rare = int((same & (np.bincount(groups)[groups] < run.config.k)).sum())
+    if rare:
+        yield ConcernResult(
+            "unchanged-records",
+            "",
+            rare,
+            records,
+            f"{counted(rare, 'record')} came out as {'it' if rare == 1 else 'they'} went in, in all masked fields, "
+            f"and fewer than {run.config.k} records of the original are like {'it' if rare == 1 else 'them'}",
+            "a larger k, another method or a limit, such as --limit unchanged=20, may prevent it",
+        )

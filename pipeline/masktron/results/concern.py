@@ -1,0 +1,59 @@
+"""What somebody has to look at before a masked file, which keeps all rules, is published."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+from masktron.serialised import Serialised
+
+type ConcernKind = Literal["below-zero", "identifying-field", "identifying-weight", "unchanged-records"]
+
+
+@dataclass(frozen=True, slots=True)
+class MissingRule(Serialised):
+    """A rule that the rulebook lacks, in XPath 1.0.
+
+    Attributes
+    ----------
+    id, context, test, message : str
+        As `masktron suggest` tells them.
+    namespaces : mapping of str to str
+        Prefixes that it uses.
+    """
+
+    id: str
+    context: str
+    test: str
+    message: str
+    namespaces: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class ConcernResult(Serialised):
+    """One of them. No value of a record is in it.
+
+    Attributes
+    ----------
+    kind : str
+        ``below-zero``: a masked number is below 0, and no original one is; ``identifying-field``: a field that is
+        written as it was tells nearly every record from all others; ``identifying-weight``: the survey weight does;
+        ``unchanged-records``: records came out as they went in, in all masked fields.
+    field : str
+        Empty where it is about whole records.
+    records, of : int
+        How many of the written records it is about.
+    says, hint : str
+        In a sentence each: what it is, and what to do.
+    rule : MissingRule or None
+        The rule that prevents it, where one does.
+    """
+
+    kind: ConcernKind
+    field: str
+    records: int
+    of: int
+    says: str
+    hint: str
+    rule: MissingRule | None = None

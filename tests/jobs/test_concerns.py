@@ -1,0 +1,114 @@
+"""What somebody has to look at before a masked file is published: signs, fields that identify, unchanged records."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import masktron
+from attacks import KEY
+from cli_runner import write_data, write_rules
+from masktron.report.concern_lines import concern_lines
+from masktron.report.pages.html import html_of
+from masktron.report.pages.mask_page import mask_page
+from masktron.report.pages.plain_reader import PlainData
+from masktron.results import MaskResult
+from masktron.rulebook_text.rule_changes import NewRule, with_rules
+from masktron.rulebook_text.rule_entries import rules_in
+from schema_files import conforms
+
+RECORDS = 60
+
+
+def survey(folder: Path, **more: Any) -> Path:
+    """Write records with small counts, a loss, a code for missing, ids and weights."""
+    draws = np.random.default_rng(3)
+    kids, loss = draws.integers(0, 3, RECORDS) ** 3, draws.integers(-50, 50, RECORDS)
+    rent = [-9 if at % 10 == 0 else int(draws.integers(0, 5)) ** 2 for at in range(RECORDS)]
+    rows = [
+        {"Id": f"H{at * 7 % 61}", "Kids": kids[at], "Loss": loss[at], "Rent": rent[at], "W": 1 + at // 2, **more}
+        for at in range(RECORDS)
+    ]
+    return write_data(folder / "d.xml", rows)
+
+
+def masked(folder: Path, rules: str, **settings: Any) -> MaskResult:
+    given: dict[str, Any] = {
+        "method": "noise", "params": {"c": 1}, "roles": {"Id": "key", "W": "weight"}, "missing": {"Rent": ["-9"]},
+        "numeric": ["Kids", "Rent"], "key": KEY,
+    }  # fmt: skip
+    return masktron.mask(
+        survey(folder), write_rules(folder / "r.sch", rules), folder / "out.xml", **{**given, **settings}
+    )
+
+
+def kinds(result: MaskResult) -> set[tuple[str, str]]:
+    return {(one.kind, one.field) for one in result.concerns}
+
+
+def test_values_below_0_and_ids_are_told_with_their_counts(tmp_path: Path) -> None:
+    result = masked(tmp_path, "Loss >= -5000")
+    assert kinds(result) == {("below-zero", "Kids"), ("below-zero", "Rent"), ("identifying-field", "Id")}
+    told = {one.field: one for one in result.concerns}
+    written = (tmp_path / "out.xml").read_text()
+    assert told["Kids"].records == written.count("<Kids>-")
+    assert told["Rent"].records == written.count("<Rent>-") - written.count("<Rent>-9<") > 0
+    assert (told["Id"].records, told["Id"].of) == (RECORDS, RECORDS)
+    conforms(json.loads(json.dumps(result.as_dict())), "mask")
+    shown = " ".join(repr(result).split())
+    assert f"Kids in {told['Kids'].records} records" in shown and "Id is written as it was" in shown
+    page = html_of(mask_page(PlainData(result.as_dict())))
+    assert "look at what stands before the overview" in page and "Id is written as it was" in page
+
+
+def test_the_rules_that_are_proposed_keep_fields_from_it(tmp_path: Path) -> None:
+    result = masked(tmp_path, "Loss >= -5000")
+    rules = [one.rule for one in result.concerns if one.rule is not None]
+    assert [one.context for one in rules if "Rent" in one.id] == [
+        "Record[number(Rent) = number(Rent)][number(Rent) != -9]"
+    ]
+    book = tmp_path / "r.sch"
+    added = [NewRule(one.context, one.test, one.message, one.id) for one in rules]
+    book.write_bytes(with_rules(rules_in(book.read_bytes(), "r.sch"), added, {}))
+    again = masktron.mask(
+        tmp_path / "d.xml", book, tmp_path / "out.xml", method="noise", params={"c": 1},
+        roles={"Id": "identifier", "W": "weight"}, missing={"Rent": ["-9"]}, numeric=["Kids", "Rent"], key=KEY,
+    )  # fmt: skip
+    assert again.concerns == () and "look at" not in repr(again)
+    assert "look at what stands before" not in html_of(mask_page(PlainData(again.as_dict())))
+
+
+@pytest.mark.parametrize(("role", "kind"), [("weight", "identifying-weight"), ("untouched", "identifying-field")])
+def test_fields_that_differ_in_nearly_every_record(tmp_path: Path, role: str, kind: str) -> None:
+    rows = [{"A": at * 37 % 101, "B": at * at % 89, "W": f"{1 + max(at, 5) / 100}"} for at in range(60)]
+    data, rules = write_data(tmp_path / "d.xml", rows), write_rules(tmp_path / "r.sch", "A >= 0")
+    settings: dict[str, Any] = {"roles": {"W": role}, "k": 3, "numeric": ["A", "B"]}
+    result = masktron.mask(data, rules, tmp_path / "o.xml", **settings)
+    assert [(one.kind, one.field, one.records) for one in result.concerns if one.field] == [(kind, "W", 54)]
+    rows = [{**row, "W": f"{1 + max(at, 7) / 100}"} for at, row in enumerate(rows)]
+    write_data(tmp_path / "d.xml", rows)
+    result = masktron.mask(data, rules, tmp_path / "o.xml", **settings)
+    assert [one.kind for one in result.concerns if one.field] == []
+
+
+def test_records_that_came_out_as_they_went_in(tmp_path: Path) -> None:
+    rules = write_rules(tmp_path / "r.sch", "A >= 0")
+    settings: dict[str, Any] = {"k": 4, "numeric": ["A", "B"]}
+    rows = [{"A": at % 7, "B": at % 5} for at in range(60)]  # 8 have each value, and 1 or 2 both
+    result = masktron.mask(write_data(tmp_path / "d.xml", rows), rules, tmp_path / "o.xml", **settings)
+    told = [(one.kind, one.records, one.of) for one in result.concerns]
+    assert told == [("unchanged-records", 60, 60)] and "fewer than 4 records" in result.concerns[0].says
+    rows = [{"A": at % 5, "B": at % 5} for at in range(60)]
+    alike = masktron.mask(write_data(tmp_path / "d.xml", rows), rules, tmp_path / "o.xml", **settings)
+    assert alike.concerns == ()  # 12 of the original are like each of them
+
+
+def test_one_line_tells_all_fields_below_0() -> None:
+    one = {"kind": "below-zero", "records": 2, "says": "X", "hint": "Y"}
+    lines = list(concern_lines([{**one, "field": "A"}, {**one, "field": "B", "records": 1}]))
+    assert len(lines) == 1 and "A in 2 records, B in 1 record" in lines[0]
+    assert list(concern_lines([{**one, "field": "A"}])) == ["X; Y"]

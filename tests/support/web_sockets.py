@@ -1,0 +1,45 @@
+"""Connections to a server in memory, by sockets of this machine: what is said on each, and how slowly."""
+
+from __future__ import annotations
+
+import asyncio
+
+import uvicorn
+
+from masktron.web.web_connection import WebConnection
+
+HEAD = b"GET / HTTP/1.1\r\nhost: x\r\n"
+LAST = HEAD + b"connection: close\r\n\r\n"
+
+
+async def _app(scope: dict[str, object], receive: object, send: object) -> None:
+    assert callable(send)
+    if scope["type"] == "http":
+        await send({"type": "http.response.start", "status": 200, "headers": [(b"content-length", b"2")]})
+        await send({"type": "http.response.body", "body": b"ok"})
+
+
+async def conversations(protocol: type[WebConnection], *said: list[bytes | float]) -> list[bytes]:
+    """Talk to a server by several connections at once: bytes are sent, and seconds are waited."""
+    config = uvicorn.Config(_app, port=0, http=protocol, ws="none", lifespan="off", log_config=None)
+    config.load()
+    server = uvicorn.Server(config)
+    server.lifespan = config.lifespan_class(config)
+    await server.startup()
+    port = server.servers[0].sockets[0].getsockname()[1]
+
+    async def talk(parts: list[bytes | float]) -> bytes:
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        heard = asyncio.create_task(reader.read())
+        for part in parts:
+            if isinstance(part, float):
+                await asyncio.sleep(part)
+            elif not writer.is_closing():
+                writer.write(part)
+        found = await asyncio.wait_for(heard, 10)
+        writer.close()
+        return found
+
+    found = await asyncio.gather(*map(talk, said))
+    await server.shutdown()
+    return list(found)
