@@ -13,7 +13,7 @@ _INIT = """
 __path__.append({real!r})
 """
 _MAIN = """
-import json, os, signal, sys, time
+import json, os, signal, sys, tempfile, time
 
 def say(**progress):
     with open(os.environ["MASKTRON_PROGRESS"], "a") as stream:
@@ -43,6 +43,9 @@ for word in sys.argv[1:]:
         sys.exit(2)
     elif name == "die":
         os.kill(os.getpid(), signal.SIGKILL)
+    elif name == "temp":
+        with open(os.path.join(tempfile.gettempdir(), value), "w") as stream:
+            stream.write("a record\\n")
     elif name == "folder":
         print(os.getcwd(), sys.path)
     print(word)

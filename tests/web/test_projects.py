@@ -16,7 +16,8 @@ from hypothesis import strategies as st
 from masktron.config import load_config
 from masktron.errors import UsageError
 from masktron.toml_text import toml_text
-from masktron.web.runs.one_run import CommandRun, prepared_run
+from masktron.web.runs import run_queue
+from masktron.web.runs.one_run import CommandRun, prepared_run, runs_of
 from masktron.web.store.projects import Project, ProjectGoneError, ProjectStore
 from masktron.web.store.sole_server import sole_user
 from masktron.web.web_page import FormFields, field_named, problem_of
@@ -229,6 +230,18 @@ def test_nothing_is_written_where_a_project_was(store: ProjectStore, project: Pr
     assert not project.folder.exists() and project.changed() == 0.0 and store.taken("ann") < 100
 
 
+def test_a_project_is_deleted_in_two_windows(office: Office, monkeypatch: pytest.MonkeyPatch) -> None:
+    client = office.browser()
+    project, _ = sample_of(office, client)
+    prepared_run(project, "describe", ["describe"], by="local")
+    monkeypatch.setattr(ProjectStore, "get", lambda *_: project)
+    found = runs_of(project)
+    monkeypatch.setattr(run_queue, "runs_of", lambda _: found)  # as they were a moment ago
+    for _ in range(2):
+        assert sent(client, "/", "delete", project=project.identity).headers["location"] == "/"
+        assert not project.folder.exists()
+
+
 def test_what_was_left_of_a_project_goes(store: ProjectStore, project: Project) -> None:
     orphan = store.make("ann", "another").folder
     (orphan / "project.json").unlink()
@@ -249,7 +262,7 @@ def test_a_page_of_a_project_that_is_deleted_meanwhile_says_that_there_is_nothin
     def deleting(self: Project) -> dict[str, int]:
         if self.is_there:
             office.store.delete(self)
-        return {}
+        raise FileNotFoundError
 
     if when == "before":
         office.store.delete(project)

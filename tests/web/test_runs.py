@@ -345,6 +345,34 @@ def test_a_project_is_deleted_at_once_with_its_runs(office: Office) -> None:
     assert office.parts.queue.busy() == set()
 
 
+def test_temporary_files_of_a_run_go_with_it(office: Office, project: Project) -> None:
+    def begun(*words: str) -> tuple[CommandRun, Path]:
+        run = started(office, project, "temp=document.xml", *words)
+        return run, run.folder / ".tmp" / "document.xml"
+
+    run, _ = begun()
+    assert not (ended(office, run).folder / ".tmp").exists()
+    for killed_by in (office, office.again()):
+        run, written = begun("sleep=60")
+        until(lambda run=run, written=written: reaches(office, run, RunState.RUNNING) and written.exists())
+        assert written.parent.stat().st_mode & 0o777 == 0o700 and office.store.taken("local") > 9
+        assert run.pid is not None and run.outputs == []
+        os.killpg(run.pid, signal.SIGKILL)
+        until(lambda run=run: not run.is_held)
+        if killed_by is office:
+            until(
+                lambda run=run, written=written: reaches(office, run, RunState.LOST) and not written.parent.exists()
+            )
+        else:  # the server was killed with it
+            killed_by.parts.queue.recover()
+            assert run.state is RunState.LOST and not written.parent.exists()
+    run, written = begun("sleep=60")
+    until(lambda: reaches(office, run, RunState.RUNNING) and written.exists())
+    office.parts.queue.end_project(project, "local")
+    office.store.delete(project)
+    assert not written.exists() and not list(office.folder.rglob("document.xml"))
+
+
 def test_the_shown_command_is_one_for_a_shell(office: Office, project: Project) -> None:
     words = ["a b", "$(touch x)", "'; rm", "-k", "ü"]
     run = started(office, project, *words)

@@ -61,7 +61,9 @@ class ProjectPages:
                 # what is left of the body after that is not read
                 answer.headers["connection"] = "close"
                 return answer
-            except LookupError:
+            except Exception:
+                if project.is_there:
+                    raise
                 return nothing_here()
             return await run_in_threadpool(_unless_gone, project, lambda: self._taken(page, request, project, name))
 

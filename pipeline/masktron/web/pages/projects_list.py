@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from typing import Any
 
 from masktron.errors import MasktronError
 from masktron.web.mistakes import note_mistake
 from masktron.web.runs.one_run import runs_of
-from masktron.web.store.projects import Project, ProjectFacts
+from masktron.web.store.projects import Project, ProjectFacts, ProjectGoneError
 from masktron.web.web_page import FormFields, NothingHereError, Redirect, Visit
 
 
@@ -51,7 +52,8 @@ def _delete(visit: Visit, form: FormFields) -> Redirect:
     project = visit.store.get(visit.user, form.text("project"))
     if project is None:
         raise NothingHereError
-    visit.queue.end_project(project, visit.user)
+    with suppress(ProjectGoneError):  # by another window
+        visit.queue.end_project(project, visit.user)
     visit.store.delete(project)
     return Redirect("/")
 

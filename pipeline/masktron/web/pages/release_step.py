@@ -34,7 +34,7 @@ from masktron.web.runs.one_run import (
 from masktron.web.store.disk import lines_of
 from masktron.web.store.project_settings import NAME as SETTINGS_FILE
 from masktron.web.store.projects import RULES, Project
-from masktron.web.web_page import FormFields, Redirect, StepState, Visit, WebPage
+from masktron.web.web_page import FormFields, NothingHereError, Redirect, StepState, Visit, WebPage
 
 CHECK_PAGE, CONVERT_RESULT = "check.html", "convert.json"
 FORMATS: Mapping[str, str] = {
@@ -90,7 +90,7 @@ def _masking(project: Project) -> CommandRun | None:
 def _masked(run: CommandRun) -> str:
     """Return the name of the file that a run has masked or converted."""
     if (name := masked_name(run)) is None:
-        raise LookupError
+        raise NothingHereError
     return name
 
 

@@ -12,6 +12,7 @@ import json
 import math
 import os
 import resource
+import shutil
 import signal
 import subprocess
 import sys
@@ -28,6 +29,8 @@ PROGRESS = "progress.jsonl"
 ERROR = "error.json"
 STDOUT = "stdout.txt"
 STDERR = "stderr.txt"
+SCRATCH = ".tmp"
+"""The temporary files of a command: below its project, so that they go with it and take room like all else."""
 INTERNAL = frozenset({COMMAND, PROCESS, EXIT, CANCEL, PROGRESS, ERROR, STDOUT, STDERR})
 """Files of a run that are no outputs of its command."""
 TOO_MUCH = "the run took too much"
@@ -59,10 +62,14 @@ def main(arguments: list[str]) -> int:
         signal.signal(number, lambda *_: None)
     began = time.time()
     write(folder / PROCESS, {"pid": os.getpid(), "began": began})
+    (folder / SCRATCH).mkdir(mode=0o700)
     command = json.loads((folder / COMMAND).read_bytes())
     seconds, memory = float(arguments[1]) if arguments[1:] else 0.0, int(arguments[2]) if arguments[2:] else 0
     code, problem = _carried_out(folder, command, lock, seconds, memory)
-    write(folder / EXIT, {"code": code, "problem": problem, "began": began, "ended": time.time()})
+    try:
+        shutil.rmtree(folder / SCRATCH)
+    finally:
+        write(folder / EXIT, {"code": code, "problem": problem, "began": began, "ended": time.time()})
     return 0
 
 
@@ -73,6 +80,7 @@ def _carried_out(
         **os.environ,
         "MASKTRON_PROGRESS": str(folder / PROGRESS),
         "MASKTRON_ERROR": str(folder / ERROR),
+        "TMPDIR": str(folder / SCRATCH),
         "PYTHONUTF8": "1",
         "COLUMNS": "118",
     }

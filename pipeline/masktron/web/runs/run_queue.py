@@ -89,6 +89,8 @@ class RunQueue:
                             found.append((run.command["asked"], str(run.folder), run))
                         elif state is RunState.RUNNING:
                             self._working[run.folder] = _Working(run, None)
+                        else:
+                            _remove_scratch(run)
                     except (TypeError, ValueError, LookupError) as error:  # somebody has changed its files
                         note_mistake(error)
             self._waiting += [run for _, _, run in sorted(found, key=lambda one: one[:2])]
@@ -215,6 +217,7 @@ class RunQueue:
             for folder, working in list(self._working.items()):
                 if self._is_over(working):
                     del self._working[folder]
+                    _remove_scratch(working.run)
                 elif working.run.is_cancelled:
                     self._end(working)
             for aside, at_once, each in ((False, self._at_once, self._each), (True, _DRAFTS, _DRAFTS_EACH)):
@@ -311,6 +314,16 @@ class RunQueue:
         with suppress(ProcessLookupError):  # it has just ended
             os.killpg(pid, number)
         return True
+
+
+def _remove_scratch(run: CommandRun) -> None:
+    """Remove the temporary files of a run that was killed; one that has ended has done so itself."""
+    try:
+        shutil.rmtree(run.path_of(run_process.SCRATCH))
+    except FileNotFoundError:
+        return
+    except OSError as error:  # it goes with its project at the latest
+        note_mistake(error)
 
 
 def _safe_environment() -> dict[str, str]:

@@ -48,7 +48,7 @@ _LONGEST_NAME = 100
 _SAMPLE_RULES = {RULES: f"{SAMPLE}.sch", "patterns.sch": "patterns.sch"}
 
 
-class ProjectGoneError(LookupError):
+class ProjectGoneError(Exception):
     """Somebody has deleted the project: what is asked of it finds nothing."""
 
 
