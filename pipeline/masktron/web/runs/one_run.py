@@ -12,7 +12,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
-from masktron.errors import DocumentError
+from masktron.errors import ResourceError
 from masktron.results.result import SCHEMA_VERSION
 from masktron.web.runs import run_process
 from masktron.web.runs.run_progress import StageProgress, stages_of
@@ -38,7 +38,7 @@ _SHOWN = 200_000
 """Bytes of the end of what a command has printed that pages show."""
 
 
-class UnreadableResultError(DocumentError):
+class UnreadableResultError(ResourceError):
     """A result that no page reads: it is too large, or of a version of masktron with other results."""
 
 
