@@ -52,22 +52,23 @@ def main(arguments: list[str]) -> int:
     """
     folder = Path(arguments[0]).resolve()
     lock = _own_lock(folder)
-    if lock is None or (folder / EXIT).exists() or (folder / PROCESS).exists():
+    if lock is None or any((folder / name).exists() for name in (EXIT, PROCESS, CANCEL)):
         return 1
+    asked: list[int] = []
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         # not ignored, since the command would inherit that
-        signal.signal(number, lambda *_: None)
+        signal.signal(number, lambda which, _: asked.append(which))
     began = time.time()
     write(folder / PROCESS, {"pid": os.getpid(), "began": began})
     command = json.loads((folder / COMMAND).read_bytes())
     seconds, memory = float(arguments[1]) if arguments[1:] else 0.0, int(arguments[2]) if arguments[2:] else 0
-    code, problem = _carried_out(folder, command, lock, seconds, memory)
+    code, problem = _carried_out(folder, command, lock, seconds, memory, asked)
     write(folder / EXIT, {"code": code, "problem": problem, "began": began, "ended": time.time()})
     return 0
 
 
 def _carried_out(
-    folder: Path, command: dict[str, Any], lock: int, seconds: float, memory: int
+    folder: Path, command: dict[str, Any], lock: int, seconds: float, memory: int, asked: list[int]
 ) -> tuple[int | None, str]:
     environment = {
         **os.environ,
@@ -99,6 +100,8 @@ def _carried_out(
             )
         except OSError as error:
             return None, str(error.strerror)
+        if asked:  # before there was a command that could hear it
+            process.terminate()
         code, problem = _watched(process, seconds, memory)
     return (128 - code if code < 0 else code), problem
 

@@ -17,6 +17,7 @@ import time
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+from weakref import WeakValueDictionary
 
 from masktron.errors import DocumentError, UsageError
 from masktron.resources import resource
@@ -254,7 +255,8 @@ def _plain(facts: ProjectFacts) -> bytes:
     return (json.dumps(asdict(facts), indent=1, ensure_ascii=False) + "\n").encode()
 
 
-_LOCKS: dict[str, threading.RLock] = {}
+_LOCKS: WeakValueDictionary[str, threading.RLock] = WeakValueDictionary()
+"""Of the projects that somebody is changing."""
 _LOCKS_LOCK = threading.Lock()
 
 
@@ -362,7 +364,10 @@ class ProjectStore:
             Folders of projects that have a run under way: they stay.
         """
         for gone in self.root.glob(f"users/*/{GONE}*"):  # what a server that was killed has begun
-            shutil.rmtree(gone)
+            try:
+                shutil.rmtree(gone)
+            except OSError as error:  # the next look may find it mended, and others are not kept for it
+                note_mistake(error)
         if self.keep is None:
             return 0
         limit = time.time() - self.keep * 86_400
