@@ -246,6 +246,15 @@ def test_no_file_of_a_run_is_larger_than_the_room_that_is_left(office: Office) -
         started(office, project, "hello")
 
 
+def test_all_files_of_a_run_together_have_the_room_that_is_left(office: Office) -> None:
+    office = office.again(room=180_000)
+    project = office.store.make("local", "a survey")
+    files = [f"big=runs/0001-mask/{name}" for name in ("one", "two")]
+    run = ended(office, started(office, project, *files, "sleep=20"))
+    assert run.exit_code == 128 + signal.SIGTERM
+    assert run.error is not None and "too much room: more than the 0.1" in run.error.what
+
+
 @pytest.mark.parametrize("name", ["0001-mask/..", "..", "0001-Mask", "1-mask", "0001-mask\n", "0002-mask", "0001-"])
 def test_only_runs_are_runs(office: Office, project: Project, name: str) -> None:
     started(office, project, "hello")

@@ -102,21 +102,25 @@ def _carried_out(
             return None, str(error.strerror)
         if asked:  # before there was a command that could hear it
             process.terminate()
-        code, problem = _watched(process, seconds, memory)
+        code, problem = _watched(process, seconds, memory, folder, most)
     return (128 - code if code < 0 else code), problem
 
 
-def _watched(process: subprocess.Popen[bytes], seconds: float, memory: int) -> tuple[int, str]:
+def _watched(
+    process: subprocess.Popen[bytes], seconds: float, memory: int, folder: Path, room: int | None
+) -> tuple[int, str]:
     """Wait for a command, and end it where it takes more than it may; then the problem says so."""
     limit = time.monotonic() + seconds if seconds else math.inf
     while True:
         try:
-            return process.wait(_LOOK if seconds or memory else None), ""
+            return process.wait(_LOOK if seconds or memory or room is not None else None), ""
         except subprocess.TimeoutExpired:
             if time.monotonic() > limit:
                 return _ended(process), f"{TOO_MUCH} time: more than {seconds / 60:g} minutes"
             if memory and memory_of(process.pid) > memory:
                 return _ended(process), f"{TOO_MUCH} memory: more than {memory // 1_000_000:,} MB"
+            if room is not None and bytes_in(folder) > room:  # the limit of the system is for each file alone
+                return _ended(process), f"{TOO_MUCH} room: more than the {room / 1_000_000:,.3g} MB that were left"
 
 
 def _ended(process: subprocess.Popen[bytes]) -> int:
@@ -129,6 +133,16 @@ def _ended(process: subprocess.Popen[bytes]) -> int:
             with contextlib.suppress(ProcessLookupError):  # it ended with its parent
                 os.kill(pid, signal.SIGKILL)
         return process.wait()
+
+
+def bytes_in(folder: Path) -> int:
+    """Return the bytes that the files below a folder have."""
+    total = 0
+    for where, _, names in os.walk(folder):
+        for name in names:
+            with contextlib.suppress(FileNotFoundError):  # a temporary file
+                total += os.lstat(os.path.join(where, name)).st_size  # noqa: PTH118
+    return total
 
 
 def memory_of(pid: int) -> int:
