@@ -23,6 +23,7 @@ from masktron.jobs.job import open_job
 from masktron.jobs.revalidate import second_opinions
 from masktron.jobs.suggest import accepted_ids
 from masktron.progress import no_progress
+from masktron.proposals.candidate import UNIQUE
 from masktron.proposals.suggesting import suggested_rules
 from masktron.results import Proposal, SuggestResult
 from paths import ROOT, SHARED_DATA
@@ -118,7 +119,7 @@ def test_what_engines_count_otherwise_is_left_out(monkeypatch: pytest.MonkeyPatc
 
     def miscounting(*arguments: Any) -> Any:
         rules, notes = found(*arguments)
-        return tuple(replace(one, fails=~one.fails) if one.kind == "unique" else one for one in rules), notes
+        return tuple(replace(one, fails=~one.fails) if one.kind == UNIQUE else one for one in rules), notes
 
     monkeypatch.setattr(module, "suggested_rules", miscounting)
     result = masktron.suggest(survey(size=80))

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import os
+import shutil
 import time
 import tomllib
 from collections.abc import Callable
@@ -18,6 +20,7 @@ from masktron.errors import UsageError
 from masktron.toml_text import toml_text
 from masktron.web.runs import run_queue
 from masktron.web.runs.one_run import CommandRun, prepared_run, runs_of
+from masktron.web.store import projects
 from masktron.web.store.projects import Project, ProjectGoneError, ProjectStore
 from masktron.web.store.sole_server import sole_user
 from masktron.web.web_page import FormFields, field_named, problem_of
@@ -365,3 +368,28 @@ def test_settings_that_somebody_broke_are_told_on_the_page(office: Office) -> No
     assert client.get(where).status_code == 200
     answer = sent(client, f"{where}/data", "read")
     assert answer.status_code == 422 and "not valid TOML" in answer.text
+
+
+def test_what_cannot_be_removed_keeps_no_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    store = ProjectStore(tmp_path)
+    first, second = (store.make("ann", name) for name in ("a", "b"))
+    gone = [one.folder.rename(one.folder.with_name(f".gone-{one.identity}")) for one in (first, second)]
+    real, asked = shutil.rmtree, list[Path]()
+
+    def stuck(folder: Path) -> None:
+        asked.append(folder)
+        if len(asked) == 1:
+            raise PermissionError("no")
+        real(folder)
+
+    monkeypatch.setattr("masktron.web.store.projects.shutil.rmtree", stuck)
+    store.remove_old(set())
+    assert sorted(asked) == sorted(gone) and [one for one in gone if one.exists()] == asked[:1]
+
+
+def test_locks_are_kept_while_somebody_has_them(project: Project) -> None:
+    name = str(project.folder)
+    with project.lock() as held:
+        assert held and project.lock() is project.lock() and name in projects._LOCKS
+    gc.collect()
+    assert name not in projects._LOCKS

@@ -275,6 +275,15 @@ def test_no_file_of_a_run_is_larger_than_the_room_that_is_left(office: Office) -
         started(office, project, "hello")
 
 
+def test_all_files_of_a_run_together_have_the_room_that_is_left(office: Office) -> None:
+    office = office.again(room=180_000)
+    project = office.store.make("local", "a survey")
+    files = [f"big=runs/0001-mask/{name}" for name in ("one", "two")]
+    run = ended(office, started(office, project, *files, "sleep=20"))
+    assert run.exit_code == 128 + signal.SIGTERM
+    assert run.error is not None and "too much room: more than the 0.1" in run.error.what
+
+
 @pytest.mark.parametrize("name", ["0001-mask/..", "..", "0001-Mask", "1-mask", "0001-mask\n", "0002-mask", "0001-"])
 def test_only_runs_are_runs(office: Office, project: Project, name: str) -> None:
     started(office, project, "hello")
@@ -465,5 +474,33 @@ def test_drafts_that_come_at_once_take_the_place_of_each_other(office: Office, p
                 run_process.write(run.folder / run_process.EXIT, {"code": 0, "problem": "", "began": 0, "ended": 1})
     assert errors == []
     drafts = [run for run in runs_of(project) if run.step == "draft"]
-    assert drafts[0].number >= 8 and queue.place(drafts[0]) is not None
+    assert queue.place(drafts[0]) is not None
     assert [one.name for one in project.runs.iterdir() if one.name.startswith(".gone-")] == []
+
+
+def carried_out(run: CommandRun, before: str = "") -> subprocess.CompletedProcess[bytes]:
+    """Start the process of a run, with what happens just before its command begins."""
+    script = f"""
+import os, signal, subprocess, sys
+from masktron.web.runs import run_process
+begin = subprocess.Popen
+def popen(*words, **how):
+    {before or "pass"}
+    return begin(*words, **how)
+subprocess.Popen = popen
+sys.exit(run_process.main([{str(run.folder)!r}]))
+"""
+    return subprocess.run([sys.executable, "-c", script], timeout=60, check=False)
+
+
+def test_a_run_that_is_cancelled_before_its_command_begins_does_nothing(office: Office, project: Project) -> None:
+    run = started(office, project, "write=x.txt")
+    run.cancel("local")
+    assert carried_out(run).returncode == 1
+    assert run.state is RunState.CANCELLED and run.pid is None and not (project.folder / "x.txt").exists()
+
+
+def test_a_command_that_begins_after_its_run_was_asked_to_end_is_ended(office: Office, project: Project) -> None:
+    run = started(office, project, "sleep=5", "write=x.txt")
+    assert carried_out(run, "os.kill(os.getpid(), signal.SIGTERM)").returncode == 0
+    assert run.exit_code == 128 + signal.SIGTERM and not (project.folder / "x.txt").exists()

@@ -21,6 +21,7 @@ from masktron.jobs.job import Job
 from masktron.jobs.rulebooks import open_rulebook
 from masktron.preflight.rulebook import what_follows
 from masktron.progress import Progress, no_progress, told_as
+from masktron.proposals.candidate import REQUIRED
 from masktron.proposals.spelled import FieldPaths
 from masktron.proposals.suggesting import suggested_rules
 from masktron.proposals.written_rulebook import NamedRule, named_rules, schematron, told
@@ -35,9 +36,6 @@ ALL = "all"
 """What `accept` says for every proposal that does not follow from others."""
 _FIRST = 5
 """Exceptions whose positions are told."""
-_ALONE = frozenset({"unique", "integer", "required", "range"})
-_RELATED = frozenset({"order", "if-then", "equal", "multiple"})
-"""Kinds of rules that are asked whether they follow from others."""
 _NUMBERS = re.compile(r"([0-9]{1,6})(?:-([0-9]{1,6}))?")
 
 
@@ -156,8 +154,8 @@ def _implied(rules: Sequence[NamedRule], edits: Mapping[str, Edit]) -> dict[str,
 
     Those that say something of one field alone are premises; whole numbers and bounds imply nothing here.
     """
-    asked = [edits[rule.id] for rule in rules if rule.candidate.kind not in _ALONE]
-    related = {rule.id for rule in rules if rule.candidate.kind in _RELATED}
+    asked = [edits[rule.id] for rule in rules if rule.candidate.kind.premise]
+    related = {rule.id for rule in rules if rule.candidate.kind.related}
     return {one.rule: one.by for one in what_follows(asked, asked=related)}
 
 
@@ -165,13 +163,13 @@ def _required_anyway(rules: Sequence[NamedRule]) -> dict[str, tuple[str, ...]]:
     """Return the fields that have to be there for another rule to hold: one of every record, of values."""
     asking: dict[str, str] = {}
     for rule in rules:
-        if rule.candidate.kind not in ("unique", "if-then", "required") and not rule.candidate.guards:
+        if rule.candidate.kind.needs_value and not rule.candidate.guards:
             for field in rule.candidate.fields:
                 asking.setdefault(field, rule.id)
     return {
         rule.id: (asking[rule.candidate.fields[0]],)
         for rule in rules
-        if rule.candidate.kind == "required" and rule.candidate.fields[0] in asking
+        if rule.candidate.kind == REQUIRED and rule.candidate.fields[0] in asking
     }
 
 
@@ -187,7 +185,7 @@ def _proposal(number: int, rule: NamedRule, edit: Edit, implied: tuple[str, ...]
     return Proposal(
         number=number,
         id=rule.id,
-        kind=candidate.kind,
+        kind=candidate.kind.name,
         form=form,
         edit=edit.name,
         fields=candidate.fields,

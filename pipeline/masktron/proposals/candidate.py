@@ -8,33 +8,43 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-type RuleKind = typing.Literal[
-    "total",
-    "multiple",
-    "equal",
-    "order",
-    "if-then",
-    "unique",
-    "codes",
-    "not-negative",
-    "integer",
-    "required",
-    "range",
-]
-KINDS: tuple[RuleKind, ...] = (
-    "total",
-    "multiple",
-    "equal",
-    "unique",
-    "order",
-    "if-then",
-    "not-negative",
-    "codes",
-    "integer",
-    "required",
-    "range",
+
+@dataclass(frozen=True, slots=True)
+class RuleKind:
+    """A kind of rule that data suggest.
+
+    Attributes
+    ----------
+    name : str
+        As results and ``schemas/suggest.schema.json`` have it; docs/suggesting.md says what it means.
+    premise : bool
+        Whether other rules may follow from it, by the algebra of the pre-flight.
+    related : bool
+        Whether it is asked if it follows from others.
+    needs_value : bool
+        Whether its fields have to have a value for it to hold.
+    """
+
+    name: str
+    premise: bool = True
+    related: bool = False
+    needs_value: bool = True
+
+
+KINDS = (
+    TOTAL := RuleKind("total"),
+    MULTIPLE := RuleKind("multiple", related=True),
+    EQUAL := RuleKind("equal", related=True),
+    UNIQUE := RuleKind("unique", premise=False, needs_value=False),
+    ORDER := RuleKind("order", related=True),
+    IF_THEN := RuleKind("if-then", related=True, needs_value=False),
+    NOT_NEGATIVE := RuleKind("not-negative"),
+    CODES := RuleKind("codes"),
+    INTEGER := RuleKind("integer", premise=False),
+    REQUIRED := RuleKind("required", premise=False, needs_value=False),
+    RANGE := RuleKind("range", premise=False),
 )
-"""In the order in which equally strong ones are listed."""
+"""All kinds, in the order in which equally strong ones are listed."""
 type Strength = typing.Literal["strong", "fair", "guess"]
 LEVELS: tuple[Strength, ...] = ("strong", "fair", "guess")
 
@@ -56,7 +66,7 @@ class SuggestedRule:
 
     Attributes
     ----------
-    kind : str
+    kind : RuleKind
     fields : tuple of str
     name : str
         What its id is made of.

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from masktron.config import Role
 from masktron.proposals import chance
-from masktron.proposals.candidate import ShownValue, SuggestedRule
+from masktron.proposals.candidate import IF_THEN, ShownValue, SuggestedRule
 from masktron.proposals.profiles import FieldProfile
 from masktron.proposals.spelled import FieldPaths, held, is_missing, is_one_of, known
 
@@ -122,7 +122,7 @@ def _candidate(
     elif not field.complete:
         guards = (*known(path, field), *guards)
     return SuggestedRule(
-        "if-then",
+        IF_THEN,
         (field.name, other.name),
         f"if-{field.name}-{other.name}-{conclusion.name}",
         guards,

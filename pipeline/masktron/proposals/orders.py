@@ -8,7 +8,7 @@ from itertools import permutations
 import numpy as np
 
 from masktron.proposals import chance
-from masktron.proposals.candidate import ShownValue, SuggestedRule
+from masktron.proposals.candidate import ORDER, ShownValue, SuggestedRule
 from masktron.proposals.profiles import FieldProfile, aligned
 from masktron.proposals.spelled import FieldPaths, known
 
@@ -59,7 +59,7 @@ def orders(
         one, two = paths[low_name], paths[high_name]
         same = int((both & (lesser.column.values == greater.column.values) & (lesser.column.values != 0)).sum())
         yield SuggestedRule(
-            "order",
+            ORDER,
             (low_name, high_name),
             f"order-{low_name}-{high_name}",
             (*known(one, lesser), *known(two, greater)),

@@ -11,7 +11,18 @@ from numpy.typing import NDArray
 
 from masktron.codes import MOST_CODES, RECORDS_A_CODE
 from masktron.config import Role
-from masktron.proposals.candidate import ShownValue, SuggestedRule
+from masktron.proposals.candidate import (
+    CODES,
+    INTEGER,
+    NOT_NEGATIVE,
+    RANGE,
+    REQUIRED,
+    UNIQUE,
+    RuleKind,
+    ShownValue,
+    Strength,
+    SuggestedRule,
+)
 from masktron.proposals.chance import PLAUSIBLE
 from masktron.proposals.profiles import MOST_TEXTS, FieldProfile
 from masktron.proposals.spelled import FieldPaths, decimal, held, is_one_of, known
@@ -66,7 +77,7 @@ def _required(field: FieldProfile, paths: FieldPaths) -> SuggestedRule:
     apart = [f"not({one})" for one in written if one is not None] if field.codes else []
     none = np.zeros(count, dtype=np.bool_)
     return SuggestedRule(
-        "required",
+        REQUIRED,
         (field.name,),
         f"required-{field.name}",
         (),
@@ -102,7 +113,7 @@ def _unique(field: FieldProfile, paths: FieldPaths) -> SuggestedRule | None:
         expected, evidence = 0.0, f"{count:,} records have {count:,} different texts"
     none = np.zeros(count, dtype=np.bool_)
     return SuggestedRule(
-        "unique",
+        UNIQUE,
         (field.name,),
         f"unique-{field.name}",
         (),
@@ -160,7 +171,7 @@ def listed_candidate(
     if test is None:
         return None
     return SuggestedRule(
-        "codes",
+        CODES,
         (field.name,),
         f"codes-{field.name}",
         known(path, field) if field.by_number else held(path, field),
@@ -183,23 +194,23 @@ def _number(field: FieldProfile, paths: FieldPaths) -> Iterator[SuggestedRule]:
     count = len(values)
     none = np.zeros(len(field.present), dtype=np.bool_)
 
-    def rule(kind: str, test: str, says: str, strength: str, evidence: str) -> SuggestedRule:
+    def rule(kind: RuleKind, test: str, says: str, strength: Strength, evidence: str) -> SuggestedRule:
         return SuggestedRule(
-            kind,  # type: ignore[arg-type]
+            kind,
             (field.name,),
-            f"{kind}-{field.name}",
+            f"{kind.name}-{field.name}",
             known(path, field),
             test,
             (f"{field.name} ", ShownValue(path), says),
             field.present,
             none,
-            strength,  # type: ignore[arg-type]
+            strength,
             evidence,
         )
 
     if low >= 0:
         yield rule(
-            "not-negative",
+            NOT_NEGATIVE,
             f"{path} >= 0",
             " is negative.",
             "fair",
@@ -207,7 +218,7 @@ def _number(field: FieldProfile, paths: FieldPaths) -> Iterator[SuggestedRule]:
         )
     if not field.places:
         yield rule(
-            "integer",
+            INTEGER,
             f"number({path}) = floor({path})",
             " is not a whole number.",
             "fair",
@@ -221,7 +232,7 @@ def _number(field: FieldProfile, paths: FieldPaths) -> Iterator[SuggestedRule]:
     if bounds:
         said = " and ".join(f"{'at least' if sign == '>=' else 'at most'} {decimal(bound)}" for sign, bound in bounds)
         yield rule(
-            "range",
+            RANGE,
             " and ".join(f"{path} {sign} {decimal(bound)}" for sign, bound in bounds),
             f" is not {said}.",
             "guess",

@@ -10,7 +10,18 @@ from masktron.config import Config, Role
 from masktron.progress import Progress, no_progress
 from masktron.proposals import chance
 from masktron.proposals.additive import FEWEST_OF_A_PART, MOST_FIELDS_LONG, Additive, SumSearch
-from masktron.proposals.candidate import KINDS, LEVELS, RuleKind, ShownValue, SuggestedRule
+from masktron.proposals.candidate import (
+    CODES,
+    EQUAL,
+    KINDS,
+    LEVELS,
+    MULTIPLE,
+    NOT_NEGATIVE,
+    TOTAL,
+    UNIQUE,
+    ShownValue,
+    SuggestedRule,
+)
 from masktron.proposals.governed import governed
 from masktron.proposals.implications import Implication, exhausted, leaner
 from masktron.proposals.orders import orders
@@ -53,7 +64,7 @@ def suggested_rules(
     profiles = list(profiles_of(records, config, variables).values())
     asked = [field for field in profiles if field.role is not Role.IDENTIFIER]
     found = [candidate for field in profiles for candidate in single_field(field, paths)]
-    named = {one.fields[0] for one in found if one.kind == "unique"}
+    named = {one.fields[0] for one in found if one.kind == UNIQUE}
     asked = [field for field in asked if not (field.name in named and names_records(field))]
     quantities = [field for field in asked if field.quantity]
     progress("looking for totals", 0)
@@ -61,13 +72,13 @@ def suggested_rules(
     additive = [_total(sums, one, paths) for one in sums.find()]
     found += [one for one in additive if one is not None]
     progress("looking for orders and conditions", 0)
-    natural = {one.fields[0] for one in found if one.kind == "not-negative"}
+    natural = {one.fields[0] for one in found if one.kind == NOT_NEGATIVE}
     parts = set(_parts(additive, natural))
     ordered = list(orders(quantities, paths, parts))
     found += ordered
     below = parts.union(tuple(one.fields) for one in ordered)
     given = [((high, "zero"), (low, "zero")) for low, high in below if low in natural]
-    listed = {one.fields[0] for one in found if one.kind == "codes" and not one.guards}
+    listed = {one.fields[0] for one in found if one.kind == CODES and not one.guards}
     codes = {field.name: frozenset(f"={text}" for text in field.texts) for field in asked if field.name in listed}
     conditional = list(governed(asked, paths))
     kept = _leaner(conditional, given, natural, codes)
@@ -100,7 +111,7 @@ def _leaner(
 def _parts(totals: Sequence[SuggestedRule | None], natural: Collection[str]) -> Iterator[tuple[str, str]]:
     """Yield part and total of totals without negative parts: there, no part is above the total."""
     for one in totals:
-        if one is not None and one.kind == "total" and all(name in natural for name in one.fields) and not one.guards:
+        if one is not None and one.kind == TOTAL and all(name in natural for name in one.fields) and not one.guards:
             yield from ((part, one.fields[-1]) for part in one.fields[:-1])
 
 
@@ -127,11 +138,11 @@ def _total(sums: SumSearch, one: Additive, paths: FieldPaths) -> SuggestedRule |
         test = f"number({left}) = number({right})"
     else:
         test = f"{left} = number({right})" if times == 1 else f"{left} = {right}"
-    kind: RuleKind = "total"
+    kind = TOTAL
     says: tuple[str | ShownValue, ...] = (" do not add up to ",)
     if len(parts) == 1:
-        kind = "equal" if parts[0][1] == 1 else "multiple"
-        says = (" is not ",) if kind == "equal" else (f" times {parts[0][1]} is not ",)
+        kind = EQUAL if parts[0][1] == 1 else MULTIPLE
+        says = (" is not ",) if kind == EQUAL else (f" times {parts[0][1]} is not ",)
     elif times != 1 or any(factor != 1 for _, factor in parts):
         factors = ", ".join(str(factor) for _, factor in parts)
         says = (f", times {factors}, do not add up to {'' if times == 1 else f'{times} times '}",)
@@ -140,7 +151,7 @@ def _total(sums: SumSearch, one: Additive, paths: FieldPaths) -> SuggestedRule |
     return SuggestedRule(
         kind,
         tuple(field.name for field in fields),
-        f"{kind}-{total.name}" if kind == "total" else f"{kind}-{fields[0].name}-{total.name}",
+        f"{kind.name}-{total.name}" if kind == TOTAL else f"{kind.name}-{fields[0].name}-{total.name}",
         tuple(guard for field in fields for guard in known(paths[field.name], field)),
         test,
         (

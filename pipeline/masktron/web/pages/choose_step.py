@@ -11,7 +11,7 @@ from masktron.config import Config
 from masktron.errors import UsageError
 from masktron.figures import figure_of
 from masktron.results.tune import candidate_name
-from masktron.web.pages.mask_step import at_fields, limits_from, whole_from
+from masktron.web.pages.form_values import at_fields, limits_from, whole_from
 from masktron.web.pages.method_words import LIMITS, METHOD_WORDS
 from masktron.web.pages.paging import page_of_items
 from masktron.web.pages.step_runs import (

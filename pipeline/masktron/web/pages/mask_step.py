@@ -13,6 +13,7 @@ from masktron.errors import Exit, ResourceError, UsageError
 from masktron.figures import NAMES, figure_of
 from masktron.rulebook_text.rule_changes import NewRule, with_rules
 from masktron.sources.known_formats import known_formats
+from masktron.web.pages.form_values import at_fields, limits_from, whole_from
 from masktron.web.pages.method_words import FIGURE_WORDS, GROUPINGS, INVALID, LIMITS, METHOD_WORDS
 from masktron.web.pages.rules_step import rules_of, saved
 from masktron.web.pages.step_runs import (
@@ -29,7 +30,7 @@ from masktron.web.pages.step_runs import (
 from masktron.web.runs import run_kinds
 from masktron.web.runs.one_run import CommandRun, InRun, ToldError, latest_run
 from masktron.web.store.projects import RULES, Project
-from masktron.web.web_page import FormFields, PageProblem, Redirect, StepState, Visit, WebPage, problem_of
+from masktron.web.web_page import FormFields, Redirect, StepState, Visit, WebPage
 
 RESULT, PAGE, ABOUT = "mask.json", "internal.html", "about.html"
 PLAN_RESULT, PLAN_PAGE = "plan.json", "plan.html"
@@ -62,54 +63,6 @@ def masked_name(data: str) -> str:
     ends = (suffix for one in known_formats() for suffix in one.suffixes if name.endswith(suffix))
     end = max(ends, key=len, default=".xml")
     return f"masked{_INSTEAD.get(end, end)}"
-
-
-def limits_from(form: FormFields, config: Config) -> dict[str, float]:
-    """Return the limits of the settings with those of a form, which has a field for each of `LIMITS`.
-
-    Raises
-    ------
-    UsageError
-        One is no number.
-    """
-    limits = dict(config.limits)
-    for name, text in form.with_prefix("limits.").items():
-        if name not in LIMITS:
-            raise UsageError(f"limits: there is no figure {name!r}", hint="reload the page")
-        limits.pop(name, None)
-        if text:
-            limits[name] = number_from(f"limits.{name}", text)
-    return limits
-
-
-def number_from(name: str, text: str) -> float:
-    """Read a number that somebody has typed, with a point or a comma.
-
-    Raises
-    ------
-    UsageError
-        It is none.
-    """
-    try:
-        found = float(text.replace(",", "."))
-    except ValueError:
-        raise UsageError(f"{name} must be a number, not {text!r}", hint="such as 20, or nothing at all") from None
-    if not 0 <= found < 1e9:
-        raise UsageError(f"{name} must be a number >= 0", hint="such as 20, or nothing at all")
-    return int(found) if found.is_integer() else found
-
-
-def whole_from(name: str, text: str) -> int:
-    """Read a whole number that somebody has typed.
-
-    Raises
-    ------
-    UsageError
-        It is none.
-    """
-    if not (text.isascii() and text.isdigit() and len(text) < 10):
-        raise UsageError(f"{name} must be a whole number, not {text!r}", hint="such as 5")
-    return int(text)
 
 
 def _show(visit: Visit, project: Project) -> dict[str, Any]:
@@ -155,12 +108,6 @@ def _show(visit: Visit, project: Project) -> dict[str, Any]:
         ],
         "problems": at_fields(error, _FIELDS) if current else [],
     }
-
-
-def at_fields(error: ToldError | None, fields: Sequence[str]) -> list[PageProblem]:
-    """Return an error of a run where it names a field of the form; what came of the run tells any."""
-    found = None if error is None else problem_of(error, fields)
-    return [found] if found is not None and found.field is not None else []
 
 
 def _param_text(value: Param) -> str:

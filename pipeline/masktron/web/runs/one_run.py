@@ -14,7 +14,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
-from masktron.errors import DocumentError, FormatOption
+from masktron.errors import FormatOption, ResourceError
 from masktron.results.result import SCHEMA_VERSION
 from masktron.web.runs import run_process
 from masktron.web.runs.run_progress import StageProgress, stages_of
@@ -46,7 +46,7 @@ _SEEN: ContextVar[dict[Path, RunState] | None] = ContextVar("seen", default=None
 """States that this request has asked for, by the folders of the runs."""
 
 
-class UnreadableResultError(DocumentError):
+class UnreadableResultError(ResourceError):
     """A result that no page reads: it is too large, or of a version of masktron with other results."""
 
 

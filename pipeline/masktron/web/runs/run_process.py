@@ -55,17 +55,18 @@ def main(arguments: list[str]) -> int:
     """
     folder = Path(arguments[0]).resolve()
     lock = _own_lock(folder)
-    if lock is None or (folder / EXIT).exists() or (folder / PROCESS).exists():
+    if lock is None or any((folder / name).exists() for name in (EXIT, PROCESS, CANCEL)):
         return 1
+    asked: list[int] = []
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         # not ignored, since the command would inherit that
-        signal.signal(number, lambda *_: None)
+        signal.signal(number, lambda which, _: asked.append(which))
     began = time.time()
     write(folder / PROCESS, {"pid": os.getpid(), "began": began})
     (folder / SCRATCH).mkdir(mode=0o700)
     command = json.loads((folder / COMMAND).read_bytes())
     seconds, memory = float(arguments[1]) if arguments[1:] else 0.0, int(arguments[2]) if arguments[2:] else 0
-    code, problem = _carried_out(folder, command, lock, seconds, memory)
+    code, problem = _carried_out(folder, command, lock, seconds, memory, asked)
     try:
         shutil.rmtree(folder / SCRATCH)
     finally:
@@ -74,7 +75,7 @@ def main(arguments: list[str]) -> int:
 
 
 def _carried_out(
-    folder: Path, command: dict[str, Any], lock: int, seconds: float, memory: int
+    folder: Path, command: dict[str, Any], lock: int, seconds: float, memory: int, asked: list[int]
 ) -> tuple[int | None, str]:
     environment = {
         **os.environ,
@@ -107,21 +108,27 @@ def _carried_out(
             )
         except OSError as error:
             return None, str(error.strerror)
-        code, problem = _watched(process, seconds, memory)
+        if asked:  # before there was a command that could hear it
+            process.terminate()
+        code, problem = _watched(process, seconds, memory, folder, most)
     return (128 - code if code < 0 else code), problem
 
 
-def _watched(process: subprocess.Popen[bytes], seconds: float, memory: int) -> tuple[int, str]:
+def _watched(
+    process: subprocess.Popen[bytes], seconds: float, memory: int, folder: Path, room: int | None
+) -> tuple[int, str]:
     """Wait for a command, and end it where it takes more than it may; then the problem says so."""
     limit = time.monotonic() + seconds if seconds else math.inf
     while True:
         try:
-            return process.wait(_LOOK if seconds or memory else None), ""
+            return process.wait(_LOOK if seconds or memory or room is not None else None), ""
         except subprocess.TimeoutExpired:
             if time.monotonic() > limit:
                 return _ended(process), f"{TOO_MUCH} time: more than {seconds / 60:g} minutes"
             if memory and memory_of(process.pid) > memory:
                 return _ended(process), f"{TOO_MUCH} memory: more than {memory // 1_000_000:,} MB"
+            if room is not None and bytes_in(folder) > room:  # the limit of the system is for each file alone
+                return _ended(process), f"{TOO_MUCH} room: more than the {room / 1_000_000:,.3g} MB that were left"
 
 
 def _ended(process: subprocess.Popen[bytes]) -> int:
@@ -134,6 +141,16 @@ def _ended(process: subprocess.Popen[bytes]) -> int:
             with contextlib.suppress(ProcessLookupError):  # it ended with its parent
                 os.kill(pid, signal.SIGKILL)
         return process.wait()
+
+
+def bytes_in(folder: Path) -> int:
+    """Return the bytes that the files below a folder have."""
+    total = 0
+    for where, _, names in os.walk(folder):
+        for name in names:
+            with contextlib.suppress(FileNotFoundError):  # a temporary file
+                total += os.lstat(os.path.join(where, name)).st_size  # noqa: PTH118
+    return total
 
 
 def memory_of(pid: int) -> int:

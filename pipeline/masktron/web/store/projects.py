@@ -18,6 +18,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+from weakref import WeakValueDictionary
 
 from masktron.errors import DocumentError, UsageError
 from masktron.resources import resource
@@ -288,7 +289,8 @@ def _plain(facts: ProjectFacts) -> bytes:
     return (json.dumps(asdict(facts), indent=1, ensure_ascii=False) + "\n").encode()
 
 
-_LOCKS: dict[str, threading.RLock] = {}
+_LOCKS: WeakValueDictionary[str, threading.RLock] = WeakValueDictionary()
+"""Of the projects that somebody is changing."""
 _LOCKS_LOCK = threading.Lock()
 
 
@@ -423,7 +425,10 @@ class ProjectStore:
             Folders of projects that have a run under way: they stay.
         """
         for gone in self.root.glob(f"users/*/{GONE}*"):  # what a server that was killed has begun
-            shutil.rmtree(gone)
+            try:
+                shutil.rmtree(gone)
+            except OSError as error:  # the next look may find it mended, and others are not kept for it
+                note_mistake(error)
         for folder in self.root.glob("users/*/*"):
             if _IDENTITY.fullmatch(folder.name) and folder.is_dir() and not folder.is_symlink():
                 self._remove_orphan(Project(folder, ""))

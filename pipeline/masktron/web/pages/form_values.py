@@ -1,0 +1,65 @@
+"""What several forms ask for: numbers and limits as somebody has typed them, and errors at their fields."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from masktron.config import Config
+from masktron.errors import UsageError
+from masktron.web.pages.method_words import LIMITS
+from masktron.web.runs.one_run import ToldError
+from masktron.web.web_page import FormFields, PageProblem, problem_of
+
+
+def limits_from(form: FormFields, config: Config) -> dict[str, float]:
+    """Return the limits of the settings with those of a form, which has a field for each of `LIMITS`.
+
+    Raises
+    ------
+    UsageError
+        One is no number.
+    """
+    limits = dict(config.limits)
+    for name, text in form.with_prefix("limits.").items():
+        if name not in LIMITS:
+            raise UsageError(f"limits: there is no figure {name!r}", hint="reload the page")
+        limits.pop(name, None)
+        if text:
+            limits[name] = number_from(f"limits.{name}", text)
+    return limits
+
+
+def number_from(name: str, text: str) -> float:
+    """Read a number that somebody has typed, with a point or a comma.
+
+    Raises
+    ------
+    UsageError
+        It is none.
+    """
+    try:
+        found = float(text.replace(",", "."))
+    except ValueError:
+        raise UsageError(f"{name} must be a number, not {text!r}", hint="such as 20, or nothing at all") from None
+    if not 0 <= found < 1e9:
+        raise UsageError(f"{name} must be a number >= 0", hint="such as 20, or nothing at all")
+    return int(found) if found.is_integer() else found
+
+
+def whole_from(name: str, text: str) -> int:
+    """Read a whole number that somebody has typed.
+
+    Raises
+    ------
+    UsageError
+        It is none.
+    """
+    if not (text.isascii() and text.isdigit() and len(text) < 10):
+        raise UsageError(f"{name} must be a whole number, not {text!r}", hint="such as 5")
+    return int(text)
+
+
+def at_fields(error: ToldError | None, fields: Sequence[str]) -> list[PageProblem]:
+    """Return an error of a run where it names a field of the form; what came of the run tells any."""
+    found = None if error is None else problem_of(error, fields)
+    return [found] if found is not None and found.field is not None else []
