@@ -11,7 +11,7 @@ from starlette.testclient import TestClient
 
 from masktron.errors import ResourceError
 from masktron.web.pages.all_pages import PAGES
-from masktron.web.runs.one_run import CommandRun, InRun, RunState
+from masktron.web.runs.one_run import CommandRun, InRun, RunState, UnreadableResultError
 from masktron.web.store.disk import add_line
 from masktron.web.store.projects import Project
 from web_client import Office, csrf_of, made_office, sample_of, sent
@@ -166,3 +166,12 @@ def test_a_run_that_finds_no_room_keeps_its_turn(
     queue._not_before = 0.0
     queue.beat()
     assert first.error is not None and "No space left" in first.error.what and queue.place(second) == 0
+
+
+@pytest.mark.parametrize("content", ["", "[]", '{"schema_version": 1', "4"])
+def test_a_result_that_is_none_is_told_on_its_page(client: TestClient, project: Project, content: str) -> None:
+    run = laid_run(project, "validate", ["validate", "files/household.xml"], {"validate.json": content})
+    answer = client.get(where(project, "validate"))
+    assert (answer.status_code, "validate.json is no result" in answer.text) == (200, True)
+    with pytest.raises(UnreadableResultError, match="no result"):
+        run.result("validate.json")

@@ -279,7 +279,7 @@ class CommandRun:
         ------
         UnreadableResultError
             It is so large that reading it would take the memory that the server has for all; or it was written by a
-            version of masktron whose results have other keys.
+            version of masktron whose results have other keys, or by somebody else.
         """
         path = self.output(name)
         if path is None:
@@ -288,7 +288,10 @@ class CommandRun:
             raise UnreadableResultError(
                 f"{name} has more than {LARGEST_RESULT // 1_000_000} MB", hint="download it from the page of the run"
             )
-        found = _RESULTS.of(path)
+        try:
+            found = _RESULTS.of(path)
+        except (TypeError, ValueError) as error:  # somebody has changed it
+            raise UnreadableResultError(f"{name} is no result", hint="do this step once more") from error
         if found is not None and found.get("schema_version") != SCHEMA_VERSION:
             raise UnreadableResultError(f"{name} is of another version of masktron", hint="do this step once more")
         return found
@@ -351,7 +354,9 @@ def _list(folder: str) -> tuple[tuple[int, str, bool], ...]:
 
 def _result(path: str) -> dict[str, Any]:
     with open(path, "rb") as stream:  # noqa: PTH123
-        found: dict[str, Any] = json.load(stream)
+        found = json.load(stream)
+    if not isinstance(found, dict):
+        raise TypeError("a result is a table")
     return found
 
 
