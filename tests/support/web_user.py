@@ -176,6 +176,7 @@ class WebUser:
         self.go("Release")
         self.press(f"Check {masked} once more")
         self.see("Checked: it complies.")
+        self.page.reload()  # links outside the part that is asked for again
         self.look("Release, checked")
 
     def download(self, name: str, folder: Path) -> Path:
