@@ -93,7 +93,7 @@ def carry_out(words: Sequence[str]) -> None:
     for name in ("html", "html-public", "csv", "map"):
         if name in options:
             Path(options[name]).write_text(PICTURE if name == "map" else "<!DOCTYPE html><title>t</title>")
-    Path(options["json"]).write_text(json.dumps(result))
+    Path(options["json"]).write_text(json.dumps({"schema_version": 1, **result}))
 
 
 if __name__ == "__main__":
