@@ -56,8 +56,8 @@ def _show(visit: Visit, project: Project) -> dict[str, Any]:
         fixed = error.what
     except RulebookError as error:
         problems.append(PageProblem(error.what, error.where, error.hint))
-    error = _told(checked.run) if checked.run is not None and checked.current else None
-    rows = list(_rows(rules, checked, error))
+    wrong = _told(checked.run) if checked.run is not None and checked.current else None
+    rows = list(_rows(rules, checked, wrong))
     asked = visit.query.get("show", "")
     shown = [row for row in rows if asked != "doubts" or row["doubts"]]
     page = page_of_items(shown, visit.query)
@@ -74,7 +74,7 @@ def _show(visit: Visit, project: Project) -> dict[str, Any]:
         "run": run,
         "run_path": None if run is None else visit.path_of_run(run),
         "report": visit.path_of_report(run, PAGE) if run is not None and run.output(PAGE) is not None else None,
-        "error": error,
+        "error": wrong,
         "error_at": next(
             ({**row, "page": page.link(show="", page=at // SIZE + 1)} for at, row in enumerate(rows) if row["error"]),
             None,

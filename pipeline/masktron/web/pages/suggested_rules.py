@@ -39,6 +39,8 @@ def _show(visit: Visit, project: Project) -> dict[str, Any]:
         "run_path": None if run is None else visit.path_of_run(run),
         "active": run is not None and not run.is_over,
         "result": result,
+        # an error of other data, or of other settings, says nothing of these
+        "error": run.error if run is not None and run.is_over and is_current(run) else None,
         "stale": run is not None and result is not None and not is_current(run),
         "data": project.data(),
         "groups": [(key, *STRENGTHS[key], groups[key]) for key in STRENGTHS if key in groups],
