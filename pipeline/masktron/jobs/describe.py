@@ -123,7 +123,7 @@ def run_describe(
         raise DocumentError(
             f"the file has no record: records are looked for as {shown_path(layout)}",
             where=str(data),
-            hint="of a table, the lines below the names of columns are records; of XML, name an element with --record",
+            hint="of a table, lines below the names of columns are records; of XML, name an element with --record",
         )
     variables = {variable.name: variable for variable in source.variables}
     described: list[FieldDescription] = []
