@@ -9,7 +9,7 @@ from typing import Any
 import jinja2
 from markupsafe import Markup
 
-from masktron.report.text import printable
+from masktron.report.text import as_written, printable
 from masktron.resources import packaged_text
 
 
@@ -38,6 +38,7 @@ def _environment() -> jinja2.Environment:
     found.filters["bytes"] = amount
     found.filters["clock"] = clock
     found.filters["when"] = when
+    found.filters["as_written"] = as_written
     return found
 
 

@@ -5,12 +5,14 @@ It is made of a `PublicRelease` alone, which has no place for a value of a recor
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from masktron.counts import counted
 from masktron.report.pages.common_parts import NOTHING, listed, said
 from masktron.report.pages.mathematics import mathematical
 from masktron.report.pages.page import Fact, FactRow, Mark, Page, PagePart, PagePicture, PageTable, Section
 from masktron.report.pictures.bars import Bar, Bars
-from masktron.report.text import number
+from masktron.report.text import as_written, number
 from masktron.results.public_release import (
     PUBLIC_LARGEST_SHARE,
     PUBLIC_LEAST_GROUPS,
@@ -79,6 +81,7 @@ _EACH_ONCE = "Every record counts once, without weights. A dash: not told, see b
 
 def public_page(release: PublicRelease) -> Page:
     """Make the page of a release for others."""
+    release = _named(release)
     holding = [rule for rule in release.rules if rule.status == "holds"]
     masked = [one for one in release.fields if one.masked]
     return Page(
@@ -100,6 +103,21 @@ def public_page(release: PublicRelease) -> Page:
             Section("verified", "How it was verified", tuple(_verified(release))),
             Section("coarse", _WHY if release.told else "What is not told", tuple(said(*_coarse(release)))),
         ),
+    )
+
+
+def _named(release: PublicRelease) -> PublicRelease:
+    """Name fields as a table names its columns; the elements of an XML file have the names of the rules."""
+    if release.name.lower().endswith(".xml"):
+        return release
+    return replace(
+        release,
+        fields=tuple(
+            replace(one, name=as_written(one.name), how=as_written(one.how), solved_by=as_written(one.solved_by))
+            for one in release.fields
+        ),
+        removed=tuple(map(as_written, release.removed)),
+        rules=tuple(replace(one, form=as_written(one.form), text=as_written(one.text)) for one in release.rules),
     )
 
 
