@@ -9,8 +9,9 @@ from typing import Any
 import jinja2
 from markupsafe import Markup
 
-from masktron.report.text import as_written, printable
+from masktron.report.text import printable
 from masktron.resources import packaged_text
+from masktron.sources.names import column_name
 
 
 def rendered(template: str, **context: Any) -> str:
@@ -38,7 +39,7 @@ def _environment() -> jinja2.Environment:
     found.filters["bytes"] = amount
     found.filters["clock"] = clock
     found.filters["when"] = when
-    found.filters["as_written"] = as_written
+    found.filters["as_written"] = column_name
     return found
 
 

@@ -12,7 +12,7 @@ from masktron.report.pages.common_parts import NOTHING, listed, said
 from masktron.report.pages.mathematics import mathematical
 from masktron.report.pages.page import Fact, FactRow, Mark, Page, PagePart, PagePicture, PageTable, Section
 from masktron.report.pictures.bars import Bar, Bars
-from masktron.report.text import as_written, number
+from masktron.report.text import number
 from masktron.results.public_release import (
     PUBLIC_LARGEST_SHARE,
     PUBLIC_LEAST_GROUPS,
@@ -20,6 +20,7 @@ from masktron.results.public_release import (
     PublicField,
     PublicRelease,
 )
+from masktron.sources.names import column_name
 
 _HOW = {
     "mean": "mean of the group",
@@ -113,11 +114,11 @@ def _named(release: PublicRelease) -> PublicRelease:
     return replace(
         release,
         fields=tuple(
-            replace(one, name=as_written(one.name), how=as_written(one.how), solved_by=as_written(one.solved_by))
+            replace(one, name=column_name(one.name), how=column_name(one.how), solved_by=column_name(one.solved_by))
             for one in release.fields
         ),
-        removed=tuple(map(as_written, release.removed)),
-        rules=tuple(replace(one, form=as_written(one.form), text=as_written(one.text)) for one in release.rules),
+        removed=tuple(map(column_name, release.removed)),
+        rules=tuple(replace(one, form=column_name(one.form), text=column_name(one.text)) for one in release.rules),
     )
 
 
