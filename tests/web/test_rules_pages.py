@@ -461,3 +461,28 @@ def test_an_error_of_other_data_is_not_told_of_these(client: TestClient, own: tu
     project.choose_data("other.csv", by="local")
     text = client.get(page).text
     assert "a field has no name" not in text and "Look at the data" in text
+
+
+def test_what_the_survey_knows_takes_the_place_of_a_guess(office: Office, client: TestClient) -> None:
+    project, where = sample_of(office, client)
+    page = f"{where}/rules/suggested"
+    sent(client, page, "look")
+    guess = {
+        "test": "AGE >= -2 and AGE <= 200", "message": "AGE {AGE} is not at least -2 and at most 200.",
+        "strength": "guess", "id": "range-AGE",
+    }  # fmt: skip
+    other = {"test": "B >= 0", "kind": "not-negative", "id": "not-negative-B"}
+    run = told(the_run(project, "suggest"), suggested(guess, other), "suggest.json")
+    text = client.get(page).text
+    assert 'name="bound.1.0" type="text" value="-2"' in text and 'name="bound.1.1" type="text" value="200"' in text
+    assert "bound.2" not in text
+    wrong = sent(client, page, "accept", run=run.name, accept="1", **{"bound.1.1": "12O"})
+    assert wrong.status_code == 422 and 'id="bound.1.1-error"' in wrong.text
+    bounds = {"bound.1.0": "0", "bound.1.1": "120,5"}
+    assert sent(client, page, "accept", run=run.name, accept="1", **bounds).status_code == 303
+    rule = rules_in(project.rulebook.encode()).entries[-1]
+    assert (rule.id, rule.test) == ("range-AGE", "AGE >= 0 and AGE <= 120.5")
+    assert rule.message == "AGE {AGE} is not at least 0 and at most 120.5."
+    last = project.history.undoable()
+    assert last is not None
+    assert "--accept=1; masktron rules rules.sch --change=range-AGE '--test=AGE >= 0 and AGE <= 120.5'" in last.said
