@@ -214,3 +214,10 @@ def test_records_that_are_no_rows(tmp_path: Path) -> None:
     assert result.fields == ()
     assert "no rows of single values" in result.problems[0].what
     conforms(result.as_dict(), "describe")
+
+
+@pytest.mark.parametrize(("name", "content"), [("d.csv", "a;b;c\n"), ("d.xml", "<D/>")])
+def test_a_file_without_records_is_an_error(tmp_path: Path, name: str, content: str) -> None:
+    (tmp_path / name).write_text(content)
+    with pytest.raises(DocumentError, match="the file has no record: records are looked for as /D"):
+        masktron.describe(tmp_path / name)

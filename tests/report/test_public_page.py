@@ -10,7 +10,7 @@ from lxml import html
 from masktron.methods.contracts import KINDS
 from masktron.report.pages.html import html_of
 from masktron.report.pages.public_page import public_page
-from masktron.results.public_release import KeptFigure, PublicEngine, PublicField, PublicRelease
+from masktron.results.public_release import KeptFigure, PublicEngine, PublicField, PublicRelease, PublicRule
 
 TOLD = PublicField(
     "WAGE", masked=True, number=True, block=1, how="mean", mean="0.01", variance=KeptFigure(0.9),
@@ -118,3 +118,15 @@ def test_values_below_0_are_told_as_the_file_shows_them() -> None:
     text, _ = shown(replace(RELEASE, fields=(replace(TOLD, below_zero=3), CODE)))
     assert "Values are below 0 in this file: WAGE in 3 records." in text
     assert "below 0" not in shown(RELEASE)[0]
+
+
+def test_fields_have_the_names_of_the_file() -> None:
+    fields = (replace(TOLD, name="annual_x0020_income", how="from annual_x0020_income"), CODE)
+    rules = (PublicRule("R1", "linear", "annual_x0020_income >= 0", "annual_x0020_income < 0", False, "holds"),)
+    release = replace(RELEASE, fields=fields, rules=rules, removed=("n_x005F_x0020_b", "_xFFFFFF_"))
+    text, _ = shown(release)
+    assert "annual income" in text and "annual_x0020_income" not in text
+    # what is no character stays, and so does what the file itself writes so
+    assert "n_x0020_b" in text and "_xFFFFFF_" in text
+    text, _ = shown(replace(release, name="out.xml"))
+    assert "annual_x0020_income" in text and "annual income" not in text

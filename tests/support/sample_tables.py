@@ -11,9 +11,9 @@ import pyarrow as pa
 
 import masktron
 from masktron.config import load_config
+from masktron.sources.names import column_name
 from masktron.sources.opening import open_source
 from masktron.sources.tables.arrow_lexemes import plain
-from masktron.sources.tables.column_names import column_name
 from masktron.sources.tables.table_format import TableFormat
 from masktron.sources.tables.table_model import Table
 from masktron.sources.variables import Variable

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from masktron.sources.tables.column_names import column_name, xml_name
-from masktron.web.browser_words import column_words, in_browser
+from masktron.web.browser_words import in_browser
 
 
 @pytest.mark.parametrize(
@@ -26,10 +25,7 @@ def test_options_become_fields(said: str, told: str) -> None:
 
 def test_fields_are_called_as_their_columns() -> None:
     assert in_browser("annual_x0020_income is below 0") == "annual income is below 0"
-    assert column_words("_x0032_024 and x_xFFFFFF_") == "2024 and x_xFFFFFF_"  # the last is no character
-    assert all(
-        column_name(xml_name(name)) == column_words(xml_name(name)) for name in ("a b", "2024", "Miete (€)", "ä")
-    )
+    assert in_browser("_x0032_024 and x_xFFFFFF_") == "2024 and x_xFFFFFF_"  # the last is no character
 
 
 def test_what_has_no_other_words_stays() -> None:

@@ -91,8 +91,9 @@ def test_all_that_was_found_is_on_the_page(office: Office, client: TestClient, p
     text = plain(read(office, client, project, result))
     for one in (
         "1,234 records of 2 fields, read as csv", "0 to 93", "all values are numbers", "one note",
-        "REGION column Region no. Where it is", "nominal", "over 100,000", "1 North: 1,100", "2 labels of REGION",
-        "1: North", "12 9 not stated", "A 1,002 1,003 a text in a field of numbers --missing A=x", "Confidential",
+        "Region no. in rules REGION Where it is", "nominal", "over 100,000", "1 North: 1,100", "2 labels of REGION",
+        "1: North", "12 9 not stated", "A 1,002 1,003 a text in a field of numbers In a shell , for A --missing A=x",
+        "Confidential",
         "Record 1 to 10 of 1,234", "1 point is open",
     ):  # fmt: skip
         assert one in text, one

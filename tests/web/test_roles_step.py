@@ -166,3 +166,34 @@ def test_an_order_that_nobody_has_given_is_not_taken(client: TestClient, project
     assert "Its values: small, large, mid." in page
     area = page.partition('name="ordinal.SIZE"')[2].partition("</textarea>")[0]
     assert area.partition(">")[2].strip() == ""
+
+
+def test_names_are_those_of_the_file_and_codes_that_no_record_has_are_told(
+    client: TestClient, project: Project
+) -> None:
+    rent = {"name": "Rent_x0020__x20AC_", "column": "Rent €", "unmet_codes": ["9999", "-1"]}
+    read(project, rent, {"name": "@id"}, {"name": "B", "unmet_codes": ["7"]})
+    project.settings.update({"missing": {"Rent_x0020__x20AC_": ["9999"]}}, said="codes", by="local")
+    text = client.get(path(project)).text
+    assert ">Rent €</h3>" in text and ">@id</h3>" in text and ">Rent_x0020__x20AC_<" not in text
+    # -1 and 7 are no longer declared
+    assert "No record has 9999." in text and text.count("No record has") == 1
+
+
+def test_what_nearly_names_each_record_is_said_and_amounts_are_not_ordered(
+    client: TestClient, project: Project
+) -> None:
+    fields = [
+        {"name": "ID", "distinct": 399}, {"name": "WEIGHT", "type": "decimal", "distinct": 400},
+        {"name": "AGE", "distinct": 60}, {"name": "NO", "distinct": 400},
+        {"name": "SEX", "kind": None, "why": "3 different integers, as few as codes are", "distinct": 3},
+    ]  # fmt: skip
+    read(project, *fields)
+    project.settings.update({"roles": {"AGE": "key"}}, said="a key", by="local")
+    cards = {one.partition("<")[0]: one for one in client.get(path(project)).text.split('<h3 id="field-')[1:]}
+    said = {name.partition('">')[2]: one for name, one in cards.items()}
+    assert "It differs in nearly every record" in said["ID"] and "It differs in every record" in said["NO"]
+    assert all("It differs" not in said[name] for name in ("WEIGHT", "AGE", "SEX"))
+    assert [name for name, one in said.items() if "Order of the categories" in one] == ["SEX"]
+    assert [name for name, one in said.items() if "whoever has these numbers" in one] == ["AGE"]
+    assert ".3 different" not in said["SEX"]

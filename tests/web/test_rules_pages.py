@@ -143,7 +143,7 @@ def test_each_rule_shows_what_is_known_of_it(client: TestClient, own: tuple[Proj
         {"id": "included", "test": "Y", "origin": "runs/0001-rules/part.sch:9"},
     ]  # fmt: skip
     contradiction = {"rules": ["sum", "low"], "numbers_only": False}
-    assert "being checked" in client.get(f"{where}/rules").text
+    assert "It waits for its turn" in client.get(f"{where}/rules").text
     told(the_run(project), explained(found, contradictions=[contradiction]), "explain.json")
     text = client.get(f"{where}/rules").text
     assert "7 of 1,000 fail" in text and "&lt;b&gt;why" in text and "<b>why" not in text
@@ -364,7 +364,7 @@ def test_proposals_are_accepted_one_by_one(office: Office, client: TestClient) -
     before = project.rulebook
     assert sent(client, page, "look").status_code == 303
     run = the_run(project, "suggest")
-    assert "are being looked at" in client.get(page).text
+    assert "It waits for its turn" in client.get(page).text
     proposals = [
         {},
         {"test": "B >= 0", "message": "<b>B</b> {B}", "evidence": "<i>", "exceptions": 2, "first": [3, 9]},
@@ -460,3 +460,41 @@ def test_a_rule_that_cannot_be_read_is_marked_and_the_others_keep_what_is_known(
     assert "7 of 1,000 fail" in cards["rule-1"] and "look at it" not in cards["rule-1"]
     assert "<code>rules.sch:6</code>" in text and 'href="?page=1#rule-2">rule-2</a>' in text
     assert "they cannot be read" in client.get(where).text
+
+
+def test_an_error_of_other_data_is_not_told_of_these(client: TestClient, own: tuple[Project, str]) -> None:
+    project, where = own
+    read_data(project)
+    page = f"{where}/rules/suggested"
+    sent(client, page, "look")
+    failed(the_run(project, "suggest"), "a field has no name", "files/d.csv", "give it one")
+    assert "a field has no name" in client.get(page).text
+    (project.files / "other.csv").write_text("A\n1\n")
+    project.choose_data("other.csv", by="local")
+    text = client.get(page).text
+    assert "a field has no name" not in text and "Look at the data" in text
+
+
+def test_what_the_survey_knows_takes_the_place_of_a_guess(office: Office, client: TestClient) -> None:
+    project, where = sample_of(office, client)
+    page = f"{where}/rules/suggested"
+    sent(client, page, "look")
+    guess = {
+        "test": "AGE >= -2 and AGE <= 200", "message": "AGE {AGE} is not at least -2 and at most 200.",
+        "strength": "guess", "id": "range-AGE",
+    }  # fmt: skip
+    other = {"test": "B >= 0", "kind": "not-negative", "id": "not-negative-B"}
+    run = told(the_run(project, "suggest"), suggested(guess, other), "suggest.json")
+    text = client.get(page).text
+    assert 'name="bound.1.0" type="text" value="-2"' in text and 'name="bound.1.1" type="text" value="200"' in text
+    assert "bound.2" not in text
+    wrong = sent(client, page, "accept", run=run.name, accept="1", **{"bound.1.1": "12O"})
+    assert wrong.status_code == 422 and 'id="bound.1.1-error"' in wrong.text
+    bounds = {"bound.1.0": "0", "bound.1.1": "120,5"}
+    assert sent(client, page, "accept", run=run.name, accept="1", **bounds).status_code == 303
+    rule = rules_in(project.rulebook.encode()).entries[-1]
+    assert (rule.id, rule.test) == ("range-AGE", "AGE >= 0 and AGE <= 120.5")
+    assert rule.message == "AGE {AGE} is not at least 0 and at most 120.5."
+    last = project.history.undoable()
+    assert last is not None
+    assert "--accept=1; masktron rules rules.sch --change=range-AGE '--test=AGE >= 0 and AGE <= 120.5'" in last.said

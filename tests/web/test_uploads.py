@@ -245,7 +245,7 @@ def test_an_upload_becomes_the_data_and_is_looked_at(client: TestClient, project
     assert project.uploads() == {"_b_survey.csv": 8}
     assert project.data() == "files/_b_survey.csv"
     text = client.get(answer.headers["location"]).text
-    assert "The file is being read" in text and "<b>survey" not in text
+    assert "It waits for its turn" in text and "The file is being read" not in text and "<b>survey" not in text
     put(client, project, "_b_survey.csv", b"C\n1\n")
     assert project.data() == "files/_b_survey-2.csv"
     assert (project.files / "_b_survey.csv").read_bytes() == b"A,B\n1,2\n"

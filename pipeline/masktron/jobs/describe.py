@@ -12,7 +12,7 @@ import numpy as np
 
 from masktron.codes import unmet_codes
 from masktron.config import ALL_FIELDS, Config, Kind, Role
-from masktron.errors import UsageError
+from masktron.errors import DocumentError, UsageError
 from masktron.jobs.common import file_notes, shown_path
 from masktron.jobs.described import completed
 from masktron.jobs.field_summary import FieldSummary
@@ -95,7 +95,7 @@ def run_describe(
     Raises
     ------
     DocumentError, UsageError
-        The file cannot be read, or a setting names a field that it does not have.
+        The file cannot be read, has no record, or a setting names a field that it does not have.
     """
     config = config or Config()
     wanted = RowRange(0) if release_safe else rows or RowRange()
@@ -119,6 +119,12 @@ def run_describe(
             (problem,), (*_notes(source, declared, release_safe=release_safe),), release_safe,
         )  # fmt: skip
     read = _read(source, config, wanted, progress)
+    if not read.count:
+        raise DocumentError(
+            f"the file has no record: records are looked for as {shown_path(layout)}",
+            where=str(data),
+            hint="of a table, lines below the names of columns are records; of XML, name an element with --record",
+        )
     variables = {variable.name: variable for variable in source.variables}
     described: list[FieldDescription] = []
     problems: list[DescribedProblem] = []

@@ -42,7 +42,7 @@ def run_metadata(
     """
     from masktron.sources.metadata.description import Description  # noqa: PLC0415
     from masktron.sources.metadata.description_file import WRITERS  # noqa: PLC0415 -- loads pyarrow
-    from masktron.sources.tables.column_names import column_name  # noqa: PLC0415
+    from masktron.sources.names import column_name  # noqa: PLC0415
     from masktron.sources.variables import Variable  # noqa: PLC0415
 
     if to not in STANDARDS:

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import re
+import sys
 from dataclasses import dataclass
 
+ESCAPE = re.compile(r"_x([0-9A-Fa-f]{4}|[0-9A-Fa-f]{6})_")
+"""What stands in a name of XML for a character that it cannot have, as SQL/XML has it."""
 type NameStep = tuple[str, str]
 """Namespace, empty for none, and local name."""
 
@@ -56,3 +60,16 @@ class ContextNames:
 
 
 NO_CONTEXTS = ContextNames()
+
+
+def column_name(name: str) -> str:
+    """Return the name of the column of which `masktron.sources.tables.column_names.xml_name` makes a name of XML.
+
+    Of a text in which such names stand, return the text with the columns. What is no character stays as it is.
+    """
+    return ESCAPE.sub(_character, name)
+
+
+def _character(found: re.Match[str]) -> str:
+    code = int(found[1], 16)
+    return chr(code) if code <= sys.maxunicode else found[0]

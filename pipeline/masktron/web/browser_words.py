@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from masktron.sources.names import column_name
 from masktron.web.pages.method_words import FIGURE_WORDS, LIMITS
 
 _FIELDS = {name: words[0].removesuffix(" (per cent)") for name, words in LIMITS.items()}
@@ -20,10 +21,6 @@ _WORDS = (
     (re.compile(r"masktron suggest proposes"), lambda m: "the suggestions on the page Rules propose"),
     (re.compile(rf"\b({'|'.join(sorted(FIGURE_WORDS))})\b(?!=)"), lambda m: FIGURE_WORDS[m[1]].lower()),
 )
-
-
-_ESCAPE = re.compile(r"_x([0-9A-Fa-f]{4}|[0-9A-Fa-f]{6})_")
-"""As `sources.tables.column_names` has it, which loads lxml."""
 
 
 def _limit(figure: str) -> str:
@@ -46,9 +43,4 @@ def in_browser(message: str) -> str:
     """
     for pattern, words in _WORDS:
         message = pattern.sub(words, message)
-    return column_words(message)
-
-
-def column_words(text: str) -> str:
-    """Return names of fields as their columns are called: ``annual_x0020_income`` is ``annual income``."""
-    return _ESCAPE.sub(lambda found: chr(int(found[1], 16)) if int(found[1], 16) < 0x110000 else found[0], text)
+    return column_name(message)

@@ -11,7 +11,8 @@ from markupsafe import Markup
 
 from masktron.report.text import printable
 from masktron.resources import packaged_text
-from masktron.web.browser_words import column_words, in_browser
+from masktron.sources.names import column_name
+from masktron.web.browser_words import in_browser
 
 
 def rendered(template: str, **context: Any) -> str:
@@ -39,9 +40,9 @@ def _environment() -> jinja2.Environment:
     found.filters["bytes"] = amount
     found.filters["clock"] = clock
     found.filters["in_browser"] = in_browser
-    found.filters["column"] = column_words
     found.filters["when"] = when
     found.filters["cut"] = cut
+    found.filters["as_written"] = column_name
     return found
 
 

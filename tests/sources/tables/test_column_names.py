@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 from lxml import etree
 
 from masktron.errors import DocumentError
-from masktron.sources.tables.column_names import column_name, xml_name, xml_names
+from masktron.sources.names import column_name
+from masktron.sources.tables.column_names import xml_name, xml_names
 
 
 @pytest.mark.parametrize(
@@ -50,3 +51,7 @@ def test_columns_without_a_name_of_their_own_are_refused() -> None:
         xml_names(["a", ""], "f")
     with pytest.raises(DocumentError, match="columns 1 and 3 are both named 'a'"):
         xml_names(["a", "b", "a"], "f")
+
+
+def test_what_is_no_character_stays() -> None:
+    assert column_name("_xFFFFFF_a_x0020_b") == "_xFFFFFF_a b"

@@ -5,6 +5,8 @@ It is made of a `PublicRelease` alone, which has no place for a value of a recor
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from masktron.counts import counted
 from masktron.report.pages.common_parts import NOTHING, listed, said
 from masktron.report.pages.mathematics import mathematical
@@ -18,6 +20,7 @@ from masktron.results.public_release import (
     PublicField,
     PublicRelease,
 )
+from masktron.sources.names import column_name
 
 _HOW = {
     "mean": "mean of the group",
@@ -88,6 +91,7 @@ _EACH_ONCE = "Every record counts once, without weights. A dash: not told, see b
 
 def public_page(release: PublicRelease) -> Page:
     """Make the page of a release for others."""
+    release = _named(release)
     holding = [rule for rule in release.rules if rule.status == "holds"]
     masked = [one for one in release.fields if one.masked]
     return Page(
@@ -109,6 +113,21 @@ def public_page(release: PublicRelease) -> Page:
             Section("verified", "How it was verified", tuple(_verified(release))),
             Section("coarse", _WHY if release.told else "What is not told", tuple(said(*_coarse(release)))),
         ),
+    )
+
+
+def _named(release: PublicRelease) -> PublicRelease:
+    """Name fields as a table names its columns; the elements of an XML file have the names of the rules."""
+    if release.name.lower().endswith(".xml"):
+        return release
+    return replace(
+        release,
+        fields=tuple(
+            replace(one, name=column_name(one.name), how=column_name(one.how), solved_by=column_name(one.solved_by))
+            for one in release.fields
+        ),
+        removed=tuple(map(column_name, release.removed)),
+        rules=tuple(replace(one, form=column_name(one.form), text=column_name(one.text)) for one in release.rules),
     )
 
 

@@ -12,8 +12,9 @@ import pyarrow as pa
 from masktron.config import Kind
 from masktron.errors import DocumentError
 from masktron.sources.metadata.description import Description
+from masktron.sources.names import column_name
 from masktron.sources.records import Typed
-from masktron.sources.tables.column_names import column_name, xml_name
+from masktron.sources.tables.column_names import xml_name
 from masktron.sources.variables import Variable
 
 _TYPES = ("integer", "number", "string", "boolean", "date", "datetime", "time", "year", "yearmonth", "any")

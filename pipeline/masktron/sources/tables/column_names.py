@@ -1,4 +1,4 @@
-"""Names of columns as names of XML elements, as SQL/XML maps them (ISO/IEC 9075-14, 9.1 to 9.3), and back."""
+"""Names of columns as names of XML elements, as SQL/XML maps them (ISO/IEC 9075-14, 9.1 to 9.3)."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from functools import lru_cache
 from lxml import etree
 
 from masktron.errors import DocumentError
+from masktron.sources.names import ESCAPE
 
-_ESCAPE = re.compile(r"_x([0-9A-Fa-f]{4}|[0-9A-Fa-f]{6})_")
 _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_.\-]*")
 
 
@@ -31,16 +31,11 @@ def xml_name(column: str) -> str:
     text = column[attribute:]
     if not text:
         raise ValueError("a column has no name")
-    if not (_PLAIN.fullmatch(text) and not _ESCAPE.search(text)):
+    if not (_PLAIN.fullmatch(text) and not ESCAPE.search(text)):
         text = "".join(_escaped(text, at) for at in range(len(text)))
     if attribute and text == "xmlns":  # no attribute is called so
         text = "_x0078_mlns"
     return f"@{text}" if attribute else text
-
-
-def column_name(name: str) -> str:
-    """Return the name of the column of which `xml_name` is the name of an element."""
-    return _ESCAPE.sub(lambda found: chr(int(found[1], 16)), name)
 
 
 def xml_names(columns: Iterable[str], where: str) -> tuple[str, ...]:
@@ -65,7 +60,7 @@ def xml_names(columns: Iterable[str], where: str) -> tuple[str, ...]:
 
 def _escaped(text: str, at: int) -> str:
     letter = text[at]
-    if letter == "_" and _ESCAPE.match(text, at):
+    if letter == "_" and ESCAPE.match(text, at):
         return "_x005F_"
     if letter != ":" and _is_name(letter if at == 0 else f"a{letter}"):
         return letter

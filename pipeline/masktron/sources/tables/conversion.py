@@ -14,11 +14,12 @@ import pyarrow.compute as pc
 
 from masktron.config import did_you_mean
 from masktron.errors import UsageError
+from masktron.sources.names import column_name
 from masktron.sources.source import Source
 from masktron.sources.tables.arrow_columns import values_of
 from masktron.sources.tables.arrow_lexemes import is_text, lexemes_of
 from masktron.sources.tables.arrow_values import UnfitError
-from masktron.sources.tables.column_names import column_name, xml_name
+from masktron.sources.tables.column_names import xml_name
 from masktron.sources.tables.document import TwinNames, write_twin
 from masktron.sources.tables.new_names import NamesAllowed
 from masktron.sources.tables.table_format import SecondReading

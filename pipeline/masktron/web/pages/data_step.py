@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -47,6 +48,7 @@ def _show(visit: Visit, project: Project) -> dict[str, Any]:
         "error": None if run is None or run.error is None else told_here(run.error),
         "label_of": label_of,
         "in_words": in_words,
+        "shown_name": shown_name,
         "written": options_shown(project),
         "others": others,
         "reads_others": others is not None and not others.is_over,
@@ -84,10 +86,16 @@ def _found(result: dict[str, Any], read: dict[str, Any], visit: Visit) -> dict[s
         "fields": page_of_items(result["fields"], visit.query, wish="fields"),
         "wrong": page_of_items(result["problems"], visit.query, wish="wrong"),
         "records": page_of_items(read["rows"], visit.query, wish="records", size=_RECORDS_SHOWN),
-        "names": [one["name"] for one in read["fields"]],
+        "names": [shown_name(one) for one in read["fields"]],
         "asks": sum(one["role"] is None or one["kind"] is None for one in result["fields"]),
         "longest": _LONGEST,
     }
+
+
+def shown_name(one: Mapping[str, Any]) -> str:
+    """Return the name of a field as the file has it; an attribute of XML has its ``@``."""
+    name, column = str(one["name"]), str(one["column"])
+    return name if column == name.removeprefix("@") else column
 
 
 def _folder(place: Path, visit: Visit, number: int) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from typing import Any
 
 from masktron.config import ALL_FIELDS, Config, Kind, Role
 from masktron.errors import UsageError
-from masktron.web.pages.data_step import RESULT, look_at
+from masktron.web.pages.data_step import RESULT, look_at, shown_name
 from masktron.web.pages.paging import page_of_items
 from masktron.web.pages.step_runs import result_of
 from masktron.web.runs import run_kinds
@@ -29,6 +29,8 @@ _KINDS: Mapping[str, str] = {
     Kind.NOMINAL: "categories without an order",
     Kind.ORDINAL: "categories in an order",
 }
+_NEARLY = 0.95
+"""Share of the values that are different in a field that nearly names each record."""
 _SHOWN = {
     "": "all fields",
     "open": "fields to decide",
@@ -84,7 +86,15 @@ def described_fields(project: Project) -> list[dict[str, Any]] | None:
     fields: list[dict[str, Any]] = found["fields"]
     asked = {one["field"]: one for one in found["problems"] if one["field"]}
     n = found["records"]
-    return [{**one, "problem": asked.get(one["name"]), "every": one["distinct"] == n > 1} for one in fields]
+    return [{**one, "problem": asked.get(one["name"]), "every": _alone(one, n)} for one in fields]
+
+
+def _alone(one: Mapping[str, Any], records: int) -> str:
+    """Tell whether all or nearly all records have a value of their own, as names and numbers of records do."""
+    if one["type"] == "decimal" or records < 2:
+        return ""
+    held = records - one["missing"]
+    return "all" if one["distinct"] == records else "most" if one["distinct"] >= max(_NEARLY * held, 20) else ""
 
 
 def _row(one: Mapping[str, Any], config: Config) -> dict[str, Any]:
@@ -99,6 +109,11 @@ def _row(one: Mapping[str, Any], config: Config) -> dict[str, Any]:
     values = [str(pair["value"]) for pair in one["frequent"]] if one["distinct"] <= len(one["frequent"]) else []
     return {
         **one,
+        "shown": shown_name(one),
+        # an amount has no categories
+        "ordered": one["type"] != "empty"
+        and role in (None, Role.CONFIDENTIAL)
+        and (kind in (Kind.NOMINAL, Kind.ORDINAL) or (kind is None and (one["kind"] != Kind.NUMBER or asked))),
         "open": is_open,
         "asked": asked,
         "group": "open" if is_open or asked else "masked" if taken is Role.CONFIDENTIAL else "kept",

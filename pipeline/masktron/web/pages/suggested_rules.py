@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import shlex
+from collections.abc import Mapping
 from typing import Any
 
 from masktron.errors import UsageError
@@ -17,6 +19,9 @@ from masktron.web.store.projects import RULES, Project
 from masktron.web.web_page import FormFields, Redirect, Visit, WebPage
 
 RESULT = "suggest.json"
+_NUMBER = r"-?[0-9]+(?:\.[0-9]+)?"
+_BOUND = re.compile(rf"([<>]=) ({_NUMBER})")
+_WORDS = {">=": "at least", "<=": "at most"}
 STRENGTHS = {
     "strong": ("Strong", "No chance explains these, and no record breaks them."),
     "fair": ("Fair", "Chance is not ruled out, or some records break these: look at the numbers first."),
@@ -33,12 +38,15 @@ def _show(visit: Visit, project: Project) -> dict[str, Any]:
     groups: dict[str, list[dict[str, Any]]] = {}
     for one in proposals:
         key = "follows" if one["follows_from"] else one["strength"]
-        groups.setdefault(key, []).append({**one, "there": (one["context"], one["test"]) in there})
+        known = {"there": (one["context"], one["test"]) in there, "bounds": _bounds(one)}
+        groups.setdefault(key, []).append({**one, **known})
     return {
         "run": run,
         "run_path": None if run is None else visit.path_of_run(run),
         "active": run is not None and not run.is_over,
         "result": result,
+        # an error of other data, or of other settings, says nothing of these
+        "error": run.error if run is not None and run.is_over and is_current(run) else None,
         "stale": run is not None and result is not None and not is_current(run),
         "data": project.data(),
         "groups": [(key, *STRENGTHS[key], groups[key]) for key in STRENGTHS if key in groups],
@@ -70,14 +78,45 @@ def _accept(visit: Visit, project: Project, form: FormFields) -> Redirect:
     if run is None or result is None:
         raise UsageError("these proposals are of other data", hint="have the data looked at once more")
     numbers = [one for one in form.texts("accept") if one.isascii() and one.isdigit()]
-    added, namespaces = accepted_rules(result, numbers)
+    changed = {one["number"]: _with_bounds(one, form) for one in result["proposals"] if str(one["number"]) in numbers}
+    proposals = [changed.get(one["number"], one) for one in result["proposals"]]
+    added, namespaces = accepted_rules({**result, "proposals": proposals}, numbers)
     rules = rules_of(project)
     if rules is None:
         rules = rules_in(empty_rulebook("rules"))
     content = with_rules(rules, added, namespaces)
     noun = "rule" if len(added) == 1 else "rules"
-    said = f"{len(added)} suggested {noun} accepted: {', '.join(one.id for one in added)} ({_command(run, numbers)})"
-    return saved(visit, project, {RULES: content}, said)
+    said = f"{len(added)} suggested {noun} accepted: {', '.join(one.id for one in added)} ({_command(run, numbers)}"
+    for one in result["proposals"]:
+        new = changed.get(one["number"], one)
+        if new["test"] != one["test"]:
+            words = [f"--change={one['id']}", f"--test={new['test']}", f"--message={new['message']}"]
+            said += f"; {shlex.join(['masktron', 'rules', RULES, *words])}"
+    return saved(visit, project, {RULES: content}, f"{said})")
+
+
+def _bounds(one: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Return the bounds of a proposed range, each as its sign and its number; none of other proposals."""
+    return _BOUND.findall(one["test"]) if one["kind"] == "range" else []
+
+
+def _with_bounds(one: dict[str, Any], form: FormFields) -> dict[str, Any]:
+    """Return a proposal with the bounds that somebody has put in the place of those that the data suggest.
+
+    Raises
+    ------
+    UsageError
+        One is no number.
+    """
+    new = dict(one)
+    for at, (sign, number) in enumerate(_bounds(one)):
+        name = f"bound.{one['number']}.{at}"
+        typed = form.text(name).replace(",", ".") if name in form.names else number
+        if not re.fullmatch(_NUMBER, typed):
+            raise UsageError(f"{name}: it is no number", hint="such as 120 or -2.5")
+        new["test"] = new["test"].replace(f"{sign} {number}", f"{sign} {typed}")
+        new["message"] = new["message"].replace(f"{_WORDS[sign]} {number}", f"{_WORDS[sign]} {typed}")
+    return new
 
 
 SUGGESTED = WebPage(
