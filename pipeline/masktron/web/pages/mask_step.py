@@ -415,7 +415,7 @@ def _cancel(visit: Visit, project: Project, form: FormFields) -> Redirect:
 
 def _state(project: Project) -> StepState:
     if (good := good_run(project, run_kinds.MASK.step)) is not None:
-        look = _has_concerns(good)
+        look = has_concerns(good)
         return StepState(True, "masked, but look at the result" if look else "masked", problem=look)
     run = latest_run(project, run_kinds.MASK.step)
     if run is None:
@@ -429,7 +429,7 @@ def _state(project: Project) -> StepState:
 
 
 @lru_cache(maxsize=64)
-def _has_concerns(run: CommandRun) -> bool:
+def has_concerns(run: CommandRun) -> bool:
     """Tell whether something of a run that has ended must be looked at; every page of the project wants to know."""
     try:
         return bool((run.result(RESULT) or {}).get("concerns"))

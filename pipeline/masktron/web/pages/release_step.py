@@ -8,7 +8,7 @@ from typing import Any
 
 from masktron.errors import UsageError
 from masktron.sources.known_formats import known_formats
-from masktron.web.pages.mask_step import ABOUT, PAGE
+from masktron.web.pages.mask_step import ABOUT, PAGE, has_concerns
 from masktron.web.pages.mask_step import RESULT as MASK_RESULT
 from masktron.web.pages.step_runs import cancel_run, is_current, result_of, sha256_of
 from masktron.web.runs import run_kinds
@@ -235,6 +235,8 @@ def _state(project: Project) -> StepState:
         return StepState(False)
     checks = [check for made in _made(mask) if (check := _checked(made)) is not None]
     if any(check.exit_code == 0 for check in checks):
+        if has_concerns(mask):
+            return StepState(True, "checked; look at what stands above the file before you publish it", problem=True)
         return StepState(True, "checked, and ready to be downloaded")
     failed = any(check.is_over and check.exit_code is not None for check in checks)
     return StepState(False, "the check has found something" if failed else "check the file", problem=failed)
