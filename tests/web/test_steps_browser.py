@@ -79,7 +79,7 @@ def test_the_pages_from_roles_to_release(
             assert page.get_by_role("heading", level=1).count() == 1
         page.goto(f"{server.address}/projects/{project.identity}/choose")
         page.get_by_role("button", name="Take number 5").click()
-        page.get_by_text("In the settings now: noise, k = 5, grouping all, share = 0.2").wait_for()
+        page.get_by_text("In the settings now: noise, k = 5, by whole records, share = 0.2").wait_for()
         assert project.settings.config.method == "noise"
         project.undo("local")
         assert page.complaints == []
