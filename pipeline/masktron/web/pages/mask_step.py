@@ -216,7 +216,8 @@ def _figures(result: Mapping[str, Any], config: Config) -> list[dict[str, Any]]:
 def _tiles(result: Mapping[str, Any], asked: Mapping[str, Any]) -> list[tuple[str, str, str]]:
     """Return title, value and meaning of what a result says first: records, groups, and the figures of the map.
 
-    Where the file is so large that `mask` does not compute these unasked, linkage and squared changes stand for them.
+    Where `mask` has none of these, as the file is large or no number is masked, linkage and squared changes stand for
+    them.
     """
     known = {one["figure"]: one for one in result["figures"]}
     tiles = [("Records", f"{result['records_out']:,}", f"of {result['records_in']:,}"), *_group_tile(result)]
@@ -226,7 +227,7 @@ def _tiles(result: Mapping[str, Any], asked: Mapping[str, Any]) -> list[tuple[st
         name = wanted if drawn else instead
         value, unit = (known[wanted]["value"], known[wanted]["unit"]) if drawn else (result[instead], "%")
         said = FIGURE_WORDS.get(name, name.replace("_", " "))
-        where = "as on the map of Choose" if drawn else "not the figure of the map, which takes long here"
+        where = "the figure of the map of Choose" if drawn else "another figure than on the map of Choose"
         tiles.append((said, "-" if value is None else f"{value:.3g} {unit}".strip(), where))
     if ("linkage" in known or result["linkage"] is not None) and FIGURE_WORDS["linkage"] not in {
         one[0] for one in tiles
