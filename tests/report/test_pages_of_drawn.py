@@ -115,11 +115,14 @@ def test_values_below_zero_that_nobody_forbids_are_told(case: Case) -> None:
     rows = [row.split(",") for row in case.at("noise", ".csv").read_text().splitlines()]
     count = sum(row[1].startswith("-") for row in rows)
     assert count
-    (said,) = [note for note in result.notes if note.startswith("masked values below 0")]
-    assert f"Transfers ({count} records)" in said and "masktron suggest" in said
+    (said,) = [one for one in result.concerns if (one.kind, one.field) == ("below-zero", "Transfers")]
+    assert said.records == count and f"below 0 in {count} records" in said.says
     masktron.write_report(case.at("noise", ".manifest.json"), html_public=case.folder / "public.html")
-    assert "original value is" not in facts(html.fromstring((case.folder / "public.html").read_text()))
-    assert not [note for note in case.masked("mdav", "Wage").notes if "below 0" in note]
+    public = facts(html.fromstring((case.folder / "public.html").read_text()))
+    # of the file alone: what the original lacks is told inside
+    assert "Values are below 0 in this file: " in public and f"Transfers in {count} records" in public
+    assert "original value is" not in public and "none of the original" not in public
+    assert not [one for one in case.masked("mdav", "Wage").concerns if one.kind == "below-zero"]
 
 
 def test_unmasked_fields_are_counted_together_and_alone(case: Case) -> None:

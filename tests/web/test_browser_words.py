@@ -28,5 +28,12 @@ def test_fields_are_called_as_their_columns() -> None:
     assert in_browser("_x0032_024 and x_xFFFFFF_") == "2024 and x_xFFFFFF_"  # the last is no character
 
 
+def test_figures_and_groupings_have_words_of_their_own() -> None:
+    assert in_browser("mdav, k = 5, grouping rules loses least, 7 % pil") == (
+        "mdav, k = 5, by fields that rules tie loses least, 7 % information loss"
+    )
+    assert in_browser("linkage is of numbers") == "linkage is of numbers"  # a word in a sentence
+
+
 def test_what_has_no_other_words_stays() -> None:
     assert in_browser("the pilot is over") == "the pilot is over"

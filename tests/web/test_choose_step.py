@@ -132,7 +132,9 @@ def test_what_was_found_is_shown_and_taken(client: TestClient, project: Project)
     project.settings.update({"k": 9, "limits": {"linkage": 50}}, said="x", by="local")
     tried(project)
     page = client.get(path(project)).text
-    assert "Recommended: noise, k = 5, grouping rules, c = 0.3" in page and "Why: noise loses least." in page
+    assert (
+        "Recommended: noise, k = 5, by fields that rules tie, c = 0.3" in page and "Why: noise loses least." in page
+    )
     assert page.count('name="candidate"') == 4  # those with figures, and the recommended one on top
     assert all(one in page for one in ("not possible here", "not tried", "outside a limit", "too few records"))
     assert not state_of(project).done

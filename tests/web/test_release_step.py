@@ -15,6 +15,7 @@ from starlette.testclient import TestClient
 from masktron.sources.known_formats import known_formats
 from masktron.web.handlers.opened_file import OpenedFile
 from masktron.web.pages.all_pages import PAGES
+from masktron.web.pages.mask_step import has_concerns
 from masktron.web.pages.release_step import FORMATS
 from masktron.web.runs import checked_files
 from masktron.web.runs.one_run import CommandRun, InRun, InRunOf, latest_run
@@ -263,5 +264,8 @@ def test_what_must_be_looked_at_stands_before_the_download(client: TestClient, p
     page = client.get(path(project)).text
     assert page.index("KIDS in 8 of 11 records") < page.index('class="download"')
     assert 'class="verdict good"' not in page and 'name="forbid"' not in page
+    assert state_of(project).done and state_of(project).problem
     (made.folder / "mask.json").write_text(json.dumps({"schema_version": 1, "job": "mask", "concerns": []}))
+    has_concerns.cache_clear()
+    assert not state_of(project).problem
     assert 'class="verdict good"' in client.get(path(project)).text

@@ -19,7 +19,9 @@ _WORDS = (
     (re.compile(r"--grouping all"), lambda m: "“Whole records” on the page Mask"),
     (re.compile(r" \(masktron methods\)"), lambda m: ""),
     (re.compile(r"masktron suggest proposes"), lambda m: "the suggestions on the page Rules propose"),
-    (re.compile(rf"\b({'|'.join(sorted(FIGURE_WORDS))})\b(?!=)"), lambda m: FIGURE_WORDS[m[1]].lower()),
+    (re.compile(r"\bgrouping rules\b"), lambda m: "by fields that rules tie"),
+    (re.compile(r"\bgrouping all\b"), lambda m: "by whole records"),
+    (re.compile(r"\b(disclosure_risk|pil|information_loss)\b(?!=)"), lambda m: FIGURE_WORDS[m[1]].lower()),
 )
 
 

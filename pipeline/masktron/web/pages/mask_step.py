@@ -164,7 +164,8 @@ def _figures(result: Mapping[str, Any], config: Config) -> list[dict[str, Any]]:
 def _tiles(result: Mapping[str, Any], asked: Mapping[str, Any]) -> list[tuple[str, str, str]]:
     """Return title, value and meaning of what a result says first: records, groups, and the figures of the map.
 
-    Where the file is so large that `mask` does not compute these unasked, linkage and squared changes stand for them.
+    Where `mask` has none of these, as the file is large or no number is masked, linkage and squared changes stand for
+    them.
     """
     known = {one["figure"]: one for one in result["figures"]}
     tiles = [("Records", f"{result['records_out']:,}", f"of {result['records_in']:,}"), *_group_tile(result)]
@@ -174,7 +175,7 @@ def _tiles(result: Mapping[str, Any], asked: Mapping[str, Any]) -> list[tuple[st
         name = wanted if drawn else instead
         value, unit = (known[wanted]["value"], known[wanted]["unit"]) if drawn else (result[instead], "%")
         said = FIGURE_WORDS.get(name, name.replace("_", " "))
-        where = "as on the map of Choose" if drawn else "not the figure of the map, which takes long here"
+        where = "the figure of the map of Choose" if drawn else "another figure than on the map of Choose"
         tiles.append((said, "-" if value is None else f"{value:.3g} {unit}".strip(), where))
     if ("linkage" in known or result["linkage"] is not None) and FIGURE_WORDS["linkage"] not in {
         one[0] for one in tiles
@@ -368,7 +369,7 @@ def _cancel(visit: Visit, project: Project, form: FormFields) -> Redirect:
 
 def _state(project: Project) -> StepState:
     if (good := good_run(project, run_kinds.MASK.step)) is not None:
-        look = _has_concerns(good)
+        look = has_concerns(good)
         return StepState(True, "masked, but look at the result" if look else "masked", problem=look)
     run = latest_run(project, run_kinds.MASK.step)
     if run is None:
@@ -382,7 +383,7 @@ def _state(project: Project) -> StepState:
 
 
 @lru_cache(maxsize=64)
-def _has_concerns(run: CommandRun) -> bool:
+def has_concerns(run: CommandRun) -> bool:
     """Tell whether something of a run that has ended must be looked at; every page of the project wants to know."""
     try:
         return bool((run.result(RESULT) or {}).get("concerns"))

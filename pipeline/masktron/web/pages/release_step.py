@@ -8,7 +8,7 @@ from typing import Any
 
 from masktron.errors import UsageError
 from masktron.sources.known_formats import known_formats
-from masktron.web.pages.mask_step import ABOUT, PAGE
+from masktron.web.pages.mask_step import ABOUT, PAGE, has_concerns
 from masktron.web.pages.mask_step import RESULT as MASK_RESULT
 from masktron.web.pages.step_runs import cancel_run, is_current, result_of, sha256_of
 from masktron.web.runs import run_kinds
@@ -250,6 +250,8 @@ def _state(project: Project) -> StepState:
         return StepState(False)
     known = [_checked(made) for made in _made(mask)]
     if any(one.passed for one in known):
+        if has_concerns(mask):
+            return StepState(True, "checked; look at what stands above the file before you publish it", problem=True)
         return StepState(True, "checked, and ready to be downloaded")
     checks = [one.check for one in known if one.check is not None]
     failed = any(check.is_over and check.exit_code not in (0, None) for check in checks)
