@@ -6,6 +6,7 @@ import asyncio
 
 import uvicorn
 
+from masktron.web.access.gate import PEER_USER
 from masktron.web.web_connection import WebConnection
 
 HEAD = b"GET / HTTP/1.1\r\nhost: x\r\n"
@@ -15,7 +16,10 @@ LAST = HEAD + b"connection: close\r\n\r\n"
 async def _app(scope: dict[str, object], receive: object, send: object) -> None:
     assert callable(send)
     if scope["type"] == "http":
-        await send({"type": "http.response.start", "status": 200, "headers": [(b"content-length", b"2")]})
+        state = scope["state"]
+        assert isinstance(state, dict)
+        headers = [(b"content-length", b"2"), (b"peer", str(state.get(PEER_USER)).encode())]
+        await send({"type": "http.response.start", "status": 200, "headers": headers})
         await send({"type": "http.response.body", "body": b"ok"})
 
 

@@ -17,8 +17,17 @@ import pytest
 
 from masktron.web import web_connection
 from masktron.web.access import peers
-from masktron.web.access.peers import OwnPeers, asked_of_kernel, is_wsl, network_of, own_peers, read_from_table
-from masktron.web.web_connection import for_own_user
+from masktron.web.access.peers import (
+    OwnPeers,
+    PeerUsers,
+    asked_of_kernel,
+    is_wsl,
+    network_of,
+    own_peers,
+    read_from_table,
+)
+from masktron.web.server import ServerOptions, _connection
+from masktron.web.web_connection import for_own_user, for_users
 from web_client import Served, served, until
 from web_sockets import LAST, conversations
 
@@ -127,7 +136,7 @@ def test_a_way_of_looking_is_used_where_it_works(monkeypatch: pytest.MonkeyPatch
         monkeypatch.setattr(peers, "asked_of_kernel", first)
         found = own_peers()
         assert found is not None
-        used.append(found._look)
+        used.append(found._users._look)
     assert used == [read_from_table] * 2
     monkeypatch.setattr(peers, "read_from_table", blind)
     assert own_peers() is None
@@ -142,6 +151,28 @@ def test_connections_of_other_users_hear_what_to_do(user: int | None, status: by
     (answer,) = asyncio.run(conversations(for_own_user(OwnPeers(of_user(user), 1000)), [LAST]))
     assert answer.startswith(b"HTTP/1.1 " + status)
     assert (status == b"200") == (b"start masktron web with --auth FILE" not in answer)
+
+
+@pytest.mark.parametrize(("look", "number"), [(of_user(1000), 1000), (of_user(None), None), (broken, -1)])
+def test_each_request_says_which_user_of_the_machine_it_comes_from(look: peers.Look, number: int | None) -> None:
+    (answer,) = asyncio.run(conversations(for_users(PeerUsers(look)), [LAST]))
+    assert f"\r\npeer: {number}\r\n".encode() in answer
+
+
+@on_linux
+def test_who_connects_is_looked_at_unless_all_come_by_a_proxy(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said: list[str] = []
+    alone = _connection(ServerOptions(tmp_path), said.append)
+    users = _connection(ServerOptions(tmp_path, auth=tmp_path / "users"), said.append)
+    proxied = _connection(ServerOptions(tmp_path, behind_proxy=True), said.append)
+    found = [(one.own_peers is not None, one.peer_users is not None) for one in (alone, users, proxied)]
+    assert (found, said) == ([(True, False), (False, True), (False, False)], [])
+    for look in ("asked_of_kernel", "read_from_table"):
+        monkeypatch.setattr(peers, look, blind)
+    blind_to_all = _connection(ServerOptions(tmp_path), said.append)
+    assert blind_to_all.own_peers is None and "does not say whose connections are whose" in said[0]
 
 
 ASKED = """

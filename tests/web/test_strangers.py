@@ -12,7 +12,7 @@ from urllib.parse import urlencode
 
 import pytest
 
-from masktron.web.access.gate import PasswordDoor
+from masktron.web.access.gate import PEER_USER, PasswordDoor
 from masktron.web.access.passwords import Doorkeeper, add_user
 from masktron.web.access.sessions import form_token
 from masktron.web.form_reading import MOST_LARGE, MOST_LARGE_EACH, SMALL_FORM
@@ -46,6 +46,7 @@ async def asked(
     *,
     cookie: str = SECRET,
     address: str = "192.0.2.1",
+    peer: int | None = None,
 ) -> int:
     """Ask for a page, in the loop of the others, and return the status of the answer."""
     headers = {"host": HOST, "origin": OWN, "cookie": f"masktron-8000={cookie}"}
@@ -62,6 +63,7 @@ async def asked(
         "scheme": "http",
         "root_path": "",
         "http_version": "1.1",
+        "state": {PEER_USER: peer},
     }
     found = 0
 
@@ -194,3 +196,23 @@ def test_large_forms_are_few_at_a_time(office: Office) -> None:
     # what is read whole has no token
     assert Counter(found) == {403: MOST_LARGE_EACH, 503: 10 - MOST_LARGE_EACH}
     assert other == [403, 403, 403]
+
+
+@pytest.mark.parametrize("owner", [1000, None])
+def test_a_cookie_is_worth_nothing_to_other_users_of_the_machine(office: Office, owner: int | None) -> None:
+    """Browsers send it to all ports of a name, and so to servers of others."""
+    keeper = office.parts.keeper
+    assert keeper is not None
+    cookie = office.parts.sessions.begin("ann", keeper.stamp_of("ann"), owner)
+    found = {
+        peer: asyncio.run(asked(office, "GET", "/", cookie=cookie, peer=peer)) for peer in (1000, 1001, 0, -1, None)
+    }
+    assert {peer for peer, status in found.items() if status == 200} == {owner}
+    assert {status for peer, status in found.items() if peer != owner} == {303}
+    assert asyncio.run(asked(office, "POST", "/", b"a", cookie=cookie, peer=1001)) == 401
+
+
+def test_a_session_is_of_the_user_who_has_logged_in(office: Office) -> None:
+    assert asyncio.run(asked(office, "POST", "/login", attempt("ann", PASSWORD), peer=1000)) == 303
+    (session,) = office.parts.sessions._found.values()
+    assert (session.user, session.peer) == ("ann", 1000)

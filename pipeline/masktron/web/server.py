@@ -22,7 +22,7 @@ from masktron.errors import UsageError
 from masktron.supervisor import tell_grace
 from masktron.web.access.gate import LOCAL_USER, Cookie, Door, PasswordDoor, ProxyDoor, TokenDoor
 from masktron.web.access.passwords import Doorkeeper, users_in
-from masktron.web.access.peers import is_wsl, own_peers
+from masktron.web.access.peers import is_wsl, own_peers, peer_users
 from masktron.web.access.sessions import Lifetime, Sessions
 from masktron.web.app import web_app
 from masktron.web.mistakes import note_mistake
@@ -31,7 +31,7 @@ from masktron.web.runs.run_limits import RunLimits, is_memory_seen, memory_of_ma
 from masktron.web.runs.run_queue import RunQueue
 from masktron.web.store.projects import ProjectStore
 from masktron.web.store.sole_server import sole_user
-from masktron.web.web_connection import ProxiedConnection, WebConnection, for_own_user
+from masktron.web.web_connection import ProxiedConnection, WebConnection, for_own_user, for_users
 from masktron.web.web_parts import WebParts
 
 _HOUR = 3600.0
@@ -249,7 +249,7 @@ def _connection(options: ServerOptions, say: Callable[[str], None]) -> type[WebC
     if options.behind_proxy:
         return ProxiedConnection
     if options.has_users:
-        return WebConnection
+        return for_users(peer_users())
     if (peers := own_peers()) is None:
         say("this system does not say whose connections are whose: keep the address from other users of the machine")
     return for_own_user(peers)

@@ -9,7 +9,8 @@ import h11
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from masktron.web.access.answer_headers import HEADERS
-from masktron.web.access.peers import OwnPeers, network_of
+from masktron.web.access.gate import PEER_USER
+from masktron.web.access.peers import NOBODY_KNOWN, End, OwnPeers, PeerUsers, network_of
 
 _LOG = logging.getLogger("masktron.web")
 HEADER_SECONDS = 15.0
@@ -32,6 +33,8 @@ class WebConnection(H11Protocol):
     most_of_address = MOST_OF_ADDRESS
     own_peers: OwnPeers | None = None
     """Whose connections are taken; everybody's where None."""
+    peer_users: PeerUsers | None = None
+    """Says which user of this machine connects, so that a session is worth nothing to another one."""
     _deadline: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
@@ -47,14 +50,24 @@ class WebConnection(H11Protocol):
             transport.write(_plain(403, _FOREIGN))
             transport.close()
             return
+        if self.peer_users is not None:
+            ends = self._ends()
+            found = NOBODY_KNOWN if ends is None else self.peer_users.user_of(*ends)
+            # the state of the application, of which each request gets a copy
+            self.app_state = {**self.app_state, PEER_USER: found}
         self._watch()
 
     def _is_own(self) -> bool:
         if self.own_peers is None:
             return True
+        ends = self._ends()
+        return ends is not None and self.own_peers.admit(*ends)
+
+    def _ends(self) -> tuple[End, End] | None:
+        """Return the other end and ours; None where it has gone already."""
         if self.client is None or self.server is None or self.server[1] is None:
-            return False
-        return self.own_peers.admit(self.client, (self.server[0], self.server[1]))
+            return None
+        return self.client, (self.server[0], self.server[1])
 
     def data_received(self, data: bytes) -> None:
         """Take bytes; those of headers have to end in time."""
@@ -89,6 +102,15 @@ class WebConnection(H11Protocol):
         if not self.transport.is_closing():
             self.transport.write(_plain(408, "The request came too slowly."))
             self.transport.close()
+
+
+def for_users(users: PeerUsers | None) -> type[WebConnection]:
+    """Return connections of which it is noted which user of this machine they come from, if any."""
+
+    class SeenConnection(WebConnection):
+        peer_users = users
+
+    return SeenConnection
 
 
 def for_own_user(peers: OwnPeers | None) -> type[WebConnection]:

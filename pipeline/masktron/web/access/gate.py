@@ -22,6 +22,8 @@ from masktron.web.templating import rendered
 
 LOCAL_USER = "local"
 """Whoever has the token of a server that listens on its own machine alone."""
+PEER_USER = "peer_user"
+"""In the state of a request: which user of this machine it comes from."""
 _STATIC = "/static/"
 _OPEN = ("/login", _STATIC)
 """What somebody may ask for who has not said who he is, where users have passwords."""
@@ -145,6 +147,9 @@ class PasswordDoor:
 
     def enter(self, request: Request, secret: str, session: Session | None) -> Entered | Response:
         """Take the cookie of a session with a user that is one still; else lead to the page that asks for one."""
+        # browsers send cookies to all ports of a name, and so to servers of other users of this machine
+        if session is not None and session.peer != peer_of(request):
+            session = None
         if session is not None and session.user is not None and self._keeper.is_current(session.user, session.stamp):
             return Entered(session.user, secret)
         if request.url.path.startswith(_OPEN):
@@ -273,6 +278,12 @@ def user_of(connection: HTTPConnection) -> str:
 def secret_of(connection: HTTPConnection) -> str:
     """Return what the tokens of forms are made of."""
     return str(connection.state.secret)
+
+
+def peer_of(connection: HTTPConnection) -> int | None:
+    """Return the number of the user of this machine who has connected; None where he is not seen."""
+    found = connection.scope.get("state", {}).get(PEER_USER)
+    return None if found is None else int(found)
 
 
 def _closed() -> Response:

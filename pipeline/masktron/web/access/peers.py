@@ -22,6 +22,8 @@ type End = tuple[str, int]
 type Look = Callable[[End, End], int | None]
 """Takes the end of the peer and ours; returns the number of its user, None where no open socket is seen there."""
 
+NOBODY_KNOWN = -1
+"""Of a connection whose user could not be looked for: no session is his."""
 _ROOT = 0
 _SOCK_DIAG, _BY_FAMILY, _REQUEST, _TCP = 4, 20, 1, 6
 _NO_COOKIE = 0xFFFFFFFF
@@ -29,6 +31,27 @@ _SECONDS = 1.0
 _TABLES = ("/proc/net/tcp", "/proc/net/tcp6")
 _WHOLE_NETWORK = 64
 """Bits of an IPv6 address that a provider gives to one customer; who has them has all addresses below."""
+
+
+class PeerUsers:
+    """Says which user of this machine a connection comes from.
+
+    Parameters
+    ----------
+    look : callable
+        `asked_of_kernel`, or `read_from_table`.
+    """
+
+    def __init__(self, look: Look) -> None:
+        self._look = look
+
+    def user_of(self, peer: End, own: End) -> int | None:
+        """Return the number of the user; None where no open socket is seen, `NOBODY_KNOWN` where none could be."""
+        try:
+            return self._look(peer, own)
+        except OSError as error:  # it worked when the server began
+            note_mistake(error)
+            return NOBODY_KNOWN
 
 
 class OwnPeers:
@@ -48,30 +71,34 @@ class OwnPeers:
     """
 
     def __init__(self, look: Look, user: int, *, unseen: bool = False) -> None:
-        self._look = look
+        self._users = PeerUsers(look)
         self._user = user
         self._unseen = unseen
 
     def admit(self, peer: End, own: End) -> bool:
         """Tell whether a connection is one of this user."""
-        try:
-            found = self._look(peer, own)
-        except OSError as error:  # it worked when the server began: rather nobody than anybody
-            note_mistake(error)
-            return False
+        found = self._users.user_of(peer, own)
         return self._unseen if found is None else found in (self._user, _ROOT)
 
 
 def own_peers() -> OwnPeers | None:
-    """Return what tells our connections from others; None where the system does not say whose they are.
+    """Return what tells our connections from others; None where the system does not say whose they are."""
+    look = _way_to_look()
+    return None if look is None else OwnPeers(look, os.geteuid(), unseen=is_wsl())
 
-    Each way of looking is tried on a connection of our own: one that does not find it is not used.
+
+def peer_users() -> PeerUsers | None:
+    """Return what says whose connections are whose; None where the system does not say it."""
+    look = _way_to_look()
+    return None if look is None else PeerUsers(look)
+
+
+def _way_to_look() -> Look | None:
+    """Return how the user of a connection is found; None where the system does not say it.
+
+    Each way is tried on a connection of our own: one that does not find it is not used.
     """
-    user = os.geteuid()
-    for look in (asked_of_kernel, read_from_table):
-        if _finds_ourselves(look, user):
-            return OwnPeers(look, user, unseen=is_wsl())
-    return None
+    return next((look for look in (asked_of_kernel, read_from_table) if _finds_ourselves(look, os.geteuid())), None)
 
 
 def is_wsl() -> bool:

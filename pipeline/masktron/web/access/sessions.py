@@ -40,12 +40,15 @@ class Session:
         In seconds since 1970.
     stamp : str
         Of the password with which it began: with another one it is over.
+    peer : int or None
+        The number of the user of this machine whose browser it is; None where he is not seen, as on other machines.
     """
 
     user: str | None
     began: float
     used: float
     stamp: str = ""
+    peer: int | None = None
 
 
 class Sessions:
@@ -67,14 +70,14 @@ class Sessions:
         self._written = 0.0
         self._found = {key: Session(**one) for key, one in (read_plain(path) or {}).items()}
 
-    def begin(self, user: str | None, stamp: str = "") -> str:
+    def begin(self, user: str | None, stamp: str = "", peer: int | None = None) -> str:
         """Begin a session and return what its cookie holds."""
         secret = secrets.token_urlsafe(32)
         now = self._clock()
         with self._lock:
             self._found = {key: one for key, one in self._found.items() if self._lives(one, now)}
             self._make_way(user)
-            self._found[_hash(secret)] = Session(user, now, now, stamp)
+            self._found[_hash(secret)] = Session(user, now, now, stamp, peer)
             self._write(now)
         return secret
 

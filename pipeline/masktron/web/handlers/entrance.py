@@ -7,7 +7,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from masktron.errors import MasktronError
-from masktron.web.access.gate import secret_of
+from masktron.web.access.gate import peer_of, secret_of
 from masktron.web.access.peers import network_of
 from masktron.web.access.sessions import form_token
 from masktron.web.form_reading import SMALL_FORM
@@ -85,7 +85,7 @@ class Entrance:
                 self._parts.sessions.end(secret_of(request))
                 answer = RedirectResponse("/", 303)
                 answer.headers["set-cookie"] = self._parts.cookie.header(
-                    self._parts.sessions.begin(name, keeper.stamp_of(name))
+                    self._parts.sessions.begin(name, keeper.stamp_of(name), peer_of(request))
                 )
                 return answer
             else:
