@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import re
 import shlex
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -19,7 +19,7 @@ import numpy as np
 from masktron.classify import Edit
 from masktron.classify.forms import form_of, variables_of_atom
 from masktron.classify.unions import listed_numbers
-from masktron.config import Config, Role
+from masktron.config import ALL_FIELDS, Config, Role
 from masktron.constraints import (
     Atom,
     CrossRecordEdit,
@@ -35,7 +35,8 @@ from masktron.constraints import (
 from masktron.errors import DocumentError, UsageError
 from masktron.roles import FieldFacts, UnnamedError, resolve_roles
 from masktron.sources.lexical import XML_SPACE, is_integer, parse_number
-from masktron.sources.records import Column, Records
+from masktron.sources.missing_codes import codes_of_field
+from masktron.sources.records import Column, Records, Status
 from masktron.sources.variables import Variable
 
 MOST_CODES = 15
@@ -237,6 +238,49 @@ def _reckons(atom: Atom) -> bool:
         plain = atom.relation == "=" and not atom.bound and len(atom.terms) == 2
         return not (plain and sum(factor for _, factor in atom.terms) == 0)
     return isinstance(atom, Product | Polynomial)
+
+
+def unmet_in(records: Records, missing: Mapping[str, frozenset[str]]) -> tuple[str, ...]:
+    """Name the codes for missing values that settings declare and no record has.
+
+    Parameters
+    ----------
+    records : Records
+    missing : mapping of str to frozenset of str
+        What the settings say themselves, by field and for all of them (``*``).
+    """
+    everywhere = missing.get(ALL_FIELDS, frozenset())
+    found = {}
+    for name, column in records.columns.items():
+        if codes := missing.get(name, frozenset()) | everywhere:
+            coded = set(column.lexemes[column.status == Status.CODE].tolist())
+            found[name] = codes_of_field(codes, text=column.typed.text).unmet(coded)
+    return unmet_codes(found, missing)
+
+
+def unmet_codes(unmet: Mapping[str, Collection[str]], missing: Mapping[str, frozenset[str]]) -> tuple[str, ...]:
+    """Say which codes for missing values no record has, in one sentence or none.
+
+    Parameters
+    ----------
+    unmet : mapping of str to collection of str
+        By field, those of it that none of its values is.
+    missing : mapping of str to frozenset of str
+        What the settings say themselves, by field and for all of them (``*``): those are told that no field has.
+    """
+    nowhere = [
+        (code, name) for name, codes in unmet.items() for code in codes if code in missing.get(name, frozenset())
+    ]
+    nowhere += [
+        (code, "all fields")
+        for code in sorted(missing.get(ALL_FIELDS, frozenset()))
+        if unmet and all(code in codes for codes in unmet.values())
+    ]
+    if not nowhere:
+        return ()
+    return (
+        f"codes for missing values that no record has: {', '.join(f'{code} of {name}' for code, name in nowhere)}",
+    )
 
 
 def likely_missing(

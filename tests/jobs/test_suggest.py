@@ -242,6 +242,14 @@ def test_hostile_names_and_values_are_written_as_they_are(tmp_path: Path) -> Non
     assert "codes-or" not in by_id(masktron.suggest(both))  # XPath 1.0 has no literal for it
 
 
+@pytest.mark.parametrize("others", [{"B": range(40)}, {}])
+def test_a_euro_sign_in_a_name_stops_nothing(tmp_path: Path, others: dict[str, Any]) -> None:
+    frame = pd.DataFrame({"Miete (€)": [100 + n * n for n in range(40)], **others})
+    frame.to_csv(tmp_path / "d.csv", index=False)
+    tests = [one.test for one in masktron.suggest(tmp_path / "d.csv").proposals]
+    assert "Miete_x0020__x0028__x20AC__x0029_ >= 0" in tests
+
+
 def test_missing_codes_and_labels(tmp_path: Path) -> None:
     rng = np.random.default_rng(10)
     a, b = rng.integers(1, 1000, (2, 200))

@@ -9,7 +9,11 @@ import pandas as pd
 import pytest
 
 import masktron
-from cli_runner import Runner
+from cli_runner import Runner, write_rules
+from masktron.evaluation.findings import Finding
+from masktron.report.outputs import Outputs
+from masktron.rulebook.schematron.reader import read_rules
+from masktron.sources.records import Layout
 from report_files import COUNTS, write_pair
 
 
@@ -61,3 +65,46 @@ def test_without_values_it_counts(tmp_path: Path, run: Runner) -> None:
         assert tuple(int(rows[rule][name]) for name in ("fired", "failed", "errors")) == counts
     assert (rows["add"]["allowed"], rows["add"]["passes"], rows["whole"]["passes"]) == ("3", "true", "false")
     assert rows["whole"]["text"] == "V1 is <[V1]> & {0} [name of .]"
+
+
+FORMULA = '=HYPERLINK("http://192.0.2.1/","x")'
+CELLS = {
+    FORMULA: f"'{FORMULA}",
+    "+1+cmd|' /C calc'!A0": "'+1+cmd|' /C calc'!A0",
+    "-A must hold": "'-A must hold",
+    "@SUM(1)": "'@SUM(1)",
+    "\t=1": "'\t=1",
+    "\uff1d1": "'\uff1d1",
+    "-5+1": "'-5+1",
+    "-5\n": "'-5\n",
+    "-5": "-5",
+    "+3.25": "+3.25",
+    "-.5": "-.5",
+    "-1,234.50": "-1,234.50",
+    "-1e-5": "-1e-5",
+    "5 = 5": "5 = 5",
+    "/Data/Record[2]": "/Data/Record[2]",
+    "'=1": "'=1",
+    "": "",
+}
+
+
+@pytest.mark.parametrize("text", CELLS)
+def test_no_cell_is_a_formula_and_numbers_stay(tmp_path: Path, text: str) -> None:
+    rulebook = read_rules(write_rules(tmp_path / "r.sch", "A"))
+    with Outputs({"csv": tmp_path / "o.csv"}).opened(rulebook, Layout(("Data", "Record"), ()), "d.xml") as reports:
+        reports.add(Finding(0, "failed-assert", 0, 1, text, text, 1, text, ((text, None),)))
+    (row,) = rows_of(tmp_path / "o.csv")
+    assert {row["key"], row["message"], row["location"]} == {CELLS[text]}
+    assert row["values"] == f"{CELLS[text]} absent" or text.startswith(("-", "+"))
+    assert not row["values"].startswith(("=", "+", "-", "@"))
+
+
+def test_texts_of_rules_are_no_formulas_either(tmp_path: Path, run: Runner) -> None:
+    data, rules = write_pair(tmp_path)
+    rules.write_text(rules.read_text().replace('id="add"', 'id="=add"'))
+    run("validate", data, "-r", rules, "--csv", tmp_path / "o.csv")
+    run("validate", data, "-r", rules, "--csv", tmp_path / "counts.csv", "--release-safe")
+    for name in ("o.csv", "counts.csv"):
+        found = {row["rule"] for row in rows_of(tmp_path / name)}
+        assert "'=add" in found and "=add" not in found

@@ -113,6 +113,13 @@ def sent(client: TestClient, path: str, action: str, page: str | None = None, **
     return client.post(path, data={"csrf": token, "action": action, **fields})
 
 
+def undone(client: TestClient, path: str) -> Any:
+    """Undo the change that a page offers to undo."""
+    found = re.search(r'name="change" value="(\d+)"', client.get(path).text)
+    assert found is not None, "the page offers no change"
+    return sent(client, path, "undo", change=found[1])
+
+
 def sample_of(office: Office, client: TestClient) -> tuple[Project, str]:
     """Open the sample, and return the project and its path."""
     where = sent(client, "/", "sample").headers["location"]

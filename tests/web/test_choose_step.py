@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import time
 from pathlib import Path
 from typing import Any
 
 import pytest
+from lxml import html
 from starlette.testclient import TestClient
 
 from masktron.config import config_from
@@ -18,7 +20,7 @@ from masktron.results import TuneCandidate, TuneResult
 from masktron.web.pages.all_pages import PAGES
 from masktron.web.pages.choose_step import BUDGETS
 from masktron.web.runs import run_process
-from masktron.web.runs.one_run import InRun, latest_run
+from masktron.web.runs.one_run import InRun, latest_run, prepared_run
 from masktron.web.store.projects import Project
 from web_client import Office, csrf_of, made_office
 from web_runs import laid_run
@@ -131,7 +133,7 @@ def test_what_was_found_is_shown_and_taken(client: TestClient, project: Project)
     tried(project)
     page = client.get(path(project)).text
     assert "Recommended: noise, k = 5, grouping rules, c = 0.3" in page and "Why: noise loses least." in page
-    assert page.count('name="candidate"') == 3  # those with figures
+    assert page.count('name="candidate"') == 4  # those with figures, and the recommended one on top
     assert all(one in page for one in ("not possible here", "not tried", "outside a limit", "too few records"))
     assert not state_of(project).done
     picture = client.get(f"/projects/{project.identity}/runs/0001-choose/picture/map.svg")
@@ -191,6 +193,70 @@ def test_the_map_fills_while_the_run_goes_on(client: TestClient, project: Projec
         os.utime(kept)
         (run.folder / "map.svg").write_text("<svg/>")
         page = client.get(path(project)).text
-        assert "The map, so far" in page and "map.svg?3" in page and "Recommended" not in page
+        assert "The map, so far" in page and "map.svg?" in page and "Recommended" not in page
     finally:
         os.close(lock)
+
+
+def test_the_form_is_part_of_what_is_swapped_when_it_ends(client: TestClient, project: Project) -> None:
+    tried(project)
+    page = html.fromstring(client.get(path(project)).text)
+    (swapped,) = page.xpath("//div[@id='trying']")
+    assert swapped.xpath(".//button[text()='Try ways to mask']") and swapped.xpath(".//input[@id='k']")
+
+
+def test_the_recommended_way_is_taken_where_it_is_named(client: TestClient, project: Project) -> None:
+    tried(project)
+    page = html.fromstring(client.get(path(project)).text)
+    (button,) = page.xpath("//button[text()='Take what is recommended']")
+    assert button.getparent().xpath("./input[@name='candidate']/@value") == ["1"]
+    assert posted(client, project, "take", {"run": "0001-choose", "candidate": "1"}).status_code == 303
+    assert "Take what is recommended" not in client.get(path(project)).text
+
+
+def test_what_nobody_has_taken_is_not_green(client: TestClient, project: Project) -> None:
+    tried(project)  # its first candidate is what masking does without settings
+    page = html.fromstring(client.get(path(project)).text)
+    (chosen,) = page.xpath("//p[@id='chosen']")
+    assert "As long as you take none: mdav" in chosen.text_content() and "risk of 90.0" in chosen.text_content()
+    assert "good" not in chosen.get("class") and not page.xpath("//section[@id='map']//p[@class='next']")
+    assert not state_of(project).done
+    posted(client, project, "take", {"run": "0001-choose", "candidate": "2"})
+    (chosen,) = html.fromstring(client.get(path(project)).text).xpath("//p[@id='chosen']")
+    assert "In the settings now: mdav" in chosen.text_content() and "good" not in chosen.get("class")
+    posted(client, project, "take", {"run": "0001-choose", "candidate": "1"})
+    assert "good" in html.fromstring(client.get(path(project)).text).xpath("//p[@id='chosen']/@class")[0]
+
+
+def test_the_picture_has_an_address_of_its_own_whenever_it_is_drawn(client: TestClient, project: Project) -> None:
+    tried(project)
+    run = latest_run(project, "choose")
+    assert run is not None
+    seen = html.fromstring(client.get(path(project)).text).xpath("//img[@class='map']/@src")
+    os.utime(run.folder / "map.svg", (1, 1))
+    assert html.fromstring(client.get(path(project)).text).xpath("//img[@class='map']/@src") != seen
+
+
+def test_no_more_time_is_left_than_was_given(client: TestClient, project: Project) -> None:
+    project.settings.update({"tune": {"budget": "2m"}}, said="x", by="local")
+    run = prepared_run(project, "choose", WORDS, by="local")
+    (run.folder / run_process.PROCESS).write_text(json.dumps({"pid": 1, "began": time.time() - 60}))
+    said = {"at": 1, "stage": "trying", "done": 4, "size": 49, "unit": "runs", "seconds": 60, "left": 990}
+    (run.folder / run_process.PROGRESS).write_text(json.dumps(said) + "\n")
+    lock = run_process.locked(run.folder)
+    assert lock is not None
+    try:
+        left = re.search(r"(\d+):(\d\d) left", client.get(path(project)).text)
+    finally:
+        os.close(lock)
+    assert left is not None and 60 * int(left[1]) + int(left[2]) <= 60
+
+
+def test_words_of_the_command_name_fields(client: TestClient, project: Project) -> None:
+    why = "nobody has set a limit; set a limit, such as --limit disclosure_risk=NUMBER"
+    laid_run(
+        project, "choose", WORDS, {"tune.json": {**MAP.as_dict(), "why": why, "notes": ["x; run again, it goes on"]}}
+    )
+    page = client.get(path(project)).text
+    assert "--limit" not in page and "set the limit “Disclosure risk, at most” below" in page
+    assert "run again" not in page

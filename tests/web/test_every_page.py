@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import json
+import os
 import sys
+import time
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,7 +16,8 @@ from browser import shown, started
 from laid_projects import STEPS, busy_project, empty_project, failed_project, filled_project
 from looks import findings, open_all
 from masktron.web.pages.all_pages import PAGES
-from masktron.web.runs.one_run import latest_run, runs_of
+from masktron.web.runs import run_process
+from masktron.web.runs.one_run import InRun, latest_run, prepared_run, runs_of
 from masktron.web.store.projects import Project, ProjectStore
 from quick_masktron import put_before_masktron
 from web_client import Served, served, until
@@ -99,3 +104,27 @@ def test_a_way_to_mask_is_taken_without_script(chromium: Any, server: Served, st
         page.get_by_role("button", name="Take number 5").click()
         page.get_by_text("In the settings now: noise, k = 5, grouping all, share = 0.2").wait_for()
     assert found.settings.config.method == "noise"
+
+
+def test_the_way_on_top_follows_a_run_that_ends(chromium: Any, tmp_path: Path) -> None:
+    project = ProjectStore(tmp_path / "projects").make("local", "a survey")
+    (project.files / "a.csv").write_text("A\n1\n")
+    project.choose_data("a.csv", by="local")
+    project.write({"rules.sch": b"<schema/>"}, said="Rules", by="local")
+    with served(tmp_path / "projects") as server, shown(chromium, server.opened) as page:
+        # aside, so that the server does not start it
+        words = ["validate", "files/a.csv", InRun("rules.sch")]
+        run = prepared_run(project, "validate", words, by="local", draft={})
+        (run.folder / run_process.PROCESS).write_text(json.dumps({"pid": 1, "began": time.time()}))
+        lock = run_process.locked(run.folder)
+        assert lock is not None
+        page.goto(f"{server.address}/projects/{project.identity}/validate")
+        page.get_by_text("are being judged").wait_for()
+        page.locator("#way-validate").focus()
+        assert page.locator("li.done #way-validate").count() == 0
+        ended = {"code": 0, "problem": "", "began": time.time(), "ended": time.time()}
+        (run.folder / run_process.EXIT).write_text(json.dumps(ended))
+        os.close(lock)
+        page.locator("li.done #way-validate").wait_for()
+        assert page.evaluate("document.activeElement.id") == "way-validate"
+        assert page.complaints == []

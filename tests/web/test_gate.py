@@ -317,6 +317,36 @@ def test_a_proxy_names_users_and_nobody_else_does(tmp_path: Path) -> None:
     assert bare.get("/").status_code == 403
 
 
+def test_one_user_ends_no_session_of_another(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("masktron.web.access.sessions.MOST", 6)
+    monkeypatch.setattr("masktron.web.access.sessions.MOST_EACH", 4)
+    now = [0.0]
+    sessions = Sessions(tmp_path / "sessions.json", Lifetime(1e6, 1e6), lambda: now[0])
+
+    def begun(user: str) -> str:
+        now[0] += 1
+        return sessions.begin(user)
+
+    ann = begun("ann")
+    bob = [begun("bob") for _ in range(9)]
+    # of his own, the oldest go
+    assert [sessions.of(one, touch=False) is not None for one in bob] == [False] * 5 + [True] * 4
+    # where all places are taken, whoever has most gives way
+    carl = [begun("carl") for _ in range(3)]
+    assert [sessions.of(one, touch=False) is not None for one in bob[5:]] == [False, False, True, True]
+    assert all(sessions.of(one) is not None for one in (ann, *carl))
+
+
+def test_what_has_no_form_begins_no_session_behind_a_proxy(tmp_path: Path) -> None:
+    office = made_office(tmp_path, door=lambda sessions, _: ProxyDoor("X-User", frozenset({"10.0.0.1"}), sessions))
+    proxied = TestClient(office.app, f"http://{HOST}", headers={"x-user": "ann"}, client=("10.0.0.1", 5))
+    for method, path in (("GET", "/static/web.css"), ("HEAD", "/"), ("POST", "/")):
+        answer = proxied.request(method, path, headers={"origin": f"http://{HOST}"})
+        assert (answer.status_code != 403, "set-cookie" in answer.headers) == (True, False)
+    assert not (tmp_path / "projects" / "sessions.json").exists()
+    assert "set-cookie" in proxied.get("/").headers
+
+
 @pytest.mark.parametrize(
     ("changes", "what"),
     [

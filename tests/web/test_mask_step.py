@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 
+from masktron.figures import figure_of
 from masktron.methods import ALL
-from masktron.methods.base import Partitioning
 from masktron.web.pages.all_pages import PAGES
 from masktron.web.pages.mask_step import masked_name
-from masktron.web.pages.method_words import METHOD_WORDS, STEADY
+from masktron.web.pages.method_words import LIMITS, METHOD_WORDS, limit_label
 from masktron.web.runs.one_run import InRun, latest_run
 from masktron.web.store.projects import Project
 from web_client import Office, csrf_of, made_office
@@ -61,7 +61,6 @@ def state_of(project: Project) -> Any:
 
 def test_every_method_has_words() -> None:
     assert list(METHOD_WORDS) == [one.name for one in ALL]
-    assert list(STEADY) == [one.name for one in ALL if issubclass(one, Partitioning)]
 
 
 @pytest.mark.parametrize(
@@ -335,3 +334,16 @@ def test_values_below_0_are_forbidden_by_a_click(client: TestClient, project: Pr
     page = client.get(path(project)).text
     assert "Mask once more" in page and 'name="forbid"' not in page
     assert posted(client, project, "mask", {}).status_code == 303  # what the button sends
+
+
+def test_labels_of_limits_follow_from_their_figures() -> None:
+    assert [label for label, _ in LIMITS.values()] == [
+        "Records that an intruder finds again, at most (per cent)",
+        "Disclosure risk, at most (per cent)",
+        "Information loss, at most (per cent)",
+    ]
+    assert limit_label("block_k", "Records that share their values") == (
+        f"Records that share their values, at least ({figure_of('block_k').unit})"
+    )
+    with pytest.raises(KeyError, match="no_figure"):
+        limit_label("no_figure", "x")

@@ -11,9 +11,11 @@ import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
+from masktron.web import web_connection
 from masktron.web.access import peers
 from masktron.web.access.peers import OwnPeers, asked_of_kernel, is_wsl, network_of, own_peers, read_from_table
 from masktron.web.web_connection import for_own_user
@@ -217,3 +219,4 @@ def test_a_token_that_was_used_is_followed_by_another(server: Served) -> None:
 )
 def test_what_an_address_counts_as(address: str, network: str) -> None:
     assert network_of(address) == network
+    assert web_connection._address(SimpleNamespace(client=(address, 5))) == network

@@ -21,7 +21,7 @@ from masktron.web.runs.one_run import CommandRun, prepared_run, runs_of
 from masktron.web.store.projects import Project, ProjectGoneError, ProjectStore
 from masktron.web.store.sole_server import sole_user
 from masktron.web.web_page import FormFields, field_named, problem_of
-from web_client import Office, csrf_of, made_office, sample_of, sent
+from web_client import Office, csrf_of, made_office, sample_of, sent, undone
 
 
 @pytest.fixture
@@ -308,7 +308,7 @@ def test_the_history_is_shown_and_undone(office: Office) -> None:
     project.settings.update({"k": 6}, said="<b>k</b> is 6", by="local")
     text = client.get(f"{where}/history").text
     assert "&lt;b&gt;k&lt;/b&gt; is 6" in text and "<b>k" not in text
-    assert sent(client, f"{where}/history", "undo").headers["location"] == f"{where}/history"
+    assert undone(client, f"{where}/history").headers["location"] == f"{where}/history"
     assert project.settings.config.k == 5
     assert "(undone)" in client.get(f"{where}/history").text
 

@@ -18,7 +18,8 @@ from masktron.web.runs.run_queue import _Working
 from masktron.web.store.projects import Project
 from paths import ROOT
 from told_results import explained, failed, suggested, told
-from web_client import Office, csrf_of, made_office, sample_of, sent
+from web_client import Office, csrf_of, made_office, sample_of, sent, undone
+from web_runs import described, laid_run
 
 SCHEMATRON = "http://purl.oclc.org/dsdl/schematron"
 OWN = f"""<schema xmlns="{SCHEMATRON}">
@@ -90,7 +91,7 @@ def test_an_uploaded_rulebook_is_kept_byte_for_byte_and_checked(client: TestClie
     assert (project.folder / "patterns.sch").read_bytes() == patterns
     assert (project.folder / "rules.sch").read_bytes() == content
     assert "which is not here" not in client.get(f"{where}/rules").text
-    assert sent(client, f"{where}/rules", "undo").status_code == 303
+    assert undone(client, f"{where}/rules").status_code == 303
     assert not (project.folder / "patterns.sch").exists()
 
 
@@ -254,7 +255,7 @@ def test_rules_are_made_removed_and_moved(client: TestClient, own: tuple[Project
     for rule in ("0", "3", "x", "-1", "9" * 30):
         assert client.get(f"{where}/rules/edit/{rule}").status_code == 404
     for _ in range(3):
-        sent(client, f"{where}/rules", "undo")
+        undone(client, f"{where}/rules")
     assert project.rulebook == OWN
 
 
@@ -397,3 +398,65 @@ def test_proposals_of_other_data_are_not_accepted(office: Office, client: TestCl
     project.choose_data("other.csv", by="local")
     assert "Accept" not in client.get(page).text
     assert sent(client, page, "accept", run=run.name, accept="1").status_code == 422
+
+
+def read_data(project: Project) -> None:
+    """Lay down what reading the data has found: two fields, one with a blank."""
+    (project.files / "d.csv").write_text("A,davon Kinder\n1,2\n")
+    project.choose_data("d.csv", by="local")
+    fields = described({"name": "A"}, {"name": "davon_x0020_Kinder", "column": "davon Kinder"})
+    laid_run(project, "describe", ["describe", "files/d.csv"], {"describe.json": {**fields, "record": "/Data/Row"}})
+
+
+def test_a_new_rule_knows_records_and_fields(client: TestClient, own: tuple[Project, str]) -> None:
+    project, where = own
+    project.write({"rules.sch": None}, said="none", by="local")
+    read_data(project)
+    page = client.get(f"{where}/rules/edit/new").text
+    assert 'value="Row"' in page and 'data-inserts="davon_x0020_Kinder"' in page and "davon Kinder</span>" in page
+    project.write({"rules.sch": OWN.encode()}, said="rules", by="local")
+    assert 'value="Record"' in client.get(f"{where}/rules/edit/new").text
+
+
+def test_what_is_not_typed_as_yet_is_no_mistake_of_a_rule(client: TestClient, own: tuple[Project, str]) -> None:
+    project, where = own
+    read_data(project)
+    answer = typed(client, where, "new", "check", script="1", context="", test="A < 3", message="", id="")
+    assert "Looking at the rule" in answer.text and 'class="error"' not in answer.text
+    draft = (the_run(project, "draft").folder / "rules.sch").read_text()
+    assert 'context="Record"' in draft and 'test="A &lt; 3"' in draft
+    # nothing to be asked is one, and what is saved has to be whole
+    assert "there is none" in typed(client, where, "new", "check", script="1", test="", message="").text
+    assert typed(client, where, "new", "save", context="Record", test="A", message="").status_code == 422
+
+
+def test_a_blank_in_a_name_is_explained(client: TestClient, own: tuple[Project, str]) -> None:
+    project, where = own
+    read_data(project)
+    answer = typed(client, where, "new", "check", context="Record", test="davon Kinder > A", message="m", id="")
+    failed(the_run(project, "draft"), "XPath error in 'davon Kinder > A'", "rules.sch:3", "")
+    text = client.get(answer.headers["location"]).text
+    assert "write davon_x0020_Kinder for “davon Kinder”" in text
+
+
+def test_a_rule_that_cannot_be_read_is_marked_and_the_others_keep_what_is_known(
+    client: TestClient, own: tuple[Project, str]
+) -> None:
+    project, where = own
+    sent(client, f"{where}/rules", "check")
+    rule = {"id": "sum", "context": "Record", "test": "A + B = C", "fired": 1000, "failed": 7}
+    told(the_run(project), explained([{**rule, "origin": "runs/0001-rules/rules.sch:5"}]), "explain.json")
+    wrong = OWN.replace('id="low" test="A &lt; 5"', 'test="A &lt; &lt; 5"')
+    project.write({"rules.sch": wrong.encode()}, said="wrong", by="local")
+    sent(client, f"{where}/rules", "check")
+    assert "being checked" in client.get(where).text
+    run = the_run(project)
+    failed(run, "XPath error in 'A < < 5' of the rule rule-2", f"runs/{run.name}/rules.sch:6", "look at it")
+    text = client.get(f"{where}/rules").text
+    cards = {
+        card.partition('id="')[2].partition('"')[0]: card for card in text.split("<li class=")[1:] if "rule-" in card
+    }
+    assert "<h2>rule-2</h2>" in cards["rule-2"] and "look at it" in cards["rule-2"]
+    assert "7 of 1,000 fail" in cards["rule-1"] and "look at it" not in cards["rule-1"]
+    assert "<code>rules.sch:6</code>" in text and 'href="?page=1#rule-2">rule-2</a>' in text
+    assert "they cannot be read" in client.get(where).text

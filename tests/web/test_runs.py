@@ -8,15 +8,19 @@ import re
 import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import pytest
 from starlette.testclient import TestClient
 
 from masktron.errors import ResourceError
 from masktron.web.runs import run_process, run_queue
-from masktron.web.runs.one_run import CommandRun, InRun, InRunOf, RunState, latest_run, run_of, runs_of
+from masktron.web.runs.one_run import CommandRun, InRun, InRunOf, RunState, latest_run, prepared_run, run_of, runs_of
 from masktron.web.store.projects import Project
 from other_processes import lives
 from quick_masktron import put_before_masktron
@@ -157,6 +161,33 @@ def test_fifty_runs_at_once(office: Office, project: Project, monkeypatch: pytes
     until(done, within=60.0)
     assert most <= 1
     assert [run.exit_code for run in runs] == [0] * MOST_WAITING
+
+
+def test_runs_that_are_asked_for_at_the_same_time_are_no_more_than_may_wait(
+    office: Office, project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    together = threading.Barrier(12)
+
+    def late(*given: Any, **named: Any) -> CommandRun:
+        together.wait(10)
+        return prepared_run(*given, **named)
+
+    def asked(_: int) -> bool:
+        try:
+            started(office, project, "sleep=0")
+        except ResourceError:
+            together.wait(10)
+            return False
+        return True
+
+    monkeypatch.setattr(run_queue, "MOST_WAITING", MOST_WAITING)
+    monkeypatch.setattr(run_queue, "prepared_run", late)
+    with ThreadPoolExecutor(12) as pool:
+        assert sum(pool.map(asked, range(12))) == MOST_WAITING
+    # places that are left are there for others
+    office.parts.queue.cancel(runs_of(project)[0], "local")
+    monkeypatch.setattr(run_queue, "prepared_run", prepared_run)
+    assert asked(0)
 
 
 def test_cancel_ends_the_processes_of_a_run_alone(office: Office, project: Project) -> None:
@@ -413,3 +444,26 @@ def test_who_asks_whether_a_run_works_is_not_taken_for_it(
     finally:
         bystander.kill()
         bystander.wait()
+
+
+def test_drafts_that_come_at_once_take_the_place_of_each_other(office: Office, project: Project) -> None:
+    queue, errors = office.parts.queue, list[BaseException]()
+
+    def types() -> None:
+        for _ in range(8):
+            try:
+                queue.try_out(project, "draft", ["x"], {"rules.sch": b"<a/>"}, by="local")
+            except BaseException as error:  # noqa: BLE001
+                errors.append(error)
+
+    typing = [threading.Thread(target=types) for _ in range(4)]
+    for one in typing:
+        one.start()
+    while any(one.is_alive() for one in typing):
+        for run in runs_of(project):
+            with suppress(OSError):
+                run_process.write(run.folder / run_process.EXIT, {"code": 0, "problem": "", "began": 0, "ended": 1})
+    assert errors == []
+    drafts = [run for run in runs_of(project) if run.step == "draft"]
+    assert drafts[0].number >= 8 and queue.place(drafts[0]) is not None
+    assert [one.name for one in project.runs.iterdir() if one.name.startswith(".gone-")] == []

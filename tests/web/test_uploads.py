@@ -19,7 +19,7 @@ from masktron.web.store.file_names import LONGEST, free_name, harmless_name
 from masktron.web.store.picking import copied, listed
 from masktron.web.store.projects import Project
 from masktron.web.store.room_left import Arrivals, RoomLeft, UploadRefusedError
-from masktron.web.store.uploading import UploadLimits, uploaded
+from masktron.web.store.uploading import Uploaded, UploadLimits, uploaded
 from quick_masktron import put_before_masktron
 from web_client import Office, csrf_of, end_runs, made_office, sent
 
@@ -282,6 +282,22 @@ def test_a_user_has_so_much_room(client: TestClient, project: Project) -> None:
     assert put(client, project, "b.csv", b"A" * 40_000).status_code == 303
 
 
+def test_uploads_that_come_at_the_same_time_are_no_more_than_may_be(
+    client: TestClient, project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def late(*words: Any, **named: Any) -> Uploaded:
+        found = await uploaded(*words, **named)
+        for name in ("b.csv", "c.csv"):  # these were begun later, and have ended before
+            (project.files / name).write_bytes(b"A")
+        return found
+
+    monkeypatch.setattr("masktron.web.handlers.project_pages.MOST_UPLOADS", 2)
+    monkeypatch.setattr("masktron.web.handlers.project_pages.uploaded", late)
+    answer = put(client, project, "a.csv", b"A")
+    assert (answer.status_code, "2 uploads already" in answer.text) == (413, True)
+    assert {one.name for one in project.files.iterdir()} == {"b.csv", "c.csv"}
+
+
 def test_files_are_picked_from_folders_and_copied(client: TestClient, project: Project, folder: Path) -> None:
     where = f"/projects/{project.identity}/data"
     assert "survey.csv" in client.get(where).text and "secret" not in client.get(where).text
@@ -321,6 +337,10 @@ def test_an_upload_is_removed_at_once(client: TestClient, project: Project) -> N
     for name in ("../project.json", "b.csv", ""):
         assert sent(client, where, "remove", file=name).status_code == 422
     assert (project.folder / "project.json").exists()
+    assert "needs this file" in sent(client, where, "remove", file="a.csv").text
+    run = latest_run(project, "describe")
+    assert run is not None
+    run.cancel("local")
     assert sent(client, where, "remove", file="a.csv").status_code == 303
     assert project.uploads() == {} and project.data() is None
     assert sent(client, where, "read").status_code == 422

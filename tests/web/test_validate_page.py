@@ -99,7 +99,7 @@ def test_failures_are_counted_by_rule_and_by_field(client: TestClient, sample: t
     project, where = sample
     told(begun(client, project, where), validated(RULES, FINDINGS), "validate.json", code=1)
     text = client.get(f"{where}/validate").text
-    assert "132 failures in 2,000 records" in text and "1 warnings" in text
+    assert "132 failures among 2,000 records" in text and "1 warnings" in text
     assert "&lt;b&gt;is&lt;/b&gt; wrong" in text and "<b>is" not in text
     by_rule = text.split("Rules that fail")[1].split("</table>")[0]
     order = [by_rule.index(name) for name in ("income-sum", "tax-limit", "high-income")]
@@ -158,10 +158,15 @@ def test_every_report_can_be_downloaded(client: TestClient, sample: tuple[Projec
 def test_records_that_break_a_rule_can_be_left_out(client: TestClient, sample: tuple[Project, str]) -> None:
     project, where = sample
     told(begun(client, project, where), validated(RULES, FINDINGS), "validate.json", code=1)
-    assert "Leave them out when masking" in client.get(f"{where}/validate").text
+    page = client.get(f"{where}/validate").text
+    assert "Leave them out when masking" in page and "Declare a code for missing" in page
+    following = page.partition('class="next"')[2].partition("</p>")[0]
+    assert f'href="{where}/roles"' in following and "although masking stops" in following
     sent(client, f"{where}/validate", "exclude")
     assert project.settings.config.invalid == "exclude"
     assert "are left out when masking" in client.get(where).text
+    page = client.get(f"{where}/validate").text
+    assert page.count('class="next"') == 1 and "although" not in page
     sent(client, f"{where}/validate", "include")
     assert project.settings.config.invalid == "stop"
 

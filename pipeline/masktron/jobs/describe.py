@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
+from masktron.codes import unmet_codes
 from masktron.config import ALL_FIELDS, Config, Kind, Role
 from masktron.errors import UsageError
 from masktron.jobs.common import file_notes, shown_path
@@ -21,6 +22,7 @@ from masktron.roles import refuse_unknown_fields
 from masktron.sources.columns import Batch, Cell
 from masktron.sources.flat_records import FlatRecords
 from masktron.sources.lexical import xpath1_text
+from masktron.sources.missing_codes import codes_of_field
 from masktron.sources.opening import format_of, open_source
 from masktron.sources.source import Source
 from masktron.sources.variables import Variable
@@ -99,6 +101,7 @@ def run_describe(
     wanted = RowRange(0) if release_safe else rows or RowRange()
     progress(f"surveying {data.name}", 0)
     source = open_source(data, reading=config.reading, progress=progress)
+    stated = config.missing
     config, declared = completed(config, source)
     layout = source.layout
     refuse_unknown_fields(config, [one.name for one in layout.fields], str(data))
@@ -133,7 +136,10 @@ def run_describe(
         fields=tuple(described),
         rows=tuple(read.rows),
         problems=tuple(problems),
-        notes=tuple(_notes(source, declared, release_safe=release_safe)),
+        notes=(
+            *_notes(source, declared, release_safe=release_safe),
+            *unmet_codes({name: summary.unmet_codes for name, summary in read.summaries.items()}, stated),
+        ),
         release_safe=release_safe,
     )
 
@@ -161,7 +167,7 @@ def _summaries(source: Source, config: Config) -> dict[str, FieldSummary]:
     texts = {one.name for one in source.variables if one.typed.text}
     return {
         name: FieldSummary(
-            config.missing.get(name, _NONE) | everywhere,
+            codes_of_field(config.missing.get(name, _NONE) | everywhere, text=name in texts),
             text=name in texts and config.kind_of(name) is not Kind.NUMBER,
         )
         for name in (one.name for one in source.layout.fields)
@@ -238,6 +244,11 @@ def _described(
         labels={code: label for code, label in labels.items() if code not in codes and code not in variable.ranges},
         missing_codes={code: labels.get(code, "") for code in (*codes, *variable.ranges)},
         missing=summary.missing,
+        unmet_codes=tuple(
+            code
+            for code in summary.unmet_codes
+            if code in config.missing.get(name, _NONE) and code not in variable.missing
+        ),
         distinct=len(summary.counts),
         many=summary.many,
         least=_written(summary.low) if shows and numeric else None,

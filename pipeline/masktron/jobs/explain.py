@@ -10,7 +10,7 @@ from masktron.classify import Edit, classify
 from masktron.classify.display import render_cross_record, render_form
 from masktron.classify.forms import form_of
 from masktron.classify.lints import equality_lints
-from masktron.codes import fields_of, likely_missing
+from masktron.codes import fields_of, likely_missing, unmet_in
 from masktron.config import Config, Role
 from masktron.constraints import Constraint, CrossRecordEdit, OpaqueEdit
 from masktron.counts import counted
@@ -83,6 +83,7 @@ def run_explain(
     )
     beside = job.beside(original, config.reading) or job.source
     flat = job.source.shape.flat
+    stated = config.missing
     config, declared = completed(config, job.source)
     reading = told_as(progress, f"reading {data.name}")
     records = job.source.records(missing=config.missing, told=reading) if flat else None
@@ -106,6 +107,7 @@ def run_explain(
         *fired_notes(job, evaluation, rules_found),
         *size_notes(job, evaluation),
         *declared,
+        *(() if records is None else unmet_in(records, stated)),
         *told,
     ]
     asked = {rule.id for rule in rules_found if not rule.untested}

@@ -9,6 +9,7 @@ from itertools import islice
 
 from masktron.codes import MOST_CODES, RECORDS_A_CODE
 from masktron.sources.lexical import XML_SPACE, is_integer, parse_number
+from masktron.sources.missing_codes import MissingCodes
 
 MOST_DISTINCT = 100_000
 """Different values of a field that are kept."""
@@ -20,8 +21,7 @@ class FieldSummary:
 
     Parameters
     ----------
-    codes : frozenset of str
-        Lexemes that mean 'missing'.
+    codes : MissingCodes
     text : bool
         The values are texts, also where they look like numbers.
 
@@ -37,17 +37,20 @@ class FieldSummary:
         How often each value stands there, without white space around; of the first `MOST_DISTINCT` alone.
     many : bool
         There were more.
+    codes_met : set of str
+        Lexemes that are codes, as they are written.
     first_text : int
         Position of the first record with a text, from 0; -1 where there is none.
     """
 
-    def __init__(self, codes: frozenset[str], *, text: bool = False) -> None:
+    def __init__(self, codes: MissingCodes, *, text: bool = False) -> None:
         self._codes, self._text = codes, text
         self.missing = self.texts = self.numbers = 0
         self.integers, self.zeros_before = True, False
         self.low = self.high = math.nan
         self.counts: dict[str, int] = {}
         self.many = False
+        self.codes_met: set[str] = set()
         self.first_text = -1
 
     def add(self, values: Iterable[tuple[str | None, int, int]]) -> None:
@@ -62,6 +65,7 @@ class FieldSummary:
             text = None if lexeme is None else lexeme.strip(XML_SPACE)
             if not text or text in self._codes:
                 self.missing += records
+                self.codes_met |= {text} if text else set()
                 continue
             self._keep(text, records)
             value = math.nan if self._text else parse_number(text)
@@ -75,6 +79,11 @@ class FieldSummary:
             self.high = value if math.isnan(self.high) else max(self.high, value)
             self.integers = self.integers and is_integer(text)
             self.zeros_before = self.zeros_before or _LEADING_ZERO.fullmatch(text) is not None
+
+    @property
+    def unmet_codes(self) -> tuple[str, ...]:
+        """The codes that no record has."""
+        return self._codes.unmet(self.codes_met)
 
     def _keep(self, text: str, records: int) -> None:
         if text in self.counts:

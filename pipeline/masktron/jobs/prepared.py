@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from masktron.codes import fields_of, likely_missing
+from masktron.codes import fields_of, likely_missing, unmet_in
 from masktron.config import Config, Role, did_you_mean
 from masktron.errors import UsageError
 from masktron.jobs.common import judging_stage, require_flat, require_records, size_notes
@@ -165,7 +165,12 @@ def open_original(data: Path, rules: Path, config: Config, progress: Progress) -
         records=records,
         kept=_kept(records, originals),
         originals=originals,
-        notes=(*told, *likely.notes(), *likely_missing(records, fields, job.edits, job.source.variables)),
+        notes=(
+            *told,
+            *unmet_in(records, stated.missing),
+            *likely.notes(),
+            *likely_missing(records, fields, job.edits, job.source.variables),
+        ),
         sized=tuple(sized),
         given=stated,
     )

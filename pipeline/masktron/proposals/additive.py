@@ -115,8 +115,9 @@ class SumSearch:
         )
         self.fields = [field for field, _ in kept]
         self.places = places
-        self._values = np.array([values for _, values in kept], dtype=np.int64).reshape(len(kept), -1)
-        self._known = np.array([field.present for field, _ in kept], dtype=np.bool_).reshape(len(kept), -1)
+        shape = (len(kept), -1 if kept else 0)
+        self._values = np.array([values for _, values in kept], dtype=np.int64).reshape(shape)
+        self._known = np.array([field.present for field, _ in kept], dtype=np.bool_).reshape(shape)
         self.long = len(kept) <= MOST_FIELDS_LONG
         self._counted: dict[SumRelation, Additive | None] = {}
 

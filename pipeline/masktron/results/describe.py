@@ -51,10 +51,13 @@ class FieldDescription(Serialised):
         Of numbers; None of others, and with ``release_safe``.
     frequent : tuple of ValueCount
         The most frequent values of categories; none of numbers, and with ``release_safe``.
+    unmet_codes : tuple of str
+        Codes for missing values that settings declare, and that no record has.
     """
 
     KEYS: ClassVar = (
-        "name column label type kind why role labels missing_codes missing distinct many least greatest frequent"
+        "name column label type kind why role labels missing_codes missing distinct many least greatest frequent "
+        "unmet_codes"
     )
 
     name: str
@@ -72,6 +75,7 @@ class FieldDescription(Serialised):
     least: str | None = None
     greatest: str | None = None
     frequent: tuple[ValueCount, ...] = ()
+    unmet_codes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

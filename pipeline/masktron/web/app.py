@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import shutil
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 from typing import Any
@@ -23,6 +24,7 @@ from masktron.web.mistakes import note_mistake
 from masktron.web.pages.all_pages import PAGES
 from masktron.web.plain_answers import nothing_here, problem_page
 from masktron.web.request_log import RequestLog
+from masktron.web.store.projects import GONE
 from masktron.web.store.uploading import remove_halves
 from masktron.web.web_parts import WebParts
 
@@ -84,6 +86,8 @@ def _lifespan(parts: WebParts) -> Callable[[Starlette], Any]:
 def _tidied(parts: WebParts) -> None:
     for project in parts.store.all():
         remove_halves(project.files)
+        for gone in project.runs.glob(f"{GONE}*"):
+            shutil.rmtree(gone)
 
 
 async def _keep_tidy(parts: WebParts) -> None:

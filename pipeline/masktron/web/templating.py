@@ -11,6 +11,7 @@ from markupsafe import Markup
 
 from masktron.report.text import printable
 from masktron.resources import packaged_text
+from masktron.web.browser_words import column_words, in_browser
 
 
 def rendered(template: str, **context: Any) -> str:
@@ -37,6 +38,8 @@ def _environment() -> jinja2.Environment:
     found.globals["version"] = version("masktron")
     found.filters["bytes"] = amount
     found.filters["clock"] = clock
+    found.filters["in_browser"] = in_browser
+    found.filters["column"] = column_words
     found.filters["when"] = when
     found.filters["cut"] = cut
     return found

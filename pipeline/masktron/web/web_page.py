@@ -195,6 +195,9 @@ class WebPage:
     take : callable or None
         Takes visit, project and the name of a file that was uploaded on this page, and says where to go. Where it
         raises a `MasktronError`, the upload goes again.
+    writes : frozenset of str
+        Settings that its forms show and write back as a whole. A form that was loaded before another window has
+        changed one of them is refused, so that it undoes nothing.
     state : callable or None
         How far the step is in a project.
     """
@@ -207,6 +210,7 @@ class WebPage:
     actions: Mapping[str, Act] = field(default_factory=dict)
     take: Take | None = None
     state: Callable[[Project], StepState] | None = None
+    writes: frozenset[str] = frozenset()
 
 
 _SETTINGS = {

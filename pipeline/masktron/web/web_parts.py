@@ -10,6 +10,7 @@ from starlette.requests import Request
 from masktron.web.access.gate import Cookie, Door, PasswordDoor, user_of
 from masktron.web.access.passwords import Doorkeeper
 from masktron.web.access.sessions import Sessions
+from masktron.web.form_reading import FormReader
 from masktron.web.runs.run_queue import RunQueue
 from masktron.web.store.projects import Project, ProjectStore
 from masktron.web.web_page import Visit
@@ -40,6 +41,7 @@ class WebParts:
         Whether requests come by a reverse proxy.
     upload_limits : mapping
         Of `UploadLimits`, where they are not the usual ones.
+    forms : FormReader
     """
 
     store: ProjectStore
@@ -54,6 +56,7 @@ class WebParts:
     is_local: bool = True
     is_proxied: bool = False
     upload_limits: Mapping[str, float] = field(default_factory=dict)
+    forms: FormReader = field(default_factory=FormReader)
 
     @property
     def has_logout(self) -> bool:

@@ -16,13 +16,16 @@ from masktron.sources.tables.column_names import column_name, xml_name, xml_name
     [
         ("Income", "Income"),
         ("annual income", "annual_x0020_income"),
+        ("Miete (€)", "Miete_x0020__x0028__x20AC__x0029_"),
+        ("\u0132", "_x0132_"),
+        ("Höhe", "Höhe"),
         ("2024", "_x0032_024"),
         ("a:b", "a_x003A_b"),
         ("x-1.5_z", "x-1.5_z"),
         ("-x", "_x002D_x"),
         ("a_x0020_b", "a_x005F_x0020_b"),
         ("größe", "größe"),
-        ("💶", "💶"),
+        ("💶", "_x01F4B6_"),  # of no XPath
         ("a\U000f0000", "a_x0F0000_"),
         ("@id", "@id"),
         ("@xmlns", "@_x0078_mlns"),

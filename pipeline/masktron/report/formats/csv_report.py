@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from collections.abc import Iterator
 
 from masktron.evaluation.findings import Finding
@@ -27,13 +28,16 @@ COLUMNS = (
 )
 COUNT_COLUMNS = ("rule", "class", "severity", "fired", "failed", "errors", "allowed", "passes", "text")
 MARKING = "CONFIDENTIAL"
+_FORMULA = re.compile(r"[=+\-@\t\r\n\uff1d\uff0b\uff0d\uff20]")
+"""How a cell begins that a spreadsheet takes for a formula (OWASP, CSV Injection), wide forms of the signs too."""
+_NUMBER = re.compile(r"[+-]?(\d+([.,]\d+)*|[.,]\d+)([eE][+-]?\d+)?", re.ASCII)
 
 
 class CsvReport:
     """Every finding as a line of CSV (RFC 4180, UTF-8), each marked as confidential.
 
-    Cells hold what the file says, also where a spreadsheet would take it for a formula. Without values there is one
-    line a rule, with its counts.
+    Cells hold what the file and the rules say, behind a ``'`` where a spreadsheet would take that for a formula; a
+    number stays a number, also with a sign. Without values there is one line a rule, with its counts.
 
     Parameters
     ----------
@@ -62,16 +66,16 @@ class CsvReport:
             (
                 MARKING,
                 finding.record + 1 if finding.record >= 0 else "",
-                "" if finding.key is None else _legal(finding.key),
+                "" if finding.key is None else _cell(finding.key),
                 finding.line,
                 finding.column or "",
-                rule,
+                _cell(rule),
                 finding.kind,
                 grade,
                 "true" if finding.artefact else "false",
-                _legal(values_text(finding.values)),
-                _legal(finding.message),
-                _legal(finding.location),
+                _cell(values_text(finding.values)),
+                _cell(finding.message),
+                _cell(finding.location),
             )
         )
 
@@ -89,9 +93,10 @@ class CsvReport:
             allowed = "" if rule.allowed is None else str(rule.allowed)
             counts = (rule.fired, "-" if rule.failed is None else rule.failed, rule.errors)
             passes = "true" if rule.passes else "false"
-            yield (rule.id, rule.kind, severity(check), *counts, allowed, passes, rule_text(check))
+            yield (_cell(rule.id), rule.kind, severity(check), *counts, allowed, passes, _cell(rule_text(check)))
 
 
-def _legal(text: str) -> str:
-    """Replace what no text file should hold."""
-    return ILLEGAL.sub("\N{REPLACEMENT CHARACTER}", text)
+def _cell(text: str) -> str:
+    """Return a text as a cell: without what no text file should hold, and never a formula."""
+    legal = ILLEGAL.sub("\N{REPLACEMENT CHARACTER}", text)
+    return f"'{legal}" if _FORMULA.match(legal) and not _NUMBER.fullmatch(legal) else legal

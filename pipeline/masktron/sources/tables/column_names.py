@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from functools import lru_cache
 
 from lxml import etree
 
@@ -18,7 +19,8 @@ def xml_name(column: str) -> str:
 
     A column ``@name`` is an attribute. A character that no XML name has in its place is ``_xHHHH_``, with four
     hexadecimal digits, or six where it is beyond the first 65,536; so is an underline that begins what would read as
-    such an escape. ``annual income`` is ``annual_x0020_income``, 2024 is ``_x0032_024``.
+    such an escape. ``annual income`` is ``annual_x0020_income``, 2024 is ``_x0032_024``. A name of XML is what all
+    engines read as one: libxml2 takes names in XPath by an earlier edition of XML, without the euro sign.
 
     Raises
     ------
@@ -71,11 +73,13 @@ def _escaped(text: str, at: int) -> str:
     return f"_x{code:04X}_" if code < 0x10000 else f"_x{code:06X}_"
 
 
+@lru_cache(maxsize=4096)
 def _is_name(text: str) -> bool:
     if "{" in text or "}" in text:
         return False
     try:
         etree.QName(text)
-    except ValueError:
+        etree.XPath(text)
+    except (ValueError, etree.XPathError):
         return False
     return True

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from masktron.sources.columns import Cell, Cells, numbers_of
 from masktron.sources.lexical import XML_SPACE, fraction_digits, parse_number
+from masktron.sources.missing_codes import MissingCodes, codes_of_field
 from masktron.sources.records import Column, Field, Status, Typed
 from masktron.sources.tables.string_cells import placed_cells
 
@@ -35,6 +36,7 @@ def column_of(
     if isinstance(encoded, pa.ChunkedArray):  # of no chunk
         encoded = pa.DictionaryArray.from_arrays(pa.array([], pa.int32()), pa.array([], pa.string()))
     distinct = encoded.dictionary.to_pylist()
+    missing = codes_of_field(codes, text=typed.text)
     which = pc.fill_null(encoded.indices, -1).to_numpy().astype(np.intp)
     # -1 stands for an absent cell and takes the last entry
     texts = np.array([*distinct, None], dtype=np.object_)
@@ -43,11 +45,11 @@ def column_of(
     status[-1], decimals = Status.ABSENT, 0
     left: Sequence[int] = range(len(distinct))
     if compiled:
-        known, decimals = _plain_numbers(encoded.dictionary, codes, values[:-1])
+        known, decimals = _plain_numbers(encoded.dictionary, missing, values[:-1])
         left = np.flatnonzero(~known).tolist()
     for at in left:
         text = distinct[at].strip(XML_SPACE)
-        if text in codes:
+        if text in missing:
             status[at] = Status.CODE
         elif not text:
             status[at] = Status.EMPTY
@@ -59,14 +61,12 @@ def column_of(
 
 
 def _plain_numbers(
-    texts: pa.Array, codes: frozenset[str], values: NDArray[np.float64]
+    texts: pa.Array, codes: MissingCodes, values: NDArray[np.float64]
 ) -> tuple[NDArray[np.bool_], int]:
-    """Read texts that are plain numbers and no codes; return which ones are, and their most fraction digits."""
+    """Read texts that are plain numbers and surely no codes; return which ones, and their most fraction digits."""
     buffer, starts, stops, _ = placed_cells([texts])
     status = np.where(starts[0] == stops[0], np.uint8(Cell.EMPTY), np.uint8(Cell.TEXT))
     numbers = numbers_of(buffer, Cells(starts[0], stops[0], status))
-    known = numbers.scale >= 0
-    if codes:
-        known &= np.array([text.strip(XML_SPACE) not in codes for text in texts.to_pylist()], dtype=np.bool_)
+    known = (numbers.scale >= 0) & ~np.isin(numbers.double, codes.doubles)
     values[known] = numbers.double[known]
     return known, int(numbers.scale[known].max(initial=0))

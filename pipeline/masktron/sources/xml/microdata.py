@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from masktron.errors import DocumentError
 from masktron.progress import Told, untold
 from masktron.sources.lexical import XML_SPACE, fraction_digits, parse_number
+from masktron.sources.missing_codes import codes_of_field
 from masktron.sources.records import Column, Field, Layout, Records, Status
 from masktron.sources.xml.parser import ended, pulled, scan
 
@@ -112,7 +113,7 @@ def read_records(
     layout : Layout
         From `masktron.sources.xml.plain.survey`.
     missing : mapping of str to frozenset of str
-        Declared missing codes by field name, ``*`` for all fields; compared as text without white space around.
+        Declared missing codes by field name, ``*`` for all fields; see `masktron.sources.missing_codes`.
     plain : PlainFile, optional
         What the survey knows of a large file: it is read in batches then, which changes nothing but the time.
     told : callable, optional
@@ -433,7 +434,7 @@ def _column(f: Field, lexemes: NDArray[np.object_], codes: frozenset[str]) -> Co
 def _cell(lexeme: str, codes: frozenset[str]) -> tuple[Status, float, int]:
     """Return status, number and fraction digits of a lexeme."""
     text = lexeme.strip(XML_SPACE)
-    if text in codes:
+    if text in codes_of_field(codes):
         return Status.CODE, np.nan, 0
     if not text:
         return Status.EMPTY, np.nan, 0

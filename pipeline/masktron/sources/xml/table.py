@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from masktron.progress import Told, untold
 from masktron.sources.columns import Batch, Cell, Cells, Numbers, numbers_of
 from masktron.sources.key_table import KeyTable
-from masktron.sources.lexical import XML_SPACE
+from masktron.sources.missing_codes import codes_of_field
 from masktron.sources.records import Column, Layout, Records, Status
 from masktron.sources.xml.plain import iter_batches
 
@@ -119,9 +119,8 @@ class _Filling:
         """Find status and number of texts that come for the first time."""
         scale, values = numbers.scale, numbers.double
         status = np.full(len(texts), Status.PRESENT, dtype=np.uint8)
-        coded = np.zeros(len(texts), dtype=np.bool_)
-        if self._codes:
-            coded[:] = [text.strip(XML_SPACE) in self._codes for text in texts]
+        # one that is no plain number is read below
+        coded = (scale >= 0) & np.isin(values, codes_of_field(self._codes).doubles)
         self._decimals = max(self._decimals, int(scale[~coded].max(initial=0)))
         for at in np.flatnonzero((scale < 0) | coded).tolist():
             status[at], values[at], digits = self._read(texts[at], self._codes)

@@ -22,7 +22,8 @@ from masktron.web.templating import rendered
 
 LOCAL_USER = "local"
 """Whoever has the token of a server that listens on its own machine alone."""
-_OPEN = ("/login", "/static/")
+_STATIC = "/static/"
+_OPEN = ("/login", _STATIC)
 """What somebody may ask for who has not said who he is, where users have passwords."""
 _USER_NAME = re.compile(r"[\w.@+ \\-]{1,128}")
 
@@ -179,6 +180,9 @@ class ProxyDoor:
             return PlainTextResponse("The proxy has named no user.", 403)
         if session is not None and session.user == names[0]:
             return Entered(names[0], secret)
+        if request.method != "GET" or request.url.path.startswith(_STATIC):
+            # nothing with a form: a secret that is kept nowhere
+            return Entered(names[0], secrets.token_urlsafe(32))
         return Entered(names[0], self._sessions.begin(names[0]), is_new=True)
 
 

@@ -7,6 +7,7 @@ import hmac
 import secrets
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -15,8 +16,8 @@ from masktron.web.store.disk import read_plain, write_plain
 
 _WRITTEN_EVERY = 60.0
 """Seconds between two notes of when a session was last used."""
-MOST = 500
-"""Sessions that there may be; then the one that was used longest ago ends."""
+MOST, MOST_EACH = 500, 20
+"""Sessions that there may be, in all and of one user; then one ends of whoever has most, or of the user."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,8 +73,7 @@ class Sessions:
         now = self._clock()
         with self._lock:
             self._found = {key: one for key, one in self._found.items() if self._lives(one, now)}
-            if len(self._found) >= MOST:
-                del self._found[min(self._found, key=lambda key: self._found[key].used)]
+            self._make_way(user)
             self._found[_hash(secret)] = Session(user, now, now, stamp)
             self._write(now)
         return secret
@@ -108,6 +108,18 @@ class Sessions:
         with self._lock:
             if self._found.pop(_hash(secret), None) is not None:
                 self._write(self._clock())
+
+    def _make_way(self, user: str | None) -> None:
+        """End the session that was used longest ago: of the user himself, else of whoever has most of them."""
+        numbers = Counter(one.user for one in self._found.values())
+        if numbers[user] >= MOST_EACH:
+            ending = user
+        elif numbers.total() >= MOST:
+            ending = numbers.most_common(1)[0][0]
+        else:
+            return
+        of_user = [key for key, one in self._found.items() if one.user == ending]
+        del self._found[min(of_user, key=lambda key: self._found[key].used)]
 
     def _lives(self, session: Session, now: float) -> bool:
         return now - session.began < self._lifetime.whole and now - session.used < self._lifetime.idle

@@ -8,8 +8,10 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from masktron.errors import MasktronError
 from masktron.web.access.gate import secret_of
+from masktron.web.access.peers import network_of
 from masktron.web.access.sessions import form_token
-from masktron.web.form_reading import read_form
+from masktron.web.form_reading import SMALL_FORM
+from masktron.web.handlers.login_queue import LoginQueue
 from masktron.web.pages import projects_list
 from masktron.web.plain_answers import nothing_here, problem_page, redirected
 from masktron.web.templating import rendered
@@ -22,10 +24,11 @@ class Entrance:
 
     def __init__(self, parts: WebParts) -> None:
         self._parts = parts
+        self._logins = LoginQueue()
 
     async def projects(self, request: Request) -> Response:
         """Answer for the list of projects, and take its forms."""
-        form = await read_form(request) if request.method == "POST" else None
+        form = await self._parts.forms.read(request) if request.method == "POST" else None
         if isinstance(form, Response):
             return form
         return await run_in_threadpool(self._projects, request, form)
@@ -57,18 +60,25 @@ class Entrance:
 
     async def login(self, request: Request) -> Response:
         """Ask for a name and a password."""
-        form = await read_form(request) if request.method == "POST" else None
+        form = await self._parts.forms.read(request, most=SMALL_FORM) if request.method == "POST" else None
         if isinstance(form, Response):
             return form
-        return await run_in_threadpool(self._login, request, form)
+        if form is None:
+            return await run_in_threadpool(self._login, request, None, None)
+        # behind a proxy all come from one address
+        client = None if self._parts.is_proxied else request.client
+        address = None if client is None else network_of(client.host)
+        async with self._logins.turn(address) as has_turn:
+            if not has_turn:
+                answer = problem_page("too many log in at once", "wait some seconds, and try once more", 503)
+                answer.headers["retry-after"] = "5"
+                return answer
+            return await run_in_threadpool(self._login, request, form, address)
 
-    def _login(self, request: Request, form: FormFields | None) -> Response:
+    def _login(self, request: Request, form: FormFields | None, address: str | None) -> Response:
         keeper, problems, status = self._parts.keeper, list[PageProblem](), 200
         if form is not None and keeper is not None:
             name, password = form.text("name"), form.raw("password")
-            client = request.client
-            # behind a proxy all come from one address
-            address = client.host if client is not None and not self._parts.is_proxied else None
             if wait := keeper.wait_of(name, address):
                 problems, status = [PageProblem("too many attempts", hint=f"wait {wait:.0f} seconds")], 429
             elif keeper.admits(name, password, address):
@@ -92,7 +102,7 @@ class Entrance:
 
     async def logout(self, request: Request) -> Response:
         """End a session."""
-        form = await read_form(request)
+        form = await self._parts.forms.read(request, most=SMALL_FORM)
         if isinstance(form, Response):
             return form
         await run_in_threadpool(self._parts.sessions.end, secret_of(request))

@@ -9,15 +9,15 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
-from masktron.errors import MasktronError
+from masktron.errors import MasktronError, UsageError
 from masktron.web.access.gate import secret_of, user_of
 from masktron.web.access.sessions import form_token, is_form_token
-from masktron.web.form_reading import passed_over, read_form
+from masktron.web.form_reading import passed_over
 from masktron.web.plain_answers import nothing_here, problem_page, redirected
 from masktron.web.runs.one_run import one_look
 from masktron.web.store.projects import MOST_UPLOADS, Project
 from masktron.web.store.room_left import UploadRefusedError
-from masktron.web.store.uploading import UploadLimits, uploaded
+from masktron.web.store.uploading import Uploaded, UploadLimits, uploaded
 from masktron.web.templating import rendered
 from masktron.web.way import way_of
 from masktron.web.web_page import FormFields, NothingHereError, PageProblem, Redirect, WebPage, problem_of
@@ -34,7 +34,7 @@ class ProjectPages:
         """Return what answers for a page of a project: it shows it, and takes its forms."""
 
         async def answer(request: Request) -> Response:
-            form = await read_form(request) if request.method == "POST" else None
+            form = await self._parts.forms.read(request) if request.method == "POST" else None
             if isinstance(form, Response):
                 return form
             return await run_in_threadpool(self._answered, page, request, form)
@@ -71,8 +71,7 @@ class ProjectPages:
 
     async def _received(self, request: Request, project: Project, body: AsyncIterator[bytes]) -> str:
         room = await run_in_threadpool(self._parts.store.arrivals.begin, project.owner)
-        if len(await run_in_threadpool(project.uploads)) >= MOST_UPLOADS:
-            raise UploadRefusedError(413, f"there are {MOST_UPLOADS} uploads already", "remove some")
+        await run_in_threadpool(_require_place, project)
         length = request.headers.get("content-length", "")
         found = await uploaded(
             body,
@@ -82,7 +81,7 @@ class ProjectPages:
             is_token=lambda given: is_form_token(given, secret_of(request)),
             length=int(length) if length.isascii() and length.isdigit() and len(length) < 20 else None,
         )
-        return await run_in_threadpool(project.keep_upload, found.half, found.name)
+        return await run_in_threadpool(_kept, project, found)
 
     def _taken(self, page: WebPage, request: Request, project: Project, name: str) -> Response:
         if page.take is None:
@@ -123,6 +122,7 @@ class ProjectPages:
         if action is None:
             return problem_page("there is no such form", "reload the page", 400)
         try:
+            _require_seen(page, project, form)
             answer = action(self._parts.visit_of(request), project, form)
         except MasktronError as error:
             return self._shown(page, request, project, [problem_of(error, form.names)], form, 422)
@@ -181,6 +181,7 @@ class ProjectPages:
             "facts": project.facts,
             "page": page,
             "steps": way_of(project),
+            "seen": project.settings.version(page.writes) if page.writes else "",
         }
 
 
@@ -193,3 +194,28 @@ def _unless_gone(project: Project, answer: Callable[[], Response]) -> Response:
             raise
         return nothing_here()
     return found if project.is_there else nothing_here()
+
+
+def _require_seen(page: WebPage, project: Project, form: FormFields) -> None:
+    """Refuse a form that was loaded before another window has changed the settings that it writes."""
+    if "seen" in form.names and form.text("seen") != project.settings.version(page.writes):
+        raise UsageError(
+            "these settings have changed since this page was loaded, in another window perhaps",
+            hint="History says what was done; load this page again, and change what is to be changed",
+        )
+
+
+def _require_place(project: Project) -> None:
+    if len(project.uploads()) >= MOST_UPLOADS:
+        raise UploadRefusedError(413, f"there are {MOST_UPLOADS} uploads already", "remove some")
+
+
+def _kept(project: Project, found: Uploaded) -> str:
+    """Give an upload its name, unless others have come whole meanwhile and there are too many."""
+    try:
+        with project.lock():
+            _require_place(project)
+            return project.keep_upload(found.half, found.name)
+    except BaseException:
+        found.half.unlink(missing_ok=True)
+        raise

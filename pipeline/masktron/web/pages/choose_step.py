@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -16,6 +17,7 @@ from masktron.web.pages.paging import page_of_items
 from masktron.web.pages.step_runs import (
     cancel_run,
     good_run,
+    is_current,
     needed_data,
     needed_rules,
     result_of,
@@ -31,6 +33,7 @@ RESULT, PICTURE, PAGE = "tune.json", "map.svg", "map.html"
 KEPT = "tune"
 """The folder of what was tried, in that of the project: the next run goes on from it."""
 BUDGETS = {"2m": "2 minutes", "10m": "10 minutes", "30m": "30 minutes", "1h": "an hour", "4h": "4 hours"}
+_SECONDS = dict(zip(BUDGETS, (120, 600, 1800, 3600, 14400), strict=True))
 SIZES = (3, 5, 10, 20)
 _FIELDS = ("budget", "k", "methods", *(f"limits.{name}" for name in LIMITS))
 _ORDERS = {"": "as they were tried", "risk": "least risk first", "loss": "least loss first"}
@@ -53,11 +56,14 @@ def _show(visit: Visit, project: Project) -> dict[str, Any]:
         "result": result,
         "found": found,
         "recommended": None if result is None else next((one for one in rows if one["recommended"]), None),
+        "taken": "method" in project.settings.table,
         "chosen": next((one for one in rows if one["chosen"]), None),
         "measured": sum(one["risk"] is not None for one in rows),
         "order": order,
         "orders": _ORDERS,
         "picture": visit.path_of_picture(run, PICTURE) if run is not None and run.output(PICTURE) else None,
+        "drawn_at": _changed(run),
+        "most_left": None if run is None or run.is_over else _left(run, budget),
         "report": visit.path_of_report(run, PAGE) if run is not None and run.is_over and run.output(PAGE) else None,
         "risk_meaning": None if result is None else figure_of(result["risk"]).meaning,
         "loss_meaning": None if result is None else figure_of(result["utility"]).meaning,
@@ -73,6 +79,18 @@ def _show(visit: Visit, project: Project) -> dict[str, Any]:
         "error": error,
         "problems": [] if context["stale"] else at_fields(error, _FIELDS),
     }
+
+
+def _changed(run: CommandRun | None) -> int:
+    """Return when the picture of the map was drawn, in nanoseconds: browsers keep it under its address."""
+    path = None if run is None else run.output(PICTURE)
+    return 0 if path is None else path.stat().st_mtime_ns
+
+
+def _left(run: CommandRun, budget: str) -> float | None:
+    """Return the seconds that are left of the budget; None before it counts, or where it is none of the list."""
+    began = (read_plain(run.folder / run_process.PROCESS) or {}).get("began")
+    return None if began is None or budget not in _SECONDS else max(0.0, began + _SECONDS[budget] - time.time())
 
 
 def _result(run: CommandRun | None) -> dict[str, Any] | None:
@@ -209,13 +227,16 @@ def _state(project: Project) -> StepState:
     if run is not None and not run.is_over:
         return StepState(False, "under way")
     result = _result(run)
-    if result is not None:
+    current = run is not None and is_current(run)
+    if result is not None and current:
         config = project.settings.config
         taken = [one for one in _rows(result, config) if one["chosen"] and one["takable"] and not one["bad"]]
-        if taken:
+        if taken and "method" in project.settings.table:
             return StepState(True, taken[0]["name"])
     if good_run(project, run_kinds.MASK.step) is not None:
         return StepState(True, "the settings were taken as they are")
+    if result is not None and not current:
+        return StepState(False, "data, rules or settings have changed since")
     return StepState(False, "" if result is None else "take one of the ways that were tried")
 
 
@@ -227,4 +248,5 @@ CHOOSE = WebPage(
     step="choose",
     actions={"begin": _begin, "take": _take, "cancel": _cancel},
     state=_state,
+    writes=frozenset({"tune", "limits"}),
 )

@@ -17,7 +17,7 @@ from masktron.web.pages.file_options import (
 from masktron.web.pages.paging import page_of_items, whole_number
 from masktron.web.pages.step_runs import is_current
 from masktron.web.runs import run_kinds
-from masktron.web.runs.one_run import Argument, CommandRun, InRun, RunState, latest_run
+from masktron.web.runs.one_run import Argument, CommandRun, InRun, RunState, latest_run, runs_of
 from masktron.web.store.picking import listed
 from masktron.web.store.projects import Project
 from masktron.web.web_page import FormFields, PageProblem, Redirect, StepState, Visit, WebPage, problem_of
@@ -179,7 +179,11 @@ def _help(visit: Visit, project: Project, form: FormFields) -> Redirect:
 
 
 def _remove(visit: Visit, project: Project, form: FormFields) -> Redirect:
-    project.remove_upload(form.text("file"))
+    name = form.text("file")
+    needs = [run for run in runs_of(project) if not run.is_over and f"files/{name}" in run.command.get("stamps", ())]
+    if needs:
+        raise UsageError(f"the run {needs[-1].name} needs this file", hint="wait until it has ended, or cancel it")
+    project.remove_upload(name)
     return Redirect(visit.path(project, "data"))
 
 
@@ -215,4 +219,5 @@ DATA = WebPage(
     },
     take=_took,
     state=_state,
+    writes=frozenset({"format_options"}),
 )

@@ -35,8 +35,8 @@ def _show(visit: Visit, project: Project) -> dict[str, Any]:
     return {"entries": entries[:_PAGE], "more": max(0, len(entries) - _PAGE), "undoable": project.history.undoable()}
 
 
-def _undo(visit: Visit, project: Project, _: FormFields) -> Redirect:
-    project.undo(visit.user)
+def _undo(visit: Visit, project: Project, form: FormFields) -> Redirect:
+    project.undo(visit.user, form.text("change"))
     return Redirect(visit.path(project, "history"))
 
 

@@ -24,6 +24,7 @@ from masktron.web.pages.step_runs import (
     needed_rules,
     result_of,
     run_context,
+    told_run,
 )
 from masktron.web.runs import run_kinds
 from masktron.web.runs.one_run import CommandRun, InRun, ToldError, latest_run
@@ -113,7 +114,7 @@ def whole_from(name: str, text: str) -> int:
 
 def _show(visit: Visit, project: Project) -> dict[str, Any]:
     config = project.settings.config
-    run, plan = latest_run(project, run_kinds.MASK.step), latest_run(project, run_kinds.PLAN.step)
+    run, plan = told_run(project, run_kinds.MASK.step), told_run(project, run_kinds.PLAN.step)
     over = run is not None and run.is_over
     current = run is not None and over and is_current(run)
     result = result_of(run, RESULT) if over and run is not None and run.exit_code == 0 else None
@@ -450,4 +451,5 @@ MASK = WebPage(
     step="mask",
     actions={"mask": _mask, "plan": _plan, "save": _save, "cancel": _cancel, "forbid": _forbid},
     state=_state,
+    writes=frozenset({"method", "k", "grouping", "invalid", "params", "limits", "allow_unfired"}),
 )

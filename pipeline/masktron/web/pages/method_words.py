@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from masktron.figures import figure_of
+
 METHOD_WORDS: Mapping[str, str] = {
     "mdav": "groups of alike records share their averages (MDAV)",
     "mdav_generic": "the same, also for categories (MDAV-generic)",
@@ -26,8 +28,6 @@ METHOD_WORDS: Mapping[str, str] = {
     "hierarchical": "new values only in the place of extreme ones",
 }
 """What a method does, by its name."""
-STEADY = ("mdav", "mdav_generic", "univariate", "mu_approx", "mst", "t_closeness", "crest", "fuzzy")
-"""Methods by which groups of records share their values: nothing is drawn, and k counts."""
 GROUPINGS: Mapping[str, str] = {
     "rules": "fields that a rule ties together (keeps more)",
     "all": "whole records (harder to recognise)",
@@ -43,18 +43,37 @@ FIGURE_WORDS: Mapping[str, str] = {
     "information_loss": "Squared changes",
 }
 """Figures that pages show large: each has a name of its own, and no two the same."""
-LIMITS: Mapping[str, tuple[str, str]] = {
+_LIMITS: Mapping[str, tuple[str, str]] = {
     "linkage": (
-        "Records that an intruder finds again, at most (per cent)",
+        "Records that an intruder finds again",
         "Somebody who knows all original numbers looks for each masked record. A smaller number is safer.",
     ),
     "disclosure_risk": (
-        "Disclosure risk, at most (per cent)",
+        "Disclosure risk",
         "One figure for two dangers: to be found again, and that the published number is near the true one.",
     ),
     "pil": (
-        "Information loss, at most (per cent)",
+        "Information loss",
         "How sure one can be that published results differ by more than chance. A smaller number loses less.",
     ),
+}
+
+
+def limit_label(name: str, what: str) -> str:
+    """Return the label of a limit: what it is about, whether it is the most or the least, and its unit.
+
+    Raises
+    ------
+    KeyError
+        There is no figure of this name: a label of one stops the server before it begins.
+    """
+    figure = figure_of(name)
+    unit = "per cent" if figure.unit == "%" else figure.unit
+    bound = "at most" if figure.better == "lower" else "at least"
+    return f"{what}, {bound}" + (f" ({unit})" if unit else "")
+
+
+LIMITS: Mapping[str, tuple[str, str]] = {
+    name: (limit_label(name, what), hint) for name, (what, hint) in _LIMITS.items()
 }
 """Limits that forms ask for: label and hint, by the name of the figure."""

@@ -81,9 +81,10 @@ def _show(visit: Visit, project: Project) -> dict[str, Any]:
 
 
 def _masking(project: Project) -> CommandRun | None:
-    """Return the latest run that has masked the data."""
-    found = (run for run in runs_of(project) if run.step == run_kinds.MASK.step and run.exit_code == 0)
-    return next((run for run in found if masked_name(run) is not None), None)
+    """Return the latest run that has masked the data by rules and settings as they are; else the latest of all."""
+    ended = (run for run in runs_of(project) if run.step == run_kinds.MASK.step and run.exit_code == 0)
+    found = [run for run in ended if masked_name(run) is not None]
+    return next((run for run in found if is_current(run)), found[0] if found else None)
 
 
 def _masked(run: CommandRun) -> str:

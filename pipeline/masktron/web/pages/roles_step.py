@@ -65,20 +65,26 @@ def _show(visit: Visit, project: Project) -> dict[str, Any]:
     }
 
 
-def described_fields(project: Project) -> list[dict[str, Any]] | None:
-    """Return the fields of the data, as the latest run that read them describes them; None where none has."""
+def described(project: Project) -> dict[str, Any] | None:
+    """Return what the latest run that read the data found; None where none has."""
     data = project.data()
     for run in runs_of(project):
         if run.step == run_kinds.DESCRIBE.step and run.state is RunState.ENDED and data in run.command["arguments"]:
             found = result_of(run, RESULT)
             if found is not None:
-                fields: list[dict[str, Any]] = found["fields"]
-                asked = {one["field"]: one for one in found["problems"] if one["field"]}
-                n = found["records"]
-                return [
-                    {**one, "problem": asked.get(one["name"]), "every": one["distinct"] == n > 1} for one in fields
-                ]
+                return found
     return None
+
+
+def described_fields(project: Project) -> list[dict[str, Any]] | None:
+    """Return the fields of the data, as the latest run that read them describes them; None where none has."""
+    found = described(project)
+    if found is None:
+        return None
+    fields: list[dict[str, Any]] = found["fields"]
+    asked = {one["field"]: one for one in found["problems"] if one["field"]}
+    n = found["records"]
+    return [{**one, "problem": asked.get(one["name"]), "every": one["distinct"] == n > 1} for one in fields]
 
 
 def _row(one: Mapping[str, Any], config: Config) -> dict[str, Any]:
@@ -100,6 +106,7 @@ def _row(one: Mapping[str, Any], config: Config) -> dict[str, Any]:
         "taken": None if taken is None else ROLES[taken],
         "said_kind": kind.value if kind is not None else _AUTO,
         "codes": ", ".join(sorted(config.missing.get(name, ()))),
+        "unmet": sorted(set(one.get("unmet_codes", ())) & set(config.missing.get(name, ()))),
         # an order that nobody has given is none: the values stand beside the field
         "order": "\n".join(order or ()),
         "listed": ", ".join(values),
@@ -244,4 +251,5 @@ ROLES_PAGE = WebPage(
     step="roles",
     actions={"save": _save, "decide": _decide, "read": _read},
     state=_state,
+    writes=frozenset({"roles", "nominal", "numeric", "ordinal", "missing"}),
 )

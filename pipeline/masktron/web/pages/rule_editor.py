@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import re
 import shlex
 from collections import Counter
 from collections.abc import Mapping
@@ -14,6 +13,7 @@ from typing import Any
 from masktron.errors import RulebookError, UsageError
 from masktron.rulebook_text.rule_changes import NewRule, alone, empty_rulebook, moved, with_parts, with_rules, without
 from masktron.rulebook_text.rule_entries import RuleEntry, RulesInText, rules_in
+from masktron.web.pages.roles_step import described
 from masktron.web.pages.rule_facts import (
     RESULT,
     RuleFacts,
@@ -57,27 +57,48 @@ def _show(visit: Visit, project: Project) -> dict[str, Any]:
     draft, whole = _draft_runs(project, visit.query.get("draft", ""))
     tried = None if draft is None else _tried(rules, whole or draft, entry)
     shown = tried or entry
+    values = {part: "" if shown is None else getattr(shown, part) for part in _PARTS}
     checked = checked_rules(project)
-    known = [] if entry is None else facts_of(entry, checked.facts, current=checked.current)
+    known = [] if entry is None else facts_of(entry, checked.facts, current=checked.known)
+    if entry is None and tried is None:
+        values["context"] = next(iter(_contexts(rules, project)), "")
     others = [] if entry is None else [rules.entries[number - 1].named for number in entry.beside]
     return {
         "entry": entry,
-        "values": {part: "" if shown is None else getattr(shown, part) for part in _PARTS}
-        | ({"context": _usual_context(rules)} if shown is None else {}),
+        "values": values,
         "stamp": _version(rules),
         "soft": shown is not None and shown.soft,
         "others": others,
         "known": known[0] if known else None,
         "command": None if entry is None else _change_command(entry, {"test": "..."}),
-        "contexts": list(dict.fromkeys(one.context for one in rules.entries if one.context))[:20],
+        "contexts": _contexts(rules, project),
+        "fields": _fields(project),
         **_outcome(_Tried(visit, project, rules, entry, draft, whole)),
     }
 
 
-def _usual_context(rules: RulesInText) -> str:
-    """Return the name that most rules are asked of; empty where none is asked of a name alone."""
-    names = Counter(one.context for one in rules.entries if re.fullmatch(r"[\w.-]+", one.context))
-    return next((name for name, _ in names.most_common(1)), "")
+def _contexts(rules: RulesInText, project: Project) -> list[str]:
+    """Return what rules are asked of, the most usual first; the records of the data where there are none."""
+    said = Counter(one.context for one in rules.entries if one.context)
+    read = described(project)
+    own = "" if read is None else read.get("record", "").rpartition("/")[2]
+    return [*dict.fromkeys([*(one for one, _ in said.most_common(20)), *([own] if own else [])])]
+
+
+def _fields(project: Project) -> list[dict[str, Any]]:
+    """Return the fields of the data: what rules call them, and what the file does."""
+    read = described(project)
+    return [] if read is None else [{"name": one["name"], "column": one["column"]} for one in read["fields"]]
+
+
+def _spelled(text: str, project: Project) -> str:
+    """Say how fields are written in a rule that it names as the file does."""
+    found = [
+        f"{one['name']} for “{one['column']}”"
+        for one in _fields(project)
+        if one["name"] not in (one["column"], f"@{one['column']}") and one["column"] in text
+    ]
+    return f"Rules name fields without blanks and signs: write {', '.join(found[:5])}." if found else ""
 
 
 def _draft_runs(project: Project, name: str) -> tuple[CommandRun | None, CommandRun | None]:
@@ -144,14 +165,16 @@ def _outcome(tried: _Tried) -> dict[str, Any]:
         return {**polled, "state": "active"}
     if draft.error is not None:
         where = draft.error.where.rpartition("/")[2]
-        return {**nothing, "state": "error", "error": PageProblem(draft.error.what, where, draft.error.hint, "test")}
+        typed = _tried(tried.rules, draft, tried.entry) if whole is None else _tried(tried.rules, whole, tried.entry)
+        hint = (_spelled(typed.test, tried.project) if typed is not None else "") or draft.error.hint
+        return {**nothing, "state": "error", "error": PageProblem(draft.error.what, where, hint, "test")}
     if whole is not None and whole.is_over and (found := tried.facts(whole)) is not None:
         return {**nothing, "state": "over", "found": found}
     found = tried.facts(draft)
     return {**polled, "state": "over" if found else "none", "found": found, "more": bool(whole and not whole.is_over)}
 
 
-def _drafted(project: Project, visit: Visit, form: FormFields) -> tuple[bytes, str, str]:
+def _drafted(project: Project, visit: Visit, form: FormFields, *, trying: bool = False) -> tuple[bytes, str, str]:
     """Return the rulebook with what was typed, and what was done: in a sentence, and as a command.
 
     Raises
@@ -166,6 +189,11 @@ def _drafted(project: Project, visit: Visit, form: FormFields) -> tuple[bytes, s
             hint="copy what you typed, go back to the rules, and open the rule once more",
         )
     typed = {part: form.text(part) for part in _PARTS if part in form.names}
+    if trying:  # what is not typed as yet is no mistake
+        typed = {part: text for part, text in typed.items() if text or part == "test"}
+        if visit.parts["rule"] == NEW:
+            usual = next(iter(_contexts(rules, project)), "*")
+            typed = {"context": usual, "message": "not said as yet", **typed}
     soft = form.text("soft") == "1"
     if visit.parts["rule"] == NEW:
         role = "warning" if soft else ""
@@ -205,7 +233,7 @@ def _check(visit: Visit, project: Project, form: FormFields) -> Redirect | Fragm
     by_script = form.text("script") == "1"
     path = visit.path(project, f"rules/edit/{visit.parts['rule']}")
     try:
-        draft, _, _ = _drafted(project, visit, form)
+        draft, _, _ = _drafted(project, visit, form, trying=True)
     except UsageError as error:
         if not by_script:
             raise

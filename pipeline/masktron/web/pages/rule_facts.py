@@ -12,7 +12,15 @@ from masktron.rulebook_text.rule_entries import RuleEntry, RulesInText
 from masktron.web.pages.paging import whole_number
 from masktron.web.pages.step_runs import is_current
 from masktron.web.runs import run_kinds
-from masktron.web.runs.one_run import Argument, CommandRun, InRun, RunState, UnreadableResultError, latest_run
+from masktron.web.runs.one_run import (
+    Argument,
+    CommandRun,
+    InRun,
+    RunState,
+    UnreadableResultError,
+    latest_run,
+    runs_of,
+)
 from masktron.web.store.projects import RULES, Project
 from masktron.web.web_page import NothingHereError, Visit
 
@@ -181,11 +189,19 @@ class CheckedRules:
     facts : KnownFacts
     current : bool
         Whether it speaks of the rules, data and settings as they are now.
+    has_facts : bool
+        Whether the facts are its own; else they are those of an earlier one.
     """
 
     run: CommandRun | None = None
     facts: KnownFacts = KnownFacts()
     current: bool = False
+    has_facts: bool = False
+
+    @property
+    def known(self) -> bool:
+        """Whether the facts are of the rules as they are now."""
+        return self.current and self.has_facts
 
     @property
     def active(self) -> bool:
@@ -199,10 +215,10 @@ def checked_rules(project: Project) -> CheckedRules:
     if run is None:
         return CheckedRules()
     current = is_current(run)
-    said = run if run.is_over else latest_run(project, run_kinds.RULES_CHECK.step, ended=True)
-    if said is None or said.state is not RunState.ENDED:
-        return CheckedRules(run, KnownFacts(), current)
-    return CheckedRules(run, _kept_facts(said), current and said is run)
+    # where a rule cannot be read, nothing is said of the others: what the check before has said of them stays
+    said = next((one for one in runs_of(project) if one.step == run.step and one.output(RESULT) is not None), None)
+    facts = KnownFacts() if said is None or said.state is not RunState.ENDED else _kept_facts(said)
+    return CheckedRules(run, facts, current and run.state is RunState.ENDED, said == run)
 
 
 @lru_cache(maxsize=4)

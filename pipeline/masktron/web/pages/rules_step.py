@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from masktron.errors import ResourceError, RulebookError, UsageError
 from masktron.rulebook_text.rule_entries import RuleEntry, RulesInText, includes_of, rules_in
 from masktron.rulebook_text.spans import NotInPlaceError
-from masktron.web.pages.paging import page_of_items
+from masktron.web.pages.paging import SIZE, page_of_items
 from masktron.web.pages.rule_facts import PAGE, CheckedRules, RuleFacts, check_rules, checked_rules, facts_of
+from masktron.web.runs.one_run import CommandRun, ToldError
 from masktron.web.store.disk import bytes_of, plain_files
 from masktron.web.store.kept_files import KeptFiles
+from masktron.web.store.project_files import RULEBOOKS
 from masktron.web.store.projects import RULES, Project
 from masktron.web.web_page import FormFields, PageProblem, Redirect, StepState, Visit, WebPage
 
@@ -67,7 +70,8 @@ def _show(visit: Visit, project: Project) -> dict[str, Any]:
         fixed = error.what
     except RulebookError as error:
         problems.append(PageProblem(error.what, error.where, error.hint))
-    rows = list(_rows(rules, checked))
+    told = _told(checked.run) if checked.run is not None and checked.current else None
+    rows = list(_rows(rules, checked, told))
     asked = visit.query.get("show", "")
     shown = [row for row in rows if asked != "doubts" or row["doubts"]]
     page = page_of_items(shown, visit.query)
@@ -84,40 +88,59 @@ def _show(visit: Visit, project: Project) -> dict[str, Any]:
         "run": run,
         "run_path": None if run is None else visit.path_of_run(run),
         "report": visit.path_of_report(run, PAGE) if run is not None and run.output(PAGE) is not None else None,
-        "error": None if run is None or not checked.current else _told(run),
+        "error": told,
+        "error_at": next(
+            ({**row, "page": page.link(show="", page=at // SIZE + 1)} for at, row in enumerate(rows) if row["error"]),
+            None,
+        ),
         "unchecked": "unchecked" in visit.query,
         "missing": _missing(project),
-        "parts": [one.name for one in plain_files(project.folder) if one.name.endswith(".sch") and one.name != RULES],
+        "parts": [
+            one.name for one in plain_files(project.folder) if RULEBOOKS.matches(one.name) and one.name != RULES
+        ],
         "data": project.data(),
         "last": project.history.undoable(),
     }
 
 
-def _told(run: Any) -> Any:
-    return run.error if run.is_over else None
+def _told(run: CommandRun) -> ToldError | None:
+    """Return the error that ended the check, with the place in the file without the folder of the run."""
+    if not run.is_over or run.error is None:
+        return None
+    return replace(run.error, where=run.error.where.replace(f"runs/{run.name}/", ""))
 
 
-def _rows(rules: RulesInText | None, checked: CheckedRules) -> Iterator[dict[str, Any]]:
+def _rows(rules: RulesInText | None, checked: CheckedRules, error: ToldError | None) -> Iterator[dict[str, Any]]:
     """Yield the rules of the file in its order, then those that come from other files."""
     taken: set[str] = set()
+    at = 0 if error is None else _line_of(error.where)
+    counted = True
     for entry in () if rules is None else rules.entries:
-        found = facts_of(entry, checked.facts, current=checked.current)
+        found = facts_of(entry, checked.facts, current=checked.known)
         taken |= {one.id for one in found}
+        # checks without an id are numbered through the rulebook, which is known here as long as all stand in the file
+        counted = counted and entry.kind in ("assert", "report")
         if entry.kind != "include":
-            yield _row(entry, found)
-    if checked.current:
+            row = _row(entry, found, f"rule-{entry.number}" if counted else f"the rule in line {entry.line}")
+            yield {**row, "error": error if entry.line <= at <= entry.last_line else None}
+    if checked.known:
         for one in checked.facts.all:
             if one.id not in taken:
-                yield {**_row(None, [one]), "locked": f"it stands in {one.place}"}
+                yield {**_row(None, [one], one.id), "locked": f"it stands in {one.place}", "error": None}
 
 
-def _row(entry: RuleEntry | None, found: list[RuleFacts]) -> dict[str, Any]:
+def _line_of(where: str) -> int:
+    found = re.fullmatch(rf"{re.escape(RULES)}:(\d+)", where)
+    return 0 if found is None else int(found[1])
+
+
+def _row(entry: RuleEntry | None, found: list[RuleFacts], unnamed: str) -> dict[str, Any]:
     first = found[0] if found else None
     fired = [one.fired for one in found if one.fired is not None]
     failed = [one.failed for one in found if one.failed is not None]
     return {
         "number": None if entry is None else entry.number,
-        "name": (entry.id if entry is not None else "") or (first.id if first is not None else "without an id"),
+        "name": (entry.id if entry is not None else "") or (first.id if first is not None else unnamed),
         "entry": entry,
         "facts": found,
         "context": (entry.context if entry is not None else "") or (first.context if first is not None else ""),
@@ -157,7 +180,7 @@ def _took(visit: Visit, project: Project, name: str) -> Redirect:
         taken_in = includes_of(content, name)
     except NotInPlaceError:
         taken_in = ()
-    is_part = name in wanted or (name in parts and name.endswith(".sch"))
+    is_part = name in wanted or (name in parts and RULEBOOKS.matches(name))
     if is_part:
         if not _FILE.fullmatch(name):
             raise UsageError(
@@ -187,8 +210,8 @@ def _check(visit: Visit, project: Project, _: FormFields) -> Redirect:
     return Redirect(visit.path(project, "rules"))
 
 
-def _undo(visit: Visit, project: Project, _: FormFields) -> Redirect:
-    project.undo(visit.user)
+def _undo(visit: Visit, project: Project, form: FormFields) -> Redirect:
+    project.undo(visit.user, form.text("change"))
     if project.has_rules:
         check_rules(visit, project)
     return Redirect(visit.path(project, "rules"))
@@ -199,7 +222,7 @@ def _state(project: Project) -> StepState:
         return StepState(False, "upload a rulebook, or begin with what the data suggest")
     checked = checked_rules(project)
     if checked.active:
-        return StepState(True, "being checked")
+        return StepState(False, "being checked")
     if checked.current and checked.run is not None and checked.run.error is not None:
         return StepState(False, "they cannot be read", problem=True)
     if any(one.startswith("Contradiction") for fact in checked.facts.all for one in fact.doubts):

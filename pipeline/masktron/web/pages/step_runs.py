@@ -11,6 +11,7 @@ from masktron.web.runs.checked_files import sha256_of_open
 from masktron.web.runs.one_run import UPLOAD, Argument, CommandRun, InRun, latest_run, runs_of, stamp_of
 from masktron.web.runs.run_kinds import KINDS, RunKind
 from masktron.web.store.disk import bytes_of, digest_of, plain_files
+from masktron.web.store.project_files import RULEBOOKS
 from masktron.web.store.project_settings import NAME as SETTINGS_FILE
 from masktron.web.store.project_settings import table_of, text_of
 from masktron.web.store.projects import RULES, Project
@@ -58,6 +59,17 @@ def good_run(project: Project, step: str) -> CommandRun | None:
     )
 
 
+def told_run(project: Project, step: str) -> CommandRun | None:
+    """Return the run of a step that its page tells of: the latest one.
+
+    Where that has ended on what has changed since, as by an undo, it is the latest that ended well on what there is.
+    """
+    run = latest_run(project, step)
+    if run is None or not run.is_over or is_current(run):
+        return run
+    return good_run(project, step) or run
+
+
 def is_current(run: CommandRun) -> bool:
     """Tell whether all on which the result of a run depends is still what it had.
 
@@ -79,8 +91,8 @@ def is_current(run: CommandRun) -> bool:
 def _same_rules(run: CommandRun, kind: RunKind) -> bool:
     if not kind.rules:
         return True
-    now = [one.name for one in plain_files(run.project.folder) if one.name.endswith(".sch")]
-    had = [name for name in run.copies if name.endswith(".sch")]
+    now = [one.name for one in plain_files(run.project.folder) if RULEBOOKS.matches(one.name)]
+    had = [name for name in run.copies if RULEBOOKS.matches(name)]
     return now == sorted(had) and all(
         digest_of(f"{run.project.folder}/{name}") == digest_of(run.path_of(name)) for name in now
     )

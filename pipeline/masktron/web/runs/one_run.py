@@ -28,7 +28,9 @@ from masktron.web.store.disk import (
     write_plain,
 )
 from masktron.web.store.kept_files import KeptFiles
+from masktron.web.store.project_files import project_file
 from masktron.web.store.project_history import now
+from masktron.web.store.project_settings import NAME as SETTINGS_FILE
 from masktron.web.store.projects import RUNS, Project
 
 _FOLDER = re.compile(r"(\d{4,9})-([a-z][a-z-]{0,40})")
@@ -463,9 +465,10 @@ def _copied(project: Project, folder: Path) -> list[str]:
     """Copy rules and settings, which may change before the run begins, and after it."""
     copies = []
     for entry in plain_files(project.folder):
-        if entry.name.endswith(".sch"):
+        kind = project_file(entry.name)
+        if kind is not None and kind.copied and entry.name != SETTINGS_FILE:
             write_bytes(folder / entry.name, bytes_of(project.folder / entry.name) or b"")
             copies.append(entry.name)
     # also where there are none: else the command would take those that somebody writes into the folder afterwards
-    write_bytes(folder / "masktron.toml", project.settings.for_run(2) if project.settings.text else b"")
-    return [*copies, "masktron.toml"]
+    write_bytes(folder / SETTINGS_FILE, project.settings.for_run(2) if project.settings.text else b"")
+    return [*copies, SETTINGS_FILE]

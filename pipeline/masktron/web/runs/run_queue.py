@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import secrets
 import shutil
 import signal
 import subprocess
@@ -23,7 +24,7 @@ from masktron.web.runs import run_process
 from masktron.web.runs.one_run import Argument, CommandRun, RunState, prepared_run, runs_of
 from masktron.web.runs.run_limits import RunLimits
 from masktron.web.store.disk import write_plain
-from masktron.web.store.projects import Project, ProjectStore
+from masktron.web.store.projects import GONE, Project, ProjectStore
 
 BEAT = 0.25
 """Seconds between two looks at the runs under way."""
@@ -72,6 +73,7 @@ class RunQueue:
         self._limits = RunLimits() if limits is None else limits
         self._lock = threading.Lock()
         self._waiting: list[CommandRun] = []
+        self._entering: Counter[str] = Counter()
         self._working: dict[Path, _Working] = {}
         self._not_before = 0.0
         """When runs may begin again, after there was no room."""
@@ -101,12 +103,20 @@ class RunQueue:
         ResourceError
             Too many of the user's runs wait, or there is no room on the disk for what it writes.
         """
+        owner = project.owner
         with self._lock:
-            if sum(run.project.owner == project.owner for run in self._waiting) >= MOST_WAITING:
+            # those that are just being entered count: their folders are made outside the lock
+            waiting = sum(run.project.owner == owner for run in self._waiting)
+            if waiting + self._entering[owner] >= MOST_WAITING:
                 raise ResourceError(
                     f"{MOST_WAITING} of your runs wait already", hint="wait for one to end, or cancel some"
                 )
-        return self._entered(project, step, arguments, by)
+            self._entering[owner] += 1
+        try:
+            return self._entered(project, step, arguments, by)
+        finally:
+            with self._lock:
+                self._entering -= Counter({owner: 1})
 
     def try_out(
         self, project: Project, step: str, arguments: Sequence[Argument], files: Mapping[str, bytes], *, by: str
@@ -128,12 +138,17 @@ class RunQueue:
         ResourceError
             There is no room on the disk.
         """
-        for run in [one for one in runs_of(project) if one.step == step]:
-            if run.is_over:
-                shutil.rmtree(run.folder)
-            elif not run.is_cancelled:
-                self.cancel(run, by)
-        return self._entered(project, step, arguments, by, files)
+        gone = []
+        with project.lock():  # who types sends the next draft before the one before has its answer
+            for run in [one for one in runs_of(project) if one.step == step]:
+                if run.is_over:
+                    gone.append(run.folder.rename(run.folder.with_name(f"{GONE}{run.name}-{secrets.token_hex(4)}")))
+                elif not run.is_cancelled:
+                    self.cancel(run, by)
+            run = self._entered(project, step, arguments, by, files)
+        for folder in gone:
+            shutil.rmtree(folder)
+        return run
 
     def _entered(
         self,
@@ -239,6 +254,8 @@ class RunQueue:
         ended = {"code": None, "problem": problem, "began": now, "ended": now}
         try:
             write_plain(run.folder / run_process.EXIT, ended)
+        except FileNotFoundError:  # it was deleted meanwhile
+            return True
         except (OSError, ResourceError) as error:
             note_mistake(error)
             return False

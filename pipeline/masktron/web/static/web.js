@@ -14,6 +14,18 @@
         });
       });
     });
+    // A field that is clicked is written where somebody types; without a script its name stands there.
+    root.querySelectorAll("button[data-inserts]").forEach(function (button) {
+      var target = document.getElementById(button.getAttribute("data-into"));
+      if (!target) { return; }
+      button.hidden = false;
+      if (button.nextElementSibling) { button.nextElementSibling.hidden = true; }
+      button.addEventListener("click", function () {
+        target.setRangeText(button.getAttribute("data-inserts"), target.selectionStart, target.selectionEnd, "end");
+        target.dispatchEvent(new Event("input", { bubbles: true }));
+        target.focus();
+      });
+    });
   }
   prepare(document);
   document.addEventListener("htmx:afterSwap", function (event) { prepare(event.target); });

@@ -2,23 +2,23 @@
 
 Beside the project lie ``history.jsonl``, a line for each change, and ``versions/``, the content of the files that
 have a history, by its hash. The files themselves are those that the command line reads. Where somebody has changed
-one by hand, the next change takes what it finds for the state before.
+one by hand, or a server was killed before it wrote its line, the next change or undo first adds a line that says so.
 """
 
 from __future__ import annotations
 
 import hashlib
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
 from masktron.errors import UsageError
-from masktron.web.store.disk import add_line, bytes_of, lines_of, make_private, write_bytes
+from masktron.web.store.disk import add_line, bytes_of, digest_of, lines_of, make_private, plain_files, write_bytes
+from masktron.web.store.project_files import project_file
 
-_KEPT = re.compile(r"project\.json|masktron\.toml|[\w-][\w.-]*\.sch")
-"""Files that have a history: all else is an upload, or the output of a run."""
+OUTSIDE = "Changed outside masktron web"
+"""What the history says of changes that no page has made."""
 
 
 def now() -> str:
@@ -81,23 +81,35 @@ class History:
     def write(self, files: Mapping[str, bytes | None], *, said: str, by: str) -> None:
         """Write files, or remove those whose content is None, and take note of it; nothing where nothing changes.
 
+        What was changed otherwise meanwhile gets a line before that.
+
         Raises
         ------
         ValueError
             A file of another name: what pages write has fixed names, and no user chooses one.
         """
+        self._notice()
         self._write(files, said, by, None)
 
-    def undo(self, by: str) -> Change:
+    def undo(self, by: str, number: str | None = None) -> Change:
         """Bring back what the last change that still stands has changed, and return it.
+
+        Parameters
+        ----------
+        by : str
+        number : str, optional
+            Of the change that is meant, as a form says it: no other one is undone.
 
         Raises
         ------
         UsageError
-            There is none.
+            There is none, or another change is the last one by now.
         """
+        self._notice()
         if (last := self.undoable()) is None:
             raise UsageError("there is nothing left to undo", hint="reload the page")
+        if number is not None and number != str(last.number):
+            raise UsageError(f"something else was done since: {last.said}", hint="look whether that is to be undone")
         former = {name: self._content(before) for name, (before, _) in last.files.items()}
         self._write(former, f"Undone: {last.said}", by, last.number)
         return last
@@ -105,7 +117,7 @@ class History:
     def _write(self, files: Mapping[str, bytes | None], said: str, by: str, undoes: int | None) -> None:
         hashes = {}
         for name, content in files.items():
-            if not _KEPT.fullmatch(name):
+            if project_file(name) is None:
                 raise ValueError(f"{name} has no history")
             before = bytes_of(self._folder / name)
             if before != content:
@@ -117,6 +129,23 @@ class History:
                 (self._folder / name).unlink(missing_ok=True)
             else:
                 write_bytes(self._folder / name, content)
+        self._note(hashes, said, by, undoes)
+
+    def _notice(self) -> None:
+        """Add a line about files that are not as the last change has left them."""
+        known = {name: after for change in self.changes() for name, (_, after) in change.files.items()}
+        names = {*known, *(one.name for one in plain_files(self._folder) if project_file(one.name) is not None)}
+        found: dict[str, tuple[str | None, str | None]] = {}
+        for name in sorted(names):
+            digest = digest_of(self._folder / name)
+            if (None if digest is None else digest.hex()) != known.get(name):
+                found[name] = known.get(name), self._keep(bytes_of(self._folder / name))
+        if found:
+            self._note(found, f"{OUTSIDE}: {', '.join(found)}", "", None)
+
+    def _note(
+        self, hashes: Mapping[str, tuple[str | None, str | None]], said: str, by: str, undoes: int | None
+    ) -> None:
         number = max((one.number for one in self.changes()), default=0) + 1
         line = {"number": number, "time": now(), "by": by, "said": said, "files": hashes, "undoes": undoes}
         add_line(self._lines, line)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import tomllib
 from collections.abc import Callable, Collection, Mapping
 from contextlib import AbstractContextManager
@@ -78,6 +79,14 @@ class ProjectSettings:
         """
         text = self.text
         return _config_of(text) if len(text) < _KEPT else _checked(table_of(text))
+
+    def version(self, names: Collection[str]) -> str:
+        """Return a text that is another one as soon as one of some settings changes."""
+        try:
+            said = {name: value for name, value in self.table.items() if name in names}
+        except UsageError:  # somebody has broken the file: whoever saves is told
+            return hashlib.sha256(self.text.encode()).hexdigest()[:16]
+        return hashlib.sha256(toml_text(said).encode()).hexdigest()[:16]
 
     def update(self, changes: Mapping[str, Any], *, said: str, by: str) -> None:
         """Change some settings; one that is None goes. Comments and all else stay as they are.

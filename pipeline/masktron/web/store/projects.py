@@ -35,6 +35,8 @@ FACTS = "project.json"
 """Where there is none, there is no project."""
 RULES = "rules.sch"
 """The rulebook of a project; what it includes lies beside it."""
+GONE = ".gone-"
+"""How folders begin that are being deleted."""
 MOST_PROJECTS, MOST_UPLOADS = 200, 200
 """Of a user, and of a project."""
 SAMPLE = "household"
@@ -184,16 +186,22 @@ class Project:
         with self.changing():
             self.history.write(files, said=said, by=by)
 
-    def undo(self, by: str) -> Change:
-        """Undo the last change.
+    def undo(self, by: str, number: str | None = None) -> Change:
+        """Undo the last change; see `History.undo`.
+
+        Parameters
+        ----------
+        by : str
+        number : str, optional
+            Of the change that is meant.
 
         Raises
         ------
         UsageError
-            There is none.
+            There is none, or another change is the last one by now.
         """
         with self.changing():
-            return self.history.undo(by)
+            return self.history.undo(by, number)
 
     def choose_data(self, name: str, *, folder: Path | None = None, by: str) -> None:
         """Take an upload as the microdata.
@@ -370,7 +378,7 @@ class ProjectStore:
         with project.lock():
             if project.folder.exists():
                 # out of sight at once, however long the rest takes
-                gone = project.folder.with_name(f".gone-{project.folder.name}")
+                gone = project.folder.with_name(f"{GONE}{project.folder.name}")
                 project.folder.rename(gone)
                 shutil.rmtree(gone)
 
@@ -414,7 +422,7 @@ class ProjectStore:
         busy : set of Path
             Folders of projects that have a run under way: they stay.
         """
-        for gone in self.root.glob("users/*/.gone-*"):  # what a server that was killed has begun
+        for gone in self.root.glob(f"users/*/{GONE}*"):  # what a server that was killed has begun
             shutil.rmtree(gone)
         for folder in self.root.glob("users/*/*"):
             if _IDENTITY.fullmatch(folder.name) and folder.is_dir() and not folder.is_symlink():

@@ -1,0 +1,36 @@
+"""Messages of commands as pages tell them: by fields and pages, not by options."""
+
+from __future__ import annotations
+
+import pytest
+
+from masktron.sources.tables.column_names import column_name, xml_name
+from masktron.web.browser_words import column_words, in_browser
+
+
+@pytest.mark.parametrize(
+    ("said", "told"),
+    [
+        ("--limit linkage=20 makes it a condition.", "“Records that an intruder finds again, at most”"),
+        ("a larger k or a limit, such as --limit unchanged=20, may", "a limit of unchanged (in masktron.toml), may"),
+        ("remove it: --role A_x0020_B=identifier", "“names somebody” of A B on the page Roles"),
+        (
+            "--grouping all, or a method that draws values (masktron methods), can",
+            "“Whole records” on the page Mask, or",
+        ),
+    ],
+)
+def test_options_become_fields(said: str, told: str) -> None:
+    assert told in in_browser(said) and "--" not in in_browser(said)
+
+
+def test_fields_are_called_as_their_columns() -> None:
+    assert in_browser("annual_x0020_income is below 0") == "annual income is below 0"
+    assert column_words("_x0032_024 and x_xFFFFFF_") == "2024 and x_xFFFFFF_"  # the last is no character
+    assert all(
+        column_name(xml_name(name)) == column_words(xml_name(name)) for name in ("a b", "2024", "Miete (€)", "ä")
+    )
+
+
+def test_what_has_no_other_words_stays() -> None:
+    assert in_browser("the pilot is over") == "the pilot is over"

@@ -1,0 +1,191 @@
+"""The way, the pages and their forms speak of the same run; what depends on other data or settings is not done."""
+
+from __future__ import annotations
+
+import hashlib
+import threading
+from pathlib import Path
+
+import pytest
+from starlette.testclient import TestClient
+
+from masktron.web.runs.one_run import CommandRun, InRun, InRunOf, latest_run
+from masktron.web.store.projects import Project
+from masktron.web.way import WayStep, way_of
+from web_client import Office, made_office, sent
+from web_runs import MASKED, laid_run
+
+RULES = InRun("rules.sch")
+CONTENT = b"A,B\n1,2\n"
+
+
+@pytest.fixture
+def office(tmp_path: Path) -> Office:
+    return made_office(tmp_path)
+
+
+@pytest.fixture
+def client(office: Office) -> TestClient:
+    return office.browser()
+
+
+@pytest.fixture
+def project(office: Office) -> Project:
+    found = office.store.make("local", "a survey")
+    for name in ("a.csv", "b.csv"):
+        (found.files / name).write_bytes(CONTENT)
+    found.choose_data("a.csv", by="local")
+    found.write({"rules.sch": b"<schema/>"}, said="Rules", by="local")
+    return found
+
+
+def step(project: Project, name: str) -> WayStep:
+    return next(one for one in way_of(project) if one.name == name)
+
+
+def page(client: TestClient, project: Project, name: str) -> str:
+    answer = client.get(f"/projects/{project.identity}/{name}")
+    assert answer.status_code == 200
+    return answer.text
+
+
+def k_is(project: Project, k: int) -> None:
+    project.settings.update({"k": k}, said=f"k is {k}", by="local")
+
+
+def masked(project: Project, records: int = 11) -> CommandRun:
+    files = {
+        "mask.json": {**MASKED, "records_out": records}, "masked.csv": CONTENT, "masked.manifest.json": "{}",
+        "about.html": "x", "internal.html": "y",
+    }  # fmt: skip
+    return laid_run(project, "mask", ["mask", "files/a.csv", "--rules", RULES], files)
+
+
+def tried(project: Project) -> CommandRun:
+    config = project.settings.config
+    candidate = {
+        "method": config.method, "k": config.k, "grouping": config.grouping, "aggregator": None, "params": {},
+        "figures": {"linkage": 5.0, "pil": 2.0}, "state": "measured", "within_limits": True, "reasons": [],
+        "same_as": None,
+    }  # fmt: skip
+    found = {"job": "tune", "candidates": [candidate], "risk": "linkage", "utility": "pil", "recommended": 0,
+             "front": [0]}  # fmt: skip
+    return laid_run(project, "choose", ["tune", "files/a.csv", "--rules", RULES], {"tune.json": found})
+
+
+def test_what_was_chosen_for_other_data_is_not_done(project: Project) -> None:
+    tried(project)
+    assert step(project, "choose").state.done
+    k_is(project, 7)  # the way that was taken is another one, and the figures still hold
+    assert step(project, "choose").state.says == "take one of the ways that were tried"
+    project.undo("local")
+    project.choose_data("b.csv", by="local")
+    assert (step(project, "choose").state.done, step(project, "choose").state.says) == (
+        False,
+        "data, rules or settings have changed since",
+    )
+
+
+def test_after_an_undo_all_speak_of_the_run_that_holds_again(client: TestClient, project: Project) -> None:
+    k_is(project, 3)
+    first = masked(project)
+    k_is(project, 5)
+    second = masked(project, records=7)
+    for run in (second, first):
+        assert step(project, "mask").state.says == "masked"
+        assert f"/runs/{run.name}" in page(client, project, "mask")
+        release = page(client, project, "release")
+        assert f'value="{run.name}"' in release
+        other = first if run is second else second
+        assert f"/runs/{other.name}" not in page(client, project, "mask") + release
+        assert "have changed since" not in page(client, project, "mask") + release
+        project.undo("local")
+    assert step(project, "mask").state.says != "masked"
+    assert f"/runs/{second.name}" in page(client, project, "mask"), "of none that holds, the latest is shown"
+
+
+def test_a_check_of_what_was_masked_with_other_settings_makes_no_release_done(project: Project) -> None:
+    made = masked(project)
+    check = {
+        "job": "check", "sha256": hashlib.sha256(CONTENT).hexdigest(), "complies": True, "checked": [],
+        "not_checked": [], "problems": [], "rules": [],
+    }  # fmt: skip
+    words = ["check", InRunOf(made, "masked.csv"), "--rules", RULES, "--original", "files/a.csv"]
+    laid_run(project, "check", words, {"check.json": check})
+    assert step(project, "release").state.done
+    k_is(project, 9)
+    assert not step(project, "release").state.done
+
+
+def test_only_what_was_written_from_the_masked_file_is_offered_beside_it(
+    client: TestClient, project: Project
+) -> None:
+    older = masked(project)
+    converted = {"job": "convert", "losses": []}
+    words = ["convert", InRunOf(older, "masked.csv"), InRun("masked.sav")]
+    made = laid_run(project, "convert", words, {"masked.sav": b"x", "convert.json": converted})
+    assert "masked.sav" in page(client, project, "release")
+    masked(project)
+    assert "masked.sav" not in page(client, project, "release")
+    answer = sent(client, f"/projects/{project.identity}/release", "check", run=made.name)
+    assert (answer.status_code, "no such masked file" in answer.text) == (422, True)
+
+
+def test_another_format_is_written_from_a_file_that_is_read_as_settings_say(
+    client: TestClient, project: Project
+) -> None:
+    settings = {"format": "csv", "record": "row", "format_options": {"delimiter": ";"}}
+    project.settings.update(settings, said="x", by="local")
+    masked(project)
+    assert sent(client, f"/projects/{project.identity}/release", "convert", format="xml").status_code == 303
+    run = latest_run(project, "convert")
+    assert run is not None
+    assert {"--format=csv", "--record=row", "--format-option=delimiter=;"} <= {*run.command["arguments"]}
+
+
+def test_an_upload_that_a_run_needs_stays(office: Office, client: TestClient, project: Project) -> None:
+    (project.files / "areas.xml").write_text("<a/>")
+    project.settings.update({"documents": {"areas": "files/areas.xml"}}, said="x", by="local")
+    where = f"/projects/{project.identity}/data"
+    run = office.parts.queue.start(project, "mask", ["mask", "files/a.csv"], by="local")
+    for name in ("a.csv", "areas.xml"):
+        answer = sent(client, where, "remove", file=name)
+        assert (answer.status_code, f"the run {run.name} needs this file" in answer.text) == (422, True)
+    assert sent(client, where, "remove", file="b.csv").status_code == 303
+    office.parts.queue.cancel(run, "local")
+    assert sent(client, where, "remove", file="a.csv").status_code == 303
+    assert set(project.uploads()) == {"areas.xml"}
+
+
+def test_undo_waits_for_whoever_changes_the_project(project: Project) -> None:
+    undoing = threading.Thread(target=project.undo, args=("local",))
+    with project.lock():
+        undoing.start()
+        undoing.join(0.3)
+        assert undoing.is_alive() and project.has_rules
+    undoing.join(10)
+    assert not project.has_rules
+
+
+def test_drafts_of_another_rule_are_not_told_of_this_one(client: TestClient, project: Project) -> None:
+    rules = b"""<schema xmlns="http://purl.oclc.org/dsdl/schematron"><pattern><rule context="record">
+<assert id="sum" test="A &lt; B">m</assert></rule></pattern></schema>"""
+    project.write({"rules.sch": rules}, said="x", by="local")
+    drafts = {"draft": b"A &lt;= B", "draft-whole": b"A &lt; 77"}
+    made = {}
+    for kind, test in drafts.items():
+        made[kind] = laid_run(project, kind, ["explain", RULES])
+        (made[kind].folder / "rules.sch").write_bytes(rules.replace(b"A &lt; B", test))
+        laid_run(project, "mask", ["mask"])  # so that the one draft does not follow the other
+    text = page(client, project, f"rules/edit/1?draft={made['draft'].name}")
+    assert "A &lt;= B" in text and "A &lt; 77" not in text
+    assert "A &lt; 77" in page(client, project, f"rules/edit/1?draft={made['draft-whole'].name}")
+
+
+def test_the_way_has_seven_steps_and_each_has_its_page_and_its_state(project: Project) -> None:
+    way = way_of(project)
+    assert [one.title for one in way] == ["Data", "Rules", "Validate", "Roles", "Choose", "Mask", "Release"]
+    assert [one.page is not None and one.page.state is not None and one.page.path == one.name for one in way] == (
+        [True] * len(way)
+    )
+    assert [one.name for one in way if one.is_next] == ["validate"]
