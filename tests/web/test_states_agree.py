@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from starlette.testclient import TestClient
 
-from masktron.web.runs.one_run import CommandRun, InRun, InRunOf, latest_run
+from masktron.web.runs.one_run import CommandRun, InRun, InRunOf, RunState, latest_run
 from masktron.web.store.projects import Project
 from masktron.web.way import WayStep, way_of
 from web_client import Office, made_office, sent
@@ -153,7 +153,9 @@ def test_an_upload_that_a_run_needs_stays(office: Office, client: TestClient, pr
         assert (answer.status_code, f"the run {run.name} needs this file" in answer.text) == (422, True)
     assert sent(client, where, "remove", file="b.csv").status_code == 303
     office.parts.queue.cancel(run, "local")
+    reading = office.parts.queue.start(project, "describe", ["describe", "files/a.csv"], by="local")
     assert sent(client, where, "remove", file="a.csv").status_code == 303
+    assert reading.state is RunState.CANCELLED
     assert set(project.uploads()) == {"areas.xml"}
 
 

@@ -189,8 +189,12 @@ def _help(visit: Visit, project: Project, form: FormFields) -> Redirect:
 def _remove(visit: Visit, project: Project, form: FormFields) -> Redirect:
     name = form.text("file")
     needs = [run for run in runs_of(project) if not run.is_over and f"files/{name}" in run.command.get("stamps", ())]
-    if needs:
-        raise UsageError(f"the run {needs[-1].name} needs this file", hint="wait until it has ended, or cancel it")
+    # an upload is read at once, and that is of no use without it
+    reading = [run for run in needs if run.step in (run_kinds.DESCRIBE.step, run_kinds.RECORDS.step)]
+    if others := [run for run in needs if run not in reading]:
+        raise UsageError(f"the run {others[-1].name} needs this file", hint="wait until it has ended, or cancel it")
+    for run in reading:
+        visit.queue.cancel(run, visit.user)
     project.remove_upload(name)
     return Redirect(visit.path(project, "data"))
 
