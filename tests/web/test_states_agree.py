@@ -62,6 +62,7 @@ def masked(project: Project, records: int = 11) -> CommandRun:
 
 
 def tried(project: Project) -> CommandRun:
+    project.settings.update({"method": "mdav"}, said="taken", by="local")
     config = project.settings.config
     candidate = {
         "method": config.method, "k": config.k, "grouping": config.grouping, "aggregator": None, "params": {},
@@ -190,4 +191,4 @@ def test_the_way_has_seven_steps_and_each_has_its_page_and_its_state(project: Pr
     assert [one.page is not None and one.page.state is not None and one.page.path == one.name for one in way] == (
         [True] * len(way)
     )
-    assert [one.name for one in way if one.is_next] == ["validate"]
+    assert [one.name for one in way if one.is_next] == ["data"]

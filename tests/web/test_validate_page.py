@@ -159,7 +159,7 @@ def test_records_that_break_a_rule_can_be_left_out(client: TestClient, sample: t
     project, where = sample
     told(begun(client, project, where), validated(RULES, FINDINGS), "validate.json", code=1)
     page = client.get(f"{where}/validate").text
-    assert "Leave them out when masking" in page and "Declare a code for missing" in page
+    assert "Leave them out when masking" in page and "It is a code for “missing”" in page
     following = page.partition('class="next"')[2].partition("</p>")[0]
     assert f'href="{where}/roles"' in following and "although masking stops" in following
     sent(client, f"{where}/validate", "exclude")

@@ -18,7 +18,7 @@ from masktron.web.handlers.opened_file import OpenedFile
 from masktron.web.plain_answers import download_of, nothing_here, redirected
 from masktron.web.runs.checked_files import may_leave
 from masktron.web.runs.one_run import CommandRun, RunOutput, run_of
-from masktron.web.store.disk import bytes_of
+from masktron.web.store.disk import bytes_of, plain_files
 from masktron.web.store.project_files import project_file
 from masktron.web.web_page import Redirect, Visit
 from masktron.web.web_parts import WebParts
@@ -55,7 +55,8 @@ class RunFiles:
         kind = project_file(name)
         if project is None or kind is None or not kind.downloaded:
             return nothing_here()
-        content = bytes_of(project.folder / name)
+        there = {one.name for one in plain_files(project.folder)}
+        content = bytes_of(project.folder / name) if name in there else None
         return nothing_here() if content is None else download_of(content, name)
 
     def output(self, request: Request) -> Response:

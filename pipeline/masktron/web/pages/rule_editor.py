@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 import shlex
 from collections import Counter
 from collections.abc import Mapping
@@ -61,7 +62,7 @@ def _show(visit: Visit, project: Project) -> dict[str, Any]:
     checked = checked_rules(project)
     known = [] if entry is None else facts_of(entry, checked.facts, current=checked.known)
     if entry is None and tried is None:
-        values["context"] = next(iter(_contexts(rules, project)), "")
+        values["context"] = _usual(_contexts(rules, project))
     others = [] if entry is None else [rules.entries[number - 1].named for number in entry.beside]
     return {
         "entry": entry,
@@ -83,6 +84,12 @@ def _contexts(rules: RulesInText, project: Project) -> list[str]:
     read = described(project)
     own = "" if read is None else read.get("record", "").rpartition("/")[2]
     return [*dict.fromkeys([*(one for one, _ in said.most_common(20)), *([own] if own else [])])]
+
+
+def _usual(contexts: list[str]) -> str:
+    """Return the most usual name of records, before all contexts that are more than a name."""
+    names = (one for one in contexts if re.fullmatch(r"[\w.:-]+", one))
+    return next(names, contexts[0] if contexts else "")
 
 
 def _fields(project: Project) -> list[dict[str, Any]]:

@@ -85,7 +85,7 @@ class ProjectSettings:
         try:
             said = {name: value for name, value in self.table.items() if name in names}
         except UsageError:  # somebody has broken the file: whoever saves is told
-            return hashlib.sha256(self.text.encode()).hexdigest()[:16]
+            return hashlib.sha256(bytes_of(self._path) or b"").hexdigest()[:16]
         return hashlib.sha256(toml_text(said).encode()).hexdigest()[:16]
 
     def update(self, changes: Mapping[str, Any], *, said: str, by: str) -> None:
