@@ -6,7 +6,6 @@ import io
 import re
 import tarfile
 import zipfile
-from collections.abc import Iterator
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -22,18 +21,6 @@ from web_client import Office, csrf_of, end_runs, made_office, sample_of, sent, 
 SCRIPT = "<script>alert(1)</script>"
 PICTURE = "<img src=x onerror=alert(2)>"
 TURN = "\u202egpj"
-
-
-@pytest.fixture
-def office(tmp_path: Path) -> Iterator[Office]:
-    found = made_office(tmp_path)
-    yield found
-    end_runs(found)
-
-
-@pytest.fixture
-def client(office: Office) -> TestClient:
-    return office.browser()
 
 
 @pytest.fixture

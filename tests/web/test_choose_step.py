@@ -6,7 +6,6 @@ import json
 import os
 import re
 import time
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -22,7 +21,7 @@ from masktron.web.pages.choose_step import BUDGETS
 from masktron.web.runs import run_process
 from masktron.web.runs.one_run import InRun, latest_run, prepared_run
 from masktron.web.store.projects import Project
-from web_client import Office, csrf_of, made_office
+from web_client import Office, csrf_of
 from web_runs import laid_run
 
 FORM = {"budget": "10m", "k": "3, 5, 10, 20", "limits.linkage": ""}
@@ -53,22 +52,12 @@ MAP = TuneResult(
 
 
 @pytest.fixture
-def office(tmp_path: Path) -> Office:
-    return made_office(tmp_path)
-
-
-@pytest.fixture
 def project(office: Office) -> Project:
     found = office.store.make("local", "a survey")
     (found.files / "a.csv").write_text("A,B\n1,2\n")
     found.choose_data("a.csv", by="local")
     found.write({"rules.sch": b"<schema/>"}, said="Rules", by="local")
     return found
-
-
-@pytest.fixture
-def client(office: Office) -> TestClient:
-    return office.browser()
 
 
 def path(project: Project) -> str:

@@ -42,11 +42,6 @@ def office(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Office]:
 
 
 @pytest.fixture
-def client(office: Office) -> TestClient:
-    return office.browser()
-
-
-@pytest.fixture
 def project(office: Office) -> Project:
     project = office.store.make("local", "a survey")
     (project.files / "d.csv").write_text("A\n1\n")

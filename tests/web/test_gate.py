@@ -22,11 +22,6 @@ from web_client import HOST, Office, csrf_of, made_office, sample_of, sent
 PASSWORD = "four words nobody expects"  # noqa: S105
 
 
-@pytest.fixture
-def office(tmp_path: Path) -> Office:
-    return made_office(tmp_path)
-
-
 @pytest.fixture(autouse=True)
 def cheap_passwords(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("masktron.web.access.passwords._N", 1 << 4)

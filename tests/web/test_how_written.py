@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from starlette.testclient import TestClient
@@ -14,24 +12,12 @@ from masktron.web.pages.roles_step import described_fields
 from masktron.web.runs.one_run import CommandRun, latest_run
 from masktron.web.store.projects import Project
 from masktron.web.way import way_of
-from web_client import Office, end_runs, made_office, sent, until
+from web_client import Office, sent, until
 
 GERMAN = "Höhe;Miete\r\n" + "".join(f"{n};{400 + 7 * n},50\r\n" for n in range(1, 31))
 BUTTON = re.compile(
     r'name="name" value="(\w+)"><input type="hidden" name="value" value="([\w-]+)"><button[^>]*>([^<]+)'
 )
-
-
-@pytest.fixture
-def office(tmp_path: Path) -> Iterator[Office]:
-    found = made_office(tmp_path)
-    yield found
-    end_runs(found)
-
-
-@pytest.fixture
-def client(office: Office) -> TestClient:
-    return office.browser()
 
 
 @pytest.fixture

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,16 +14,11 @@ from masktron.web.pages.mask_step import masked_name
 from masktron.web.pages.method_words import LIMITS, METHOD_WORDS, limit_label
 from masktron.web.runs.one_run import InRun, latest_run
 from masktron.web.store.projects import Project
-from web_client import Office, csrf_of, made_office
+from web_client import Office, csrf_of
 from web_runs import MASKED, laid_run
 
 FORM = {"method": "mdav", "k": "5", "grouping": "rules", "invalid": "stop", "params": ""}
 WORDS = ["mask", "files/a.csv", "--rules", InRun("rules.sch")]
-
-
-@pytest.fixture
-def office(tmp_path: Path) -> Office:
-    return made_office(tmp_path)
 
 
 @pytest.fixture
@@ -34,11 +28,6 @@ def project(office: Office) -> Project:
     found.choose_data("a.csv", by="local")
     found.write({"rules.sch": b"<schema/>"}, said="Rules", by="local")
     return found
-
-
-@pytest.fixture
-def client(office: Office) -> TestClient:
-    return office.browser()
 
 
 def path(project: Project) -> str:

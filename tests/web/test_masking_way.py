@@ -6,7 +6,6 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -17,17 +16,10 @@ from cli_runner import numbers, write_rules
 from masktron.web.runs.one_run import CommandRun, latest_run, runs_of
 from masktron.web.store.projects import Project
 from masktron.web.way import way_of
-from web_client import Office, csrf_of, end_runs, made_office, until
+from web_client import Office, csrf_of, until
 
 SHOWN = ("describe.json", "plan.json", "tune.json", "masked.csv", "masked.parquet", "check.json", "convert.json")
 """What commands write alike whenever they run; a manifest has the time, as files of SPSS and Stata have."""
-
-
-@pytest.fixture
-def office(tmp_path: Path) -> Iterator[Office]:
-    found = made_office(tmp_path)
-    yield found
-    end_runs(found)
 
 
 @pytest.fixture

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 from starlette.testclient import TestClient
 
 from masktron.web.runs.one_run import Argument, CommandRun, InRun, RunState, prepared_run
 from masktron.web.store.projects import Project
-from web_client import Office, made_office
+from web_client import Office
 from web_runs import laid_run
 
 WORDS: dict[str, list[Argument]] = {
@@ -32,22 +30,12 @@ EMPTY = b'<schema xmlns="http://purl.oclc.org/dsdl/schematron"><title>t</title><
 
 
 @pytest.fixture
-def office(tmp_path: Path) -> Office:
-    return made_office(tmp_path)
-
-
-@pytest.fixture
 def project(office: Office) -> Project:
     found = office.store.make("local", "a survey")
     (found.files / "a.csv").write_text("A,B\n1,2\n")
     found.choose_data("a.csv", by="local")
     found.write({"rules.sch": EMPTY}, said="Rules", by="local")
     return found
-
-
-@pytest.fixture
-def client(office: Office) -> TestClient:
-    return office.browser()
 
 
 @pytest.mark.parametrize("page", WORDS)

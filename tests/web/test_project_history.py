@@ -13,7 +13,7 @@ from masktron.web.runs.one_run import prepared_run
 from masktron.web.store.project_files import PROJECT_FILES, ProjectFile
 from masktron.web.store.project_history import OUTSIDE
 from masktron.web.store.projects import Project, ProjectStore
-from web_client import Office, csrf_of, made_office, sample_of
+from web_client import Office, csrf_of, sample_of
 
 SETTINGS = "masktron.toml"
 
@@ -43,16 +43,6 @@ def test_only_the_change_that_is_meant_is_undone(project: Project) -> None:
     assert project.undo("ann", str(shown.number)).said == "k is 5"
     with pytest.raises(UsageError, match="nothing left"):
         project.undo("ann", str(shown.number))
-
-
-@pytest.fixture
-def office(tmp_path: Path) -> Office:
-    return made_office(tmp_path)
-
-
-@pytest.fixture
-def client(office: Office) -> TestClient:
-    return office.browser()
 
 
 @pytest.mark.parametrize("page", ["history", "rules"])

@@ -24,7 +24,7 @@ from masktron.web.store import projects
 from masktron.web.store.projects import Project, ProjectGoneError, ProjectStore
 from masktron.web.store.sole_server import sole_user
 from masktron.web.web_page import FormFields, field_named, problem_of
-from web_client import Office, csrf_of, made_office, sample_of, sent, undone
+from web_client import Office, csrf_of, sample_of, sent, undone
 
 
 @pytest.fixture
@@ -288,11 +288,6 @@ def test_a_folder_of_projects_has_one_server(tmp_path: Path) -> None:
         pass
     with sole_user(tmp_path):
         pass
-
-
-@pytest.fixture
-def office(tmp_path: Path) -> Office:
-    return made_office(tmp_path)
 
 
 def test_a_click_opens_the_sample(office: Office) -> None:

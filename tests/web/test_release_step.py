@@ -20,15 +20,10 @@ from masktron.web.pages.release_step import FORMATS
 from masktron.web.runs import checked_files
 from masktron.web.runs.one_run import CommandRun, InRun, InRunOf, latest_run
 from masktron.web.store.projects import Project
-from web_client import Office, csrf_of, made_office
+from web_client import Office, csrf_of
 from web_runs import laid_run
 
 MASKED = b"A,B\n1,2\n"
-
-
-@pytest.fixture
-def office(tmp_path: Path) -> Office:
-    return made_office(tmp_path)
 
 
 @pytest.fixture
@@ -39,11 +34,6 @@ def project(office: Office) -> Project:
     found.write({"rules.sch": b"<schema/>"}, said="Rules", by="local")
     found.settings.update({"k": 3}, said="k", by="local")
     return found
-
-
-@pytest.fixture
-def client(office: Office) -> TestClient:
-    return office.browser()
 
 
 def path(project: Project) -> str:

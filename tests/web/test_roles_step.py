@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,15 +12,10 @@ from masktron.web.pages.all_pages import PAGES
 from masktron.web.pages.roles_step import ROLES
 from masktron.web.runs.one_run import latest_run
 from masktron.web.store.projects import Project
-from web_client import Office, csrf_of, made_office
+from web_client import Office, csrf_of
 from web_runs import described, laid_run, text_field
 
 FIELDS = ({"name": "A"}, text_field("NAME", "x", "y"), text_field("SIZE", "small", "large", "mid"), {"name": "W"})
-
-
-@pytest.fixture
-def office(tmp_path: Path) -> Office:
-    return made_office(tmp_path)
 
 
 @pytest.fixture
@@ -30,11 +24,6 @@ def project(office: Office) -> Project:
     (found.files / "a.csv").write_text("A,NAME,SIZE,W\n1,x,small,2\n")
     found.choose_data("a.csv", by="local")
     return found
-
-
-@pytest.fixture
-def client(office: Office) -> TestClient:
-    return office.browser()
 
 
 def read(project: Project, *fields: dict[str, Any]) -> None:

@@ -18,7 +18,7 @@ from masktron.web.runs.run_queue import _Working
 from masktron.web.store.projects import Project
 from paths import ROOT
 from told_results import explained, failed, suggested, told
-from web_client import Office, csrf_of, made_office, sample_of, sent, undone
+from web_client import Office, csrf_of, sample_of, sent, undone
 from web_runs import described, laid_run
 
 SCHEMATRON = "http://purl.oclc.org/dsdl/schematron"
@@ -32,16 +32,6 @@ OWN = f"""<schema xmlns="{SCHEMATRON}">
   </pattern>
 </schema>
 """
-
-
-@pytest.fixture
-def office(tmp_path: Path) -> Office:
-    return made_office(tmp_path)
-
-
-@pytest.fixture
-def client(office: Office) -> TestClient:
-    return office.browser()
 
 
 @pytest.fixture

@@ -49,11 +49,6 @@ BEGUN: dict[str, tuple[str, dict[str, Any]]] = {
 """The form that begins a run of each kind: its page, and what it says."""
 
 
-@pytest.fixture
-def office(tmp_path: Path) -> Office:
-    return made_office(tmp_path)
-
-
 def made_project(office: Office) -> Project:
     found = office.store.make("local", "a survey")
     (found.files / "a.csv").write_text("A,B,T\n1,2,3\n2,3,5\n")
@@ -67,11 +62,6 @@ def made_project(office: Office) -> Project:
 @pytest.fixture
 def project(office: Office) -> Project:
     return made_project(office)
-
-
-@pytest.fixture
-def client(office: Office) -> TestClient:
-    return office.browser()
 
 
 def masked(project: Project) -> CommandRun:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import threading
-from pathlib import Path
 
 import pytest
 from starlette.testclient import TestClient
@@ -12,21 +11,11 @@ from starlette.testclient import TestClient
 from masktron.web.runs.one_run import CommandRun, InRun, InRunOf, RunState, latest_run
 from masktron.web.store.projects import Project
 from masktron.web.way import WayStep, way_of
-from web_client import Office, made_office, sent
+from web_client import Office, sent
 from web_runs import MASKED, laid_run
 
 RULES = InRun("rules.sch")
 CONTENT = b"A,B\n1,2\n"
-
-
-@pytest.fixture
-def office(tmp_path: Path) -> Office:
-    return made_office(tmp_path)
-
-
-@pytest.fixture
-def client(office: Office) -> TestClient:
-    return office.browser()
 
 
 @pytest.fixture

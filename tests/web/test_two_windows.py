@@ -27,11 +27,6 @@ def office(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Office]:
 
 
 @pytest.fixture
-def client(office: Office) -> TestClient:
-    return office.browser()
-
-
-@pytest.fixture
 def project(office: Office) -> Project:
     found = office.store.make("local", "a survey")
     (found.files / "d.csv").write_text("A,B\n1,2\n")

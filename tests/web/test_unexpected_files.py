@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 from contextlib import nullcontext
-from pathlib import Path
 
 import pytest
 from starlette.testclient import TestClient
@@ -14,18 +13,8 @@ from masktron.web.pages.all_pages import PAGES
 from masktron.web.runs.one_run import CommandRun, InRun, RunState, UnreadableResultError
 from masktron.web.store.disk import add_line
 from masktron.web.store.projects import Project
-from web_client import Office, csrf_of, made_office, sample_of, sent
+from web_client import Office, csrf_of, sample_of, sent
 from web_runs import MASKED, described, laid_run
-
-
-@pytest.fixture
-def office(tmp_path: Path) -> Office:
-    return made_office(tmp_path)
-
-
-@pytest.fixture
-def client(office: Office) -> TestClient:
-    return office.browser()
 
 
 @pytest.fixture

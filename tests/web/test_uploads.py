@@ -224,11 +224,6 @@ def office(tmp_path: Path, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Ite
 
 
 @pytest.fixture
-def client(office: Office) -> TestClient:
-    return office.browser()
-
-
-@pytest.fixture
 def project(office: Office) -> Project:
     return office.store.make("local", "a survey")
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import html
 import json
 import re
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,7 +13,7 @@ from starlette.testclient import TestClient
 from masktron.web.runs.one_run import CommandRun, latest_run
 from masktron.web.store.projects import Project
 from told_results import failed, told, validated
-from web_client import Office, made_office, sample_of, sent
+from web_client import Office, sample_of, sent
 
 RULES = [
     {"id": "income-sum", "failed": 130, "passes": False, "text": "Income [Income] <b>is</b> wrong"},
@@ -30,16 +29,6 @@ FINDINGS = [
     }
     for number in range(120)
 ] + [{"rule": "tax-limit", "record": 5, "line": 1, "values": {"Tax": "3", "Income": "1"}}]  # fmt: skip
-
-
-@pytest.fixture
-def office(tmp_path: Path) -> Office:
-    return made_office(tmp_path)
-
-
-@pytest.fixture
-def client(office: Office) -> TestClient:
-    return office.browser()
 
 
 @pytest.fixture

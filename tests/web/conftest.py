@@ -1,0 +1,25 @@
+"""What tests of web pages begin with: an office without a network, and a browser in it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from starlette.testclient import TestClient
+
+from web_client import Office, end_runs, made_office
+
+
+@pytest.fixture
+def office(tmp_path: Path) -> Iterator[Office]:
+    """Return an office whose runs are commands; they end with the test."""
+    found = made_office(tmp_path)
+    yield found
+    end_runs(found)
+
+
+@pytest.fixture
+def client(office: Office) -> TestClient:
+    """Return a browser of whoever is let in."""
+    return office.browser()
