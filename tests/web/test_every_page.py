@@ -102,7 +102,7 @@ def test_a_way_to_mask_is_taken_without_script(chromium: Any, server: Served, st
     with shown(chromium, server.opened, java_script_enabled=False) as page:
         page.goto(f"{server.address}/projects/{found.identity}/choose")
         page.get_by_role("button", name="Take number 5").click()
-        page.get_by_text("In the settings now: noise, k = 5, grouping all, share = 0.2").wait_for()
+        page.get_by_text("In the settings now: noise, k = 5, by whole records, share = 0.2").wait_for()
     assert found.settings.config.method == "noise"
 
 

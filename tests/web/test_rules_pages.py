@@ -488,3 +488,15 @@ def test_what_the_survey_knows_takes_the_place_of_a_guess(office: Office, client
     last = project.history.undoable()
     assert last is not None
     assert "--accept=1; masktron rules rules.sch --change=range-AGE '--test=AGE >= 0 and AGE <= 120.5'" in last.said
+
+
+def test_a_message_names_fields_as_the_file_does(client: TestClient, own: tuple[Project, str]) -> None:
+    project, where = own
+    (project.files / "d.csv").write_text("of them,A\n1,2\n")
+    project.choose_data("d.csv", by="local")
+    result = described({"name": "of_x0020_them", "column": "of them"}, {"name": "A"})
+    laid_run(project, "describe", ["describe", "files/d.csv"], {"describe.json": result})
+    typed(client, where, "new", "save", id="x", context="R", test="A", message="more { of them } than {A} or {B C}")
+    assert "more {of_x0020_them} than {A} or {B C}" in " ".join(
+        one.message for one in rules_in(project.rulebook.encode()).entries
+    )

@@ -81,7 +81,7 @@ def test_from_a_file_without_rules_to_a_validated_one(office: Office) -> None:
     run = ended(office, project, "validate")
     assert run.exit_code == 1
     text = client.get(f"{where}/validate").text
-    assert "3 failures in 400 records" in text and text.count(f'<th scope="row">{total["id"]}</th>') == 3
+    assert "3 failures among 400 records" in text and text.count(f'<th scope="row">{total["id"]}</th>') == 3
     before = outputs_of(run)
     assert len(before) == 6
     for one in run.outputs:

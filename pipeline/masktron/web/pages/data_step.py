@@ -39,7 +39,7 @@ def _show(visit: Visit, project: Project) -> dict[str, Any]:
     return {
         "uploads": project.uploads(),
         "data": project.data(),
-        "has_settings": project.settings.is_there,
+        "has_settings": _has_others(project),
         "folders": [_folder(place, visit, number) for number, place in enumerate(project.pickable)],
         "largest": min(visit.largest_upload, visit.store.left(visit.user)),
         "run": run,
@@ -69,6 +69,14 @@ def _result(run: CommandRun, project: Project, problems: list[PageProblem]) -> d
     except MasktronError as error:  # the page stays, so that other data can be chosen
         problems.append(problem_of(error))
         return None
+
+
+def _has_others(project: Project) -> bool:
+    """Return whether there are settings that may be of other data: more than how the file is written."""
+    try:
+        return bool(project.settings.table.keys() - {"format_options"})
+    except UsageError:  # nobody can read them
+        return project.settings.is_there
 
 
 def _rows_of(

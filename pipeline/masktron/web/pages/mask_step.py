@@ -175,7 +175,11 @@ def _tiles(result: Mapping[str, Any], asked: Mapping[str, Any]) -> list[tuple[st
         name = wanted if drawn else instead
         value, unit = (known[wanted]["value"], known[wanted]["unit"]) if drawn else (result[instead], "%")
         said = FIGURE_WORDS.get(name, name.replace("_", " "))
-        where = "the figure of the map of Choose" if drawn else "another figure than on the map of Choose"
+        where = (
+            "measured as on the map of Choose, where another draw gave another figure"
+            if drawn
+            else "another figure than on the map of Choose"
+        )
         tiles.append((said, "-" if value is None else f"{value:.3g} {unit}".strip(), where))
     if ("linkage" in known or result["linkage"] is not None) and FIGURE_WORDS["linkage"] not in {
         one[0] for one in tiles

@@ -86,6 +86,12 @@ def _contexts(rules: RulesInText, project: Project) -> list[str]:
     return [*dict.fromkeys([*(one for one, _ in said.most_common(20)), *([own] if own else [])])]
 
 
+def _by_rule_names(message: str, project: Project) -> str:
+    """Name fields in the braces of a message as rules do, where they are named as columns."""
+    names = {one["column"]: one["name"] for one in _fields(project)}
+    return re.sub(r"\{([^{}]+)\}", lambda found: f"{{{names.get(found[1].strip(), found[1])}}}", message)
+
+
 def _usual(contexts: list[str]) -> str:
     """Return the most usual name of records, before all contexts that are more than a name."""
     names = (one for one in contexts if re.fullmatch(r"[\w.:-]+", one))
@@ -196,6 +202,8 @@ def _drafted(project: Project, visit: Visit, form: FormFields, *, trying: bool =
             hint="copy what you typed, go back to the rules, and open the rule once more",
         )
     typed = {part: form.text(part) for part in _PARTS if part in form.names}
+    if "message" in typed:
+        typed["message"] = _by_rule_names(typed["message"], project)
     if trying:  # what is not typed as yet is no mistake
         typed = {part: text for part, text in typed.items() if text or part == "test"}
         if visit.parts["rule"] == NEW:
