@@ -16,7 +16,7 @@ from masktron.web.access.gate import PEER_USER, PasswordDoor
 from masktron.web.access.passwords import Doorkeeper, add_user
 from masktron.web.access.sessions import form_token
 from masktron.web.form_reading import MOST_LARGE, MOST_LARGE_EACH, SMALL_FORM
-from masktron.web.handlers.login_queue import MOST_ATTEMPTS, MOST_ATTEMPTS_EACH
+from masktron.web.handlers.login_queue import MOST_ATTEMPTS_EACH, MOST_OF_NAME, MOST_STRANGE
 from web_client import HOST, OWN, Office, made_office
 
 PASSWORD = "heron lantern cactus"  # noqa: S105
@@ -112,14 +112,39 @@ def test_attempts_to_log_in_hold_up_no_page(office: Office, held: Held) -> None:
             for n in range(60)
         ]
         async with asyncio.timeout(10):
-            while sum(one.done() for one in attempts) < 60 - MOST_ATTEMPTS:
+            while sum(one.done() for one in attempts) < 60 - MOST_STRANGE:
                 await asyncio.sleep(0.01)
             assert await asked(office, "GET", "/", cookie=cookie) == 200
         assert held.inside == 1
         held.go.set()
         return await asyncio.gather(*attempts)
 
-    assert Counter(asyncio.run(talk())) == {401: MOST_ATTEMPTS, 503: 60 - MOST_ATTEMPTS}
+    assert Counter(asyncio.run(talk())) == {401: MOST_STRANGE, 503: 60 - MOST_STRANGE}
+
+
+def test_names_that_nobody_has_leave_users_their_places(office: Office, held: Held) -> None:
+    """Also where all come from one proxy, the name is what tells them apart."""
+
+    async def talk() -> tuple[list[int], list[int]]:
+        strange = [
+            asyncio.create_task(asked(office, "POST", "/login", attempt(f"name{n}"), address=f"192.0.2.{n}"))
+            for n in range(40)
+        ]
+        async with asyncio.timeout(10):
+            while sum(one.done() for one in strange) < 40 - MOST_STRANGE:
+                await asyncio.sleep(0.01)
+            own = [
+                asyncio.create_task(asked(office, "POST", "/login", attempt("ann", PASSWORD), address="198.51.100.7"))
+                for _ in range(MOST_OF_NAME + 1)
+            ]
+            while not any(one.done() for one in own):
+                await asyncio.sleep(0.01)
+        held.go.set()
+        return await asyncio.gather(*strange), await asyncio.gather(*own)
+
+    strange, own = asyncio.run(talk())
+    assert Counter(strange) == {401: MOST_STRANGE, 503: 40 - MOST_STRANGE}
+    assert Counter(own) == {303: MOST_OF_NAME, 503: 1}
 
 
 def test_one_address_leaves_others_their_turn(office: Office, held: Held) -> None:

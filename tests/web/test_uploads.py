@@ -326,6 +326,16 @@ def test_uploads_at_the_same_time_and_copies_share_the_room(
     assert project.uploads() == {"large.csv": 60_000}
 
 
+def test_a_copy_that_is_refused_takes_no_room_from_others(
+    office: Office, client: TestClient, project: Project, folder: Path
+) -> None:
+    other = office.store.arrivals.begin("local")
+    (folder / "huge.csv").write_bytes(b"A" * 300_000)
+    answer = sent(client, f"/projects/{project.identity}/data", "pick", file="huge.csv", folder="0")
+    assert answer.status_code == 422 and "no room left" in answer.text and project.uploads() == {}
+    other.take(30_000)
+
+
 def test_an_upload_is_removed_at_once(client: TestClient, project: Project) -> None:
     put(client, project, "a.csv", b"A\n1\n")
     where = f"/projects/{project.identity}/data"

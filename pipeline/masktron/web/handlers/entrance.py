@@ -68,7 +68,9 @@ class Entrance:
         # behind a proxy all come from one address
         client = None if self._parts.is_proxied else request.client
         address = None if client is None else network_of(client.host)
-        async with self._logins.turn(address) as has_turn:
+        name, keeper = form.text("name"), self._parts.keeper
+        user = name if keeper is not None and keeper.stamp_of(name) else None
+        async with self._logins.turn(address, user) as has_turn:
             if not has_turn:
                 answer = problem_page("too many log in at once", "wait some seconds, and try once more", 503)
                 answer.headers["retry-after"] = "5"

@@ -1,5 +1,6 @@
 """What may leave: a masked file whose very bytes a check has passed, and the public report about it.
 
+The public report may be looked at in the browser before; what is downloaded waits for the check.
 Downloads and the page Release both ask here, so that there is one answer. A file is looked at through the descriptor
 from which it is sent afterwards: by its SHA-256, or, where it is too large to be read for each page, by its stamp of
 when the check was asked for. Nobody can set the time of the last change of an inode, which is part of that.

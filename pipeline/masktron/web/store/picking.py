@@ -77,8 +77,7 @@ def copied(folder: Path, relative: str, place: Path, room: RoomLeft) -> Path:
     try:
         with os.fdopen(descriptor, "rb", buffering=0) as source:
             before = _state(descriptor)
-            if before[0] > room.left:
-                room.take(before[0])
+            room.require(before[0])
             with os.fdopen(create_private(half), "wb") as stream:
                 while piece := source.read(_PIECE):
                     room.take(len(piece))

@@ -32,6 +32,17 @@ class RoomLeft:
         self.left = left
         self._came = came
 
+    def require(self, size: int) -> None:
+        """Refuse a file that is larger than all that was left.
+
+        Raises
+        ------
+        UploadRefusedError
+            It is, so that no piece of it needs to come.
+        """
+        if size > self.left:
+            raise _no_room()
+
     def take(self, size: int) -> None:
         """Take room for a piece of the file.
 
@@ -41,7 +52,11 @@ class RoomLeft:
             There is none, with all that has come for other files of the user meanwhile.
         """
         if self._came(size) > self.left:
-            raise UploadRefusedError(413, "there is no room left for this file", "delete projects or uploads")
+            raise _no_room()
+
+
+def _no_room() -> UploadRefusedError:
+    return UploadRefusedError(413, "there is no room left for this file", "delete projects or uploads")
 
 
 class Arrivals:
