@@ -239,3 +239,14 @@ def test_pages_say_that_settings_have_changed(client: TestClient, project: Proje
         assert "have changed since" not in client.get(f"{where}/{page}").text
         project.settings.update({"missing": {"A": ["9"]}}, said="x", by="local")
         assert "have changed since" in client.get(f"{where}/{page}").text
+
+
+def test_an_original_is_not_the_data_that_were_judged(project: Project) -> None:
+    data = project.data()
+    assert data is not None
+    (project.files / "former.csv").write_bytes((project.folder / data).read_bytes())
+    words = ["validate", data, "--rules", InRun("rules.sch"), "--original", "files/former.csv"]
+    run = laid_run(project, "validate", words, {"validate.json": {"job": "validate"}})
+    assert run.is_of(data) and not run.is_of("files/former.csv") and is_current(run)
+    project.choose_data("former.csv", by="local")
+    assert not is_current(run)

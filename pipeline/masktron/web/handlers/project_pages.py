@@ -133,19 +133,8 @@ class ProjectPages:
         common = {"problems": [], "given": form, **self._common(request, project, page)}
         return HTMLResponse(rendered(answer.template, **{**common, **answer.context}))
 
+    @one_look()
     def _shown(
-        self,
-        page: WebPage,
-        request: Request,
-        project: Project,
-        problems: list[PageProblem],
-        given: FormFields | None,
-        status: int,
-    ) -> Response:
-        with one_look():
-            return self._made(page, request, project, problems, given, status)
-
-    def _made(
         self,
         page: WebPage,
         request: Request,

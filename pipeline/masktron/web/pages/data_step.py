@@ -62,7 +62,7 @@ def _show(visit: Visit, project: Project) -> dict[str, Any]:
 
 def _result(run: CommandRun, project: Project, problems: list[PageProblem]) -> dict[str, Any] | None:
     """Return what the command found, if it speaks of the data that the project has now."""
-    if run.state is not RunState.ENDED or project.data() not in run.command["arguments"]:
+    if run.state is not RunState.ENDED or not run.is_of(project.data()):
         return None
     try:
         return run.result(RESULT)
@@ -212,7 +212,7 @@ def _state(project: Project) -> StepState:
     if data is None:
         return StepState(False, "upload a file, or pick one")
     run, name = latest_run(project, run_kinds.DESCRIBE.step), Path(data).name
-    if run is None or data not in run.command["arguments"]:
+    if run is None or not run.is_of(data):
         return StepState(False, f"{name} was not read as yet")
     if not run.is_over:
         return StepState(False, f"{name} is being read")

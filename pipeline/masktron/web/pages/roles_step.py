@@ -71,7 +71,7 @@ def described(project: Project) -> dict[str, Any] | None:
     """Return what the latest run that read the data found; None where none has."""
     data = project.data()
     for run in runs_of(project):
-        if run.step == run_kinds.DESCRIBE.step and run.state is RunState.ENDED and data in run.command["arguments"]:
+        if run.step == run_kinds.DESCRIBE.step and run.state is RunState.ENDED and run.is_of(data):
             found = result_of(run, RESULT)
             if found is not None:
                 return found

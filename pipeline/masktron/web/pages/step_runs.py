@@ -82,7 +82,7 @@ def is_current(run: CommandRun) -> bool:
     project = run.project
     try:
         data = project.data()
-        same = not kind.data or (kind.without_data if data is None else data in run.command["arguments"])
+        same = not kind.data or (kind.without_data if data is None else run.is_of(data))
         return same and _same_rules(run, kind) and _same_settings(run, kind) and _same_files(run, kind)
     except UsageError:  # somebody has broken the settings
         return False

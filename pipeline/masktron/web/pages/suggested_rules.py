@@ -57,7 +57,7 @@ def _show(visit: Visit, project: Project) -> dict[str, Any]:
 
 def _result(run: CommandRun, project: Project) -> dict[str, Any] | None:
     """Return what the command found, if it speaks of the data that the project has now."""
-    if run.state is not RunState.ENDED or project.data() not in run.command["arguments"]:
+    if run.state is not RunState.ENDED or not run.is_of(project.data()):
         return None
     return result_of(run, RESULT)
 

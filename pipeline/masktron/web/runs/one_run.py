@@ -141,6 +141,11 @@ class CommandRun:
         found: list[int] | None = self.command.get("stamps", {}).get(name)
         return found
 
+    def is_of(self, data: str | None) -> bool:
+        """Tell whether it was asked about these data; an original that they are compared with is not meant."""
+        words = self.command["arguments"]
+        return any(word == data and before != "--original" for before, word in zip(["", *words], words, strict=False))
+
     @property
     def shown_command(self) -> str:
         """The command that does the same, for a shell in the folder of the project."""
