@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from pathlib import Path
 
@@ -15,11 +15,14 @@ from masktron.aggregators.mode import Mode
 from masktron.arrays import FloatColumns, Floats
 from masktron.config import Role
 from masktron.kernels.mdav import TREE_FROM
+from masktron.kernels.standardise import Standard
+from masktron.masking.file_scales import FieldScale, FileScales
 from masktron.partitions.column_kinds import NOMINAL, NUMBER, ORDINAL, Kinds
-from masktron.partitions.encode import encode_nominal, encode_ordinal
-from masktron.partitions.mdav import standardise
+from masktron.partitions.encode import encode_nominal
+from masktron.partitions.mdav import require_finite
 from masktron.plan import Plan
 from masktron.roles import ranks
+from masktron.settle.grid import Grid, grid_of, scales
 from masktron.sources.lexical import parse_number
 from masktron.sources.records import Column, Layout, Records, Status
 
@@ -51,6 +54,8 @@ class FileValues:
         The same as rules read them: a missing code that is a number counts as that number.
     texts : mapping of field name to ndarray of object, shape (n,)
         Lexemes; None where absent.
+    scales : mapping of field name to FieldScale, or None
+        Those of the file, where the records are a part of it.
     """
 
     source: Path
@@ -65,6 +70,7 @@ class FileValues:
     values: FloatColumns
     seen: FloatColumns
     texts: Mapping[str, NDArray[np.object_]]
+    scales: FileScales | None = None
     _known_places: dict[str, Floats] = field(default_factory=dict, init=False, repr=False)
 
     @classmethod
@@ -92,6 +98,68 @@ class FileValues:
             texts={name: column.lexemes for name, column in columns.items()},
         )
 
+    def part(self, records: NDArray[np.intp]) -> FileValues:
+        """Return some of the records, in the scales of all.
+
+        Parameters
+        ----------
+        records : ndarray of intp, shape (m,)
+            Positions, ascending.
+        """
+        columns = {name: column.taken(records) for name, column in self.columns.items()}
+        return replace(
+            self,
+            columns=columns,
+            n=len(records),
+            ranks={name: own[records] for name, own in self.ranks.items()},
+            weights=None if self.weights is None else self.weights[records],
+            values={name: column.values for name, column in columns.items()},
+            seen={name: own[records] for name, own in self.seen.items()},
+            texts={name: column.lexemes for name, column in columns.items()},
+            scales=self.found_scales(),
+        )
+
+    def found_scales(self) -> FileScales:
+        """Return the scales of all masked fields."""
+        if self.scales is not None:
+            return self.scales
+        return {name: self._scale(name) for name in sorted(self.masked)}
+
+    def _scale(self, name: str) -> FieldScale:
+        number = name in self.numeric
+        return FieldScale(
+            standard=self.standard(name),
+            unit=self.unit(name),
+            deviation=self.deviation(name),
+            free=self.grid(name, tied=False) if number else None,
+            tied=self.grid(name, tied=True) if number else None,
+        )
+
+    def standard(self, name: str) -> Standard:
+        """Return the zero and the unit of a field of numbers or ranks as coordinates; of what `ordered` returns."""
+        if self.scales is not None:
+            return self.scales[name].standard
+        own = self.ordered(name)
+        require_finite(own[:, None])
+        return Standard.of(own)
+
+    def unit(self, name: str) -> float:
+        """Return the unit of distances of a field in settle."""
+        return float(scales(self.ordered(name)[:, None])[0]) if self.scales is None else self.scales[name].unit
+
+    def deviation(self, name: str) -> float:
+        """Return the standard deviation of the numbers of a field, with divisor n; 0 where there are none."""
+        if self.scales is not None:
+            return self.scales[name].deviation
+        own = self.values[name]
+        return 0.0 if np.isnan(own).all() else float(np.nanstd(own))
+
+    def grid(self, name: str, *, tied: bool) -> Grid:
+        """Return the numbers that a field can hold; `tied` where it stands in an equality."""
+        if self.scales is not None:
+            return self.scales[name].grid(tied=tied)
+        return grid_of(self.columns[name], tied=tied)
+
     def points(self, variables: Sequence[str]) -> NDArray[np.float64]:
         """Return coordinates, shape (n, d): numbers and ranks standardised, NaN where missing; categories one-hot."""
         return np.concatenate([self._places(name) for name in variables], axis=1)
@@ -112,10 +180,8 @@ class FileValues:
         return places
 
     def _placed(self, name: str) -> NDArray[np.float64]:
-        if name in self.numeric:
-            return standardise(self.values[name][:, None])
-        if name in self.ranks:
-            return encode_ordinal(self.ranks[name])
+        if name in self.numeric or name in self.ranks:
+            return self.standard(name).places(self.ordered(name))[:, None]
         return encode_nominal(self._texts_or_empty(name), name)
 
     def _texts_or_empty(self, name: str) -> NDArray[np.object_]:
@@ -133,9 +199,10 @@ class FileValues:
 
     def coded(self, variables: Sequence[str]) -> NDArray[np.float64]:
         """Numbers, ranks of ordered categories and codes of others; NaN where missing. Shape (n, p)."""
-        return np.stack([self._code(name) for name in variables], axis=1)
+        return np.stack([self.ordered(name) for name in variables], axis=1)
 
-    def _code(self, name: str) -> NDArray[np.float64]:
+    def ordered(self, name: str) -> NDArray[np.float64]:
+        """Numbers or ranks of a field, or categories by the order of their texts; NaN where missing. Shape (n,)."""
         if name in self.numeric:
             return self.values[name]
         if name in self.ranks:
@@ -187,7 +254,7 @@ class FileValues:
         for position, name in enumerate(variables):
             if name in self.numeric:
                 continue
-            known, first = np.unique(self._code(name), return_index=True)
+            known, first = np.unique(self.ordered(name), return_index=True)
             first = first[~np.isnan(known)]
             known = known[~np.isnan(known)]
             given = ~np.isnan(coded[:, position])

@@ -134,7 +134,7 @@ def solved_parts(rules: RecordRules, block: Block) -> NDArray[np.float64]:
     columns = [np.empty((rules.file.n, 0))]
     for name, solution in () if elimination is None else elimination.solutions.items():
         own = [(powers[0][0], c) for powers, c in solution.terms if powers and powers[0][0] in block.grouped]
-        unit = float(np.nanstd(rules.file.values[name])) if not np.isnan(rules.file.values[name]).all() else 0.0
+        unit = rules.file.deviation(name)
         if is_linear(solution) and own and np.isfinite(unit) and unit > 0:
             part = np.sum([float(c) * rules.file.values[other] for other, c in own], axis=0)
             spread = float(np.nanstd(part)) if not np.isnan(part).all() else 0.0

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
@@ -63,6 +63,10 @@ class RecordRules:
             original=original,
             _document=Original(original, known=True),  # the records were read from it
         )
+
+    def part(self, records: NDArray[np.intp]) -> RecordRules:
+        """Return the same for some of the records, in ascending order, in the scales of all."""
+        return replace(self, file=self.file.part(records))
 
     def forms(self, block: Block) -> list[Form]:
         """Return the forms of the rules of a block."""

@@ -15,7 +15,7 @@ import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Self
+from typing import Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,12 +39,15 @@ from masktron.masking.inputs import MaskingInputs
 from masktron.masking.masked import MaskedBlock
 from masktron.masking.shared import SharedWork
 from masktron.masking.totals.repair import Repair, keep_totals
+from masktron.masking.units.by_units import ByUnits
+from masktron.masking.units.cutting import cut_into_units
 from masktron.methods.base import Method, Partitioning
 from masktron.methods.mdav import MdavMethod
 from masktron.partitions.partitioner import Partitioner
 from masktron.plan import Block, Partition, Plan, aggregator_of
-from masktron.progress import Progress, no_progress, told_as
+from masktron.progress import Progress, Told, no_progress, told_as, untold
 from masktron.rulebook.schema import Rulebook
+from masktron.settle.prototypes import Settled
 from masktron.sources.records import Records
 from masktron.streams import Streams
 
@@ -85,6 +88,7 @@ def mask_records(
     keep_missing: bool = False,
     workers: int | None = None,
     max_block_records: int | None = None,
+    unit_records: int | None = None,
     shared: SharedWork | None = None,
     progress: Progress = no_progress,
 ) -> Masked:
@@ -113,6 +117,9 @@ def mask_records(
         where there is one partition; the number of cores when not given. The result is the same for any number.
     max_block_records : int, optional
         Records that are partitioned together; more are cut into blocks of near records first.
+    unit_records : int, optional
+        Records that groups and prototypes are found for at once; more are cut into units of near records first. Where
+        a method draws, it draws for all.
     shared : SharedWork, optional
         Of former runs on the same records, roles and rules.
     progress : callable, optional
@@ -141,7 +148,12 @@ def mask_records(
     rules = shared.rules(lambda: MaskingInputs.of(records, plan, edits, rulebook, original).rules)
     inputs = MaskingInputs(rules, plan.k, partitioner)
     drawn = [] if method is None or isinstance(method, Partitioning) else _drawable(inputs.file, plan, method)
-    masked = _by_groups(inputs, plan, drawn, shared=shared, keep_missing=keep_missing, cores=cores, progress=progress)
+    if unit_records is not None and len(records) > unit_records:
+        masked = _by_units(inputs, plan, drawn, unit_records, keep_missing=keep_missing, progress=progress)
+    else:
+        masked = _by_groups(
+            inputs, plan, drawn, shared=shared, keep_missing=keep_missing, cores=cores, progress=progress
+        )
     drawing = None
     if method is not None and drawn:
         if streams is None:
@@ -182,7 +194,8 @@ def _by_groups(
 ) -> list[MaskedBlock]:
     """Mask the blocks that no method draws; groups are formed in threads before they are asked for."""
     grouped = [partition for partition in plan.partitions if not all(block in drawn for block in partition.blocks)]
-    makers = [_Groups(inputs, partition, shared, keep_missing=keep_missing) for partition in grouped]
+    whole = _Whole(inputs, shared)
+    makers = [_Groups(inputs, partition, whole, keep_missing=keep_missing) for partition in grouped]
     formed = Prefetch(_counted([maker.first for maker in makers], progress), cores)
     masked: list[MaskedBlock] = []
     for position, (partition, maker) in enumerate(zip(grouped, makers, strict=True)):
@@ -190,6 +203,27 @@ def _by_groups(
         for block in partition.blocks:
             if block not in drawn:
                 settle = functools.partial(settle_block, told=told_as(progress, _masking(block), "groups"))
+                masked.append(choose(inputs, block, group=groups.of, settle=settle))
+    return masked
+
+
+def _by_units(
+    inputs: MaskingInputs,
+    plan: Plan,
+    drawn: Sequence[Block],
+    most: int,
+    *,
+    keep_missing: bool,
+    progress: Progress,
+) -> list[MaskedBlock]:
+    """Mask the blocks that no method draws, unit by unit."""
+    masked: list[MaskedBlock] = []
+    for partition in plan.partitions:
+        parted = _Parted(inputs, most)
+        groups = _Groups(inputs, partition, parted, keep_missing=keep_missing)
+        for block in partition.blocks:
+            if block not in drawn:
+                settle = functools.partial(parted.settle, told=told_as(progress, _masking(block), "groups"))
                 masked.append(choose(inputs, block, group=groups.of, settle=settle))
     return masked
 
@@ -236,8 +270,46 @@ def _drawable(file: FileValues, plan: Plan, method: Method) -> list[Block]:
 
 def _alone(inputs: MaskingInputs, shared: SharedWork, block: Block, *, keep_missing: bool) -> MaskedBlock:
     """Mask a block by groups of its own."""
-    groups = _Groups(inputs, Partition((block,)), shared, keep_missing=keep_missing)
+    groups = _Groups(inputs, Partition((block,)), _Whole(inputs, shared), keep_missing=keep_missing)
     return choose(inputs, block, group=groups.of, settle=settle_block)
+
+
+class _Forming(Protocol):
+    """Forms the groups of a partition."""
+
+    def __call__(self, partition: Partition) -> RecordGroups: ...
+
+
+class _Whole:
+    """Forms groups of all records together."""
+
+    def __init__(self, inputs: MaskingInputs, shared: SharedWork) -> None:
+        self._inputs = inputs
+        self._shared = shared
+
+    def __call__(self, partition: Partition) -> RecordGroups:
+        return self._shared.groups(self._inputs, partition, lambda: group(self._inputs, partition))
+
+
+class _Parted:
+    """Forms groups, and finds their prototypes, unit by unit."""
+
+    def __init__(self, inputs: MaskingInputs, most: int) -> None:
+        self._inputs = inputs
+        self._most = most
+        self._made: list[tuple[RecordGroups, ByUnits]] = []
+
+    def __call__(self, partition: Partition) -> RecordGroups:
+        units = cut_into_units(self._inputs.rules, partition, self._inputs.k, self._most)
+        by_units = ByUnits(self._inputs, units, map)
+        grouping = by_units.group(partition)
+        self._made.append((grouping, by_units))
+        return grouping
+
+    def settle(self, inputs: MaskingInputs, block: Block, grouping: RecordGroups, told: Told = untold) -> Settled:
+        """Find the prototypes of groups that were formed here."""
+        by_units = next(own for made, own in self._made if made is grouping)
+        return by_units.settle(inputs, block, grouping, told)
 
 
 class _Groups:
@@ -247,11 +319,9 @@ class _Groups:
     suits the first candidate of each; the others are carried out on it as well, and judged by the engine.
     """
 
-    def __init__(
-        self, inputs: MaskingInputs, partition: Partition, shared: SharedWork, *, keep_missing: bool
-    ) -> None:
+    def __init__(self, inputs: MaskingInputs, partition: Partition, forming: _Forming, *, keep_missing: bool) -> None:
         self._inputs = inputs
-        self._shared = shared
+        self._forming = forming
         self._partition = partition
         self._keep_missing = keep_missing
         self._made: dict[tuple[object, ...], RecordGroups] = {}
@@ -291,8 +361,7 @@ class _Groups:
         return (block.one_signed, *_kind(block)) if self._alone else ()
 
     def _formed(self, block: Block) -> RecordGroups:
-        partition = Partition((block,)) if self._alone else self._partition
-        return self._shared.groups(self._inputs, partition, lambda: group(self._inputs, partition))
+        return self._forming(Partition((block,)) if self._alone else self._partition)
 
     def _checked(self, grouping: RecordGroups) -> RecordGroups:
         if self._keep_missing and grouping.pooled.any():

@@ -105,7 +105,7 @@ def kd_cut(points: NDArray[np.float64], most: int, k: int) -> list[NDArray[np.in
 
 def _lower(points: NDArray[np.float64], size: int) -> NDArray[np.bool_]:
     """Mark the records with the smallest values in the widest column."""
-    values = points[:, _widest(points)]
+    values = points[:, widest(points)]
     bound = np.partition(values, size - 1)[size - 1]
     lower: NDArray[np.bool_] = values < bound
     tied = np.flatnonzero(values == bound)
@@ -113,7 +113,8 @@ def _lower(points: NDArray[np.float64], size: int) -> NDArray[np.bool_]:
     return lower
 
 
-def _widest(points: NDArray[np.float64]) -> int:
+def widest(points: NDArray[np.float64]) -> int:
+    """Return the column of points, shape (n, d), with n and d of at least 1, that is the widest but for outliers."""
     at = len(points) // _EIGHTH
     widths = np.empty(points.shape[1])
     for column, values in enumerate(points.T):

@@ -33,8 +33,13 @@ def standardise(values: NDArray[np.float64]) -> NDArray[np.float64]:
     UsageError
         A value is infinite.
     """
-    _require(~np.isinf(values), "an infinite value cannot be standardised", "correct or exclude the record")
+    require_finite(values)
     return standardised(values)
+
+
+def require_finite(values: NDArray[np.float64]) -> None:
+    """Refuse what `standardise` refuses."""
+    _require(~np.isinf(values), "an infinite value cannot be standardised", "correct or exclude the record")
 
 
 def partition(points: NDArray[np.float64], k: int) -> NDArray[np.intp]:

@@ -52,6 +52,11 @@ class Partitioner:
         """Return the same with another place for what is cut."""
         return replace(self, cuts=cuts)
 
+    def restricted(self, records: NDArray[np.intp], columns: NDArray[np.bool_] | None = None) -> Partitioner:
+        """Return the partitioner itself, also for some of the records and columns."""
+        del records, columns
+        return self
+
     def of_kinds(self, kinds: Kinds) -> Partitioner:
         """Return the partitioner itself: it knows distances alone."""
         del kinds

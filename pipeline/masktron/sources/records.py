@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import IntEnum
 from fractions import Fraction
 from pathlib import Path
@@ -177,6 +177,10 @@ class Column:
     values: NDArray[np.float64]
     decimals: int
     typed: Typed = UNTYPED
+
+    def taken(self, rows: NDArray[np.intp]) -> Column:
+        """Return the cells of some records, in their order."""
+        return replace(self, lexemes=self.lexemes[rows], status=self.status[rows], values=self.values[rows])
 
     @property
     def present(self) -> NDArray[np.bool_]:

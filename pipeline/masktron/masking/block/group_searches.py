@@ -25,7 +25,6 @@ from masktron.masking.record_rules import RecordRules
 from masktron.plan import Block
 from masktron.settle.candidate_search import CandidateSearch, PrototypePattern
 from masktron.settle.completion import Completion
-from masktron.settle.grid import grid_of, scales
 from masktron.settle.lattice import Lexemes, Prototype, Search
 from masktron.settle.prototypes import BlockRecords
 
@@ -60,7 +59,7 @@ class GroupSearches:
         )
         self._rules = inputs.rules
         self._block = block
-        self._empty = _search(inputs.rules, block, self.aggregates.values)
+        self._empty = _search(inputs.rules, block)
         self._reductions = Reductions(inputs.rules, block)
         self._search_of = functools.cache(self._made)
         self._completion_of = functools.cache(self._completed)
@@ -144,13 +143,13 @@ class GroupSearches:
         return np.asarray(members[chosen])
 
 
-def _search(rules: RecordRules, block: Block, values: Floats) -> Search:
+def _search(rules: RecordRules, block: Block) -> Search:
     """Return the search on the grids of the original, without rules."""
     file, tied = rules.file, _tied(rules.forms(block))
     numbers = [name for name in block.variables if name in file.numeric]
     return Search(
-        grids={name: grid_of(file.columns[name], tied=name in tied) for name in numbers},
-        scale=dict(zip(block.variables, scales(values).tolist(), strict=True)),
+        grids={name: file.grid(name, tied=name in tied) for name in numbers},
+        scale={name: file.unit(name) for name in block.variables},
         tied=tied,
         codes=file.codes,
     )

@@ -37,8 +37,8 @@ def group(inputs: MaskingInputs, partition: Partition) -> RecordGroups:
     rules, file = inputs.rules, inputs.file
     conditions = FileConditions(rules)
     patterns = codes_of(file.missing(partition.variables))
-    apart = _apart(rules, partition, [patterns, *conditions.parting(partition.variables)])
-    points, cuts = _points(rules, partition), Cuts()
+    apart = parted(rules, partition, conditions, patterns)
+    points, cuts = points_of(rules, partition), Cuts()
     formed = functools.partial(
         group_records,
         points,
@@ -63,8 +63,15 @@ def group(inputs: MaskingInputs, partition: Partition) -> RecordGroups:
     return replace(even, cut=cut, spread=spread)
 
 
-def _apart(rules: RecordRules, partition: Partition, parting: list[NDArray[np.intp]]) -> NDArray[np.intp]:
-    """Code what parts records: what is given, unmasked fields that tie masked ones, and signs for geometric means."""
+def parted(
+    rules: RecordRules, partition: Partition, conditions: FileConditions, patterns: NDArray[np.intp]
+) -> NDArray[np.intp]:
+    """Code what parts records, shape (n,).
+
+    Patterns of missing values, classes that totals are taken over, unmasked fields that tie masked ones, and signs
+    for geometric means.
+    """
+    parting = [patterns, *conditions.parting(partition.variables)]
     for block in partition.blocks:
         limits = limits_of(rules, block)
         parting += [_parted(rules, block, name) for name in block.ties if name not in limits]
@@ -73,11 +80,16 @@ def _apart(rules: RecordRules, partition: Partition, parting: list[NDArray[np.in
     return codes_of(np.stack(parting, axis=1))
 
 
+def spread_within(rules: RecordRules, partition: Partition, grouping: RecordGroups) -> float:
+    """Return the sum of squares within groups, in the coordinates in which records are near."""
+    return _within(points_of(rules, partition), grouping)
+
+
 def _within(points: NDArray[np.float64], grouping: RecordGroups) -> float:
     return within_groups(np.where(np.isnan(points), 0.0, points), grouping.labels)
 
 
-def _points(rules: RecordRules, partition: Partition) -> NDArray[np.float64]:
+def points_of(rules: RecordRules, partition: Partition) -> NDArray[np.float64]:
     """Return the coordinates of what groups share, and of what that costs the variables that follow from it."""
     parts = [solved_parts(rules, block) for block in partition.blocks if block.solved]
     return np.concatenate([rules.file.points(partition.grouped), *parts], axis=1)

@@ -14,7 +14,7 @@ from masktron.masking.inputs import MaskingInputs
 from masktron.masking.judging import Judging
 from masktron.masking.masked import MaskedBlock
 from masktron.masking.totals.grid_moves import ExactValues, GridMove, companions_of, moves_of, stride_of
-from masktron.settle.grid import LONG, Grid, scales
+from masktron.settle.grid import LONG, Grid
 from masktron.settle.lattice import Prototype, Search
 from masktron.settle.prototypes import ContextJudge
 from masktron.settle.residual_rules import satisfies
@@ -78,7 +78,7 @@ class BlockSteps:
         self._beside: dict[tuple[int, tuple[str | None, ...]], Search] = {}
         self._exits = masked.settled.exits.copy()
         variables = masked.block.variables
-        self._scale = dict(zip(variables, scales(self._searches.aggregates.values).tolist(), strict=True))
+        self._scale = {name: inputs.file.unit(name) for name in variables}
 
     @property
     def result(self) -> MaskedBlock:
