@@ -98,23 +98,26 @@ class FileValues:
             texts={name: column.lexemes for name, column in columns.items()},
         )
 
-    def part(self, records: NDArray[np.intp]) -> FileValues:
+    def part(self, records: NDArray[np.intp], fields: frozenset[str] | None = None) -> FileValues:
         """Return some of the records, in the scales of all.
 
         Parameters
         ----------
         records : ndarray of intp, shape (m,)
             Positions, ascending.
+        fields : frozenset of str, optional
+            Those that are needed; all by default.
         """
-        columns = {name: column.taken(records) for name, column in self.columns.items()}
+        names = [name for name in self.columns if fields is None or name in fields]
+        columns = {name: self.columns[name].taken(records) for name in names}
         return replace(
             self,
             columns=columns,
             n=len(records),
-            ranks={name: own[records] for name, own in self.ranks.items()},
+            ranks={name: own[records] for name, own in self.ranks.items() if name in columns},
             weights=None if self.weights is None else self.weights[records],
             values={name: column.values for name, column in columns.items()},
-            seen={name: own[records] for name, own in self.seen.items()},
+            seen={name: self.seen[name][records] for name in names},
             texts={name: column.lexemes for name, column in columns.items()},
             scales=self.found_scales(),
         )

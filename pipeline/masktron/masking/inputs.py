@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
 
 from masktron.classify import Edit
 from masktron.masking.file_values import FileValues
@@ -46,6 +49,19 @@ class MaskingInputs:
         """Collect the inputs; MDAV forms the groups where no partitioner is given."""
         rules = RecordRules.of(FileValues.of(records, plan), plan, edits, rulebook, original)
         return cls(rules, plan.k, Partitioner() if partitioner is None else partitioner)
+
+    def part(self, records: NDArray[np.intp], fields: frozenset[str] | None = None) -> MaskingInputs:
+        """Return the inputs of some of the records, in the scales of all.
+
+        Parameters
+        ----------
+        records : ndarray of intp, shape (m,)
+            Positions, ascending.
+        fields : frozenset of str, optional
+            Those that are needed; all by default.
+        """
+        rules = self.rules.part(records, fields)
+        return replace(self, rules=rules, partitioner=self.partitioner.restricted(records))
 
     @property
     def file(self) -> FileValues:

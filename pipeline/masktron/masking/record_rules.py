@@ -64,9 +64,9 @@ class RecordRules:
             _document=Original(original, known=True),  # the records were read from it
         )
 
-    def part(self, records: NDArray[np.intp]) -> RecordRules:
-        """Return the same for some of the records, in ascending order, in the scales of all."""
-        return replace(self, file=self.file.part(records))
+    def part(self, records: NDArray[np.intp], fields: frozenset[str] | None = None) -> RecordRules:
+        """Return the same for some of the records, in ascending order, and some of their fields; all by default."""
+        return replace(self, file=self.file.part(records, fields))
 
     def forms(self, block: Block) -> list[Form]:
         """Return the forms of the rules of a block."""

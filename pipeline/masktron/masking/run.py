@@ -41,6 +41,7 @@ from masktron.masking.shared import SharedWork
 from masktron.masking.totals.repair import Repair, keep_totals
 from masktron.masking.units.by_units import ByUnits
 from masktron.masking.units.cutting import cut_into_units
+from masktron.masking.units.unit_parts import UnitSlices
 from masktron.methods.base import Method, Partitioning
 from masktron.methods.mdav import MdavMethod
 from masktron.partitions.partitioner import Partitioner
@@ -88,7 +89,7 @@ def mask_records(
     keep_missing: bool = False,
     workers: int | None = None,
     max_block_records: int | None = None,
-    unit_records: int | None = None,
+    units: UnitSlices | None = None,
     shared: SharedWork | None = None,
     progress: Progress = no_progress,
 ) -> Masked:
@@ -117,9 +118,9 @@ def mask_records(
         where there is one partition; the number of cores when not given. The result is the same for any number.
     max_block_records : int, optional
         Records that are partitioned together; more are cut into blocks of near records first.
-    unit_records : int, optional
-        Records that groups and prototypes are found for at once; more are cut into units of near records first. Where
-        a method draws, it draws for all.
+    units : UnitSlices, optional
+        Where groups and prototypes are found unit by unit; where there are more records than a unit has. Where a
+        method draws, it draws for all.
     shared : SharedWork, optional
         Of former runs on the same records, roles and rules.
     progress : callable, optional
@@ -148,8 +149,8 @@ def mask_records(
     rules = shared.rules(lambda: MaskingInputs.of(records, plan, edits, rulebook, original).rules)
     inputs = MaskingInputs(rules, plan.k, partitioner)
     drawn = [] if method is None or isinstance(method, Partitioning) else _drawable(inputs.file, plan, method)
-    if unit_records is not None and len(records) > unit_records:
-        masked = _by_units(inputs, plan, drawn, unit_records, keep_missing=keep_missing, progress=progress)
+    if units is not None and len(records) > units.most:
+        masked = _by_units(inputs, plan, drawn, units, keep_missing=keep_missing, progress=progress)
     else:
         masked = _by_groups(
             inputs, plan, drawn, shared=shared, keep_missing=keep_missing, cores=cores, progress=progress
@@ -211,7 +212,7 @@ def _by_units(
     inputs: MaskingInputs,
     plan: Plan,
     drawn: Sequence[Block],
-    most: int,
+    units: UnitSlices,
     *,
     keep_missing: bool,
     progress: Progress,
@@ -219,7 +220,7 @@ def _by_units(
     """Mask the blocks that no method draws, unit by unit."""
     masked: list[MaskedBlock] = []
     for partition in plan.partitions:
-        parted = _Parted(inputs, most)
+        parted = _Parted(inputs, units, told_as(progress, "forming groups", "units"))
         groups = _Groups(inputs, partition, parted, keep_missing=keep_missing)
         for block in partition.blocks:
             if block not in drawn:
@@ -294,15 +295,16 @@ class _Whole:
 class _Parted:
     """Forms groups, and finds their prototypes, unit by unit."""
 
-    def __init__(self, inputs: MaskingInputs, most: int) -> None:
+    def __init__(self, inputs: MaskingInputs, slices: UnitSlices, told: Told) -> None:
         self._inputs = inputs
-        self._most = most
+        self._slices = slices
+        self._told = told
         self._made: list[tuple[RecordGroups, ByUnits]] = []
 
     def __call__(self, partition: Partition) -> RecordGroups:
-        units = cut_into_units(self._inputs.rules, partition, self._inputs.k, self._most)
-        by_units = ByUnits(self._inputs, units, map)
-        grouping = by_units.group(partition)
+        units = cut_into_units(self._inputs.rules, partition, self._inputs.k, self._slices.most)
+        by_units = ByUnits(self._inputs, partition, units, self._slices)
+        grouping = by_units.group(self._told)
         self._made.append((grouping, by_units))
         return grouping
 

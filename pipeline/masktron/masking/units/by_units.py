@@ -11,9 +11,8 @@ records are looked at when all units are joined.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +22,7 @@ from masktron.masking.block.settling import settle_block
 from masktron.masking.groups.strata import group, points_of, spread_within
 from masktron.masking.inputs import MaskingInputs
 from masktron.masking.units.cutting import Units
+from masktron.masking.units.unit_parts import UnitParts, UnitSlices
 from masktron.partitions.kdcut import Cut, kd_cut
 from masktron.plan import Block, Partition
 from masktron.progress import Told, untold
@@ -32,77 +32,40 @@ LOOKED_AT = 3
 """Units that are cut once more, to estimate what cutting costs."""
 
 
-class Answers(Protocol):
-    """Does a function for each of some units, and returns its answers in their order."""
-
-    def __call__[R](self, work: Callable[[int], R], units: Sequence[int], /) -> Iterable[R]:
-        """Yield the answer for each unit."""
-        ...
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class UnitInputs:
-    """The inputs of single units.
-
-    Attributes
-    ----------
-    inputs : MaskingInputs
-        Of all records.
-    units : Units
-    """
-
-    inputs: MaskingInputs
-    units: Units
-
-    def of(self, unit: int) -> MaskingInputs:
-        """Return the inputs of one unit."""
-        rows = self.units.members[unit]
-        return replace(
-            self.inputs, rules=self.inputs.rules.part(rows), partitioner=self.inputs.partitioner.restricted(rows)
-        )
-
-
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True)
 class _Grouping:
-    """Forms the groups of a unit; without anything else, so that any process can."""
+    """Forms the groups of a unit."""
 
-    inputs: UnitInputs
     partition: Partition
 
-    def __call__(self, unit: int) -> RecordGroups:
-        inputs = self.inputs.of(unit)
+    def __call__(self, inputs: MaskingInputs) -> RecordGroups:
         points = points_of(inputs.rules, self.partition)
         return replace(group(inputs, self.partition), spread=float(np.nansum(np.square(points))))
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True)
 class _Halving:
     """Finds what it would cost to cut a unit once more: the sum of squares within groups that this adds."""
 
-    inputs: UnitInputs
     partition: Partition
 
-    def __call__(self, unit: int) -> float:
-        inputs = self.inputs.of(unit)
+    def __call__(self, inputs: MaskingInputs) -> float:
         points = np.nan_to_num(points_of(inputs.rules, self.partition))
         halves = kd_cut(points, max(len(points) - 1, 2 * inputs.k), inputs.k)
-        within = 0.0
-        for rows in halves:
-            half = replace(inputs, rules=inputs.rules.part(rows), partitioner=inputs.partitioner.restricted(rows))
-            within += spread_within(half.rules, self.partition, group(half, self.partition))
-        return within - spread_within(inputs.rules, self.partition, group(inputs, self.partition))
+        return sum(self._within(inputs.part(rows)) for rows in halves) - self._within(inputs)
+
+    def _within(self, inputs: MaskingInputs) -> float:
+        return spread_within(inputs.rules, self.partition, group(inputs, self.partition))
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True)
 class _Settling:
-    """Finds the prototypes of a unit."""
+    """Finds the prototypes of the groups of a unit."""
 
-    inputs: UnitInputs
     block: Block
-    groupings: Sequence[RecordGroups]
 
-    def __call__(self, unit: int) -> Settled:
-        return settle_block(self.inputs.of(unit), self.block, self.groupings[unit])
+    def __call__(self, inputs: MaskingInputs, grouping: RecordGroups) -> Settled:
+        return settle_block(inputs, self.block, grouping)
 
 
 class ByUnits:
@@ -112,17 +75,19 @@ class ByUnits:
     ----------
     inputs : MaskingInputs
         Of all records.
+    partition : Partition
     units : Units
-    answers : callable
-        Does the work for all units.
+    slices : UnitSlices
+        Where units are worked on.
     """
 
-    def __init__(self, inputs: MaskingInputs, units: Units, answers: Answers) -> None:
+    def __init__(self, inputs: MaskingInputs, partition: Partition, units: Units, slices: UnitSlices) -> None:
+        self._inputs = inputs
+        self._partition = partition
         self._units = units
-        self._of = UnitInputs(inputs, units)
-        self._answers = answers
+        self._parts = UnitParts(slices, inputs, partition, units)
 
-    def group(self, partition: Partition) -> RecordGroups:
+    def group(self, told: Told = untold) -> RecordGroups:
         """Form the groups of all units.
 
         Raises
@@ -130,11 +95,20 @@ class ByUnits:
         InfeasibleError
             A unit cannot be grouped.
         """
-        groupings = [*self._answers(_Grouping(self._of, partition), range(len(self._units)))]
-        joined = joined_groups(self._units, groupings)
-        return replace(joined, cut=self._cut(partition))
+        groupings = [*self._parts.grouped(_Grouping(self._partition), told)]
+        return replace(joined_groups(self._units, groupings), cut=self._cut())
 
-    def _cut(self, partition: Partition) -> Cut | None:
+    def settle(self, inputs: MaskingInputs, block: Block, grouping: RecordGroups, told: Told = untold) -> Settled:
+        """Find the prototypes of the groups that `group` has returned, with the contract of `settle_block`."""
+        del inputs
+        told(0, grouping.groups)
+        found: list[Settled] = []
+        for settled in self._parts.settled(_Settling(block)):
+            found.append(settled)
+            told(sum(len(one.exits) for one in found), grouping.groups)
+        return joined_prototypes(self._units, grouping, found)
+
+    def _cut(self) -> Cut | None:
         """Return the largest cut, with an estimate of what cutting all strata costs.
 
         Some units are cut once more. A cut costs in proportion to the groups that it goes through, and a level of
@@ -143,26 +117,15 @@ class ByUnits:
         if not self._units.cut:
             return None
         records, blocks, largest = max(self._units.cut)
-        inside = np.flatnonzero(self._units.members.sizes >= 4 * self._of.inputs.k).tolist()
+        sizes = self._units.members.sizes
+        inside = np.flatnonzero(sizes >= 4 * self._inputs.k).tolist()
         looked_at = inside[:: -(-len(inside) // LOOKED_AT)]
-        once_more = sum(self._answers(_Halving(self._of, partition), looked_at))
-        share = sum(len(self._units.members[unit]) for unit in looked_at) / sum(own for own, *_ in self._units.cut)
-        ratio = 2.0 ** (-1.0 / max(len(partition.grouped), 1))
-        scale = ratio * (1.0 - ratio ** np.log2(max(blocks, 2))) / (1.0 - ratio) if ratio < 1.0 else 1.0
-        return Cut(records, blocks, largest, float(once_more / share * scale), measured=False)
-
-    def settle(self, inputs: MaskingInputs, block: Block, grouping: RecordGroups, told: Told = untold) -> Settled:
-        """Find the prototypes of the groups that `group` has returned, with the contract of `settle_block`."""
-        del inputs
-        parts = parted_groups(self._units, grouping)
-        done = 0
-        found: list[Settled] = []
-        told(0, grouping.groups)
-        for settled in self._answers(_Settling(self._of, block, parts), range(len(parts))):
-            found.append(settled)
-            done += len(settled.exits)
-            told(done, grouping.groups)
-        return joined_prototypes(self._units, parts, found)
+        once_more = sum(self._parts.found(_Halving(self._partition), looked_at))
+        share = int(sizes[looked_at].sum()) / sum(own for own, *_ in self._units.cut)
+        ratio = 2.0 ** (-1.0 / len(self._partition.grouped))
+        levels = float(np.log2(max(blocks, 2)))
+        scale = ratio * (1.0 - ratio**levels) / (1.0 - ratio)
+        return Cut(records, blocks, largest, once_more / share * scale, measured=False)
 
 
 def joined_groups(units: Units, groupings: Sequence[RecordGroups]) -> RecordGroups:
@@ -180,25 +143,22 @@ def joined_groups(units: Units, groupings: Sequence[RecordGroups]) -> RecordGrou
     )
 
 
-def parted_groups(units: Units, grouping: RecordGroups) -> list[RecordGroups]:
-    """Return the groups of each unit, given those that `joined_groups` has made of them."""
-    parts: list[RecordGroups] = []
-    first = 0
-    for rows in units.members:
-        labels = grouping.labels[rows]
-        behind = int(labels.max()) + 1
-        parts.append(RecordGroups(labels - first, grouping.mixed[first:behind], grouping.pooled[first:behind]))
-        first = behind
-    return parts
+def joined_prototypes(units: Units, grouping: RecordGroups, found: Sequence[Settled]) -> Settled:
+    """Put the prototypes of all units after each other, and what records have of their own where these stand.
 
-
-def joined_prototypes(units: Units, groupings: Sequence[RecordGroups], found: Sequence[Settled]) -> Settled:
-    """Put the prototypes of all units after each other, and what records have of their own where these stand."""
+    Parameters
+    ----------
+    units : Units
+    grouping : RecordGroups
+        What `joined_groups` has returned.
+    found : sequence of Settled
+        Of the groups of each unit.
+    """
     own: dict[int, NDArray[np.object_]] = {}
     for position in sorted({position for settled in found for position in settled.own}):
         own[position] = np.empty(len(units.members.order), dtype=np.object_)
-        for rows, grouping, settled in zip(units.members, groupings, found, strict=True):
-            own[position][rows] = settled.column(position, grouping.labels)
+        for rows, labels, settled in zip(units.members, _labels(units, grouping, found), found, strict=True):
+            own[position][rows] = settled.column(position, labels)
     known = [settled.known for settled in found]
     return Settled(
         np.concatenate([settled.lexemes for settled in found]),
@@ -206,3 +166,11 @@ def joined_prototypes(units: Units, groupings: Sequence[RecordGroups], found: Se
         own,
         None if any(one is None for one in known) else np.concatenate([one for one in known if one is not None]),
     )
+
+
+def _labels(units: Units, grouping: RecordGroups, found: Sequence[Settled]) -> Iterator[NDArray[np.intp]]:
+    """Yield the groups of the records of each unit, numbered from 0 in each."""
+    first = 0
+    for rows, settled in zip(units.members, found, strict=True):
+        yield grouping.labels[rows] - first
+        first += len(settled.exits)

@@ -1,0 +1,189 @@
+"""Units on disk: the inputs of each as a part of the run, for whichever worker has it, and what came of it as others.
+
+A part is read by the processes of this run alone, and lies where nobody but its user writes
+(`masktron.executor.parts`): so it holds objects as Python pickles them.
+"""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from masktron.executor.contract import Executor
+from masktron.executor.parts import Part, Parts, write_part
+from masktron.grouping.record_groups import RecordGroups
+from masktron.masking.inputs import MaskingInputs
+from masktron.masking.units.cutting import Units
+from masktron.masking.units.unit_fields import fields_of
+from masktron.plan import Partition
+from masktron.progress import Told, untold
+from masktron.settle.prototypes import Settled
+
+type GroupUnit = Callable[[MaskingInputs], RecordGroups]
+type SettleUnit = Callable[[MaskingInputs, RecordGroups], Settled]
+type FindInUnit = Callable[[MaskingInputs], float]
+
+
+class UnitSlices:
+    """Where units are worked on, and the names of their parts.
+
+    Parameters
+    ----------
+    parts : Parts
+    executor : Executor
+    most : int
+        Records of a unit.
+
+    Attributes
+    ----------
+    parts, executor, most
+        As they were given.
+    """
+
+    def __init__(self, parts: Parts, executor: Executor, most: int) -> None:
+        self.parts = parts
+        self.executor = executor
+        self.most = most
+        self._given = 0
+
+    def next_name(self, what: str) -> str:
+        """Return a name for what is done next; the same in every run of the same order."""
+        self._given += 1
+        return f"{self._given:04d}-{what}"
+
+
+@dataclass(frozen=True, slots=True)
+class _Names:
+    """The parts of one task: of what, and of which unit."""
+
+    stem: str
+
+    def __call__(self, unit: int) -> str:
+        return f"{self.stem}-{unit:06d}"
+
+
+class UnitParts:
+    """The units of one partition.
+
+    Parameters
+    ----------
+    slices : UnitSlices
+    inputs : MaskingInputs
+        Of all records.
+    partition : Partition
+    units : Units
+    """
+
+    def __init__(self, slices: UnitSlices, inputs: MaskingInputs, partition: Partition, units: Units) -> None:
+        self._slices = slices
+        self._inputs = inputs
+        self._fields = fields_of(inputs.rules, partition)
+        self._units = units
+        self._given = _Names(slices.next_name("records"))
+        self._groups = _Names(slices.next_name("groups"))
+
+    def grouped(self, work: GroupUnit, told: Told = untold) -> Iterator[RecordGroups]:
+        """Form the groups of each unit, and yield them in the order of the units."""
+        task = _GroupTask(self._parts.folder, work, self._given, self._groups)
+        for part in self._parts.map(
+            self._slices.executor,
+            task,
+            _Spilled(self, self._groups),
+            stage="forming groups",
+            told=told,
+        ):
+            yield self._read(part.name)
+
+    def settled(self, work: SettleUnit) -> Iterator[Settled]:
+        """Find the prototypes of each unit, and yield them in the order of the units."""
+        names = _Names(self._slices.next_name("prototypes"))
+        task = _SettleTask(self._parts.folder, work, self._given, self._groups, names)
+        slices = [(names(unit), unit) for unit in range(len(self._units))]
+        for part in self._parts.map(self._slices.executor, task, slices, stage="finding prototypes"):
+            yield self._read(part.name)
+
+    def found(self, work: FindInUnit, units: Sequence[int]) -> Iterator[float]:
+        """Find a number in some units, and yield it in their order."""
+        task = _FindTask(self._parts.folder, work, self._given)
+        yield from self._slices.executor.map(task, units, stage="measuring what the cut costs")
+
+    @property
+    def _parts(self) -> Parts:
+        return self._slices.parts
+
+    def __len__(self) -> int:
+        return len(self._units)
+
+    def spill(self, unit: int) -> None:
+        """Write the records of a unit as a part, if there is none."""
+        name = self._given(unit)
+        if self._parts.done(name) is None:
+            inputs = self._inputs.part(self._units.members[unit], self._fields)
+            self._parts.enter(write_part(self._parts.folder, name, partial(_dump, inputs)))
+
+    def _read(self, name: str) -> Any:
+        return _load(self._parts.folder, name)
+
+
+@dataclass(frozen=True, slots=True)
+class _Spilled:
+    """Units, each with the name of what is made of it; its records are in a part when it is asked for."""
+
+    parts: UnitParts
+    made: _Names
+
+    def __len__(self) -> int:
+        return len(self.parts)
+
+    def __iter__(self) -> Iterator[tuple[str, int]]:
+        for unit in range(len(self)):
+            self.parts.spill(unit)
+            yield self.made(unit), unit
+
+
+@dataclass(frozen=True, slots=True)
+class _GroupTask:
+    folder: Path
+    work: GroupUnit
+    given: _Names
+    made: _Names
+
+    def __call__(self, unit: int) -> Part:
+        grouping = self.work(_load(self.folder, self.given(unit)))
+        return write_part(self.folder, self.made(unit), partial(_dump, grouping))
+
+
+@dataclass(frozen=True, slots=True)
+class _SettleTask:
+    folder: Path
+    work: SettleUnit
+    given: _Names
+    groups: _Names
+    made: _Names
+
+    def __call__(self, unit: int) -> Part:
+        inputs, grouping = _load(self.folder, self.given(unit)), _load(self.folder, self.groups(unit))
+        return write_part(self.folder, self.made(unit), partial(_dump, self.work(inputs, grouping)))
+
+
+@dataclass(frozen=True, slots=True)
+class _FindTask:
+    folder: Path
+    work: FindInUnit
+    given: _Names
+
+    def __call__(self, unit: int) -> float:
+        return self.work(_load(self.folder, self.given(unit)))
+
+
+def _dump(what: object, stream: BinaryIO) -> None:
+    pickle.dump(what, stream, protocol=pickle.HIGHEST_PROTOCOL)
+
+
+def _load(folder: Path, name: str) -> Any:
+    with (folder / name).open("rb") as stream:
+        return pickle.load(stream)  # noqa: S301 -- written by this run, where its user alone writes
