@@ -17,12 +17,10 @@ def fields_of(rules: RecordRules, partition: Partition) -> frozenset[str]:
     for block in partition.blocks:
         names.update(block.variables, block.conditions, block.ties)
         for form in rules.forms(block):
-            names |= variables_of(form)
+            names.update(variables_of(form))
     for index in rules.over_file:
         constraint = rules.edits[index].constraint
-        if isinstance(constraint, CrossRecordEdit):
-            names |= {tally.field for bound in constraint.bounds for tally, _ in bound.terms}
-            for bound in constraint.bounds:
-                for tally, _ in bound.terms:
-                    names |= {*tally.by} | variables_of(tally.where)
+        bounds = constraint.bounds if isinstance(constraint, CrossRecordEdit) else ()
+        for tally, _ in (term for bound in bounds for term in bound.terms):
+            names.update((tally.field,), tally.by, variables_of(tally.where))
     return frozenset(names & rules.file.columns.keys())
