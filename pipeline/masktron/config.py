@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import difflib
 import math
+import re
 import tomllib
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from enum import StrEnum
+from fractions import Fraction
 from functools import partial
 from numbers import Integral
 from os import PathLike
@@ -56,7 +58,14 @@ type Order = Literal["auto", "random", "keep"]
 type Param = str | int | float | bool | tuple[str | int | float, ...] | None
 """Value of a parameter of a method; None stands for ``auto``."""
 
+LEAST_UNIT = 20
+"""Groups of k that a unit of records has room for, at least: below, hardly a group is what it would be in the file."""
+LEAST_MEMORY = 400_000_000
+"""Bytes: what masktron takes with little data, and some."""
 ALL_FIELDS = "*"
+_UNITS = {"B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
+_UNITS |= {"KIB": 2**10, "MIB": 2**20, "GIB": 2**30, "TIB": 2**40}
+_SIZE = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s*([KMGT]?i?B)", re.IGNORECASE)
 _FORMER = {"shuffle": 'order is "random", "keep" or "auto"'}
 """What stands for settings that had another name."""
 SEE_METHODS = "`masktron methods` lists the methods, `masktron methods NAME` their parameters"
@@ -187,6 +196,12 @@ class Config:
     max_block_records : int or None
         Records that are partitioned together, at least 3k; more are cut into blocks of near records first. None for
         any number.
+    unit_records : int or None
+        Records for which groups and prototypes are found at once, at least `LEAST_UNIT` groups of k; more are cut into
+        units of near records, each masked as a file of its own. As many as `memory` holds when None.
+    memory : int or None
+        Bytes that `mask` may take, in all its processes; a text such as ``4GB`` as well. Half of what is free when
+        None.
     max_failures : mapping of rule id to str
         Failures of a rule that `validate` and `check` let pass: ``5`` nodes, or ``0.5%`` of those on which it fired;
         ``*`` for the hard rules that it does not name. `mask` does not read it.
@@ -237,6 +252,8 @@ class Config:
     numeric: tuple[str, ...] = ()
     max_observed_share: float = 1.0
     max_block_records: int | None = None
+    unit_records: int | None = None
+    memory: int | None = None
     max_failures: Mapping[str, str] = field(default_factory=dict)
     method: str = "mdav"
     params: Mapping[str, Param] = field(default_factory=dict)
@@ -251,7 +268,7 @@ class Config:
     spare_documents: frozenset[str] = field(default=frozenset(), repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        for name in ("k", "seed", "group_size_vars", "workers", "max_block_records"):
+        for name in ("k", "seed", "group_size_vars", "workers", "max_block_records", "unit_records", "memory"):
             value = getattr(self, name)
             if not isinstance(value, int) and isinstance(value, Integral):  # those of numpy
                 object.__setattr__(self, name, int(value))
@@ -304,6 +321,15 @@ class Config:
                 f"max_block_records must be at least 3k = {3 * self.k}, not {self.max_block_records}",
                 "some ten thousand are usual: the smaller the blocks, the higher the information loss",
             )
+        if self.unit_records is not None:
+            _integer("unit_records", self.unit_records)
+            _require(
+                self.unit_records >= LEAST_UNIT * self.k,
+                f"unit_records must be at least {LEAST_UNIT}k = {LEAST_UNIT * self.k}, not {self.unit_records}",
+                "some ten thousand and more are usual: the smaller the units, the higher the information loss",
+            )
+        if self.memory is not None:
+            object.__setattr__(self, "memory", memory_of(self.memory))
         _require(
             isinstance(self.method, str) and bool(self.method),
             f"method must be a name, not {self.method!r}",
@@ -347,6 +373,28 @@ class Config:
     def updated(self, **changes: Any) -> Config:
         """Return a copy in which every argument that is not None replaces the setting."""
         return replace(self, **{name: value for name, value in changes.items() if value is not None})
+
+
+def memory_of(size: object) -> int:
+    """Read a number of bytes: an integer, or a text such as ``4GB``, ``512MB`` or ``1.5 GiB``.
+
+    Raises
+    ------
+    UsageError
+        It is none, or less than `LEAST_MEMORY`.
+    """
+    found = _SIZE.fullmatch(size.strip()) if isinstance(size, str) else None
+    if found is not None:
+        number = int(Fraction(found[1]) * _UNITS[found[2].upper()])
+    else:
+        _integer("memory", size)
+        number = int(size) if isinstance(size, int) else 0
+    _require(
+        number >= LEAST_MEMORY,
+        f"memory must be at least {LEAST_MEMORY // 10**6} MB, not {size}",
+        "write it as 4GB or 512MB; masktron itself takes some 300 MB",
+    )
+    return number
 
 
 def load_config(path: str | PathLike[str]) -> Config:

@@ -48,6 +48,8 @@ class Settings(FieldSettings, total=False):
     order: Order
     max_observed_share: float
     max_block_records: int | None
+    unit_records: int | None
+    memory: int | str | None
     max_failures: Mapping[str, int | str]
     method: str
     params: Mapping[str, Param | list[str | int | float]]

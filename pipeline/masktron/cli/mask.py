@@ -89,6 +89,29 @@ def mask(
             show_default="never cut",
         ),
     ] = None,
+    unit_records: Annotated[
+        int | None,
+        typer.Option(
+            parser=options.integer,
+            metavar="N",
+            help="Mask more records than that in units of near ones, each as a file of its own; at least 20k.",
+            show_default="as many as --memory holds",
+        ),
+    ] = None,
+    memory: Annotated[
+        str | None,
+        typer.Option(
+            metavar="SIZE",
+            help="Memory that all processes of the run may take, such as 4GB: what does not fit is masked in units.",
+            show_default="half of what is free",
+        ),
+    ] = None,
+    resume: Annotated[
+        bool,
+        typer.Option(
+            "--resume", help="Go on from the units that a run which was ended has finished, if nothing has changed."
+        ),
+    ] = False,
     shuffle: Annotated[
         bool,
         typer.Option(
@@ -165,6 +188,8 @@ def mask(
         aggregator=aggregator,
         max_observed_share=max_observed_share,
         max_block_records=max_block_records,
+        unit_records=unit_records,
+        memory=memory,
         order=_order(shuffle=shuffle, keep=keep_order),
         workers=workers,
         pyschematron_all=pyschematron_all or None,
@@ -195,6 +220,7 @@ def mask(
                 manifest=manifest,
                 replaces=replace,
                 again=again,
+                resume=resume,
                 progress=progress,
             )
         except InvalidOriginalError as error:

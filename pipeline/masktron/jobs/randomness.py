@@ -129,13 +129,18 @@ def _settings(config: Config, job: Job, chosen: Chosen, fields: Sequence[FieldFa
             [fact.name, fact.role.value, fact.kind.value, fact.order and list(fact.order), sorted(fact.codes)]
             for fact in fields
         ],
-        "grouping": [config.grouping, config.group_size_vars, config.max_block_records],
+        "grouping": [config.grouping, config.group_size_vars, config.max_block_records, *_units(config)],
         "allow": sorted({*config.allow}),
         "aggregator": config.aggregator,
         "method": method.name,
         "params": {one.name: _plain(one, getattr(method, one.name)) for one in method.parameters if one.name != "k"},
         "class": list(chosen.class_fields),
     }
+
+
+def _units(config: Config) -> list[int]:
+    """Records of a unit, where the file is masked in units."""
+    return [] if config.unit_records is None else [config.unit_records]
 
 
 def _plain(parameter: Parameter, value: Any) -> object:

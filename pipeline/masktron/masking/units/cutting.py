@@ -63,7 +63,7 @@ def cut_into_units(rules: RecordRules, partition: Partition, k: int, most: int, 
     partition : Partition
     k : int
     most : int
-        Records of a unit; a few more where these would be too few for one of their own. At least ``2 * LEAST * k``.
+        Records of a unit; a few more where these would be too few for one of their own. At least ``LEAST_UNIT * k``.
     sample : int
         Records of a stratum in which planes are looked for.
 
