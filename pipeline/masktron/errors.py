@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import IntEnum
-from typing import ClassVar
+from typing import Any, ClassVar
 
 ERROR_FILE = "MASKTRON_ERROR"
 """Variable of the environment: the file to which a command also writes the error that ends it, as JSON."""
@@ -74,6 +74,16 @@ class MasktronError(Exception):
     def __str__(self) -> str:
         text = f"{self.where}: {self.what}" if self.where else self.what
         return f"{text}\n  -> {self.hint}" if self.hint else text
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Travel between processes with every field, whatever a class asks for when its errors are made."""
+        return _travelled, (type(self), self.args, self.__dict__)
+
+
+def _travelled(kind: type[MasktronError], args: tuple[Any, ...], fields: dict[str, Any]) -> MasktronError:
+    error = kind.__new__(kind, *args)
+    error.__dict__.update(fields)
+    return error
 
 
 class ViolationError(MasktronError):

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from typing import IO, TYPE_CHECKING
@@ -55,10 +55,13 @@ def interpreter() -> str | None:
     return sys.executable
 
 
-def started(serving: str, *, heard: bool = False) -> subprocess.Popen[bytes]:
+def started(
+    serving: str, *, heard: bool = False, member: bool = True, environment: Mapping[str, str] | None = None
+) -> subprocess.Popen[bytes]:
     """Start a process that runs a function of a module, with pipes to its standard input and from its output.
 
-    It is in a session of its own, since Ctrl-C is for the parent, which ends it; and it ends with its parent.
+    It is in a session of its own, since Ctrl-C is for the parent, which ends it; and it ends with its parent: on
+    Linux with the thread that called this.
 
     Parameters
     ----------
@@ -66,6 +69,11 @@ def started(serving: str, *, heard: bool = False) -> subprocess.Popen[bytes]:
         ``module:function``.
     heard : bool
         Whether standard error is a pipe as well, and not that of this process.
+    member : bool
+        Whether this process ends it where it takes too long (`is_member`); else it has engines of its own, which it
+        ends itself.
+    environment : mapping of str to str, optional
+        Variables that it has besides those of this process.
 
     Raises
     ------
@@ -77,10 +85,11 @@ def started(serving: str, *, heard: bool = False) -> subprocess.Popen[bytes]:
     if (executable := interpreter()) is None:
         raise OSError("masktron runs in a program that is no interpreter")
     module, function = serving.split(":")
+    joining = "joined" if member else "end_with"
     begin = (
         "import signal; signal.signal(signal.SIGINT, signal.SIG_IGN); import pickle, sys; "
         "sys.path[:], parent = pickle.load(sys.stdin.buffer); "
-        "from masktron.processes import joined; joined(parent); "
+        f"from masktron.processes import {joining}; {joining}(parent); "
         f"from {module} import {function}; {function}()"
     )
     # -P: no module of this folder
@@ -90,6 +99,7 @@ def started(serving: str, *, heard: bool = False) -> subprocess.Popen[bytes]:
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE if heard else None,
         start_new_session=True,
+        env=None if environment is None else {**os.environ, **environment},
     )
     try:
         send(pipe(process.stdin), (sys.path, os.getpid()))

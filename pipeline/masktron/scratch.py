@@ -75,7 +75,7 @@ def locked_file(final: Path) -> tuple[Path, int | None]:
             os.close(descriptor)
             return path, None
         # whoever found the file before it had its lock has taken it for abandoned
-        if _lock(descriptor) is not False and is_at(descriptor, path):
+        if lock(descriptor) is not False and is_at(descriptor, path):
             return path, descriptor
         os.close(descriptor)
 
@@ -96,7 +96,7 @@ def private_folder() -> Iterator[Path]:
             except FileNotFoundError:  # whoever found it before it had its lock has taken it for abandoned
                 continue
             try:
-                if descriptor is None or (_lock(descriptor) is not False and is_at(descriptor, folder)):
+                if descriptor is None or (lock(descriptor) is not False and is_at(descriptor, folder)):
                     yield folder
                     return
             finally:
@@ -135,7 +135,7 @@ def _remove(path: Path) -> None:
         wanted = stat.S_ISREG if _FILE.fullmatch(path.name) else stat.S_ISDIR
         if found.st_uid != os.geteuid() or not wanted(found.st_mode):
             return
-        if _lock(descriptor) and is_at(descriptor, path):
+        if lock(descriptor) and is_at(descriptor, path):
             if stat.S_ISDIR(found.st_mode):
                 shutil.rmtree(path, ignore_errors=True)
             else:
@@ -150,8 +150,8 @@ def _open(path: Path) -> int:
     return os.open(path, how | _NOFOLLOW | _NONBLOCK)
 
 
-def _lock(descriptor: int) -> bool | None:
-    """Lock it; False where another process has the lock, None where the file system knows none."""
+def lock(descriptor: int) -> bool | None:
+    """Lock a file or folder; False where another process has the lock, None where the file system knows none."""
     if sys.platform == "win32":
         return None
     try:

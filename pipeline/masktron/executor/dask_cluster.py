@@ -1,0 +1,223 @@
+"""Slices on the workers of a Dask cluster: futures of dask.distributed, and nothing else of Dask.
+
+The scheduler sees keys, functions, places of slices and small results. A function is the result of a task of its own,
+so that it travels from worker to worker, and a worker that comes later gets it too.
+"""
+
+from __future__ import annotations
+
+import logging
+import secrets
+import time
+from collections import deque
+from collections.abc import Callable, Generator, Iterable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from typing import TYPE_CHECKING, Any, Self
+
+from masktron.errors import ResourceError, UsageError
+from masktron.executor.contract import AHEAD, ended_twice, number_of
+from masktron.executor.travelling import answer, carried, result
+from masktron.processes import rule_seconds
+from masktron.progress import Told, untold
+from masktron.versions import version_of
+
+if TYPE_CHECKING:
+    from distributed import Client, Future
+
+_LOOKING = 1.0
+_MISSING = 20.0
+"""Seconds after which a scheduler that does not answer, or has no workers, is given up."""
+
+
+class DaskExecutor:
+    """An `Executor` on a Dask cluster.
+
+    Parameters
+    ----------
+    scheduler : str or None
+        Address, as ``tcp://HOST:8786``; None for a cluster on this machine, which ends with the run. Certificates for
+        ``tls://`` are those of Dask's own settings (``distributed.comm.tls``).
+    workers : int
+        Of a cluster on this machine; else the number is that of the cluster.
+
+    Raises
+    ------
+    UsageError
+        Dask is not installed. When it is entered: the scheduler does not answer, or has no workers.
+    """
+
+    name = "dask"
+
+    def __init__(self, scheduler: str | None = None, *, workers: int = 1) -> None:
+        try:
+            import distributed  # noqa: F401, PLC0415 -- an extra
+        except ImportError as problem:
+            raise UsageError(
+                f"--executor dask needs dask.distributed: {problem}", hint="pip install 'masktron[dask]'"
+            ) from None
+        self.workers = workers
+        self._scheduler = scheduler
+        self._client: Client | None = None
+        self._failure: Callable[[], str | None] = lambda: None
+        self._stack = ExitStack()
+
+    def __enter__(self) -> Self:
+        with ExitStack() as stack:
+            stack.enter_context(_quiet())
+            if self._scheduler is None:
+                from masktron.executor.dask_workers import local_cluster  # noqa: PLC0415
+
+                cluster = stack.enter_context(local_cluster(self.workers))
+                address, security, self._failure = cluster.address, cluster.security, cluster.failure
+            else:
+                address, security = self._scheduler, None
+            self._client = stack.enter_context(_connected(address, security))
+            least = self.workers if self._scheduler is None else 1
+            self.workers = _threads(self._client, address, least, self._failure)
+            self._stack = stack.pop_all()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._client = None
+        self._stack.close()
+
+    def map[S, R](
+        self, function: Callable[[S], R], slices: Iterable[S], *, stage: str, told: Told = untold
+    ) -> Generator[R]:
+        """Yield the result for each slice: `masktron.executor.contract.Executor.map`."""
+        client = self._client
+        if client is None:
+            raise RuntimeError("an executor that is not open")
+        self.workers = _threads_now(client) or self.workers  # a cluster may grow
+        # Dask's dashboard shows what stands before the first hyphen
+        name = f"{stage.replace('-', ' ')}-{secrets.token_hex(16)}"
+        shared = client.submit(_itself, carried(function), key=(f"setting up {name}", 0), pure=False)
+        size, seconds, version = number_of(slices), rule_seconds(), version_of("masktron") or ""
+        waiting = enumerate(slices)
+        running: deque[Future[bytes]] = deque()
+        taken = 0
+        try:
+            while True:
+                while len(running) < AHEAD * self.workers and (piece := next(waiting, None)) is not None:
+                    number, what = piece
+                    given = (shared, carried(what), seconds, version)
+                    running.append(client.submit(_done, *given, key=(name, number), pure=False))
+                if not running:
+                    return
+                said = self._said(client, running[0], stage, taken)
+                running.popleft().release()
+                taken += 1
+                value = result(said)
+                if size is not None:
+                    told(taken, size)
+                yield value
+        finally:
+            with suppress(Exception):  # the scheduler may be gone, and with it what there is to cancel
+                client.cancel([*running, shared], force=True)
+
+    def _said(self, client: Client, future: Future[bytes], stage: str, number: int) -> bytes:
+        """Wait for what is said of a slice."""
+        from distributed import KilledWorker  # noqa: PLC0415
+        from distributed.client import FutureCancelledError  # noqa: PLC0415
+
+        since = time.monotonic()
+        while True:
+            try:
+                said: bytes = future.result(timeout=_LOOKING)
+            except TimeoutError:
+                if client.status == "running":
+                    since = time.monotonic()
+                if time.monotonic() > since + _MISSING:
+                    raise _scheduler_gone(stage) from None
+                if (failure := self._failure()) is not None:
+                    raise ResourceError(failure, where=stage) from None
+            except KilledWorker:
+                raise ended_twice(stage, number) from None
+            except FutureCancelledError:
+                raise _scheduler_gone(stage) from None
+            except ImportError as problem:
+                raise UsageError(
+                    f"a worker of the cluster cannot load masktron: {problem}",
+                    where=stage,
+                    hint="install masktron on the workers, in the version that is installed here",
+                ) from None
+            else:
+                return said
+
+
+def _itself(function: bytes) -> bytes:
+    return function
+
+
+def _done(function: bytes, piece: bytes, seconds: float, version: str) -> bytes:
+    """Do a slice, in a worker."""
+    own = version_of("masktron") or ""
+    if own != version:
+        return carried(
+            (
+                False,
+                UsageError(
+                    f"a worker of the cluster has masktron {own}, and this is masktron {version}",
+                    hint="install one version everywhere: another one may give other results",
+                ),
+            )
+        )
+    return answer(function, piece, seconds)
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Say nothing of connections that end: what matters of them is an error of ours."""
+    logger = logging.getLogger("distributed")
+    level = logger.level
+    logger.setLevel(logging.CRITICAL)
+    try:
+        yield
+    finally:
+        logger.setLevel(level)
+
+
+@contextmanager
+def _connected(address: str, security: Any) -> Iterator[Client]:
+    from distributed import Client  # noqa: PLC0415
+
+    try:
+        client = Client(address, security=security, set_as_default=False, timeout=_MISSING)
+    except (OSError, ValueError, TimeoutError, ImportError) as problem:
+        raise UsageError(
+            f"no Dask scheduler answers: {problem}",
+            where=address,
+            hint="name the address that the scheduler says when it starts, as tcp://HOST:8786",
+        ) from None
+    try:
+        yield client
+    finally:
+        client.close(timeout=_LOOKING)
+
+
+def _threads(client: Client, address: str, least: int, failure: Callable[[], str | None]) -> int:
+    """Wait for workers, and return how many slices they can do at a time."""
+    until = time.monotonic() + _MISSING
+    while True:
+        if (threads := _threads_now(client)) >= least:
+            return threads
+        if (why := failure()) is not None:
+            raise ResourceError(why)
+        if time.monotonic() > until:
+            raise UsageError(
+                "the Dask scheduler has no workers", where=address, hint="start some: dask worker ADDRESS"
+            )
+        time.sleep(_LOOKING / 10)
+
+
+def _threads_now(client: Client) -> int:
+    workers = client.scheduler_info(n_workers=-1)["workers"]
+    return sum(int(worker["nthreads"]) for worker in workers.values())
+
+
+def _scheduler_gone(stage: str) -> ResourceError:
+    return ResourceError(
+        "the Dask scheduler is gone",
+        where=stage,
+        hint="what is finished is not lost where the command has --resume",
+    )

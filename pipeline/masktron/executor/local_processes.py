@@ -1,0 +1,291 @@
+"""Slices in processes of this machine.
+
+A thread leads each process: it starts it, hands it slices, and starts another one where it was lost. A process ends
+with its thread, and so with this process, however that ends.
+
+`masktron.evaluation.worker_pool` is another pool on the same processes, for another promise: answers of a task come
+in any number while it runs, tasks of a lane are dropped together, and a worker that is lost ends the whole, since the
+caller has another way. Here a slice has one result, results have an order, and a lost worker is replaced.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+import signal
+import subprocess
+import sys
+import threading
+from collections import deque
+from collections.abc import Callable, Generator, Iterable
+from dataclasses import dataclass, field
+from typing import IO, Any, Self
+
+from masktron.errors import ResourceError
+from masktron.executor.contract import AHEAD, ended_twice, number_of
+from masktron.executor.travelling import ALONE, answer, carried, result
+from masktron.processes import end, pipe, rule_seconds, send, started
+from masktron.progress import Told, untold
+
+_HEAD = 8
+"""Bytes that say how long an answer is."""
+_THERE = b"there"
+"""What a process says when it can work."""
+_TRIES = 3
+_SERVING = "masktron.executor.local_processes:serve"
+
+
+class LocalProcesses:
+    """An `Executor` whose workers are processes of this machine, started when the first slice is there.
+
+    Parameters
+    ----------
+    workers : int
+    """
+
+    name = "local"
+
+    def __init__(self, workers: int) -> None:
+        self.workers = workers
+        self._changed = threading.Condition()
+        self._ready: deque[_Task] = deque()
+        self._processes: set[subprocess.Popen[bytes]] = set()
+        self._leaders: list[threading.Thread] = []
+        self._closing = False
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def map[S, R](
+        self, function: Callable[[S], R], slices: Iterable[S], *, stage: str, told: Told = untold
+    ) -> Generator[R]:
+        """Yield the result for each slice: `masktron.executor.contract.Executor.map`."""
+        run = _Run(stage, carried(function), rule_seconds())
+        size, waiting = number_of(slices), iter(slices)
+        self._lead_all()
+        given = taken = 0
+        try:
+            while True:
+                while given < taken + AHEAD * self.workers:
+                    piece = next(waiting, run)  # no slice is this
+                    if piece is run:
+                        break
+                    with self._changed:
+                        self._ready.append(_Task(run, given, carried(piece)))
+                        self._changed.notify()
+                    given += 1
+                if taken == given:
+                    return
+                said = self._said(run, taken)
+                taken += 1
+                value = result(said)
+                if size is not None:
+                    told(taken, size)
+                yield value
+        finally:
+            with self._changed:
+                run.over = True
+                self._ready = deque(task for task in self._ready if task.run is not run)
+
+    def _said(self, run: _Run, number: int) -> bytes:
+        """Wait for what is said of a slice."""
+        with self._changed:
+            while number not in run.said and run.failure is None:
+                self._changed.wait()
+            if number not in run.said and run.failure is not None:
+                raise run.failure
+            return run.said.pop(number)
+
+    def _lead_all(self) -> None:
+        if self._closing:
+            raise RuntimeError("an executor that is closed")
+        while len(self._leaders) < self.workers:
+            leader = threading.Thread(target=self._lead, name="masktron-executor", daemon=True)
+            self._leaders.append(leader)
+            leader.start()
+
+    def _lead(self) -> None:
+        """Hand slices to a process, in a thread of its own."""
+        worker: _Worker | None = None
+        try:
+            while (task := self._next()) is not None:
+                try:
+                    worker = worker or self._worker()
+                except OSError as problem:
+                    self._fail(task.run, _not_started(problem))
+                    continue
+                try:
+                    said = worker.answer(task)
+                except (OSError, EOFError, ValueError):
+                    self._lost(task, worker)
+                    worker = None
+                except Exception as error:  # noqa: BLE001 -- raised again where results are asked for
+                    self._fail(task.run, error)
+                else:
+                    with self._changed:
+                        if not task.run.over:
+                            task.run.said[task.number] = said
+                        self._changed.notify_all()
+        finally:
+            if worker is not None:
+                self._end(worker)
+
+    def _next(self) -> _Task | None:
+        """Wait for a slice; None when there will be none."""
+        with self._changed:
+            while not self._ready and not self._closing:
+                self._changed.wait()
+            return None if self._closing else self._ready.popleft()
+
+    def _worker(self) -> _Worker:
+        """Start a process, and wait until it can work: how it ends before that is no slice's fault.
+
+        Raises
+        ------
+        OSError
+            It cannot be started, or ends at once, again and again.
+        """
+        for _ in range(_TRIES):
+            process = started(_SERVING, member=False, environment=ALONE)
+            with self._changed:
+                self._processes.add(process)
+                if self._closing:  # nobody ends it any more
+                    process.kill()
+            worker = _Worker(process)
+            if pipe(process.stdout).read(len(_THERE)) == _THERE:
+                return worker
+            self._end(worker)
+        raise OSError(f"it ends at once{_how(process.returncode)}")
+
+    def _lost(self, task: _Task, worker: _Worker) -> None:
+        """Give a slice to another process, or up."""
+        self._end(worker)
+        task.ended += 1
+        if task.ended > 1:
+            self._fail(task.run, ended_twice(task.run.stage, task.number, _how(worker.process.returncode)))
+            return
+        with self._changed:
+            if not task.run.over:
+                self._ready.appendleft(task)
+            self._changed.notify()
+
+    def _fail(self, run: _Run, failure: Exception) -> None:
+        with self._changed:
+            run.failure = run.failure or failure
+            self._changed.notify_all()
+
+    def _end(self, worker: _Worker) -> None:
+        end(worker.process)
+        with self._changed:
+            self._processes.discard(worker.process)
+
+    def close(self) -> None:
+        """End the processes, whatever they do."""
+        with self._changed:
+            self._closing = True
+            for process in self._processes:
+                process.kill()
+            self._changed.notify_all()
+        for leader in self._leaders:
+            leader.join()
+        self._leaders = []
+
+
+@dataclass(slots=True, eq=False)
+class _Run:
+    """A map, while it lasts.
+
+    Attributes
+    ----------
+    said : dict of int to bytes
+        By slice.
+    over : bool
+        Nobody asks for more.
+    """
+
+    stage: str
+    function: bytes
+    seconds: float
+    said: dict[int, bytes] = field(default_factory=dict)
+    failure: Exception | None = None
+    over: bool = False
+
+
+@dataclass(slots=True, eq=False)
+class _Task:
+    run: _Run
+    number: int
+    piece: bytes
+    ended: int = 0
+    """Processes that ended while they worked on it."""
+
+
+class _Worker:
+    """A process, as its thread sees it."""
+
+    def __init__(self, process: subprocess.Popen[bytes]) -> None:
+        self.process = process
+        self._knows: _Run | None = None
+
+    def answer(self, task: _Task) -> bytes:
+        """Have a slice done.
+
+        Raises
+        ------
+        OSError, EOFError, ValueError
+            The process has ended.
+        """
+        questions, answers = pipe(self.process.stdin), pipe(self.process.stdout)
+        if self._knows is not task.run:
+            send(questions, (task.run.function, task.run.seconds))
+            self._knows = task.run
+        send(questions, task.piece)
+        return _read(answers, int.from_bytes(_read(answers, _HEAD), "big"))
+
+
+def _read(stream: IO[bytes], size: int) -> bytes:
+    found = stream.read(size)
+    if len(found) < size:
+        raise EOFError
+    return found
+
+
+def _how(code: int | None) -> str:
+    if code is None or code == 0:
+        return ""
+    try:
+        return f" ({signal.Signals(-code).name})" if code < 0 else f" (exit code {code})"
+    except ValueError:
+        return f" (signal {-code})"
+
+
+def _not_started(problem: OSError) -> ResourceError:
+    return ResourceError(
+        f"a worker cannot be started: {problem.strerror or problem}",
+        hint="look at the limits of processes, open files and memory (ulimit -a)",
+    )
+
+
+def serve() -> None:
+    """Do slices that come by standard input until it ends; the answers go to standard output."""
+    questions = sys.stdin.buffer
+    function, seconds = b"", 0.0
+    with os.fdopen(os.dup(1), "wb") as answers:
+        os.dup2(2, 1)  # what a library prints is no answer
+        answers.write(_THERE)
+        answers.flush()
+        try:
+            while True:
+                what: Any = pickle.load(questions)  # noqa: S301 - from the process that started this one
+                if isinstance(what, tuple):
+                    function, seconds = what
+                    continue
+                said = answer(function, what, seconds)
+                answers.write(len(said).to_bytes(_HEAD, "big") + said)
+                answers.flush()
+        except (EOFError, BrokenPipeError):
+            # nobody is there any more; without the ends of engines that have much to take down
+            os._exit(0)

@@ -1,0 +1,475 @@
+"""Parts of a run that are finished: kept where the same run finds them after it was killed.
+
+Records lie in them, so a folder of parts and all that is in it are for their owner alone. A part gets its name when
+it is whole and on the disk; the journal, which one process writes, has its size and its SHA-256. What was not entered
+there is computed again, with the same bytes. The folder is locked while its run lives, and removed at its end.
+
+Who may write to the folder can have a run load what he wants: it is trusted as far as it is the user's own, and not a
+link.
+"""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import json
+import os
+import secrets
+import shutil
+import stat
+import sys
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import IO, Self
+
+from masktron.errors import DocumentError, UsageError
+from masktron.executor.contract import Executor, number_of
+from masktron.progress import Told, untold
+from masktron.scratch import create_private, is_at, lock
+
+_END = ".masktron-parts"
+_JOURNAL = "journal"
+_TEMPORARY = ".writing-"
+_BLOCK = 1 << 20
+_FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EROFS}
+
+
+@dataclass(frozen=True, slots=True)
+class RunPart:
+    """A part that is whole.
+
+    Attributes
+    ----------
+    name : str
+    size : int
+        In bytes.
+    sha256 : str
+    """
+
+    name: str
+    size: int
+    sha256: str
+
+
+@dataclass(frozen=True, slots=True)
+class LeftParts:
+    """What a run that was killed has left.
+
+    Attributes
+    ----------
+    folder : Path
+    parts : int
+        Those that are entered in the journal.
+    size : int
+        In bytes, of all files.
+    """
+
+    folder: Path
+    parts: int
+    size: int
+
+    def __str__(self) -> str:
+        return f"{self.folder}: {self.parts:,} finished parts, {self.size:,} bytes, of a run that was ended"
+
+
+def parts_folder(output: Path) -> Path:
+    """Return where the parts of an output lie: beside it, by its name."""
+    final = Path(os.path.realpath(output))
+    return final.with_name(f".{final.name}{_END}")
+
+
+def write_part(folder: Path, name: str, write: Callable[[IO[bytes]], None]) -> RunPart:
+    """Write a part, in whatever process; it gets its name when it is whole and on the disk.
+
+    Parameters
+    ----------
+    folder : Path
+        Of `RunParts`.
+    name : str
+        A plain name. A part of this name that is there is replaced.
+    write : callable
+        Writes to a binary file, from its beginning to its end.
+
+    Returns
+    -------
+    RunPart
+        What the run enters (`RunParts.enter`, `RunParts.map`).
+
+    Raises
+    ------
+    DocumentError
+        The folder is not there or cannot be written to; the disk is full, or will not take more. Nothing is left of
+        the part.
+    """
+    _require_plain(name)
+    temporary = folder / f"{_TEMPORARY}{secrets.token_hex(8)}"
+    try:
+        descriptor = create_private(temporary)
+    except OSError as problem:
+        raise _unwritten(folder, problem) from problem
+    try:
+        with os.fdopen(descriptor, "w+b") as stream:
+            write(stream)
+            stream.flush()
+            os.fsync(stream.fileno())
+            stream.seek(0)
+            part = _summed(stream, name)
+        temporary.replace(folder / name)
+        _sync(folder)
+    except OSError as problem:
+        if problem.errno not in _FULL:
+            raise
+        raise _unwritten(folder, problem) from problem
+    finally:
+        with suppress(OSError):
+            temporary.unlink(missing_ok=True)
+    return part
+
+
+class RunParts:
+    """The folder of the parts of a run.
+
+    Parameters
+    ----------
+    folder : Path
+        It is made, or found where an earlier run was ended; its own folder has to be there.
+    fingerprint : mapping of str to str
+        What the parts depend on, by names that a user understands: ``input``, ``rules``, ``settings``, ``version``.
+    resume : bool
+        Go on from what an earlier run has finished; else it is removed.
+
+    Attributes
+    ----------
+    folder : Path
+    found : LeftParts or None
+        What an earlier run has left, as it was found.
+
+    Raises
+    ------
+    UsageError
+        Another run is at work there; or, to go on from, it depends on something else: the error names what changed.
+    DocumentError
+        The folder cannot be made or written, or is not the user's own.
+    """
+
+    def __init__(self, folder: Path, fingerprint: Mapping[str, str], *, resume: bool = False) -> None:
+        self.folder = folder
+        self.found: LeftParts | None = None
+        self._entered: dict[str, RunPart] = {}
+        self._whole: set[str] = set()
+        self._descriptor: int | None = None
+        try:
+            self._open()
+            try:
+                self._begin(dict(fingerprint), resume=resume)
+            except BaseException:
+                self._unlock()
+                raise
+        except OSError as problem:
+            raise _unwritten(folder, problem) from None
+
+    def _open(self) -> None:
+        while True:
+            with suppress(FileExistsError):
+                self.folder.mkdir(mode=0o700)
+                self.folder.chmod(0o700)  # a umask that takes rights from the owner, too
+            found = self.folder.lstat()
+            own = sys.platform == "win32" or found.st_uid == os.geteuid()
+            if not stat.S_ISDIR(found.st_mode) or not own:
+                raise DocumentError(
+                    "this is no folder of parts of yours",
+                    where=str(self.folder),
+                    hint="remove it, or write the output elsewhere",
+                )
+            if sys.platform == "win32":
+                return
+            descriptor = os.open(self.folder, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0))
+            if lock(descriptor) is False:
+                os.close(descriptor)
+                raise UsageError(
+                    "another run is at work on this output",
+                    where=str(self.folder),
+                    hint="wait for its end, or write to another file",
+                )
+            if is_at(descriptor, self.folder):  # and not that of a run which has just ended
+                os.fchmod(descriptor, 0o700)
+                self._descriptor = descriptor
+                return
+            os.close(descriptor)
+
+    def _begin(self, fingerprint: dict[str, str], *, resume: bool) -> None:
+        former, entered, whole = _journal(self.folder / _JOURNAL)
+        if former is not None or entered or any(self.folder.iterdir()):
+            self.found = LeftParts(self.folder, len(entered), _size(self.folder))
+        if resume and former is not None:
+            changed = sorted(name for name in {*former, *fingerprint} if former.get(name) != fingerprint.get(name))
+            if changed:
+                raise UsageError(
+                    f"the run cannot be resumed, as something is not what it was: {', '.join(changed)}",
+                    where=str(self.folder),
+                    hint="undo the change, or start anew without --resume, which removes what was finished",
+                )
+            self._entered = entered
+            os.truncate(self.folder / _JOURNAL, whole)
+            self._remove(lambda name: name not in entered and name != _JOURNAL)
+            return
+        self._remove(lambda _: True)
+        os.close(create_private(self.folder / _JOURNAL))
+        self._append({"fingerprint": fingerprint})
+        _sync(self.folder)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Remove the folder at the end of a run; keep it, unlocked, where the run was ended and something is done."""
+        if kind is None or not self._entered:
+            self.remove()
+        else:
+            self._unlock()
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Those that are entered, in the order in which they were."""
+        return tuple(self._entered)
+
+    def path(self, name: str) -> Path:
+        """Return where a part lies."""
+        _require_plain(name)
+        return self.folder / name
+
+    def enter(self, part: RunPart) -> None:
+        """Enter a part that is whole; one that is entered already may come again.
+
+        Raises
+        ------
+        DocumentError
+            The disk is full; or another computation of the part gave other bytes.
+        """
+        former = self._entered.get(part.name)
+        if former is not None and former != part:
+            raise DocumentError(
+                f"the part {part.name} came out otherwise when it was computed again",
+                where=str(self.folder),
+                hint="the same run has to give the same bytes: please report this; start anew without --resume",
+            )
+        if former is None:
+            try:
+                self._append(asdict(part))
+            except OSError as problem:
+                raise _unwritten(self.folder, problem) from problem
+            self._entered[part.name] = part
+        self._whole.add(part.name)
+
+    def done(self, name: str) -> RunPart | None:
+        """Return a part if it is there, entered and whole: one that an earlier run has left is read once."""
+        part = self._entered.get(name)
+        if part is None or name in self._whole:
+            return part
+        try:
+            with self.path(name).open("rb") as stream:
+                same = _summed(stream, name) == part
+        except FileNotFoundError:
+            same = False
+        if not same:
+            del self._entered[name]
+            return None
+        self._whole.add(name)
+        return part
+
+    def map[S](
+        self,
+        executor: Executor,
+        function: Callable[[S], RunPart],
+        slices: Iterable[tuple[str, S]],
+        *,
+        stage: str,
+        told: Told = untold,
+    ) -> Generator[RunPart]:
+        """Yield the part of each slice in order; a slice whose part is done goes to no worker.
+
+        Parameters
+        ----------
+        executor : Executor
+        function : callable
+            Writes the part of a slice (`part_written`), and returns it.
+        slices : iterable of (str, object)
+            Each with the name of its part.
+        stage, told
+            As of `Executor.map`.
+        """
+        size = number_of(slices)
+        order: list[tuple[str, RunPart | None]] = []
+
+        def missing() -> Iterator[S]:
+            for name, piece in slices:
+                part = self.done(name)
+                order.append((name, part))
+                if part is None:
+                    yield piece
+
+        given = 0
+        for made in executor.map(function, missing(), stage=stage):
+            while (known := order[given][1]) is not None:
+                yield self._told(known, given := given + 1, size, told)
+            if made.name != order[given][0]:
+                raise ValueError(f"a part called {made.name} for {order[given][0]}")
+            self.enter(made)
+            yield self._told(made, given := given + 1, size, told)
+        for _, known in order[given:]:
+            if known is not None:
+                yield self._told(known, given := given + 1, size, told)
+
+    def _told(self, part: RunPart, done: int, size: int | None, told: Told) -> RunPart:
+        if size is not None:
+            told(done, size)
+        return part
+
+    def remove(self) -> None:
+        """Remove all parts, and the folder."""
+        with suppress(FileNotFoundError):
+            shutil.rmtree(self.folder)
+        self._unlock()
+
+    def _append(self, line: object) -> None:
+        text = json.dumps(line, separators=(",", ":"), ensure_ascii=True) + "\n"
+        with (self.folder / _JOURNAL).open("r+b") as stream:
+            stream.seek(0, os.SEEK_END)
+            begin = stream.tell()
+            try:
+                stream.write(text.encode())
+                stream.flush()
+                os.fsync(stream.fileno())
+            except OSError:
+                with suppress(OSError):
+                    os.truncate(self.folder / _JOURNAL, begin)
+                raise
+
+    def _remove(self, which: Callable[[str], bool]) -> None:
+        for entry in list(self.folder.iterdir()):
+            if which(entry.name):
+                if entry.is_dir() and not entry.is_symlink():
+                    shutil.rmtree(entry)
+                else:
+                    entry.unlink()
+
+    def _unlock(self) -> None:
+        if self._descriptor is not None:
+            os.close(self._descriptor)
+            self._descriptor = None
+
+
+def left_parts(folder: Path) -> tuple[LeftParts, ...]:
+    """Return what runs that were ended have left in a folder: nobody has a lock on it."""
+    found = []
+    for path in sorted(folder.glob(f".*{_END}")):
+        try:
+            descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_DIRECTORY", 0))
+        except OSError:  # somebody else's, or gone by now
+            continue
+        try:
+            if lock(descriptor) is True:
+                found.append(LeftParts(path, len(_journal(path / _JOURNAL)[1]), _size(path)))
+        except OSError:
+            continue
+        finally:
+            os.close(descriptor)
+    return tuple(found)
+
+
+def require_room(folder: Path, size: int, *, what: str = "the run") -> None:
+    """Require so many bytes of free disk, before anything is written.
+
+    Parameters
+    ----------
+    folder : Path
+        It need not be there yet: then it is the nearest folder above it.
+    size : int
+        In bytes.
+    what : str
+        For the message.
+
+    Raises
+    ------
+    DocumentError
+        There is less.
+    """
+    there = next(path for path in (folder, *folder.absolute().parents) if path.exists())
+    free = shutil.disk_usage(there).free
+    if free < size:
+        raise DocumentError(
+            f"{what} needs {_written(size)} of disk, and {_written(free)} are free",
+            where=str(folder),
+            hint="free space, or write to another disk; nothing was written",
+        )
+
+
+def _written(size: int) -> str:
+    """Write a number of bytes, rounded."""
+    return f"{size / 1e9:,.1f} GB" if size >= 1e9 else f"{size / 1e6:,.1f} MB"
+
+
+def _journal(path: Path) -> tuple[dict[str, str] | None, dict[str, RunPart], int]:
+    """Read a journal as far as it is whole: the fingerprint, the parts, and how many bytes these are."""
+    fingerprint: dict[str, str] | None = None
+    entered: dict[str, RunPart] = {}
+    whole = 0
+    try:
+        lines = path.read_bytes().split(b"\n")
+    except FileNotFoundError:
+        return None, {}, 0
+    for number, line in enumerate(lines[:-1]):  # what has no end was not written to its end
+        try:
+            said = json.loads(line)
+            if number == 0:
+                fingerprint = {str(name): str(value) for name, value in said["fingerprint"].items()}
+            else:
+                part = RunPart(**said)
+                _require_plain(part.name)
+                entered[part.name] = part
+        except (ValueError, TypeError, KeyError, AttributeError):
+            break
+        whole += len(line) + 1
+    return fingerprint, entered, whole
+
+
+def _size(folder: Path) -> int:
+    return sum(entry.lstat().st_size for entry in folder.iterdir())
+
+
+def _summed(stream: IO[bytes], name: str) -> RunPart:
+    total, size = hashlib.sha256(), 0
+    while block := stream.read(_BLOCK):
+        total.update(block)
+        size += len(block)
+    return RunPart(name, size, total.hexdigest())
+
+
+def _require_plain(name: str) -> None:
+    if not name or Path(name).name != name or name.startswith(".") or name == _JOURNAL or "\0" in name:
+        raise ValueError(f"no name of a part: {name!r}")
+
+
+def _sync(folder: Path) -> None:
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        with suppress(OSError):  # some file systems cannot sync a folder; the files themselves are safe
+            os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _unwritten(folder: Path, problem: OSError) -> DocumentError:
+    full = problem.errno in _FULL
+    return DocumentError(
+        f"parts of the run cannot be written: {os.strerror(problem.errno) if problem.errno else problem}",
+        where=str(folder),
+        hint="free space, and go on from what is finished with --resume"
+        if full
+        else "name an output in a folder that you may write to",
+    )

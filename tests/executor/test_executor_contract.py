@@ -1,0 +1,330 @@
+"""What every executor promises: order, errors, lost workers, bounds; and that it leaves nothing behind."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import closing
+from itertools import count
+from pathlib import Path
+
+import pytest
+
+import executor_tasks as tasks
+from examples import parts
+from masktron.errors import DocumentError, Exit, FormatOption, ResourceError, UsageError
+from masktron.evaluation.runner import SlowRuleError
+from masktron.executor import dask_cluster
+from masktron.executor.contract import AHEAD, Executor, SliceFailedError
+from masktron.executor.local_processes import LocalProcesses
+from masktron.executor.serial import Serial
+from masktron.executor.which import executor_of
+from masktron.processes import rules_within
+from paths import ROOT
+
+KINDS = ("serial", "local", "dask")
+
+
+def alive(pid: int) -> bool:
+    """Tell whether there is such a process that has not ended."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
+
+
+def ended(pids: list[int]) -> bool:
+    until = time.monotonic() + 10
+    while any(map(alive, pids)) and time.monotonic() < until:
+        time.sleep(0.01)
+    return not any(map(alive, pids))
+
+
+def said(mark: Path) -> int:
+    """Wait for what a worker says of itself."""
+    until = time.monotonic() + 20
+    while not mark.exists() and time.monotonic() < until:
+        time.sleep(0.01)
+    return int(mark.read_text())
+
+
+@pytest.fixture(scope="module")
+def local() -> Iterator[LocalProcesses]:
+    with LocalProcesses(2) as executor:
+        yield executor
+
+
+@pytest.fixture(scope="module")
+def dask_here() -> Iterator[Executor]:
+    """Give Dask in threads of this process: what it is asked and answers is the same."""
+    distributed = pytest.importorskip("distributed", reason="dask.distributed is not installed: masktron[dask]")
+    with (
+        distributed.LocalCluster(
+            n_workers=2, threads_per_worker=1, processes=False, dashboard_address="127.0.0.1:0", silence_logs=50
+        ) as cluster,
+        executor_of("dask", workers=2, scheduler=cluster.scheduler_address) as executor,
+    ):
+        yield executor
+
+
+@pytest.fixture(params=KINDS)
+def executor(request: pytest.FixtureRequest) -> Executor:
+    if request.param == "serial":
+        return Serial()
+    found: Executor = request.getfixturevalue("local" if request.param == "local" else "dask_here")
+    return found
+
+
+def test_results_have_the_order_of_the_slices(executor: Executor) -> None:
+    told: list[tuple[int, int]] = []
+    found = list(executor.map(tasks.square_soon, range(12), stage="squares", told=lambda *what: told.append(what)))
+    assert found == [number * number for number in range(12)]
+    assert told == [(done, 12) for done in range(1, 13)]
+    assert list(executor.map(tasks.square, iter([]), stage="squares")) == []
+
+
+def test_an_error_comes_at_its_turn_with_all_fields(executor: Executor) -> None:
+    found = []
+    with pytest.raises(DocumentError) as caught:
+        for value in executor.map(tasks.failing, range(12), stage="failing"):
+            found.append(value)  # noqa: PERF402
+    assert found == [0, 1, 2]
+    error = caught.value
+    assert (error.what, error.where, error.hint) == ("no number", "data.csv, record 4", "mend it")
+    assert error.helps == (FormatOption("a", "b"),)
+    assert list(executor.map(tasks.square, range(3), stage="after an error")) == [0, 1, 4]
+
+
+def test_an_error_that_asks_for_more_travels_too(executor: Executor) -> None:
+    with pytest.raises(SlowRuleError, match=r"R1\), record 8: too slow") as caught:
+        list(executor.map(tasks.slow_rule, [7], stage="slow"))
+    assert caught.value.rule == "rules.sch:3 (R1)"
+
+
+def test_other_errors_keep_their_class(executor: Executor) -> None:
+    with pytest.raises(tasks.OwnError) as caught:
+        list(executor.map(tasks.own_error, [7], stage="own"))
+    assert caught.value.args == ("a fault", 7)
+    if executor.name != "serial":
+        assert "in own_error" in caught.value.__notes__[0]
+    with pytest.raises(MemoryError):
+        list(executor.map(tasks.no_memory, [7], stage="memory"))
+
+
+def test_what_cannot_travel_is_told_with_its_traceback(executor: Executor) -> None:
+    if executor.name == "serial":
+        with pytest.raises(tasks.HeldError):
+            list(executor.map(tasks.held_error, [7], stage="held"))
+        return
+    with pytest.raises(SliceFailedError, match="in held_error"):
+        list(executor.map(tasks.held_error, [7], stage="held"))
+    with pytest.raises(TypeError, match="pickle"):
+        list(executor.map(tasks.no_result, [7], stage="held"))
+    assert list(executor.map(tasks.square, range(3), stage="after that")) == [0, 1, 4]
+
+
+def test_slices_are_taken_as_they_are_needed(executor: Executor) -> None:
+    given = 0
+
+    def slices() -> Iterator[int]:
+        nonlocal given
+        for number in count():
+            given = number + 1
+            yield number
+
+    with closing(executor.map(tasks.square, slices(), stage="endless")) as found:
+        for taken in range(1, 20):
+            assert next(found) == (taken - 1) ** 2
+            assert given < taken + AHEAD * executor.workers
+    assert given >= 19
+    assert list(executor.map(tasks.square, range(3), stage="after an endless one")) == [0, 1, 4]
+
+
+def test_a_function_is_set_up_once_for_each_worker(executor: Executor) -> None:
+    found = list(executor.map(tasks.SetUp(), range(40), stage="set up"))
+    workers = {who for who, _ in found}
+    assert len(workers) <= executor.workers
+    for own in workers:
+        times = [number for who, number in found if who == own]
+        assert sorted(times) == list(range(1, len(times) + 1))
+
+
+def test_two_maps_at_a_time(executor: Executor) -> None:
+    first = executor.map(tasks.square, range(9), stage="first")
+    second = executor.map(tasks.failing, range(3), stage="second")
+    assert [next(first), next(second), next(first), next(second)] == [0, 0, 1, 1]
+    assert [*second, *first] == [2, *(number * number for number in range(2, 9))]
+
+
+def test_workers_know_what_the_run_knows(executor: Executor) -> None:
+    with rules_within(17):
+        seconds, member, threads = next(executor.map(tasks.worker_facts, [0], stage="facts"))
+    assert (seconds, member) == (17, False)
+    if executor.name == "local":
+        assert set(threads) == {"1"}
+
+
+def test_a_lost_worker_costs_its_slice_only(local: LocalProcesses, tmp_path: Path) -> None:
+    slices = [(str(tmp_path / "mark"), number) for number in range(12)]
+    assert list(local.map(tasks.deadly_once, slices, stage="deadly once")) == list(range(12))
+    assert (tmp_path / "mark").exists()
+
+
+def test_a_slice_that_ends_two_workers_ends_the_run(local: LocalProcesses) -> None:
+    found = []
+    with pytest.raises(ResourceError, match=r"deadly: slice 4 has ended .* \(SIGKILL\)") as caught:
+        for number in local.map(tasks.deadly, range(12), stage="deadly"):
+            found.append(number)  # noqa: PERF402
+    assert caught.value.exit_code is Exit.RESOURCES
+    assert found == [0, 1, 2][: len(found)]
+    assert list(local.map(tasks.square, range(3), stage="after that")) == [0, 1, 4]
+
+
+@pytest.mark.parametrize("seed", parts(range(25), 1))
+def test_workers_killed_at_any_time(seed: int) -> None:
+    drawn = random.Random(seed)
+    killed = given = at = 0
+
+    def told(done: int, _: int) -> None:
+        nonlocal given
+        given = done
+
+    with LocalProcesses(2) as executor:
+        over = threading.Event()
+
+        def kill() -> None:
+            nonlocal killed, at
+            while not over.wait(drawn.uniform(0, 0.1)):
+                # by then the slices that were in flight are done, so that none ends two workers
+                if given >= at + AHEAD * executor.workers or not killed:
+                    for process in drawn.sample(sorted(executor._processes, key=lambda one: one.pid), 1):
+                        process.kill()
+                    killed, at = killed + 1, given
+
+        killer = threading.Thread(target=kill)
+        running = executor.map(tasks.square_soon, [*range(5)] * 5, stage="killed", told=told)
+        found = [next(running)]
+        killer.start()
+        try:
+            found += running
+        finally:
+            over.set()
+            killer.join()
+    assert killed >= 2
+    assert found == [number * number for number in range(5)] * 5
+
+
+def test_an_interrupt_leaves_no_process(tmp_path: Path) -> None:
+    def interrupted() -> None:
+        with LocalProcesses(2) as executor:
+            list(executor.map(tasks.endless, [str(tmp_path / "one"), str(tmp_path / "other")], stage="endless"))
+
+    watching = threading.Thread(
+        target=lambda: (said(tmp_path / "one"), said(tmp_path / "other"), os.kill(os.getpid(), signal.SIGINT))
+    )
+    watching.start()
+    with pytest.raises(KeyboardInterrupt):
+        interrupted()
+    watching.join()
+    assert ended([said(tmp_path / "one"), said(tmp_path / "other")])
+
+
+def test_an_abandoned_map_holds_nobody_up(tmp_path: Path) -> None:
+    mark = tmp_path / "one"
+    with LocalProcesses(2) as executor:
+        running = executor.map(tasks.square_or_endless, [3, str(mark), *range(20)], stage="abandoned")
+        assert next(running) == 9
+        worker = said(mark)
+        running.close()
+        assert list(executor.map(tasks.square, range(3), stage="others")) == [0, 1, 4]
+        assert alive(worker)
+    assert ended([worker])
+
+
+def test_workers_end_with_a_run_that_is_killed(tmp_path: Path) -> None:
+    code = (
+        "import executor_tasks as tasks; from masktron.executor.local_processes import LocalProcesses\n"
+        f"with LocalProcesses(1) as one: list(one.map(tasks.endless, [{str(tmp_path / 'one')!r}], stage='x'))"
+    )
+    search = os.pathsep.join([str(ROOT / "pipeline"), str(ROOT / "tests" / "support")])
+    run = subprocess.Popen([sys.executable, "-c", code], env={**os.environ, "PYTHONPATH": search})
+    worker = said(tmp_path / "one")
+    assert alive(worker)
+    run.kill()
+    run.wait()
+    assert ended([worker])
+
+
+def test_an_executor_that_is_closed_says_so() -> None:
+    executor = LocalProcesses(2)
+    executor.close()
+    with pytest.raises(RuntimeError, match="closed"):
+        list(executor.map(tasks.square, range(3), stage="late"))
+
+
+def test_workers_that_cannot_be_started(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("masktron.processes.interpreter", lambda: None)
+    with LocalProcesses(2) as executor, pytest.raises(ResourceError, match="a worker cannot be started"):
+        list(executor.map(tasks.square, range(3), stage="none"))
+
+
+def test_workers_that_end_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("masktron.executor.local_processes._SERVING", "os:abort")
+    with LocalProcesses(1) as executor, pytest.raises(ResourceError, match=r"it ends at once \(SIGABRT\)"):
+        list(executor.map(tasks.square, range(3), stage="none"))
+
+
+def test_choosing(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert isinstance(executor_of(workers=1), Serial)
+    assert isinstance(executor_of(workers=2), LocalProcesses)
+    with pytest.raises(UsageError, match="no executor is called 'spark'"):
+        executor_of("spark", workers=2)
+    with pytest.raises(UsageError, match="no scheduler"):
+        executor_of("local", workers=2, scheduler="tcp://127.0.0.1:1")
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    with pytest.raises(UsageError) as caught:
+        executor_of("dask", workers=2)
+    assert "masktron[dask]" in caught.value.hint
+
+
+def test_dask_shows_our_stages(dask_here: Executor) -> None:
+    from distributed.client import Client
+
+    found = dask_here.map(tasks.square, range(9), stage="judging over-all")
+    next(found)
+    client = dask_here._client  # type: ignore[attr-defined]
+    assert isinstance(client, Client)
+    names = client.run_on_scheduler(lambda dask_scheduler: set(dask_scheduler.task_prefixes))
+    assert {"judging over all", "setting up judging over all"} <= names
+    assert list(found) == [number * number for number in range(1, 9)]
+
+
+def test_dask_refuses_workers_of_another_version(dask_here: Executor, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = iter(["1.0", "2.0"])
+    monkeypatch.setattr(dask_cluster, "version_of", lambda _: next(asked))
+    with pytest.raises(UsageError, match=r"a worker of the cluster has masktron 2\.0, and this is masktron 1\.0"):
+        list(dask_here.map(tasks.square, [1], stage="other"))
+
+
+def test_dask_without_a_scheduler_or_workers(monkeypatch: pytest.MonkeyPatch) -> None:
+    distributed = pytest.importorskip("distributed", reason="dask.distributed is not installed: masktron[dask]")
+    monkeypatch.setattr(dask_cluster, "_MISSING", 0.3)
+    with (
+        pytest.raises(UsageError, match="no Dask scheduler answers"),
+        executor_of("dask", workers=1, scheduler="tcp://127.0.0.1:1"),
+    ):
+        pass
+    with (
+        distributed.LocalCluster(
+            n_workers=0, processes=False, dashboard_address="127.0.0.1:0", silence_logs=50
+        ) as cluster,
+        pytest.raises(UsageError, match="has no workers"),
+        executor_of("dask", workers=1, scheduler=cluster.scheduler_address),
+    ):
+        pass

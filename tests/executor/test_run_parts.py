@@ -1,0 +1,321 @@
+"""Parts of a run: whole or not there, found again after a crash at any step, and for nobody else."""
+
+from __future__ import annotations
+
+import errno
+import os
+import resource
+import shutil
+import stat
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
+from typing import IO
+
+import pytest
+
+import executor_tasks as tasks
+from masktron.errors import DocumentError, Exit, UsageError
+from masktron.executor import run_parts as module
+from masktron.executor.run_parts import (
+    LeftParts,
+    RunPart,
+    RunParts,
+    left_parts,
+    parts_folder,
+    require_room,
+    write_part,
+)
+from masktron.executor.serial import Serial
+from paths import ROOT
+
+RUN = {"input": "1", "rules": "2", "settings": "3", "version": "4"}
+
+
+class CrashError(BaseException):
+    """The end of a run in the middle."""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return parts_folder(tmp_path / "masked.xml")
+
+
+def slices(folder: Path, number: int = 5) -> list[tuple[str, tuple[str, str, int]]]:
+    return [(f"part-{i}", (str(folder), f"part-{i}", i)) for i in range(number)]
+
+
+def made(parts: RunParts, number: int = 5) -> list[bytes]:
+    """Make the parts of a run, and return their bytes in order."""
+    with Serial() as executor:
+        found = parts.map(executor, tasks.part_of_slice, slices(parts.folder, number), stage="parts")
+        return [parts.path(part.name).read_bytes() for part in found]
+
+
+def expected(number: int = 5) -> list[bytes]:
+    return [f"{i}\n".encode() * (i + 1) for i in range(number)]
+
+
+def computed(tmp_path: Path) -> list[str]:
+    """Return what was computed since this was asked last."""
+    log = tmp_path / "computed"
+    names = log.read_text().split() if log.exists() else []
+    log.unlink(missing_ok=True)
+    return names
+
+
+def text(content: bytes) -> Callable[[IO[bytes]], None]:
+    def write(stream: IO[bytes]) -> None:
+        stream.write(content)
+
+    return write
+
+
+def test_parts_are_for_their_owner_and_go_with_their_run(folder: Path) -> None:
+    before = os.umask(0)
+    try:
+        with RunParts(folder, RUN) as parts:
+            assert made(parts) == expected()
+            assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+            assert {stat.S_IMODE(path.stat().st_mode) for path in folder.iterdir()} == {0o600}
+            assert parts.names == tuple(f"part-{i}" for i in range(5))
+            assert parts.found is None
+    finally:
+        os.umask(before)
+    assert not folder.exists()
+
+
+def test_a_run_that_fails_is_resumed(folder: Path, tmp_path: Path) -> None:
+    with pytest.raises(CrashError), RunParts(folder, RUN) as parts:
+        made(parts, 3)
+        raise CrashError
+    assert computed(tmp_path) == ["part-0", "part-1", "part-2"]
+    (left,) = left_parts(tmp_path)
+    assert (left.folder, left.parts) == (folder, 3)
+    told: list[tuple[int, int]] = []
+    with RunParts(folder, RUN, resume=True) as parts, Serial() as executor:
+        assert parts.found == left
+        found = parts.map(
+            executor, tasks.part_of_slice, slices(folder), stage="parts", told=lambda *what: told.append(what)
+        )
+        assert [part.name for part in found] == [f"part-{i}" for i in range(5)]
+        assert made(parts) == expected()
+    assert told == [(done, 5) for done in range(1, 6)]
+    assert computed(tmp_path) == ["part-3", "part-4"]
+    assert left_parts(tmp_path) == ()
+
+
+def test_without_resume_a_run_begins_anew_and_says_what_there_was(folder: Path, tmp_path: Path) -> None:
+    with pytest.raises(CrashError), RunParts(folder, RUN) as parts:
+        made(parts, 3)
+        raise CrashError
+    with RunParts(folder, {**RUN, "rules": "other"}) as parts:
+        assert parts.found is not None
+        assert "3 finished parts" in str(parts.found)
+        assert parts.names == ()
+        computed(tmp_path)
+        assert made(parts) == expected()
+    assert len(computed(tmp_path)) == 5
+
+
+def test_nothing_done_leaves_nothing(folder: Path) -> None:
+    with pytest.raises(CrashError), RunParts(folder, RUN):
+        raise CrashError
+    assert not folder.exists()
+
+
+@pytest.mark.parametrize("name", sorted(RUN))
+def test_resume_is_refused_where_something_changed(folder: Path, name: str) -> None:
+    with pytest.raises(CrashError), RunParts(folder, RUN) as parts:
+        made(parts, 1)
+        raise CrashError
+    with pytest.raises(UsageError, match=rf"not what it was: {name}\n") as caught:
+        RunParts(folder, {**RUN, name: "other"}, resume=True)
+    assert caught.value.exit_code is Exit.USAGE
+    with RunParts(folder, RUN, resume=True) as parts:  # what was refused has removed nothing, and holds no lock
+        assert parts.names == ("part-0",)
+
+
+def test_two_runs_on_one_output(folder: Path, tmp_path: Path) -> None:
+    with RunParts(folder, RUN) as parts:
+        with pytest.raises(UsageError, match="another run is at work on this output"):
+            RunParts(folder, RUN, resume=True)
+        assert left_parts(tmp_path) == ()
+        assert made(parts) == expected()
+
+
+@pytest.mark.parametrize("change", [b"", b"0", b"1\n", b"0\n0\n"])
+def test_a_part_that_is_not_what_was_entered_is_made_again(folder: Path, tmp_path: Path, change: bytes) -> None:
+    with pytest.raises(CrashError), RunParts(folder, RUN) as parts:
+        made(parts)
+        raise CrashError
+    computed(tmp_path)
+    (folder / "part-0").write_bytes(change)
+    (folder / "part-3").unlink()
+    with RunParts(folder, RUN, resume=True) as parts:
+        assert made(parts) == expected()
+    assert computed(tmp_path) == ["part-0", "part-3"]
+
+
+def test_the_journal_is_read_as_far_as_it_is_whole(folder: Path, tmp_path: Path) -> None:
+    with pytest.raises(CrashError), RunParts(folder, RUN) as parts:
+        made(parts, 3)
+        raise CrashError
+    whole = (folder / "journal").read_bytes()
+    kept = folder.with_name("kept")
+    shutil.copytree(folder, kept)
+    begins = [at + 1 for at, byte in enumerate(whole) if byte == ord("\n")]
+    for cut in {*range(0, len(whole), 37), *begins}:
+        shutil.rmtree(folder, ignore_errors=True)
+        shutil.copytree(kept, folder)
+        os.truncate(folder / "journal", cut)
+        computed(tmp_path)
+        with pytest.raises(CrashError), RunParts(folder, RUN, resume=True) as parts:
+            assert len(parts.names) == max(0, sum(begin <= cut for begin in begins) - 1)
+            assert made(parts, 4) == expected(4)
+            raise CrashError
+        with RunParts(folder, RUN, resume=True) as parts:  # what was written behind the cut is read, too
+            assert len(parts.names) == 4
+
+
+STEPS = ("create_private", "os.fsync", "Path.replace", "_sync", "json.dumps")
+
+
+@pytest.mark.parametrize("step", STEPS)
+@pytest.mark.parametrize("at", range(4))
+def test_a_crash_at_any_step(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str, at: int
+) -> None:
+    owner, _, name = step.rpartition(".")
+    place = getattr(module, owner) if owner else module
+    calls = 0
+    usual = getattr(place, name)
+
+    def crashing(*given: object, **named: object) -> object:
+        nonlocal calls
+        calls += 1
+        if calls > at:
+            raise CrashError
+        return usual(*given, **named)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(place, name, crashing)
+        with pytest.raises(CrashError), RunParts(folder, RUN) as parts:
+            made(parts)
+    with RunParts(folder, RUN, resume=True) as parts:
+        assert not [path for path in folder.iterdir() if path.name.startswith(".")]
+        assert made(parts) == expected()
+    assert not folder.exists()
+
+
+def test_a_run_that_is_killed_is_resumed(folder: Path, tmp_path: Path) -> None:
+    code = (
+        "import os, signal, sys; from pathlib import Path; from executor_tasks import part_of_slice\n"
+        "from masktron.executor.run_parts import RunParts\n"
+        f"folder = Path({str(folder)!r}); parts = RunParts(folder, {RUN!r})\n"
+        "parts.enter(part_of_slice((str(folder), 'part-0', 0))); part_of_slice((str(folder), 'part-1', 1))\n"
+        "os.kill(os.getpid(), signal.SIGKILL)"
+    )
+    search = os.pathsep.join([str(ROOT / "pipeline"), str(ROOT / "tests" / "support")])
+    done = subprocess.run([sys.executable, "-c", code], env={**os.environ, "PYTHONPATH": search}, check=False)
+    assert done.returncode == -9
+    assert computed(tmp_path) == ["part-0", "part-1"]
+    assert [left.parts for left in left_parts(tmp_path)] == [1]
+    with RunParts(folder, RUN, resume=True) as parts:
+        assert made(parts) == expected()
+    assert computed(tmp_path) == [f"part-{i}" for i in range(1, 5)]
+
+
+def test_a_part_may_be_made_twice_but_not_otherwise(folder: Path) -> None:
+    with RunParts(folder, RUN) as parts:
+        for _ in range(2):
+            parts.enter(write_part(folder, "one", text(b"same")))
+        assert parts.names == ("one",)
+        with pytest.raises(DocumentError, match="came out otherwise"):
+            parts.enter(write_part(folder, "one", text(b"other")))
+
+
+def test_a_full_disk_is_one_error_and_leaves_no_half(folder: Path) -> None:
+    with RunParts(folder, RUN) as parts:
+        parts.enter(write_part(folder, "one", text(b"x")))
+        before = resource.getrlimit(resource.RLIMIT_FSIZE)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (10_000, before[1]))
+        try:
+            with pytest.raises(DocumentError, match="parts of the run cannot be written") as caught:
+                write_part(folder, "two", text(b"x" * 20_000))
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, before)
+        assert caught.value.exit_code is Exit.DOCUMENT
+        assert "--resume" in caught.value.hint
+        assert {path.name for path in folder.iterdir()} == {"journal", "one"}
+
+
+def test_a_full_disk_under_the_journal(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with RunParts(folder, RUN) as parts:
+        part = write_part(folder, "one", text(b"x"))
+        whole = (folder / "journal").read_bytes()
+
+        def full(_: int) -> None:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+        with monkeypatch.context() as patch:
+            patch.setattr(os, "fsync", full)
+            with pytest.raises(DocumentError, match="No space left"):
+                parts.enter(part)
+        assert (folder / "journal").read_bytes() == whole
+        assert parts.names == ()
+        parts.enter(part)
+        assert parts.names == ("one",)
+
+
+def test_an_error_of_what_is_written_is_not_blamed_on_the_disk(folder: Path) -> None:
+    def write(_: IO[bytes]) -> None:
+        raise FileNotFoundError(errno.ENOENT, "no such file", "data.csv")
+
+    with RunParts(folder, RUN):
+        with pytest.raises(FileNotFoundError):
+            write_part(folder, "one", write)
+        assert {path.name for path in folder.iterdir()} == {"journal"}
+
+
+def test_what_is_no_folder_of_parts_is_refused(folder: Path, tmp_path: Path) -> None:
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    (elsewhere / "precious").write_text("mine")
+    folder.symlink_to(elsewhere)
+    with pytest.raises(DocumentError, match="no folder of parts of yours"):
+        RunParts(folder, RUN)
+    assert (elsewhere / "precious").read_text() == "mine"
+    with pytest.raises(DocumentError, match="cannot be written"):
+        RunParts(tmp_path / "absent" / "folder", RUN)
+    with pytest.raises(DocumentError, match="cannot be written"):
+        write_part(tmp_path / "absent", "one", text(b""))
+
+
+@pytest.mark.parametrize("name", ["../one", "a/b", ".one", "journal", "", "a\0b"])
+def test_names_of_parts_are_plain(folder: Path, name: str) -> None:
+    with RunParts(folder, RUN) as parts:
+        with pytest.raises(ValueError, match="no name of a part"):
+            write_part(folder, name, text(b""))
+        with pytest.raises(ValueError, match="no name of a part"):
+            parts.path(name)
+
+
+def test_a_function_that_writes_another_part_is_found_out(folder: Path) -> None:
+    with RunParts(folder, RUN) as parts, pytest.raises(ValueError, match="a part called part-0 for one"):
+        list(parts.map(Serial(), tasks.part_of_slice, [("one", (str(folder), "part-0", 0))], stage="parts"))
+
+
+def test_room_is_asked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    require_room(tmp_path / "not" / "yet", 1)
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: SimpleNamespace(free=2_000_000_000))
+    require_room(tmp_path, 2_000_000_000)
+    with pytest.raises(DocumentError, match=r"masking needs 3\.5 GB of disk, and 2\.0 GB are free"):
+        require_room(tmp_path, 3_500_000_000, what="masking")
+
+
+def test_what_is_left_says_how_much(tmp_path: Path) -> None:
+    assert str(LeftParts(tmp_path, 1200, 34)).endswith("1,200 finished parts, 34 bytes, of a run that was ended")
+    assert RunPart("one", 1, "2") == RunPart("one", 1, "2")
