@@ -59,7 +59,7 @@ type Param = str | int | float | bool | tuple[str | int | float, ...] | None
 """Value of a parameter of a method; None stands for ``auto``."""
 
 LEAST_UNIT = 20
-"""Groups of k that a unit of records has room for, at least: below, hardly a group is what it would be in the file."""
+"""Groups of k that a unit of records has room for, at least: below, few groups are what they would be in the file."""
 LEAST_MEMORY = 400_000_000
 """Bytes: what masktron takes with little data, and some."""
 ALL_FIELDS = "*"
@@ -197,8 +197,8 @@ class Config:
         Records that are partitioned together, at least 3k; more are cut into blocks of near records first. None for
         any number.
     unit_records : int or None
-        Records for which groups and prototypes are found at once, at least `LEAST_UNIT` groups of k; more are cut into
-        units of near records, each masked as a file of its own. As many as `memory` holds when None.
+        Records for which groups and prototypes are found at once, at least `LEAST_UNIT` groups of k; more are cut
+        into units of near records, each masked as a file of its own. As many as `memory` holds when None.
     memory : int or None
         Bytes that `mask` may take, in all its processes; a text such as ``4GB`` as well. Half of what is free when
         None.

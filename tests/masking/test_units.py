@@ -14,7 +14,7 @@ from cli_runner import write_data, write_rules
 from masktron.config import Config, Role
 from masktron.errors import InfeasibleError
 from masktron.executor.local_processes import LocalProcesses
-from masktron.executor.parts import Part, Parts
+from masktron.executor.run_parts import RunPart, RunParts
 from masktron.executor.serial import Serial
 from masktron.grouping.members import codes_of
 from masktron.jobs.prepared import Prepared, prepare
@@ -128,7 +128,7 @@ def masked(run: Prepared, slices: UnitSlices | None) -> Masked:
 
 @pytest.fixture
 def slices(tmp_path: Path) -> Iterator[UnitSlices]:
-    with Parts(tmp_path / "parts", {"input": "1"}) as parts:
+    with RunParts(tmp_path / "parts", {"input": "1"}) as parts:
         yield UnitSlices(parts, Serial(), 90)
 
 
@@ -147,7 +147,7 @@ def test_groups_lie_in_units_and_have_k_records(run: Prepared, inputs: MaskingIn
 
 
 def test_where_all_fits_nothing_is_cut(run: Prepared, tmp_path: Path) -> None:
-    with Parts(tmp_path / "parts", {"input": "1"}) as parts:
+    with RunParts(tmp_path / "parts", {"input": "1"}) as parts:
         made = masked(run, UnitSlices(parts, Serial(), 400))
         assert parts.names == ()
     whole = masked(run, None)
@@ -158,7 +158,7 @@ def test_where_all_fits_nothing_is_cut(run: Prepared, tmp_path: Path) -> None:
 
 def test_a_run_goes_on_from_its_parts(run: Prepared, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     whole = tmp_path / "whole"
-    with Parts(whole, {"input": "1"}) as parts:
+    with RunParts(whole, {"input": "1"}) as parts:
         made = masked(run, UnitSlices(parts, Serial(), 90))
         names = parts.names
     done = 0
@@ -166,24 +166,26 @@ def test_a_run_goes_on_from_its_parts(run: Prepared, tmp_path: Path, monkeypatch
     class Killed(BaseException):
         pass
 
-    def enter(self: Parts, part: Part) -> None:
+    def enter(self: RunParts, part: RunPart) -> None:
         nonlocal done
         done += 1
         if done == len(names) // 2:
             raise Killed
         entered(self, part)
 
-    entered = Parts.enter
+    entered = RunParts.enter
     with monkeypatch.context() as patch, pytest.raises(Killed):
-        patch.setattr(Parts, "enter", enter)
-        with Parts(tmp_path / "parts", {"input": "1"}) as parts:
+        patch.setattr(RunParts, "enter", enter)
+        with RunParts(tmp_path / "parts", {"input": "1"}) as parts:
             masked(run, UnitSlices(parts, Serial(), 90))
     done = -(10**9)
-    with monkeypatch.context() as patch, Parts(tmp_path / "parts", {"input": "1"}, resume=True) as parts:
+    with monkeypatch.context() as patch, RunParts(tmp_path / "parts", {"input": "1"}, resume=True) as parts:
         before = set(parts.names)
         assert len(before) == len(names) // 2 - 1
         patch.setattr(
-            Parts, "enter", lambda self, part: (part.name in before and pytest.fail(part.name), entered(self, part))
+            RunParts,
+            "enter",
+            lambda self, part: (part.name in before and pytest.fail(part.name), entered(self, part)),
         )
         again = masked(run, UnitSlices(parts, Serial(), 90))
         assert {*parts.names} == {*names}
@@ -194,7 +196,7 @@ def test_a_run_goes_on_from_its_parts(run: Prepared, tmp_path: Path, monkeypatch
 
 def test_processes_find_what_one_process_finds(run: Prepared, slices: UnitSlices, tmp_path: Path) -> None:
     made = masked(run, slices)
-    with Parts(tmp_path / "others", {"input": "1"}) as parts, LocalProcesses(2) as processes:
+    with RunParts(tmp_path / "others", {"input": "1"}) as parts, LocalProcesses(2) as processes:
         other = masked(run, UnitSlices(parts, processes, 90))
     for one, same in zip(made.blocks, other.blocks, strict=True):
         assert one.grouping.labels.tobytes() == same.grouping.labels.tobytes()
@@ -210,7 +212,7 @@ def test_a_unit_that_cannot_be_masked_ends_the_run(tmp_path: Path) -> None:
     data, rules = write_data(tmp_path / "d.xml", made), write_rules(tmp_path / "r.sch", "A + B = T or A = ''")
     run = prepare(data, rules, config, chosen(config.method, config.params, 3), no_progress)
     with (
-        Parts(tmp_path / "parts", {"input": "1"}) as parts,
+        RunParts(tmp_path / "parts", {"input": "1"}) as parts,
         pytest.raises(InfeasibleError, match="share their pattern"),
     ):
         mask_records(

@@ -409,6 +409,11 @@ def require_room(folder: Path, size: int, *, what: str = "the run") -> None:
         )
 
 
+def former_fingerprint(folder: Path) -> dict[str, str] | None:
+    """Return what the parts in a folder depend on; None where there are none."""
+    return _journal(folder / _JOURNAL)[0]
+
+
 def _written(size: int) -> str:
     """Write a number of bytes, rounded."""
     return f"{size / 1e9:,.1f} GB" if size >= 1e9 else f"{size / 1e6:,.1f} MB"

@@ -6,10 +6,12 @@ from dataclasses import replace
 from pathlib import Path
 
 from masktron.config import Config
+from masktron.executor.run_parts import RunParts
 from masktron.files import refuse_outputs
+from masktron.jobs.in_units import parts_of, sized, units_in
 from masktron.jobs.limits import refuse_class_limits
 from masktron.jobs.mask_result import mask_result
-from masktron.jobs.prepared import Prepared, prepare
+from masktron.jobs.prepared import Prepared, open_original, planned
 from masktron.jobs.registered import registration
 from masktron.jobs.released import (
     declared_of,
@@ -43,6 +45,7 @@ def run_mask(
     manifest: Path | None = None,
     replaces: bool = False,
     again: str | None = None,
+    resume: bool = False,
     progress: Progress = no_progress,
 ) -> MaskResult:
     """Mask, settle, write, re-validate and report.
@@ -60,6 +63,8 @@ def run_mask(
         The output may take the place of a table of a database; a file is always replaced.
     again : str, optional
         Why records are released again that the register of releases has already.
+    resume : bool
+        Go on from the units that a run which was ended has finished.
 
     Raises
     ------
@@ -88,56 +93,64 @@ def run_mask(
     refuse_foreign_manifest(manifest, out)
     require_new(out, [data], replaces=replaces)
     with registration(config, again, out) as registered:
-        run = prepare(data, rules, config, method, progress)
+        original = sized(open_original(data, rules, config, progress), out, resume=resume)
+        run = planned(original, original.config, method, progress)
         if registered is not None:
             progress("looking up the records in the register of releases", 0)
             registered.look_up(run)
-        made = masked_by(run, progress)
-        with publication(out, released=True, replaces=replaces) as place, atomic_path(manifest) as confidential:
-            written = write(run, made, place, out, progress)
-            progress("comparing it with the original", 0)
-            result, measured = mask_result(run, made, written, out, manifest, progress)
-            progress("testing the contract, writing the manifest", 0)
-            require_releasable(run, result, measured)
-            declared = declared_of(run, made)
-            require_contract(run, declared, written.columns)
-            in_memory = run.source.handed_back(written.records)
-            entry = None
-            if registered is not None:
-                entry, told = registered.enter(run, written)
-                result = replace(result, notes=(*result.notes, *told))
-            write_plain(confidential, manifest_of(run, made, result, written, declared, entry))
-            settle_publication(place)
+        with parts_of(run, out, resume=resume, progress=progress) as parts:
+            made = masked_by(run, progress, parts=parts)
+            with publication(out, released=True, replaces=replaces) as place, atomic_path(manifest) as confidential:
+                written = write(run, made, place, out, progress)
+                progress("comparing it with the original", 0)
+                result, measured = mask_result(run, made, written, out, manifest, progress)
+                progress("testing the contract, writing the manifest", 0)
+                require_releasable(run, result, measured)
+                declared = declared_of(run, made)
+                require_contract(run, declared, written.columns)
+                in_memory = run.source.handed_back(written.records)
+                entry = None
+                if registered is not None:
+                    entry, told = registered.enter(run, written)
+                    result = replace(result, notes=(*result.notes, *told))
+                write_plain(confidential, manifest_of(run, made, result, written, declared, entry))
+                settle_publication(place)
     confirmed = () if registered is None else registered.confirm()
     return replace(result, data=in_memory, notes=(*result.notes, *confirmed))
 
 
-def masked_by(run: Prepared, progress: Progress, shared: SharedWork | None = None) -> Masked:
+def masked_by(
+    run: Prepared, progress: Progress, shared: SharedWork | None = None, parts: RunParts | None = None
+) -> Masked:
     """Split and group the kept records, mask, aggregate and settle them.
 
     Parameters
     ----------
     shared : SharedWork, optional
         Of other runs on the same records.
+    parts : RunParts, optional
+        Where records are masked unit by unit.
     """
     job, config, records = run.job, run.config, len(run.kept)
     if compiles_first(records, run.plan, job.edits, run.method) or linking_compiles_first(records):
         progress(said_of_compiling(kept=ready.kernels_kept()), 0)
         compile_for(records, run.plan, job.edits, run.method)
         compile_linking(records)
-    return mask_records(
-        run.kept,
-        run.plan,
-        job.edits,
-        job.rulebook,
-        original=run.source.document_path,
-        max_observed_share=config.max_observed_share,
-        method=run.method,
-        streams=run.randomness.streams,
-        classes=run.classes,
-        keep_missing=config.keep_missing,
-        workers=config.workers,
-        max_block_records=config.max_block_records,
-        shared=shared,
-        progress=progress,
-    )
+    with units_in(run, parts) as units:
+        return mask_records(
+            run.kept,
+            run.plan,
+            job.edits,
+            job.rulebook,
+            original=run.source.document_path,
+            max_observed_share=config.max_observed_share,
+            method=run.method,
+            streams=run.randomness.streams,
+            classes=run.classes,
+            keep_missing=config.keep_missing,
+            workers=config.workers,
+            max_block_records=config.max_block_records,
+            shared=shared,
+            units=units,
+            progress=progress,
+        )

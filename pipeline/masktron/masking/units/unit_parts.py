@@ -1,7 +1,7 @@
 """Units on disk: the inputs of each as a part of the run, for whichever worker has it, and what came of it as others.
 
 A part is read by the processes of this run alone, and lies where nobody but its user writes
-(`masktron.executor.parts`): so it holds objects as Python pickles them.
+(`masktron.executor.run_parts`): so it holds objects as Python pickles them.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from masktron.executor.contract import Executor
-from masktron.executor.parts import Part, Parts, write_part
+from masktron.executor.run_parts import RunPart, RunParts, write_part
 from masktron.grouping.record_groups import RecordGroups
 from masktron.masking.inputs import MaskingInputs
 from masktron.masking.units.cutting import Units
@@ -33,7 +33,7 @@ class UnitSlices:
 
     Parameters
     ----------
-    parts : Parts
+    parts : RunParts
     executor : Executor
     most : int
         Records of a unit.
@@ -44,7 +44,7 @@ class UnitSlices:
         As they were given.
     """
 
-    def __init__(self, parts: Parts, executor: Executor, most: int) -> None:
+    def __init__(self, parts: RunParts, executor: Executor, most: int) -> None:
         self.parts = parts
         self.executor = executor
         self.most = most
@@ -112,7 +112,7 @@ class UnitParts:
         yield from self._slices.executor.map(task, units, stage="measuring what the cut costs")
 
     @property
-    def _parts(self) -> Parts:
+    def _parts(self) -> RunParts:
         return self._slices.parts
 
     def __len__(self) -> int:
@@ -152,7 +152,7 @@ class _GroupTask:
     given: _Names
     made: _Names
 
-    def __call__(self, unit: int) -> Part:
+    def __call__(self, unit: int) -> RunPart:
         grouping = self.work(_load(self.folder, self.given(unit)))
         return write_part(self.folder, self.made(unit), partial(_dump, grouping))
 
@@ -165,7 +165,7 @@ class _SettleTask:
     groups: _Names
     made: _Names
 
-    def __call__(self, unit: int) -> Part:
+    def __call__(self, unit: int) -> RunPart:
         inputs, grouping = _load(self.folder, self.given(unit)), _load(self.folder, self.groups(unit))
         return write_part(self.folder, self.made(unit), partial(_dump, self.work(inputs, grouping)))
 

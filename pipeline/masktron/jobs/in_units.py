@@ -1,0 +1,163 @@
+"""Files that do not fit into memory: how many records are masked at once, and where units are worked on."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, replace
+from pathlib import Path
+
+from masktron.addresses import AddressPath
+from masktron.config import LEAST_UNIT, Config
+from masktron.counts import counted
+from masktron.errors import InfeasibleError, MasktronError, ResourceError, UsageError, ViolationError
+from masktron.executor.run_parts import RunParts, former_fingerprint, parts_folder, require_room
+from masktron.executor.which import executor_of
+from masktron.files import file_hash
+from masktron.jobs.prepared import Opened, Prepared
+from masktron.kernels.cores import usable_cores
+from masktron.masking.units.unit_parts import UnitSlices
+from masktron.memory import free_memory
+from masktron.progress import Progress
+from masktron.versions import versions
+
+_BASE = 300_000_000
+"""Bytes that a run takes with few records."""
+_CELL = 150
+"""Bytes that a run on all records takes at most for each cell of the file."""
+_UNIT_CELL = 250
+"""Bytes that a worker takes at most for each cell of a unit: the points, groups and candidates of one partition."""
+_SHARE = 6
+"""Part of the memory, as a divisor, that one unit may take: a few are worked on at once."""
+_PART_CELL = 40
+"""Bytes that a cell takes in parts: in those of its partition, of its groups and of its prototypes."""
+_BYTES_OF = frozenset({"workers", "memory", "key", "seed", "rule_timeout", "limits", "register", "pyschematron_all"})
+"""Settings that change nothing in a part."""
+
+
+def sized(original: Opened, out: Path, *, resume: bool) -> Opened:
+    """Settle how many records are masked at once; all where they fit.
+
+    Parameters
+    ----------
+    original : Opened
+    out : Path
+        What is going to be written.
+    resume : bool
+        The run goes on from what an earlier one has finished, and so with units of its size.
+
+    Raises
+    ------
+    UsageError
+        There is nothing to go on from.
+    ResourceError
+        The memory is too small for any unit.
+    """
+    config = original.config
+    if resume:
+        former = None if isinstance(out, AddressPath) else former_fingerprint(parts_folder(out))
+        if former is None:
+            raise UsageError(
+                "there is nothing to go on from",
+                where=str(out),
+                hint="run without --resume: a run keeps what it has finished only where it masks unit by unit",
+            )
+        if config.unit_records is None:
+            config = replace(config, unit_records=int(former["unit_records"]))
+    elif config.unit_records is None:
+        config = replace(config, unit_records=_unit_records(original, config))
+    if config.unit_records is not None and len(original.kept) <= config.unit_records:
+        config = replace(config, unit_records=None)
+    stated = replace(original.given, unit_records=config.unit_records)
+    return replace(original, config=config, given=stated)
+
+
+def _unit_records(original: Opened, config: Config) -> int | None:
+    """Return how many records are masked at once; None where all are.
+
+    A power of two, so that a little more or less of free memory changes nothing.
+    """
+    memory = free_memory() // 2 if config.memory is None else config.memory
+    records, fields = len(original.kept), len(original.records.columns)
+    if _BASE + records * fields * _CELL <= memory:
+        return None
+    most = max(memory - _BASE, 0) // _SHARE // (fields * _UNIT_CELL)
+    if most < LEAST_UNIT * config.k:
+        raise ResourceError(
+            f"{memory / 1e6:,.0f} MB do not hold {counted(LEAST_UNIT * config.k, 'record')} of {fields} fields",
+            where=str(original.job.source.path),
+            hint="give more with --memory",
+        )
+    return 1 << (most.bit_length() - 1)
+
+
+@contextmanager
+def parts_of(run: Prepared, out: Path, *, resume: bool, progress: Progress) -> Iterator[RunParts | None]:
+    """Give the place of what units have come to, where the settings ask for units; it is removed at the end.
+
+    They are kept where the run is ended from outside, or by something that can be mended outside, such as a full
+    disk; not where the records and the rules are why.
+
+    Raises
+    ------
+    UsageError
+        Another run is at work on the output; or something has changed, so that nothing can be gone on from.
+    DocumentError
+        There is too little room on the disk.
+    """
+    most = run.config.unit_records
+    if most is None:
+        yield None
+        return
+    if isinstance(out, AddressPath):
+        raise UsageError(
+            f"a file of {counted(len(run.kept), 'record')} is masked in units here, which a database cannot take",
+            where=str(out),
+            hint="write a file, or give more --memory",
+        )
+    folder = parts_folder(out)
+    require_room(folder.parent, len(run.kept) * len(run.records.columns) * _PART_CELL, what="masking in units")
+    with RunParts(folder, _fingerprint(run), resume=resume) as parts:
+        if parts.found is not None:
+            progress(f"found {parts.found}", 0)
+        try:
+            yield parts
+        except (InfeasibleError, ViolationError):
+            parts.remove()
+            raise
+        except MasktronError as error:
+            kept = f"{counted(len(parts.names), 'finished part')} of the run stay in {folder} for --resume"
+            error.hint = "; ".join(filter(None, (error.hint, kept)))
+            raise
+
+
+@contextmanager
+def units_in(run: Prepared, parts: RunParts | None) -> Iterator[UnitSlices | None]:
+    """Give what masks unit by unit, with the workers that do so; None where the file is masked as a whole."""
+    if parts is None or run.config.unit_records is None:
+        yield None
+        return
+    with executor_of(workers=run.config.workers or usable_cores()) as executor:
+        yield UnitSlices(parts, executor, run.config.unit_records)
+
+
+def _fingerprint(run: Prepared) -> dict[str, str]:
+    """Return what the parts of a run depend on."""
+    settings = {name: value for name, value in asdict(run.config).items() if name not in _BYTES_OF}
+    text = json.dumps(settings, sort_keys=True, default=str)
+    return {
+        "input": run.source.digest,
+        "rules": file_hash(run.job.rulebook.path),
+        "documents": ",".join(
+            f"{one.name}:{hashlib.sha256(one.text.encode()).hexdigest()}" for one in run.job.rulebook.beside
+        ),
+        "settings": _summed(text),
+        "version": json.dumps(versions(), sort_keys=True),
+        "unit_records": str(run.config.unit_records),
+    }
+
+
+def _summed(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()

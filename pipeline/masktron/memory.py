@@ -1,0 +1,44 @@
+"""How much memory is free for this process and those that it starts."""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+from pathlib import Path
+
+_INFO = Path("/proc/meminfo")
+_CGROUP = Path("/sys/fs/cgroup")
+_OWN_CGROUP = Path("/proc/self/cgroup")
+
+
+def free_memory() -> int:
+    """Return how many bytes may be taken before the machine, or the group of processes, has none left.
+
+    On Linux that is what the kernel calls available, and what the limits of version 2 control groups leave; elsewhere
+    all memory there is, of which others have their part.
+    """
+    found = [_available()]
+    for limit, used in _limits():
+        found.append(max(limit - used, 0))
+    return min(found)
+
+
+def _available() -> int:
+    with suppress(OSError, ValueError, IndexError):
+        for line in _INFO.read_text().splitlines():
+            if line.startswith("MemAvailable:"):
+                return int(line.split()[1]) * 1024
+    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+
+
+def _limits() -> list[tuple[int, int]]:
+    """Return limit and use of each control group that this process is in, where there is a limit."""
+    found: list[tuple[int, int]] = []
+    with suppress(OSError):
+        own = next((line[3:] for line in _OWN_CGROUP.read_text().splitlines() if line.startswith("0::")), None)
+        folder = None if own is None else _CGROUP / own.lstrip("/")
+        while folder is not None and folder != _CGROUP.parent:
+            with suppress(OSError, ValueError):
+                found.append((int((folder / "memory.max").read_text()), int((folder / "memory.current").read_text())))
+            folder = folder.parent
+    return found
