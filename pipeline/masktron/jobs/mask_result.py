@@ -24,9 +24,9 @@ from masktron.kernels.cores import usable_cores
 from masktron.kernels.distinct import alike, codes_of
 from masktron.masking import Masked, MaskedBlock, Perturbed, Trial
 from masktron.measures.achieved_k import achieved_k, shared_columns
-from masktron.measures.assessed import Assessed, numbers_of
+from masktron.measures.assessed import Assessed, pairs_of
 from masktron.measures.figures import Measured, measure
-from masktron.measures.information_loss import information_loss
+from masktron.measures.information_loss import loss_of_fields
 from masktron.measures.moment_shift import Correlations
 from masktron.measures.revealed import Revealed, revealed
 from masktron.measures.unchanged import same_cells, unchanged
@@ -255,9 +255,7 @@ def _block_result(
         coincident=int(masked.exposure.coincident.sum()),
         revealed=revealed(pairs, shared).revealed,
         dominated=int(masked.exposure.dominated.sum()),
-        information_loss=information_loss(numbers_of(run.kept.columns, numeric), numbers_of(columns, numeric))
-        if numeric
-        else float("nan"),
+        information_loss=loss_of_fields(pairs_of(run.kept.columns, columns, numeric)) if numeric else float("nan"),
         candidates=tuple(_candidate_result(trial) for trial in masked.trials),
         solved=tuple(
             SolvedResult(one.variable, run.job.rulebook.checks[one.check].id, one.disjunct, one.atom)
