@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from copy import copy
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -128,11 +129,24 @@ class ColumnsInOrder(Mapping[str, Column]):
             self._last = last = name, taken(self._columns[name], self._which)
         return last[1]
 
+    def of(self, names: Iterable[str]) -> ColumnsInOrder:
+        """Return some of the columns, in the same order."""
+        found = copy(self)
+        found._columns = {name: self._columns[name] for name in names}
+        return found
+
     def __iter__(self) -> Iterator[str]:
         return iter(self._columns)
 
     def __len__(self) -> int:
         return len(self._columns)
+
+
+def some_columns(columns: Mapping[str, Column], names: Iterable[str]) -> Mapping[str, Column]:
+    """Return some columns; those in another order are not made yet."""
+    if isinstance(columns, ColumnsInOrder):
+        return columns.of(names)
+    return {name: columns[name] for name in names}
 
 
 def absent(field: Field, n: int) -> Column:

@@ -13,6 +13,7 @@ from masktron.config import Role
 from masktron.constraints import Atom
 from masktron.figures import FIGURES
 from masktron.jobs.common import file_notes, notes_of
+from masktron.jobs.compared import some_columns
 from masktron.jobs.concerns import concerns_of
 from masktron.jobs.drawn import draw_notes, parts_notes
 from masktron.jobs.ordering import identifying
@@ -211,7 +212,7 @@ def _assessed(
     cells = sum(int(run.kept.columns[name].present.sum()) for block in blocks for name in block.variables)
     return Assessed(
         original={fact.name: run.kept.columns[fact.name] for fact in confidential},
-        masked={fact.name: columns[fact.name] for fact in confidential},
+        masked=some_columns(columns, [fact.name for fact in confidential]),
         numeric=tuple(fact.name for fact in confidential if fact.numeric),
         codes=codes,
         weights=_weights(run),
@@ -237,7 +238,7 @@ def _block_result(
     block = masked.block
     numeric = [fact.name for fact in run.plan.fields if fact.name in block.variables and fact.numeric]
     exits = masked.settled.exits
-    pairs = [(run.kept.columns[name], columns[name]) for name in block.variables]
+    pairs = ((run.kept.columns[name], columns[name]) for name in block.variables)
     solved = {one.variable: _equalities(run, one.variable, block) for one in block.solved}
     shared, _ = alike((codes[name] for name in block.variables if name not in solved), len(run.kept))
     return BlockResult(
