@@ -17,6 +17,7 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import BinaryIO
 
 from masktron.supervisor import tell_folder
 
@@ -78,6 +79,30 @@ def locked_file(final: Path) -> tuple[Path, int | None]:
         if lock(descriptor) is not False and is_at(descriptor, path):
             return path, descriptor
         os.close(descriptor)
+
+
+@contextmanager
+def unnamed_file(beside: Path) -> Iterator[BinaryIO]:
+    """Give an empty file in the folder of another one, to write and read: nobody else can open it.
+
+    It has no name, so that it is gone when it is closed, and when its process ends, however that ends. Windows
+    knows no such files: there it has a name until it is closed.
+
+    Raises
+    ------
+    OSError
+        It cannot be created.
+    """
+    path, descriptor = locked_file(beside)
+    try:
+        if descriptor is None:
+            descriptor = os.open(path, os.O_RDWR | getattr(os, "O_BINARY", 0))
+        else:
+            path.unlink()
+        with os.fdopen(descriptor, "w+b", buffering=0) as stream:
+            yield stream
+    finally:
+        path.unlink(missing_ok=True)
 
 
 @contextmanager

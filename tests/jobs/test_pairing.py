@@ -17,6 +17,7 @@ from attacks import SEED
 from cli_runner import Runner, numbers, write_data, write_rules
 from masktron.errors import UsageError
 from masktron.figures import FIGURES
+from masktron.jobs.compared import ColumnsInOrder
 from masktron.kernels.distinct import codes_of
 from masktron.measures.assessed import Assessed
 from masktron.measures.figures import measure, unpaired
@@ -206,3 +207,15 @@ def test_check_takes_a_masked_file_in_another_format(tmp_path: Path, run: Runner
         assert ("the unmasked field W differs" in outcome.out) == bool(code)
         found = json.loads(said.read_text())
         assert found["sha256"] == hashlib.sha256(out.read_bytes()).hexdigest()
+
+
+def test_columns_in_another_order_are_made_when_they_are_asked_for() -> None:
+    columns = {name: _column(np.array([f"{name}{at}" for at in range(4)], dtype=object)) for name in "AB"}
+    turned = ColumnsInOrder(columns, np.array([2, 0, 3]))
+    assert [turned[name].lexemes.tolist() for name in turned] == [["A2", "A0", "A3"], ["B2", "B0", "B3"]]
+    assert turned["B"] is turned["B"]
+    assert (len(turned), "C" in turned) == (2, False)
+    same = ColumnsInOrder(columns, np.arange(4))
+    assert same["A"] is columns["A"]
+    first = ColumnsInOrder(columns, np.arange(3))
+    assert first["A"].lexemes.tolist() == ["A0", "A1", "A2"]

@@ -16,6 +16,7 @@ from lxml import etree
 from examples import examples
 from masktron.errors import DocumentError, UsageError
 from masktron.sources.records import Coded
+from masktron.sources.xml import left_out as left_out_module
 from masktron.sources.xml.left_out import left_out, outline_notes
 from masktron.sources.xml.microdata import read_records
 from masktron.sources.xml.new_texts import escaped, writable
@@ -369,3 +370,14 @@ def test_a_source_that_changed_meanwhile_is_refused(tmp_path):
     path.write_text("<D><R><A>1</A><NAME>Smith</NAME></R></D>")
     with pytest.raises(DocumentError, match="not the one that was read before"):
         write_masked(path, tmp_path / "out.xml", layout, {})
+
+
+@pytest.mark.parametrize("block", [1, 2, 3, 7, 100])
+def test_signs_of_what_is_left_out_may_stand_in_two_blocks(tmp_path, monkeypatch, block):
+    monkeypatch.setattr(left_out_module, "_BLOCK", block)
+    path = tmp_path / "d.xml"
+    for sign in ("<!", "<?", "xmlns"):
+        for before in range(6):
+            path.write_text(f"<!{'x' * before}{sign}x<x")
+            assert left_out_module._has_signs(path, 2)
+            assert not left_out_module._has_signs(path, before + 3)

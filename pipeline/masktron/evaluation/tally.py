@@ -73,9 +73,15 @@ class VerdictTally:
         self.records = records
         if not self.keep_verdicts:
             return None
-        verdicts = np.concatenate(self._verdicts) if self._verdicts else np.zeros((records, self.checks), np.uint8)
-        self._verdicts = [verdicts]
-        return verdicts
+        if len(self._verdicts) != 1:
+            verdicts = np.zeros((records, self.checks), np.uint8)
+            at = records
+            while self._verdicts:  # each part goes as it is copied, so that they are not held twice
+                part = self._verdicts.pop()
+                at -= len(part)
+                verdicts[at : at + len(part)] = part
+            self._verdicts = [verdicts]
+        return self._verdicts[0]
 
     def room(self, check: int) -> int | None:
         """How many more records with findings of a check are of interest; None for all."""

@@ -124,6 +124,7 @@ def run_check(
     if described is None and beside is not None and compared:
         settled, _ = completed(settled, beside)
     audit.against_original(data, settled.roles, stated)
+    del data  # limits read both files anew
     figures = audit.limits(bounds, settled, stated, min_group, progress)
     return CheckResult(
         data=shown(masked),

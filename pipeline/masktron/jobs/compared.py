@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from copy import copy
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -71,13 +72,15 @@ def compare(
     fields = _declared(released, source, config) if described is None else _as_described(released, source, described)
     pairing = paired(released, source, described, config.roles, stated)
     rows, back = np.sort(pairing.rows), np.argsort(pairing.rows)
-    before = {name: taken(source.columns[name], rows) for name in fields.names}
-    after = {
-        name: taken(released.columns[name], back)
-        if name in released.columns
-        else absent(source.columns[name].field, len(released))
-        for name in fields.names
-    }
+    before = ColumnsInOrder({name: source.columns[name] for name in fields.names}, rows)
+    shown = released.columns
+    after = ColumnsInOrder(
+        {
+            name: shown[name] if name in shown else absent(source.columns[name].field, len(released))
+            for name in fields.names
+        },
+        back,
+    )
     classes = None if class_field is None else codes_of(taken(_known(source, class_field), rows).held)
     assessed = Assessed(
         original=before,
@@ -98,6 +101,52 @@ def compare(
 def taken(column: Column, which: NDArray[np.intp] | NDArray[np.bool_]) -> Column:
     """Return some cells of a column, in the order of their positions."""
     return replace(column, lexemes=column.lexemes[which], status=column.status[which], values=column.values[which])
+
+
+class ColumnsInOrder(Mapping[str, Column]):
+    """Columns with some of their cells, in the order of their positions: each is made when it is asked for.
+
+    Only the last one is kept, so that a large file is not in memory in two orders.
+
+    Parameters
+    ----------
+    columns : mapping of str to Column
+        Of n records.
+    which : ndarray of intp, shape (m,)
+    """
+
+    def __init__(self, columns: Mapping[str, Column], which: NDArray[np.intp]) -> None:
+        self._columns = columns
+        records = len(next(iter(columns.values())).status) if columns else 0
+        self._which = None if np.array_equal(which, np.arange(records)) else which
+        self._last: tuple[str, Column] | None = None
+
+    def __getitem__(self, name: str) -> Column:
+        if self._which is None:
+            return self._columns[name]
+        last = self._last  # another thread may ask for another one meanwhile
+        if last is None or last[0] != name:
+            self._last = last = name, taken(self._columns[name], self._which)
+        return last[1]
+
+    def of(self, names: Iterable[str]) -> ColumnsInOrder:
+        """Return some of the columns, in the same order."""
+        found = copy(self)
+        found._columns = {name: self._columns[name] for name in names}
+        return found
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._columns)
+
+    def __len__(self) -> int:
+        return len(self._columns)
+
+
+def some_columns(columns: Mapping[str, Column], names: Iterable[str]) -> Mapping[str, Column]:
+    """Return some columns; those in another order are not made yet."""
+    if isinstance(columns, ColumnsInOrder):
+        return columns.of(names)
+    return {name: columns[name] for name in names}
 
 
 def absent(field: Field, n: int) -> Column:

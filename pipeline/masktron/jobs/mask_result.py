@@ -13,6 +13,7 @@ from masktron.config import Role
 from masktron.constraints import Atom
 from masktron.figures import FIGURES
 from masktron.jobs.common import file_notes, notes_of
+from masktron.jobs.compared import some_columns
 from masktron.jobs.concerns import concerns_of
 from masktron.jobs.drawn import draw_notes, parts_notes
 from masktron.jobs.ordering import identifying
@@ -24,9 +25,9 @@ from masktron.kernels.cores import usable_cores
 from masktron.kernels.distinct import alike, codes_of
 from masktron.masking import Masked, MaskedBlock, Perturbed, Trial
 from masktron.measures.achieved_k import achieved_k, shared_columns
-from masktron.measures.assessed import Assessed, numbers_of
+from masktron.measures.assessed import Assessed, pairs_of
 from masktron.measures.figures import Measured, measure
-from masktron.measures.information_loss import information_loss
+from masktron.measures.information_loss import loss_of_fields
 from masktron.measures.moment_shift import Correlations
 from masktron.measures.revealed import Revealed, revealed
 from masktron.measures.unchanged import same_cells, unchanged
@@ -211,7 +212,7 @@ def _assessed(
     cells = sum(int(run.kept.columns[name].present.sum()) for block in blocks for name in block.variables)
     return Assessed(
         original={fact.name: run.kept.columns[fact.name] for fact in confidential},
-        masked={fact.name: columns[fact.name] for fact in confidential},
+        masked=some_columns(columns, [fact.name for fact in confidential]),
         numeric=tuple(fact.name for fact in confidential if fact.numeric),
         codes=codes,
         weights=_weights(run),
@@ -237,7 +238,7 @@ def _block_result(
     block = masked.block
     numeric = [fact.name for fact in run.plan.fields if fact.name in block.variables and fact.numeric]
     exits = masked.settled.exits
-    pairs = [(run.kept.columns[name], columns[name]) for name in block.variables]
+    pairs = ((run.kept.columns[name], columns[name]) for name in block.variables)
     solved = {one.variable: _equalities(run, one.variable, block) for one in block.solved}
     shared, _ = alike((codes[name] for name in block.variables if name not in solved), len(run.kept))
     return BlockResult(
@@ -255,9 +256,7 @@ def _block_result(
         coincident=int(masked.exposure.coincident.sum()),
         revealed=revealed(pairs, shared).revealed,
         dominated=int(masked.exposure.dominated.sum()),
-        information_loss=information_loss(numbers_of(run.kept.columns, numeric), numbers_of(columns, numeric))
-        if numeric
-        else float("nan"),
+        information_loss=loss_of_fields(pairs_of(run.kept.columns, columns, numeric)) if numeric else float("nan"),
         candidates=tuple(_candidate_result(trial) for trial in masked.trials),
         solved=tuple(
             SolvedResult(one.variable, run.job.rulebook.checks[one.check].id, one.disjunct, one.atom)

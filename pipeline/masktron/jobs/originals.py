@@ -78,14 +78,15 @@ def judge_originals(job: Job, config: Config, progress: Progress) -> Originals:
     idle = {index: replace(reason, allowed=True) for index, reason in idle.items()}
     given_up = {index for index in soft - allowed if evaluation.failed[index] + evaluation.errors[index]}
     hard = [check.index for check in job.rulebook.checks if check.index not in soft | allowed]
-    broken = evaluation.judged[:, hard] >= Verdict.FAILS
+    bad = np.zeros(len(evaluation.judged), dtype=np.bool_)
+    for index in hard:
+        bad |= evaluation.judged[:, index] >= Verdict.FAILS
     notes = [
         f"soft rule {job.rulebook.checks[index].id}: broken in "
         f"{evaluation.failed[index] + evaluation.errors[index]} original records, so it is not kept"
         for index in sorted(given_up)
     ]
     notes += departure_notes(job, evaluation)
-    bad = broken.any(axis=1)
     outside = _outside_records(job, evaluation, hard)
     if outside or (bad.any() and config.invalid == "stop"):
         _refuse(job, evaluation, int(bad.sum()), outside, idle)
@@ -100,7 +101,7 @@ def judge_originals(job: Job, config: Config, progress: Progress) -> Originals:
 
 def _outside_records(job: Job, evaluation: Evaluation, hard: list[int]) -> list[str]:
     """Rules that fail outside all records, or count or sum up records: leaving records out cannot mend them."""
-    within = (evaluation.judged >= Verdict.FAILS).any(axis=0)
+    within = evaluation.judged.max(axis=0, initial=Verdict.NOT_FIRED) >= Verdict.FAILS
     total = evaluation.failed + evaluation.errors
     tallied = {
         edit.check.index

@@ -16,7 +16,7 @@ from masktron.classify.forms import form_of
 from masktron.constraints import CrossRecordEdit, OpaqueEdit
 from masktron.evaluation.deviations import deviations
 from masktron.kernels.distinct import alike
-from masktron.measures.assessed import Assessed
+from masktron.measures.assessed import Assessed, numbers_of
 from masktron.measures.category_shares import category_shares, moved_by_group
 from masktron.measures.kept_variation import (
     KeptCorrelation,
@@ -144,10 +144,10 @@ class _Figures:
         self._moved: dict[str, float] = {}
         if self._files is None:
             return
-        for at, name in enumerate(self._files.numeric):
-            groups = self._groups(name)
-            self._kept[name] = kept_variation(self._files.before[:, [at]], self._files.after[:, [at]], groups)[0]
-            self._hidden[name] = _stays_open(self._files.before[:, at], self._files.after[:, at])
+        for name in self._files.numeric:
+            before, after = self._files.pair(name)
+            self._kept[name] = kept_variation(before[:, np.newaxis], after[:, np.newaxis], self._groups(name))[0]
+            self._hidden[name] = _stays_open(before, after)
         self._moved = self._correlations([name for name in self._files.numeric if self._told(name)])
 
     def _groups(self, name: str) -> NDArray[np.intp] | None:
@@ -181,8 +181,7 @@ class _Figures:
         The variances are tested again among the records that the two fields have in common, if these are fewer.
         """
         assert self._files is not None  # noqa: S101 -- for mypy
-        places = [self._files.numeric.index(name) for name in (one, other)]
-        before, after = self._files.before[:, places], self._files.after[:, places]
+        before, after = (numbers_of(side, (one, other)) for side in (self._files.original, self._files.masked))
         groups = [self._groups(name) for name in (one, other)]
         found = kept_correlation(before, after, groups)
         if not (math.isfinite(found.change) and _enough(found)):
@@ -206,8 +205,7 @@ class _Figures:
         """Whether the mean is that of the original values of the same records, weighted where there are weights."""
         if self._files is None or not self._told(name):
             return False
-        at = self._files.numeric.index(name)
-        before, after = self._files.before[:, at], self._files.after[:, at]
+        before, after = self._files.pair(name)
         both = ~(np.isnan(before) | np.isnan(after))
         weights = np.ones(len(before)) if self._files.weights is None else self._files.weights
         apart = float(np.average((after - before)[both], weights=weights[both]))

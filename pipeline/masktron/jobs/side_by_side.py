@@ -8,12 +8,12 @@ from collections.abc import Collection
 import numpy as np
 from numpy.typing import NDArray
 
-from masktron.measures.assessed import Assessed
+from masktron.measures.assessed import Assessed, numbers_of, pairs_of
 from masktron.measures.category_shares import category_shares
 from masktron.measures.information_loss import information_loss
 from masktron.measures.joined_bins import joined_bins
 from masktron.measures.kept_variation import KeptVariation, correlations, kept_variation
-from masktron.measures.linkage import linkage
+from masktron.measures.linkage import linkage_of_fields
 from masktron.progress import Told, untold
 from masktron.results.side_by_side import (
     FieldDistribution,
@@ -59,10 +59,11 @@ def side_by_side(files: Assessed, k: int, told: Told = untold, drawn: Collection
     distributions = tuple(
         FieldDistribution(files.numeric[at], bins.edges, bins.step, bins.before, bins.after)
         for at in shown
-        if (bins := joined_bins(files.before[:, at], files.after[:, at], k)) is not None
+        if (bins := joined_bins(*files.pair(files.numeric[at]), k)) is not None
     )
     told(2, steps)
-    before, after = (_matrix(correlations(table[:, correlated])) for table in (files.before, files.after))
+    named = [files.numeric[at] for at in correlated]
+    before, after = (_matrix(correlations(numbers_of(side, named))) for side in (files.original, files.masked))
     told(3, steps)
     known, unmasked = (
         (_known(files, told, steps), _unmasked(files)) if files.paired and files.numeric else ((), math.nan)
@@ -74,7 +75,7 @@ def side_by_side(files: Assessed, k: int, told: Told = untold, drawn: Collection
         distributions=distributions,
         moments=moments,
         shares=tuple(one for name in files.categorical if (one := _shares(files, name, k)) is not None),
-        correlated=tuple(files.numeric[at] for at in correlated),
+        correlated=tuple(named),
         before=before,
         after=after,
         known=known,
@@ -86,11 +87,12 @@ def side_by_side(files: Assessed, k: int, told: Told = untold, drawn: Collection
 
 def _moments(files: Assessed, k: int) -> tuple[FieldMoments, ...]:
     found = []
-    for at, kept in enumerate(kept_variation(files.before, files.after)):
-        before, after = files.before[:, at], files.after[:, at]
+    for name in files.numeric:
+        before, after = files.pair(name)
         means = [_mean(column, k) for column in (before, after)]
-        loss = information_loss(before[:, np.newaxis], after[:, np.newaxis])
-        found.append(_moments_of(files.numeric[at], kept, means, math.nan if math.isnan(kept.ratio) else loss))
+        both = before[:, np.newaxis], after[:, np.newaxis]
+        (kept,) = kept_variation(*both)
+        found.append(_moments_of(name, kept, means, math.nan if math.isnan(kept.ratio) else information_loss(*both)))
     return tuple(found)
 
 
@@ -112,14 +114,15 @@ def _known(files: Assessed, told: Told, steps: int) -> tuple[KnownFields, ...]:
     count = len(files.numeric)
     found = []
     for known in dict.fromkeys((*range(1, min(count, MOST_KNOWN) + 1), count)):
-        value = linkage(files.before[:, :known], files.after[:, :known], workers=files.workers)
+        value = linkage_of_fields(files.pairs.of(range(known)), workers=files.workers)
         found.append(KnownFields(files.numeric[:known], value))
         told(min(3 + known, steps), steps)
     return tuple(found)
 
 
 def _unmasked(files: Assessed) -> float:
-    return linkage(files.before, files.before, workers=files.workers)
+    same = pairs_of(files.original, files.original, files.numeric)
+    return linkage_of_fields(same, workers=files.workers)
 
 
 def _shares(files: Assessed, name: str, k: int) -> FieldShares | None:

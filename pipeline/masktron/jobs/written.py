@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +14,7 @@ from masktron.counts import counted
 from masktron.errors import InfeasibleError, ViolationError
 from masktron.evaluation.request import EvaluationRequest
 from masktron.evaluation.tiered import evaluate
-from masktron.jobs.compared import absent, taken
+from masktron.jobs.compared import ColumnsInOrder, absent
 from masktron.jobs.prepared import Prepared
 from masktron.jobs.revalidate import Asking, Revalidation, revalidate
 from masktron.masking import Masked, MaskedBlock
@@ -39,7 +39,7 @@ class WrittenFile:
     order : ndarray of intp, shape (n,), or None
         Written record i is kept record ``order[i]``; None where they are in the order of the original.
     verdict : Revalidation
-        What all engines say.
+        What all engines say, without the verdicts on single records.
     """
 
     source: Source
@@ -77,6 +77,8 @@ def write(run: Prepared, made: Masked, target: Path, out: Path, progress: Progre
         verdict = revalidate(
             written, run.job, original=run.source, binding=run.binding, progress=progress, asking=asking
         )
+    # what became of single records nobody asks any more
+    verdict = replace(verdict, evaluation=replace(verdict.evaluation, verdicts=None))
     return WrittenFile(written, masked, _in_order(run, masked, order), order, verdict)
 
 
@@ -135,12 +137,14 @@ def _source_order(run: Prepared, order: NDArray[np.intp]) -> NDArray[np.intp]:
 def _replacements(run: Prepared, blocks: Sequence[MaskedBlock]) -> dict[str, Coded]:
     """Masked lexemes for every record of the source; those of excluded records stay empty and are not written."""
     found: dict[str, Coded] = {}
+    single = None
     for masked in blocks:
         lexemes, own = masked.settled.lexemes, masked.settled.own
         labels = _spread(run, masked.grouping.labels, len(lexemes))
         for position, name in enumerate(masked.block.variables):
             if position in own:
-                single = _spread(run, np.arange(len(run.kept)), len(run.kept))
+                if single is None:
+                    single = _spread(run, np.arange(len(run.kept)), len(run.kept))
                 found[name] = Coded(_and_nothing(own[position]), single)
             else:
                 found[name] = Coded(_and_nothing(lexemes[:, position]), labels)
@@ -175,15 +179,14 @@ def _require_all(run: Prepared, written: int, masked: Records) -> None:
         )
 
 
-def _in_order(run: Prepared, masked: Records, order: NDArray[np.intp] | None) -> dict[str, Column]:
+def _in_order(run: Prepared, masked: Records, order: NDArray[np.intp] | None) -> Mapping[str, Column]:
     """The columns as written, all masked fields among them, in the order of the original."""
     columns = dict(masked.columns)
     for name in run.plan.by_role(Role.CONFIDENTIAL):
         columns.setdefault(name, absent(run.records.columns[name].field, len(masked)))
     if order is None:
         return columns
-    back = np.argsort(order)
-    return {name: taken(column, back) for name, column in columns.items()}
+    return ColumnsInOrder(columns, np.argsort(order))
 
 
 def _and_nothing(lexemes: NDArray[np.object_]) -> NDArray[np.object_]:

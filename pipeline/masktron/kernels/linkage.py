@@ -7,13 +7,17 @@ there is none, only boxes as near as the own original are opened.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from itertools import pairwise
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from masktron.kernels.compiling import is_compiled
+from masktron.kernels.distinct import factorized
 from masktron.kernels.linkage_search import credit_links
 from masktron.kernels.mdav_tree import BoxTree, build
 
@@ -22,11 +26,42 @@ _PIECES = 64
 """Into which the queries are cut: enough for any number of threads, and for an interruption to be heard."""
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class CodedPoints:
+    """Points with each distinct coordinate once: that of point i in dimension t is ``values[t][codes[t][i]]``.
+
+    Attributes
+    ----------
+    codes : tuple of ndarray of int32, each of shape (n,)
+    values : tuple of ndarray of float64
+    """
+
+    codes: tuple[NDArray[np.int32], ...]
+    values: tuple[NDArray[np.float64], ...]
+
+    @classmethod
+    def of(cls, columns: Iterable[NDArray[np.float64]]) -> Self:
+        """Code the columns of points, which have no NaN."""
+        codes, values = [], []
+        for column in columns:
+            own, distinct = factorized(column)
+            codes.append(own.astype(np.int32))
+            values.append(distinct)
+        return cls(tuple(codes), tuple(values))
+
+    def taken(self, which: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Return some points, shape (m, d), C-contiguous."""
+        points = np.empty((len(which), len(self.codes)))
+        for at, (codes, values) in enumerate(zip(self.codes, self.values, strict=True)):
+            points[:, at] = values[codes[which]]
+        return points
+
+
 def credits_of_links(
     places: NDArray[np.float64],
     people: NDArray[np.int64],
     own: NDArray[np.int64],
-    queries: NDArray[np.float64],
+    queries: CodedPoints,
     prototype: NDArray[np.int64],
     workers: int,
     depth: int = 1,
@@ -43,8 +78,8 @@ def credits_of_links(
         How many share each place.
     own : ndarray of int64, shape (n,)
         Place of each query.
-    queries : ndarray of float64, shape (n, d)
-        C-contiguous, finite; squared distances must not overflow.
+    queries : CodedPoints
+        n points in d dimensions, finite; squared distances must not overflow.
     prototype : ndarray of int64, shape (n,)
         Equal for equal queries; numbered from 0 without gaps.
     workers : int
@@ -58,11 +93,15 @@ def credits_of_links(
     """
     tree = build(places, np.arange(len(places)), _CAPACITY, places.mean(axis=0))
     order = _order(tree, own, prototype)
-    credit = np.empty(len(queries))
-    ends = np.linspace(0, len(queries), _PIECES + 1).astype(np.int64).tolist()
+    credit = np.empty(len(own))
+    ends = np.linspace(0, len(own), _PIECES + 1).astype(np.int64).tolist()
 
     def search(piece: tuple[int, int]) -> None:
-        credit_links(places, tree, people, own, queries, prototype, order[slice(*piece)], depth, credit)
+        which = order[slice(*piece)]
+        found = np.empty(len(which))
+        points, places_of = queries.taken(which), np.arange(len(which))
+        credit_links(places, tree, people, own[which], points, prototype[which], places_of, depth, found)
+        credit[which] = found
 
     with ThreadPoolExecutor(max_workers=workers) as threads:
         for _ in threads.map(search, pairwise(ends)):
@@ -74,7 +113,7 @@ def credits_of_links(
 def compile_links() -> None:
     """Compile the search, on one record."""
     one, records = np.zeros((1, 1)), np.zeros(1, dtype=np.int64)
-    credits_of_links(one, records + 1, records, one, records, 1)
+    credits_of_links(one, records + 1, records, CodedPoints.of(one), records, 1)
 
 
 def links_ready() -> bool:

@@ -12,9 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from masktron.kernels.distinct import alike
+from masktron.measures.base import FieldPairs
 from masktron.measures.category_shares import CategoryShares, category_shares
 from masktron.measures.differencing import Differencing
-from masktron.measures.weighted_totals import WeightedTotal, weighted_totals
+from masktron.measures.weighted_totals import WeightedTotal, totals_of_fields
 from masktron.sources.records import Column
 
 
@@ -66,12 +67,24 @@ class Assessed:
     def __len__(self) -> int:
         return len(next(iter(self.codes.values())))
 
-    @cached_property
+    @property
+    def pairs(self) -> FieldPairs:
+        """The numbers of both files, field by field, in the order of `numeric`."""
+        return pairs_of(self.original, self.masked, self.numeric)
+
+    def pair(self, name: str) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return the numbers of one field before and after masking, shape (n,) each; NaN where missing."""
+        return self.original[name].values, self.masked[name].values
+
+    @property
     def before(self) -> NDArray[np.float64]:
-        """Numbers of the original, shape (n, p), one column after the other; NaN where missing."""
+        """Numbers of the original, shape (n, p), one column after the other; NaN where missing.
+
+        Made whenever it is asked for: of a large file, as much as all other measures take.
+        """
         return numbers_of(self.original, self.numeric)
 
-    @cached_property
+    @property
     def after(self) -> NDArray[np.float64]:
         """Numbers of the masked file, as `before`."""
         return numbers_of(self.masked, self.numeric)
@@ -84,7 +97,7 @@ class Assessed:
     @cached_property
     def totals(self) -> tuple[WeightedTotal, ...]:
         """Weighted totals of the numbers, in their order."""
-        return weighted_totals(self.before, self.after, self.weights)
+        return totals_of_fields(self.pairs, self.weights)
 
     @cached_property
     def categories(self) -> dict[str, CategoryShares]:
@@ -120,11 +133,27 @@ class Assessed:
         **options
             What else it takes; hashable.
         """
+        return self._kept(measure, lambda: measure(self.before, self.after, **options), options)
+
+    def by_field[T](self, measure: Callable[..., T], **options: object) -> T:
+        """Return what a measure finds that takes the numbers field by field; as `once`."""
+        return self._kept(measure, lambda: measure(self.pairs, **options), options)
+
+    def _kept[T](self, measure: Callable[..., T], asked: Callable[[], T], options: Mapping[str, object]) -> T:
         key = measure, tuple(options.items())
         if key not in self._found:
-            self._found[key] = measure(self.before, self.after, **options)
+            self._found[key] = asked()
         found: T = self._found[key]
         return found
+
+
+def pairs_of(original: Mapping[str, Column], masked: Mapping[str, Column], names: Sequence[str]) -> FieldPairs:
+    """Return the numbers of some fields, one field after the other."""
+
+    def columns(at: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        return original[names[at]].values, masked[names[at]].values
+
+    return FieldPairs(columns, range(len(names)), len(next(iter(masked.values())).values) if names else 0)
 
 
 def numbers_of(columns: Mapping[str, Column], names: Sequence[str]) -> NDArray[np.float64]:

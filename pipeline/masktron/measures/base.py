@@ -1,11 +1,70 @@
-"""What two files have to be for a measure of numbers to compare them."""
+"""The numbers of two files as measures take them, and what they have to be."""
 
 from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from masktron.errors import UsageError
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FieldPairs:
+    """The numbers of an original and of a masked file, one field after the other.
+
+    For measures that look at each field by itself: of a large file, the columns of one field are in memory at a time,
+    and not those of all.
+
+    Attributes
+    ----------
+    columns : callable
+        Returns the column of the original and that of the masked file by the number of the field, shape (n,) each;
+        NaN where missing.
+    fields : sequence of int
+        The numbers of the fields, in their order.
+    records : int
+        n.
+    """
+
+    columns: Callable[[int], tuple[NDArray[np.float64], NDArray[np.float64]]]
+    fields: Sequence[int]
+    records: int
+
+    def __len__(self) -> int:
+        return len(self.fields)
+
+    def __iter__(self) -> Iterator[tuple[NDArray[np.float64], NDArray[np.float64]]]:
+        return map(self.columns, self.fields)
+
+    def of(self, fields: Sequence[int]) -> Self:
+        """Return some of the fields, by their places in the order of all."""
+        return type(self)(self.columns, [self.fields[at] for at in fields], self.records)
+
+    @classmethod
+    def over(cls, original: NDArray[np.float64], masked: NDArray[np.float64]) -> Self:
+        """Return those of two arrays of shape (n, p)."""
+        return cls(lambda at: (original[:, at], masked[:, at]), range(original.shape[1]), len(original))
+
+
+def require_finite(before: NDArray[np.float64], after: NDArray[np.float64], infinite: str) -> None:
+    """Refuse infinite values where these mean nothing.
+
+    Parameters
+    ----------
+    before, after : ndarray of float64
+    infinite : str
+        What an infinite value lacks, such as "has no mean".
+
+    Raises
+    ------
+    UsageError
+    """
+    if np.isinf(before).any() or np.isinf(after).any():
+        raise UsageError(f"an infinite value {infinite}")
 
 
 def require_comparable(original: NDArray[np.float64], masked: NDArray[np.float64], infinite: str = "") -> None:
@@ -23,5 +82,5 @@ def require_comparable(original: NDArray[np.float64], masked: NDArray[np.float64
     """
     if original.shape != masked.shape or original.ndim != 2:
         raise UsageError(f"files of shapes {original.shape} and {masked.shape} cannot be compared")
-    if infinite and (np.isinf(original).any() or np.isinf(masked).any()):
-        raise UsageError(f"an infinite value {infinite}")
+    if infinite:
+        require_finite(original, masked, infinite)

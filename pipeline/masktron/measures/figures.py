@@ -12,23 +12,23 @@ from numpy.typing import NDArray
 
 from masktron.figures import Figure, figure_of
 from masktron.measures.achieved_k import achieved_k
-from masktron.measures.assessed import Assessed
+from masktron.measures.assessed import Assessed, numbers_of
 from masktron.measures.classes import biases, class_chi_square
 from masktron.measures.correlation_change import correlation_change
 from masktron.measures.differencing import Differencing
 from masktron.measures.dominance import p_percent
 from masktron.measures.homogeneity import homogeneity
-from masktron.measures.il1s import il1s
-from masktron.measures.information_loss import information_loss
-from masktron.measures.interval_disclosure import by_deviation, by_ranks
-from masktron.measures.linkage import linkage
-from masktron.measures.linkage_variants import by_groups, by_knowledge, second
+from masktron.measures.il1s import il1s_of_fields
+from masktron.measures.information_loss import loss_of_fields
+from masktron.measures.interval_disclosure import deviations_of_fields, ranks_of_fields
+from masktron.measures.linkage import TREE_FROM, linkage_of_fields
+from masktron.measures.linkage_variants import groups_of_fields, knowledge_of_fields, second, second_of_fields
 from masktron.measures.pil import pil
 from masktron.measures.propensity import CART_RECORDS, LEAF, Pmse, Terms, pmse, pmse_cart
 from masktron.measures.revealed import Revealed, revealed
 from masktron.measures.score import DisclosureRisk, score
 from masktron.measures.subdomains import subdomains
-from masktron.measures.true_cells import true_cells
+from masktron.measures.true_cells import true_cells_of_fields
 from masktron.measures.unchanged import same_cells
 from masktron.progress import Told, untold
 
@@ -120,21 +120,31 @@ def _of_cells(function: Callable[[Assessed], float]) -> Callable[[Assessed], flo
 
 
 def _share_a_cell(files: Assessed) -> bool:
-    columns = zip(files.before.T, files.after.T, strict=True)
-    return any(not (np.isnan(before) | np.isnan(after)).all() for before, after in columns)
+    return any(not (np.isnan(before) | np.isnan(after)).all() for before, after in files.pairs)
 
 
 def _linkage_groups(files: Assessed) -> float:
     blocks = files.numeric_blocks
-    return files.once(by_groups, groups=blocks, workers=files.workers) if blocks else math.nan
+    return files.by_field(groups_of_fields, groups=blocks, workers=files.workers) if blocks else math.nan
 
 
 def _linkage_knowledge(files: Assessed) -> float:
-    return files.once(by_knowledge, known=min(len(files.numeric), MOST_KNOWN), workers=files.workers)
+    known = min(len(files.numeric), MOST_KNOWN)
+    return files.by_field(knowledge_of_fields, known=known, workers=files.workers)
+
+
+def _linkage(files: Assessed) -> float:
+    return files.by_field(linkage_of_fields, workers=files.workers)
+
+
+def _linkage_second(files: Assessed) -> float:
+    if len(files) < TREE_FROM:
+        return files.once(second, workers=files.workers)
+    return files.by_field(second_of_fields, workers=files.workers)
 
 
 def _disclosure_risk(files: Assessed) -> float:
-    return DisclosureRisk(files.once(linkage, workers=files.workers), files.once(by_ranks)).total
+    return DisclosureRisk(_linkage(files), files.by_field(ranks_of_fields)).total
 
 
 def _score(files: Assessed) -> float:
@@ -169,8 +179,8 @@ def _dominance(files: Assessed) -> float:
     weights = 1.0 if files.weights is None else files.weights[:, np.newaxis]
     totals = sensitive = 0.0
     for block, groups in zip(files.blocks, files.groups, strict=True):
-        places = [at for at, name in enumerate(files.numeric) if name in block]
-        values = files.before[:, [at for at in places if not (files.before[:, at] < 0).any()]]
+        names = [name for name in files.numeric if name in block and not (files.original[name].values < 0).any()]
+        values = numbers_of(files.original, names)
         if values.shape[1]:
             found = p_percent(values * weights, groups)
             totals += found.totals
@@ -258,23 +268,23 @@ COMPUTED: Mapping[str, Callable[[Assessed], float | Worst]] = MappingProxyType(
         "medoid_share": _medoid_share,
         "whole_record_k": _whole_record_k,
         "dominance": _dominance,
-        "linkage": _of_numbers(lambda files: files.once(linkage, workers=files.workers)),
-        "linkage_second": _of_numbers(lambda files: files.once(second, workers=files.workers)),
+        "linkage": _of_numbers(_linkage),
+        "linkage_second": _of_numbers(_linkage_second),
         "linkage_groups": _linkage_groups,
         "linkage_knowledge": _of_numbers(_linkage_knowledge),
-        "interval_ranks": _of_numbers(lambda files: files.once(by_ranks)),
-        "interval_deviation": _of_numbers(lambda files: files.once(by_deviation)),
+        "interval_ranks": _of_numbers(lambda files: files.by_field(ranks_of_fields)),
+        "interval_deviation": _of_numbers(lambda files: files.by_field(deviations_of_fields)),
         "disclosure_risk": _of_numbers(_disclosure_risk),
         "unchanged": _unchanged,
         "revealed": _revealed,
-        "true_cells": _of_numbers(lambda files: files.once(true_cells).file),
+        "true_cells": _of_numbers(lambda files: files.by_field(true_cells_of_fields).file),
         "differencing": _differencing,
         "homogeneous_groups": _by_class(homogeneity),
         "class_imbalance": _by_class(class_chi_square),
-        "information_loss": _of_cells(lambda files: files.once(information_loss)),
+        "information_loss": _of_cells(lambda files: files.by_field(loss_of_fields)),
         "total_change": _total_change,
         "category_change": _category_change,
-        "il1s": _of_cells(lambda files: files.once(il1s)),
+        "il1s": _of_cells(lambda files: files.by_field(il1s_of_fields)),
         "pil": _of_numbers(lambda files: files.once(pil).total),
         "score": _of_numbers(_score),
         "mean_bias": _of_numbers(lambda files: files.once(biases).abim),

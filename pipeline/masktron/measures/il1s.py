@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from masktron.kernels.sums import scaled
-from masktron.measures.base import require_comparable
+from masktron.measures.base import FieldPairs, require_comparable, require_finite
 
 
 def il1s(original: NDArray[np.float64], masked: NDArray[np.float64]) -> float:
@@ -40,9 +40,15 @@ def il1s(original: NDArray[np.float64], masked: NDArray[np.float64]) -> float:
     Creecy (2002), Disclosure risk assessment in perturbative microdata protection. Two independent values of a
     variable differ by sqrt(2) s, hence the unit.
     """
-    require_comparable(original, masked, "has no distance to others")
+    require_comparable(original, masked)
+    return il1s_of_fields(FieldPairs.over(original, masked))
+
+
+def il1s_of_fields(pairs: FieldPairs) -> float:
+    """Compute `il1s` field by field; it is the same to the last bit."""
     moved, cells = 0.0, 0
-    for before, after in zip(original.T, masked.T, strict=True):
+    for before, after in pairs:
+        require_finite(before, after, "has no distance to others")
         both = ~(np.isnan(before) | np.isnan(after))
         known, released = before[both], after[both]
         if not known.size or known.min() == known.max():

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from masktron.errors import UsageError
 from masktron.kernels.sums import scaled
+from masktron.measures.base import FieldPairs, require_finite
 
 type File = Literal["masked", "original"]
 
@@ -60,13 +61,19 @@ def by_ranks(
     Source: Domingo-Ferrer and Torra (2001), Disclosure control methods and information loss for microdata, which asks
     for ranks that differ by less than p %, and says neither which file ranks nor what ties are.
     """
-    _require(original, masked, percents)
+    _require_alike(original, masked)
+    return ranks_of_fields(FieldPairs.over(original, masked), percents=percents, ranks_in=ranks_in)
+
+
+def ranks_of_fields(pairs: FieldPairs, *, percents: Sequence[int] = PERCENTS, ranks_in: File = "masked") -> float:
+    """Compute `by_ranks` field by field; it is the same to the last bit."""
+    _require_percents(percents)
 
     def shares(before: NDArray[np.float64], after: NDArray[np.float64]) -> float | None:
         ranked = _present(after if ranks_in == "masked" else before)
         return _within_ranks(*_in_both(before, after), np.sort(ranked), percents)
 
-    return _mean_over_variables(original, masked, shares)
+    return _mean_over_variables(pairs, shares)
 
 
 def by_deviation(
@@ -109,31 +116,41 @@ def by_deviation(
     deviation of the original the figures of constrained microaggregation (2009, section 5) are met; sdcMicro's dRisk
     takes that of the masked file.
     """
-    _require(original, masked, percents)
+    _require_alike(original, masked)
+    return deviations_of_fields(FieldPairs.over(original, masked), percents=percents, deviation_of=deviation_of)
+
+
+def deviations_of_fields(
+    pairs: FieldPairs, *, percents: Sequence[int] = PERCENTS, deviation_of: File = "original"
+) -> float:
+    """Compute `by_deviation` field by field; it is the same to the last bit."""
+    _require_percents(percents)
 
     def shares(before: NDArray[np.float64], after: NDArray[np.float64]) -> float | None:
         unit = _present(after if deviation_of == "masked" else before)
         return _within_deviation(*_in_both(before, after), unit, percents)
 
-    return _mean_over_variables(original, masked, shares)
+    return _mean_over_variables(pairs, shares)
 
 
-def _require(original: NDArray[np.float64], masked: NDArray[np.float64], percents: Sequence[int]) -> None:
+def _require_alike(original: NDArray[np.float64], masked: NDArray[np.float64]) -> None:
     if original.shape != masked.shape or original.ndim != 2:
         raise UsageError(f"files of shapes {original.shape} and {masked.shape} have no cells in common")
-    if np.isinf(original).any() or np.isinf(masked).any():
-        raise UsageError("an infinite value has no interval around it")
+
+
+def _require_percents(percents: Sequence[int]) -> None:
     if not percents or any(percent != int(percent) or not 1 <= percent <= 100 for percent in percents):
         raise UsageError(f"half-widths of {list(percents)} per cent", hint="give whole numbers from 1 to 100")
 
 
 def _mean_over_variables(
-    original: NDArray[np.float64],
-    masked: NDArray[np.float64],
-    share: Callable[[NDArray[np.float64], NDArray[np.float64]], float | None],
+    pairs: FieldPairs, share: Callable[[NDArray[np.float64], NDArray[np.float64]], float | None]
 ) -> float:
-    found = [share(before, after) for before, after in zip(original.T, masked.T, strict=True)]
-    shares = [value for value in found if value is not None]
+    shares = []
+    for before, after in pairs:
+        require_finite(before, after, "has no interval around it")
+        if (value := share(before, after)) is not None:
+            shares.append(value)
     return 100.0 * sum(shares) / len(shares) if shares else 0.0
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -10,9 +12,12 @@ from masktron.kernels import linkage as kernel
 from masktron.kernels.distinct import alike, codes_of
 from masktron.kernels.nearest import nearest_places, squared_distances
 from masktron.kernels.sums import scaled
+from masktron.measures.base import FieldPairs, require_finite
 
 TREE_FROM = 20_000
 """Records from which compiled code is worth loading."""
+_ROWS = 1 << 14
+"""Points that are moved at a time."""
 
 
 def linkage(original: NDArray[np.float64], masked: NDArray[np.float64], *, workers: int = 1) -> float:
@@ -51,19 +56,30 @@ def linkage(original: NDArray[np.float64], masked: NDArray[np.float64], *, worke
     Source: Domingo-Ferrer and Torra (2001), Disclosure control methods and information loss for microdata.
     """
     require_linkable(original, masked)
-    if not len(original):
+    return linkage_of_fields(FieldPairs.over(original, masked), workers=workers)
+
+
+def linkage_of_fields(pairs: FieldPairs, *, workers: int = 1) -> float:
+    """Compute `linkage` field by field; it is the same to the last bit."""
+    if not pairs.records:
         return 0.0
-    known, released = linkage_points(original, masked)
-    credit = credit_through_tree(known, released, workers) if _many(len(known)) else _credit(known, released)
-    return 100.0 * float(credit.sum()) / len(original)
+    many = _many(pairs.records)
+    credit = credit_of_fields(pairs, workers) if many else _credit(*_points(pairs, _axes(pairs)))
+    return 100.0 * float(credit.sum()) / pairs.records
+
+
+def credit_of_fields(pairs: FieldPairs, workers: int, depth: int = 1) -> NDArray[np.float64]:
+    """Compute the chances of `credit_through_tree` field by field: of the masked file no points are in memory."""
+    axes = _axes(pairs)
+    known, released = (_coordinates(pairs, axes, side) for side in (0, 1))
+    return _credit_of_columns(known, released, (pairs.records, _dimensions(axes)), workers, depth)
 
 
 def require_linkable(original: NDArray[np.float64], masked: NDArray[np.float64]) -> None:
     """Refuse files that cannot be linked, with the errors of `linkage`."""
     if original.shape != masked.shape or original.ndim != 2:
         raise UsageError(f"files of shapes {original.shape} and {masked.shape} cannot be linked")
-    if np.isinf(original).any() or np.isinf(masked).any():
-        raise UsageError("an infinite value has no distance to others")
+    require_finite(original, masked, "has no distance to others")
 
 
 def compiles_first(n: int) -> bool:
@@ -87,19 +103,46 @@ def linkage_points(
     original: NDArray[np.float64], masked: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return original and masked records as points of the space in which `linkage` measures, shape (n, d) each."""
-    units = [_unit(column) for column in original.T]
-    gaps = [_tells_apart(np.isnan(column)) for column in original.T]
-    shape = len(original), sum(unit is not None for unit in units) + sum(gaps)
-    known, released = np.empty(shape), np.empty(shape)
-    at = 0
-    for before, after, unit, gap in zip(original.T, masked.T, units, gaps, strict=True):
-        for column, points in ((before, known), (after, released)):
-            if unit is not None:
-                points[:, at] = _standardised(column, *unit)
-            if gap:
-                points[:, at + (unit is not None)] = np.isnan(column)
-        at += (unit is not None) + gap
-    return known, released
+    pairs = FieldPairs.over(original, masked)
+    return _points(pairs, _axes(pairs))
+
+
+type _Axes = list[tuple[tuple[int, float, float] | None, bool]]
+"""For each variable what standardises it, and whether it counts that a value is missing."""
+
+
+def _axes(pairs: FieldPairs) -> _Axes:
+    axes: _Axes = []
+    for before, after in pairs:
+        require_finite(before, after, "has no distance to others")
+        axes.append((_unit(before), _tells_apart(np.isnan(before))))
+    return axes
+
+
+def _dimensions(axes: _Axes) -> int:
+    return sum((unit is not None) + gap for unit, gap in axes)
+
+
+def _coordinates(pairs: FieldPairs, axes: _Axes, side: int) -> Iterator[NDArray[np.float64]]:
+    """Yield the coordinates of one file, dimension by dimension, shape (n,) each."""
+    for pair, (unit, gap) in zip(pairs, axes, strict=True):
+        column = pair[side]
+        if unit is not None:
+            yield _standardised(column, *unit)
+        if gap:
+            yield np.isnan(column).astype(np.float64)
+
+
+def _points(pairs: FieldPairs, axes: _Axes) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    shape = pairs.records, _dimensions(axes)
+    return _put_together(_coordinates(pairs, axes, 0), shape), _put_together(_coordinates(pairs, axes, 1), shape)
+
+
+def _put_together(columns: Iterable[NDArray[np.float64]], shape: tuple[int, int]) -> NDArray[np.float64]:
+    points = np.empty(shape)
+    for at, column in enumerate(columns):
+        points[:, at] = column
+    return points
 
 
 def _unit(column: NDArray[np.float64]) -> tuple[int, float, float] | None:
@@ -150,14 +193,36 @@ def credit_through_tree(
 
     With depth 1 as `_credit`, by a search for each record that ends at the first original nearer than its own.
     """
-    if not known.shape[1]:
-        return np.full(len(known), min(1.0, depth / len(known)))
-    place, count = alike(map(codes_of, known.T), len(known))
-    prototype, _ = alike(map(codes_of, released.T), len(released))
-    people = np.bincount(place)
-    if count < len(known):
-        first = np.empty(count, dtype=np.intp)
-        # of equal records the last assignment stays
-        first[place[::-1]] = np.arange(len(known))[::-1]
-        known = known[first]
-    return kernel.credits_of_links(known, people, place, released, prototype, workers, depth)
+    return _credit_of_columns(known.T, released.T, known.shape, workers, depth)
+
+
+def _credit_of_columns(
+    known: Iterable[NDArray[np.float64]],
+    released: Iterable[NDArray[np.float64]],
+    shape: tuple[int, ...],
+    workers: int,
+    depth: int,
+) -> NDArray[np.float64]:
+    """Compute the chances from coordinates, one dimension after the other, of files of the shape (n, d)."""
+    n, dimensions = shape
+    if not dimensions:
+        return np.full(n, min(1.0, depth / n))
+    queries = kernel.CodedPoints.of(released)
+    prototype, _ = alike(queries.codes, n)
+    points = _put_together(known, (n, dimensions))
+    place, count = alike(map(codes_of, points.T), n)
+    if count < n:
+        points = _first_of_each(points, place, count)
+    return kernel.credits_of_links(points, np.bincount(place), place, queries, prototype, workers, depth)
+
+
+def _first_of_each(points: NDArray[np.float64], place: NDArray[np.intp], count: int) -> NDArray[np.float64]:
+    """Move the first point of each place to the front, where they are written over others; shape (count, d)."""
+    first = np.empty(count, dtype=np.intp)
+    # of equal records the last assignment stays
+    first[place[::-1]] = np.arange(len(place))[::-1]
+    # places are numbered by first appearance: each point moves to the front or stays
+    for begin in range(0, count, _ROWS):
+        rows = first[begin : begin + _ROWS]
+        points[begin : begin + len(rows)] = points[rows]
+    return points[:count]

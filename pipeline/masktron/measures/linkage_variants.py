@@ -10,7 +10,14 @@ from numpy.typing import NDArray
 from masktron.errors import UsageError
 from masktron.kernels.distinct import alike, codes_of
 from masktron.kernels.nearest import nearest_places, squared_distances
-from masktron.measures.linkage import TREE_FROM, credit_through_tree, linkage, linkage_points, require_linkable
+from masktron.measures.base import FieldPairs
+from masktron.measures.linkage import (
+    TREE_FROM,
+    credit_of_fields,
+    linkage_of_fields,
+    linkage_points,
+    require_linkable,
+)
 
 
 def by_groups(
@@ -55,7 +62,12 @@ def by_groups(
         raise UsageError("linkage was asked for without a group of variables")
     for group in groups:
         _require_columns(group, original.shape[1])
-    return _mean([linkage(original[:, list(group)], masked[:, list(group)], workers=workers) for group in groups])
+    return groups_of_fields(FieldPairs.over(original, masked), groups=groups, workers=workers)
+
+
+def groups_of_fields(pairs: FieldPairs, *, groups: Sequence[Sequence[int]], workers: int = 1) -> float:
+    """Compute `by_groups` field by field, of groups of fields that are there."""
+    return _mean([linkage_of_fields(pairs.of(group), workers=workers) for group in groups])
 
 
 def by_knowledge(
@@ -96,7 +108,12 @@ def by_knowledge(
             f"an intruder who knows {known} of {original.shape[1]} variables was asked for",
             hint="give a number from 1 to the number of variables",
         )
-    return _mean([linkage(original[:, :j], masked[:, :j], workers=workers) for j in range(1, known + 1)])
+    return knowledge_of_fields(FieldPairs.over(original, masked), known=known, workers=workers)
+
+
+def knowledge_of_fields(pairs: FieldPairs, *, known: int, workers: int = 1) -> float:
+    """Compute `by_knowledge` field by field, for no more fields than there are."""
+    return _mean([linkage_of_fields(pairs.of(range(j)), workers=workers) for j in range(1, known + 1)])
 
 
 def second(original: NDArray[np.float64], masked: NDArray[np.float64], *, workers: int = 1) -> float:
@@ -129,12 +146,16 @@ def second(original: NDArray[np.float64], masked: NDArray[np.float64], *, worker
     Source: class-restricted clustering (2013), section 6.1; Pagliuca and Seri (1999).
     """
     require_linkable(original, masked)
+    if len(original) >= TREE_FROM:
+        return second_of_fields(FieldPairs.over(original, masked), workers=workers)
     if not len(original):
         return 0.0
-    points = linkage_points(original, masked)
-    many = len(original) >= TREE_FROM
-    credit = credit_through_tree(*points, workers, 2) if many else _credit_of_depth(*points, 2)
-    return 100.0 * float(credit.sum()) / len(original)
+    return 100.0 * float(_credit_of_depth(*linkage_points(original, masked), 2).sum()) / len(original)
+
+
+def second_of_fields(pairs: FieldPairs, *, workers: int = 1) -> float:
+    """Compute `second` field by field, for so many records that a tree is worth loading."""
+    return 100.0 * float(credit_of_fields(pairs, workers, 2).sum()) / pairs.records
 
 
 def group_linkage(

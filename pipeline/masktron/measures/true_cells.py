@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from masktron.errors import UsageError
 from masktron.kernels.distinct import factorized
+from masktron.measures.base import FieldPairs, require_finite
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,13 +67,17 @@ def true_cells(
     """
     if original.shape != masked.shape or original.ndim != 2:
         raise UsageError(f"files of shapes {original.shape} and {masked.shape} have no cells in common")
-    if np.isinf(original).any() or np.isinf(masked).any():
-        raise UsageError("an infinite value is nobody's true value")
-    if groups is not None and groups.shape != (len(original),):
-        raise UsageError(f"labels of shape {groups.shape} do not group {len(original)} records")
+    return true_cells_of_fields(FieldPairs.over(original, masked), groups)
+
+
+def true_cells_of_fields(pairs: FieldPairs, groups: NDArray[np.integer] | None = None) -> TrueCells:
+    """Count as `true_cells`, field by field."""
+    if groups is not None and groups.shape != (pairs.records,):
+        raise UsageError(f"labels of shape {groups.shape} do not group {pairs.records} records")
     label = None if groups is None else factorized(groups)[0].astype(np.int64)
     counts = np.zeros(4, dtype=np.int64)
-    for before, after in zip(original.T, masked.T, strict=True):
+    for before, after in pairs:
+        require_finite(before, after, "is nobody's true value")
         counts += _count(before, after, label)
     cells, own, group, file = counts.tolist()
     share = 100.0 / cells if cells else 0.0

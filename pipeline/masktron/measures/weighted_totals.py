@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from masktron.errors import UsageError
 from masktron.kernels.groups import two_product
 from masktron.kernels.sums import rounded_sum, scaled
+from masktron.measures.base import FieldPairs
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,13 +69,18 @@ def weighted_totals(
         raise UsageError(f"files of shapes {original.shape} and {masked.shape} have no totals in common")
     if weights is not None and weights.shape != (len(original),):
         raise UsageError(f"{len(original)} records do not go with weights of shape {weights.shape}")
+    return totals_of_fields(FieldPairs.over(original, masked), weights)
+
+
+def totals_of_fields(pairs: FieldPairs, weights: NDArray[np.float64] | None = None) -> tuple[WeightedTotal, ...]:
+    """Add up as `weighted_totals`, field by field."""
     return tuple(
         WeightedTotal(
             _total(before, weights),
             _total(after, weights),
             int(min((~np.isnan(before)).sum(), (~np.isnan(after)).sum())),
         )
-        for before, after in zip(original.T, masked.T, strict=True)
+        for before, after in pairs
     )
 
 

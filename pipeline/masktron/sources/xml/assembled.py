@@ -19,10 +19,8 @@ from masktron.sources.xml.outline import CLOSING, opening
 from masktron.sources.xml.parser import opened
 from masktron.sources.xml.pieces import Pieces, space_at
 from masktron.sources.xml.plain import check_unchanged
+from masktron.sources.xml.reordered import Reordered, parts_of, place_for
 from masktron.sources.xml.written_names import names_of
-
-_ROOM = 1 << 23
-"""Bytes that are put in order before they are written."""
 
 
 def write_assembled(
@@ -60,7 +58,8 @@ def write_assembled(
         if order is None:
             out.writelines(pieces)
         else:
-            _write_ordered(out, pieces, order[kept[order]], _encoded(edits.spacing.between, plain))
+            between, size = _encoded(edits.spacing.between, plain), source.stat().st_size
+            _write_ordered(out, pieces, order[kept[order]], between, size, target)
         if order is None or kept.any():
             out.write(_space_behind(source, pieces.end))
         out.write(frame[1] + _encoded(CLOSING, plain))
@@ -68,25 +67,29 @@ def write_assembled(
     return True
 
 
-def _write_ordered(out: BinaryIO, pieces: Pieces, chosen: NDArray[np.intp], between: bytes) -> None:
-    """Write records in another order: they are put together first, and held."""
-    held = bytearray(1)  # never empty
-    for piece in pieces:
-        held += piece
-    stops = 1 + np.cumsum(pieces.lengths)
-    starts = stops - pieces.lengths
-    data = np.frombuffer(held, dtype=np.uint8)
-    separator = np.array(list(between), dtype=np.uint8)
-    sizes = pieces.lengths[chosen] + len(separator)
-    ends = np.cumsum(sizes)
-    begin = 0
-    while begin < len(chosen):
-        written = int(ends[begin] - sizes[begin])
-        stop = max(begin + 1, int(np.searchsorted(ends, written + _ROOM, side="right")))
-        ordered = np.empty(int(ends[stop - 1]) - written, dtype=np.uint8)
-        size = gather(data, starts, stops, chosen[begin:stop].astype(np.int64), separator, ordered)
-        out.write(ordered[: size - len(separator)] if stop == len(chosen) else ordered)
-        begin = stop
+def _write_ordered(
+    out: BinaryIO, pieces: Pieces, chosen: NDArray[np.intp], between: bytes, size: int, beside: Path
+) -> None:
+    """Write records in another order; `size` bytes are about what they take."""
+    with place_for(size, beside) as store:
+        held = Reordered(store, chosen, len(pieces.lengths), parts_of(size), _gathered)
+        for rows, parts in pieces.runs():
+            octets = np.frombuffer(parts[0] if len(parts) == 1 else b"".join(parts), dtype=np.uint8)
+            held.put(rows.start, octets, pieces.lengths[rows.start : rows.stop])
+        out.writelines(held.parts(between))
+
+
+def _gathered(
+    octets: NDArray[np.uint8],
+    starts: NDArray[np.int64],
+    stops: NDArray[np.int64],
+    order: NDArray[np.int64],
+    separator: NDArray[np.uint8],
+) -> NDArray[np.uint8]:
+    """Join pieces by the kernel."""
+    found = np.empty(int((stops - starts)[order].sum()) + len(order) * len(separator), dtype=np.uint8)
+    gather(octets, starts, stops, order, separator, found)
+    return found
 
 
 def _space_behind(source: Path, offset: int) -> bytes:

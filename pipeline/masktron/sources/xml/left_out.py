@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import mmap
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -27,6 +26,8 @@ _NAMES = {
 _PLURALS = {"attributes": "attributes of elements around the records"}
 _SIGNS = (b"<!", b"<?", b"xmlns")
 """One of them is in the bytes of all that is counted."""
+_BLOCK = 1 << 23
+"""Bytes that are looked through at a time."""
 _PLACE = re.compile(r"[/\\@]")
 """What paths, addresses and the names of people's accounts have in them."""
 
@@ -64,8 +65,16 @@ def left_out(source: Path, layout: Layout, plain: PlainFile | None = None) -> di
 
 
 def _has_signs(source: Path, start: int) -> bool:
-    with source.open("rb") as stream, mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ) as text:
-        return any(text.find(sign, start) >= 0 for sign in _SIGNS)
+    most = max(map(len, _SIGNS)) - 1
+    with source.open("rb") as stream:
+        stream.seek(start)
+        rest = b""
+        while block := stream.read(_BLOCK):
+            rest += block
+            if any(sign in rest for sign in _SIGNS):
+                return True
+            rest = rest[-most:]  # a sign may go on in the next block
+    return False
 
 
 class _Counting:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,6 +16,8 @@ from masktron.sources.records import Coded, Layout
 
 _FORBIDDEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 """The characters that libxml2's trees do not take."""
+_TOGETHER = 1 << 16
+"""Texts that are looked at, escaped and encoded at once."""
 _SEPARATOR = "\0"
 """Stands between texts while they are escaped and encoded all at once: no text holds it, and no codec changes it."""
 
@@ -48,7 +50,7 @@ def check_texts(layout: Layout, replacements: Mapping[str, Coded]) -> None:
 def writable(texts: NDArray[np.object_]) -> bool:
     """Tell whether all texts are such that XML can hold them, None apart."""
     try:
-        return _FORBIDDEN.search("".join(_present(texts).tolist())) is None
+        return not any(_FORBIDDEN.search("".join(some)) for some in _chunks(_present(texts)))
     except TypeError:
         return False
 
@@ -68,6 +70,11 @@ def _present(texts: NDArray[np.object_]) -> NDArray[np.object_]:
     return texts[_is_there(texts)]
 
 
+def _chunks(texts: NDArray[np.object_]) -> Iterator[list[str]]:
+    for at in range(0, len(texts), _TOGETHER):
+        yield texts[at : at + _TOGETHER].tolist()
+
+
 def _is_there(texts: NDArray[np.object_]) -> NDArray[np.bool_]:
     nothing: Any = None
     there: NDArray[np.bool_] = np.not_equal(texts, nothing).astype(np.bool_)
@@ -81,7 +88,7 @@ class Octets:
     Attributes
     ----------
     octets : ndarray of uint8
-        All texts, escaped and encoded.
+        All texts, escaped and encoded, with a byte between them.
     spans : ndarray of int64, shape (texts, 2)
         Where each begins and ends; both -1 where there is no text.
     codes : ndarray of int64, shape (n,)
@@ -96,13 +103,18 @@ class Octets:
 def octets_of(coded: Coded, codec: str, *, attribute: bool) -> Octets:
     """Lay out the texts of a field as libxml2 writes them; what the codec lacks becomes a reference."""
     there = _is_there(coded.texts)
-    joined = escaped(_SEPARATOR.join(coded.texts[there].tolist()), attribute=attribute)
-    octets = np.frombuffer(bytearray(joined.encode(codec, "xmlcharrefreplace")), dtype=np.uint8)
-    ends = np.append(np.flatnonzero(octets == 0), len(octets))
-    count = int(there.sum())
+    together = bytearray()
+    ends = [np.zeros(0, dtype=np.int64)]
+    for some in _chunks(coded.texts[there]):
+        joined = escaped(_SEPARATOR.join(some), attribute=attribute) + _SEPARATOR
+        encoded = joined.encode(codec, "xmlcharrefreplace")
+        ends.append(len(together) + np.flatnonzero(np.frombuffer(encoded, dtype=np.uint8) == 0))
+        together += encoded
     spans = np.full((len(there), 2), -1, dtype=np.int64)
-    spans[there, 0] = np.concatenate([[0], ends + 1])[:count]
-    spans[there, 1] = ends[:count]
+    stops = np.concatenate(ends)
+    spans[there, 0] = np.concatenate([[0], stops[:-1] + 1])[: len(stops)]
+    spans[there, 1] = stops
+    octets = np.frombuffer(together, dtype=np.uint8)
     return Octets(octets, spans, np.ascontiguousarray(coded.codes, dtype=np.int64))
 
 

@@ -94,13 +94,24 @@ class Pieces:
         DocumentError
             The source cannot be read, or changed since it was surveyed.
         """
+        for _, parts in self.runs():
+            yield from parts
+
+    def runs(self) -> Iterator[tuple[range, list[memoryview]]]:
+        """Yield positions of consecutive records and their bytes, until the next are asked for: `lengths` has theirs.
+
+        Raises
+        ------
+        DocumentError
+            As `__iter__`.
+        """
         with closing(iter_batches(self._source, self._edits.layout, self._plain)) as batches:
             for batch in batches:
                 self.end = batch.offset + int(batch.stops[-1])
                 yield from self._written(batch)
                 self._told(batch.first + len(batch), len(self._kept))
 
-    def _written(self, batch: Batch) -> Iterator[memoryview]:
+    def _written(self, batch: Batch) -> Iterator[tuple[range, list[memoryview]]]:
         rows = len(batch)
         part = slice(batch.first, batch.first + rows)
         texts = self._laid_out(part)
@@ -125,7 +136,8 @@ class Pieces:
             )
             if stop > row:
                 self.lengths[batch.first + row : batch.first + stop] = np.diff(ends[row:stop], prepend=0)
-                yield from self._spliced(self._out[:size], batch, row, stop, ends, left)
+                parts = list(self._spliced(self._out[:size], batch, row, stop, ends, left))
+                yield range(batch.first + row, batch.first + stop), parts
             if need > len(self._out):
                 self._out = np.empty(need, dtype=np.uint8)
             row = stop

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Collection, Iterator, Mapping
+from itertools import batched
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,10 +21,14 @@ from masktron.sources.xml.microdata import chunk_document, iter_chunks, record_l
 from masktron.sources.xml.new_texts import check_texts
 from masktron.sources.xml.outline import CLOSING, opening, released
 from masktron.sources.xml.parser import scan
+from masktron.sources.xml.reordered import Reordered, joined, parts_of, place_for
 from masktron.sources.xml.spacing import spacing_of
 
 if TYPE_CHECKING:
     from masktron.sources.xml.blocks import PlainFile
+
+_RUN = 1000
+"""Records that are put down at once."""
 
 
 def write_masked(
@@ -61,9 +66,9 @@ def write_masked(
     keep : ndarray of bool, shape (n,), optional
         Records that are written; without it, all.
     order : ndarray of intp, shape (n,), optional
-        Permutation: source positions in the order in which they are written, `keep` applied after it. Without
-        it the order of the source, and records are streamed instead of held: with it the written file is held in
-        memory, as bytes for a plain file.
+        Permutation: source positions in the order in which they are written, `keep` applied after it; without
+        it the order of the source. With it the records of a large file go through a file beside the target, so that
+        the disk needs room for them twice.
     plain : PlainFile, optional
         What the survey knows of a large file: its records are then put together from the bytes of the source, which
         changes nothing but the time.
@@ -149,9 +154,14 @@ def _write_parsed(
     with target.open("w", encoding=encoding.codec, errors="xmlcharrefreplace", newline="") as stream:
         stream.write(opening(encoding))
         pieces = _pieces(source, edits, functools.partial(_tell, told, len(kept)))
-        stream.writelines(
-            _assembled(pieces, edits.spacing.between, kept, order) if len(kept) else [_empty(edits.layout)]
-        )
+        if order is None or not len(kept):
+            whole = [_empty(edits.layout)]
+            stream.writelines(_in_source_order(pieces, edits.spacing.between, kept) if len(kept) else whole)
+        else:
+            size = source.stat().st_size
+            with place_for(size, target) as store:
+                held = Reordered(store, order[kept[order]], len(kept), parts_of(size), joined)
+                stream.writelines(_reordered(pieces, edits.spacing.between, held))
         stream.write(CLOSING)
 
 
@@ -167,20 +177,19 @@ def _pieces(source: Path, edits: Edits, told: Callable[[int], None]) -> Iterator
         yield from serialised(chunk.root, edits.layout)
 
 
-def _assembled(
-    pieces: Iterator[RecordText], between: str, kept: NDArray[np.bool_], order: NDArray[np.intp] | None
-) -> Iterator[str]:
-    """Yield the root element with the records that are kept, in order."""
-    if order is None:
-        yield from _in_source_order(pieces, between, kept)
-        return
-    held = list(pieces)
-    yield held[0].opening
-    chosen = [int(i) for i in order if kept[i]]
-    for count, i in enumerate(chosen, 1):
-        yield held[i].text
-        yield between if count < len(chosen) else held[-1].tail
-    yield held[-1].closing
+def _reordered(pieces: Iterator[RecordText], between: str, held: Reordered) -> Iterator[str]:
+    """Yield the root element with the records that are kept, in their new order."""
+    at, written = 0, False
+    for run in batched(pieces, _RUN):
+        if not at:
+            yield run[0].opening
+        texts = [piece.text.encode() for piece in run]
+        held.put(at, np.frombuffer(b"".join(texts), np.uint8), np.array([*map(len, texts)], dtype=np.int64))
+        at, last = at + len(run), run[-1]
+    for octets in held.parts(between.encode()):
+        written = True
+        yield octets.tobytes().decode()
+    yield (last.tail if written else "") + last.closing
 
 
 def _in_source_order(pieces: Iterator[RecordText], between: str, kept: NDArray[np.bool_]) -> Iterator[str]:
