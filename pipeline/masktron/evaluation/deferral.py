@@ -16,6 +16,7 @@ from masktron.evaluation.report_reader import RecordPlace, records_of
 from masktron.sources.columns import Batch
 from masktron.sources.flat_records import FlatRecords
 from masktron.sources.records import Layout
+from masktron.sources.text_places import characters, column_behind, line_end
 from masktron.sources.xml.microdata import frame_of
 from masktron.sources.xml.parser import parse_text
 
@@ -115,12 +116,18 @@ class ColumnCounter:
     """Counts the characters before records in their lines; records are asked for in the order of the file.
 
     Every byte is looked at once, also in a file that is one long line.
+
+    Parameters
+    ----------
+    path : Path
+    at, column : int
+        A byte before all that is asked for, and the column, from 1, that it stands in.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, at: int = 0, column: int = 1) -> None:
         self.path = path
-        self._at = 0
-        self._column = 1
+        self._at = at
+        self._column = column
         self._held: tuple[Batch | None, bytes] = (None, b"")
 
     def of(self, batch: Batch, row: int) -> int:
@@ -131,12 +138,12 @@ class ColumnCounter:
             self._held = (batch, batch.buffer.tobytes())
         text, start = self._held[1], int(batch.starts[row])
         known = self._at - batch.offset
-        if (end := _line_end(text, max(known, 0), start)) >= 0:
-            column = 1 + _characters(text[end + 1 : start], batch.codec)
+        if (end := line_end(text, max(known, 0), start)) >= 0:
+            column = 1 + characters(text[end + 1 : start], batch.codec)
         else:
             if known < 0:
                 self._pass_over(batch)
-            column = self._column + _characters(text[max(known, 0) : start], batch.codec)
+            column = self._column + characters(text[max(known, 0) : start], batch.codec)
         self._at, self._column = batch.offset + start, column
         return column
 
@@ -145,16 +152,5 @@ class ColumnCounter:
         with self.path.open("rb") as stream:
             stream.seek(self._at)
             while block := stream.read(min(_BLOCK, batch.offset - self._at)):
-                end = _line_end(block, 0, len(block))
-                self._column = (self._column if end < 0 else 1) + _characters(block[end + 1 :], batch.codec)
+                self._column = column_behind(block, self._column, batch.codec)
                 self._at += len(block)
-
-
-def _line_end(text: bytes, start: int, stop: int) -> int:
-    return max(text.rfind(b"\n", start, stop), text.rfind(b"\r", start, stop))
-
-
-def _characters(text: bytes, codec: str) -> int:
-    if codec != "utf-8" or text.isascii():
-        return len(text)
-    return int(np.count_nonzero((np.frombuffer(text, dtype=np.uint8) & 0xC0) != 0x80))

@@ -12,6 +12,7 @@ from masktron.evaluation.report_reader import NOTHING_SHOWN, Shown
 from masktron.evaluation.runner import EngineChoice, engines_of
 from masktron.evaluation.stylesheet import EngineName
 from masktron.evaluation.tally import Sink, VerdictTally
+from masktron.executor.contract import Executor
 from masktron.rulebook.schema import Rulebook
 from masktron.sources.flat_records import FlatRecords
 from masktron.sources.records import Layout
@@ -35,6 +36,7 @@ class EvaluationOptions(Kept, total=False):
 
     engine: EngineChoice
     progress: Callable[[int], None] | None
+    executor: Executor | None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -68,6 +70,9 @@ class EvaluationRequest:
         Called with the number of records done.
     write : callable, optional
         Writes the document that engines read, and returns where it is; without it, `path` is that document.
+    executor : Executor, optional
+        Who evaluates the slices of a file that can be cut; without it, this process reads the file from its beginning
+        to its end. What is found is the same.
     """
 
     path: Path
@@ -83,6 +88,7 @@ class EvaluationRequest:
     keep_verdicts: bool = True
     progress: Callable[[int], None] | None = None
     write: Callable[[], Path] | None = None
+    executor: Executor | None = None
 
     @classmethod
     def of(

@@ -58,6 +58,11 @@ class VerdictTally:
         self.departed = True
         self._departures += counts
 
+    @property
+    def departures(self) -> NDArray[np.int64]:
+        """Records that libxml2 alone refuses, and accepts; shape (2, checks)."""
+        return self._departures
+
     def judged(self, records: int, verdicts: NDArray[np.uint8] | None) -> None:
         """Note that so many records are done, and the verdicts on them."""
         self.records += records
@@ -108,6 +113,12 @@ class VerdictTally:
             if self.limit is None or self._found[finding.check] < self.limit:
                 self._findings.append(finding)
             self._found[finding.check] += 1
+
+    def add_wanted(self, findings: Iterable[Finding]) -> None:
+        """Take findings of consecutive records, in their order, as far as anybody wants them."""
+        for finding in findings:
+            if self.room(finding.check) != 0:
+                self.add((finding,))
 
     def evaluation(self, engine: str) -> Evaluation:
         """Return the result."""

@@ -19,23 +19,21 @@ from masktron.evaluation import exact
 from masktron.evaluation.across.gathering import Across
 from masktron.evaluation.across.two_passes import Batches, FlatTable, TwoPasses, plan_passes
 from masktron.evaluation.columns.program import compile_program
-from masktron.evaluation.conversions import Reads
 from masktron.evaluation.deferral import DocumentFrame
 from masktron.evaluation.findings import Evaluation
-from masktron.evaluation.outcome_cache import OutcomeCache
-from masktron.evaluation.programs import Documents
-from masktron.evaluation.recommended import reads_of
 from masktron.evaluation.report_reader import outside_names
 from masktron.evaluation.request import EvaluationRequest
-from masktron.evaluation.runner import Runner, described, engines_of, runs_of
+from masktron.evaluation.runner import described, engines_of
+from masktron.evaluation.sliced import SliceEvaluation, own_lane, runners_of, walk_slices
 from masktron.evaluation.stylesheet import EngineName
-from masktron.evaluation.tiers import Assigned, ColumnCompiler, CompiledColumns, Tier, assign, without_columns
+from masktron.evaluation.tiers import Assigned, ColumnCompiler, Tier, assign, without_columns
 from masktron.evaluation.walk import Lane, Walk
 from masktron.files import same_file
 from masktron.rulebook.analysis import once
 from masktron.rulebook.locality import locality_within
 from masktron.rulebook.schema import Rulebook
 from masktron.sources.columns import Batch
+from masktron.sources.flat_records import FlatRecords
 from masktron.sources.records import Layout
 from masktron.sources.xml.plain import PlainRecords, survey_plain
 
@@ -65,7 +63,8 @@ def evaluate(request: EvaluationRequest) -> Evaluation:
         return _prefetched(flat.batches())
 
     beside = None if original is None else lambda: _table(original, layout.record_tag.rpartition("}")[2])
-    evaluation = evaluate_columns(request, frame, batches, compile_program, beside=beside)
+    sliced = flat if request.executor is not None and len(flat.slices()) > 1 else None
+    evaluation = evaluate_columns(request, frame, batches, compile_program, beside=beside, sliced=sliced)
     flat.require_unchanged()
     return evaluation
 
@@ -129,6 +128,7 @@ def evaluate_columns(
     *,
     beside: Beside | None = None,
     memo: int = MEMO,
+    sliced: FlatRecords | None = None,
 ) -> Evaluation:
     """Evaluate every check of a rulebook on a flat file; the same as `masktron.evaluation.exact.evaluate`, faster.
 
@@ -145,6 +145,8 @@ def evaluate_columns(
         Returns the original as a table; asked only where another file than this one is read across records.
     memo : int
         Outcomes of equal cells that are remembered at most; 0 asks the engine each time.
+    sliced : FlatRecords, optional
+        The same records, in more than one slice; they go to the executor of the request, if it has one.
     """
     rulebook, layout, original = request.rulebook, request.layout, request.original
     engines = request.engines
@@ -162,32 +164,23 @@ def evaluate_columns(
         table = FlatTable(document, layout, frame, batches)
         passes = TwoPasses(across, table, other, compiler, documents, across.checks)
 
-    def runners(
-        tier: Tier, without: frozenset[int] = frozenset(), documents: Documents | None = documents
-    ) -> list[Runner]:
-        selected = [i for i, own in enumerate(tiers) if own.tier is tier and i not in without]
-        reasons = ["whole" if tier is Tier.DOCUMENT else ""] * len(tiers)
-        return [Runner(run, rulebook, layout, documents) for run in runs_of(engines, reasons, selected)]
-
     tally = request.tally()
-    columns, done = runners(Tier.COLUMNS), frozenset[int]()
+    done = frozenset[int]()
     extra: list[Lane] = []
     gathered = None
     if passes is not None:
         # what no engine takes is refused as it is written, before anything is read
-        for tier in (Tier.RECORDS, Tier.DOCUMENT):
-            runners(tier, documents=None)
+        for tier in (Tier.COLUMNS, Tier.RECORDS, Tier.DOCUMENT):
+            runners_of(request, tiers, tier, documents if tier is Tier.COLUMNS else None)
         gathered = passes.gather(request.tell)
         extra, done = passes.lanes(engines, memo), passes.across.checks
-    records, whole = runners(Tier.RECORDS, done), runners(Tier.DOCUMENT, done)
-    numeric = _numeric(rulebook, layout, tiers, compiler)
-    own = (
-        [Lane(program, columns, records, OutcomeCache(program.reads, memo), numeric=numeric)]
-        if columns or records
-        else []
-    )
-    if own or extra or (passes is not None and gathered is None):
-        _walk(Walk(frame, [*own, *extra], tally, request.shown), batches, request.tell)
+    own = own_lane(request, program, tiers, compiler, documents, memo, done)
+    whole = runners_of(request, tiers, Tier.DOCUMENT, documents, done)
+    if own is not None and passes is None and sliced is not None and request.executor is not None:
+        evaluation = SliceEvaluation(request, frame, sliced, compiler, memo=memo, known=known)
+        tally = walk_slices(request.executor, evaluation, sliced, request)
+    elif own is not None or extra or (passes is not None and gathered is None):
+        _walk(Walk(frame, [*([own] if own else []), *extra], tally, request.shown), batches, request.tell)
     elif gathered is not None:
         tally.judged(gathered, tally.blank(gathered))
     if passes is not None:
@@ -197,19 +190,8 @@ def evaluate_columns(
         request.tell(tally.records)
     used = described(dict.fromkeys(engines), rulebook)
     # what an engine sees of records that our reader cut is not its own reading of the file
-    evaluation = tally.evaluation(f"masktron's columns with {used}" if columns or records or done else used)
-    return replace(evaluation, handed_back=() if passes is None else passes.handed_back(tiers))
-
-
-def _numeric(
-    rulebook: Rulebook, layout: Layout, tiers: Sequence[Assigned], compiler: ColumnCompiler
-) -> tuple[CompiledColumns, tuple[int, ...]] | None:
-    """Compile the checks over columns of which it is known what libxml2 alone says."""
-    if rulebook.version != "1.0":
-        return None
-    reads = reads_of(rulebook)
-    checks = tuple(i for i, own in enumerate(tiers) if own.tier is Tier.COLUMNS and reads[i] is Reads.NODES)
-    return (compiler(rulebook, layout, checks)[0], checks) if checks else None
+    result = tally.evaluation(f"masktron's columns with {used}" if own or done else used)
+    return replace(result, handed_back=() if passes is None else passes.handed_back(tiers))
 
 
 def _planned(

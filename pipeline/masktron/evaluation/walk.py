@@ -137,14 +137,23 @@ class Walk:
     frame : DocumentFrame
     lanes : sequence of Lane
     tally, shown
+    begins : ColumnCounter, optional
+        For a slice of the file; by default from the beginning of the file.
     """
 
-    def __init__(self, frame: DocumentFrame, lanes: Sequence[Lane], tally: VerdictTally, shown: Shown) -> None:
+    def __init__(
+        self,
+        frame: DocumentFrame,
+        lanes: Sequence[Lane],
+        tally: VerdictTally,
+        shown: Shown,
+        begins: ColumnCounter | None = None,
+    ) -> None:
         self.frame = frame
         self.lanes = lanes
         self.tally = tally
         self.shown = shown
-        self._begins = ColumnCounter(frame.path)
+        self._begins = begins or ColumnCounter(frame.path)
 
     def batch(self, batch: Batch) -> Iterator[int]:
         """Evaluate a batch of the file; yields the number of records done, now and then."""

@@ -18,6 +18,7 @@ from masktron.evaluation.request import EvaluationRequest, Kept
 from masktron.evaluation.tally import Sink
 from masktron.evaluation.tiered import evaluate, tiers_of
 from masktron.evaluation.tiers import Assigned, Tier
+from masktron.executor.contract import Executor
 from masktron.jobs.documents import NOT_GIVEN, Given, bound
 from masktron.jobs.rulebooks import open_rulebook
 from masktron.progress import Progress, expect, no_progress
@@ -84,7 +85,14 @@ class Job:
         contexts = context_names(self.rulebook)
         return open_source(original, reading=named, contexts=contexts, progress=progress, whole=True)
 
-    def evaluate(self, original: Source | None, progress: Progress, **kept: Unpack[Kept]) -> Evaluation:
+    def evaluate(
+        self,
+        original: Source | None,
+        progress: Progress,
+        *,
+        executor: Executor | None = None,
+        **kept: Unpack[Kept],
+    ) -> Evaluation:
         """Evaluate every rule on every record; see `masktron.evaluation.tiered`. Places are those of the file.
 
         Parameters
@@ -92,6 +100,8 @@ class Job:
         original : Source or None
             What ``document()`` in the rules means.
         progress : callable
+        executor : Executor, optional
+            Who evaluates slices of the file, where it can be cut.
         **kept
             As in `EvaluationRequest`, but that verdicts are kept only where that is asked for.
         """
@@ -103,7 +113,10 @@ class Job:
             expect(progress, stage, self.source.count)
         with self.source.blamed():
             told = partial(progress, stage)
-            evaluation = evaluate(EvaluationRequest.of(self.source, self.rulebook, original, progress=told, **kept))
+            request = EvaluationRequest.of(
+                self.source, self.rulebook, original, progress=told, executor=executor, **kept
+            )
+            evaluation = evaluate(request)
         if not self.source.converted:
             return evaluation
         return replace(evaluation, findings=tuple(map(self._placed, evaluation.findings)))

@@ -10,6 +10,7 @@ from pathlib import Path
 from masktron.config import AS_IT_SAYS, ReadOptions, did_you_mean
 from masktron.errors import UsageError
 from masktron.evaluation.report_reader import Shown
+from masktron.executor.contract import Executor
 from masktron.jobs.common import (
     LARGE,
     MAY_BE_EMPTY,
@@ -55,6 +56,7 @@ def run_validate(
     outputs: Outputs | None = None,
     progress: Progress = no_progress,
     judge: EarlyReader | None = None,
+    executor: Executor | None = None,
 ) -> ValidateResult:
     """Evaluate every rule on every record.
 
@@ -87,6 +89,8 @@ def run_validate(
     progress : callable
     judge : EarlyReader, optional
         Of the file, where libxml2 has begun to read it.
+    executor : Executor, optional
+        Who evaluates slices of a large flat file. It is entered here, where there are any. The result is the same.
 
     Raises
     ------
@@ -115,6 +119,7 @@ def run_validate(
             job.evaluate,
             beside,
             progress,
+            executor=None if executor is None else stack.enter_context(executor),
             limit=0 if release_safe else limit,
             shown=_shown(job, field),
             sink=following.add if reports.reports and not release_safe else None,

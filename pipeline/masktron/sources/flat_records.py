@@ -3,15 +3,40 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from masktron.sources.columns import Batch
 from masktron.sources.records import Layout
 
 
+@dataclass(frozen=True, slots=True)
+class RecordSlice:
+    """Where some records in a row stand: small, whatever they hold.
+
+    Attributes
+    ----------
+    first, records : int
+        Position of the first one, from 0, and their number.
+    begin, end : int
+        What the format finds them by: bytes, row groups or segments.
+    line, column : int
+        Place of the byte at `begin`, from 1, where the file is a text.
+    """
+
+    first: int
+    records: int
+    begin: int
+    end: int
+    line: int = 1
+    column: int = 1
+
+
 class FlatRecords(ABC):
     """Reads the records of a file as often as wanted, a batch in memory at a time.
+
+    It can be pickled where there are slices: what is read is the file, wherever that is done.
 
     Attributes
     ----------
@@ -37,6 +62,22 @@ class FlatRecords(ABC):
         DocumentError
             The file cannot be read, or has changed.
         """
+
+    def slices(self) -> Sequence[RecordSlice]:
+        """Return the whole file in slices of a fixed size, in their order; none where it cannot be cut."""
+        return ()
+
+    def batches_in(self, piece: RecordSlice) -> Generator[Batch]:
+        """Yield the records of a slice.
+
+        Raises
+        ------
+        DocumentError
+            As `batches`.
+        ValueError
+            There are no slices.
+        """
+        raise ValueError(f"{self.path} cannot be cut at {piece.begin}")
 
     @abstractmethod
     def require_unchanged(self) -> None:

@@ -14,8 +14,12 @@ from numpy.typing import NDArray
 from masktron.errors import DocumentError
 from masktron.kernels.scanner import END, FULL, MORE, PADDING, byte_classes, scan_records, table_of
 from masktron.sources.columns import Batch, Cells
+from masktron.sources.flat_records import RecordSlice
 from masktron.sources.records import Layout
 from masktron.sources.xml.wellformed import Stamp, stamp_of
+
+SLICED = 1 << 23
+"""Bytes of a slice, whatever the number of workers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +55,8 @@ class PlainFile:
         Name of the record element, as written.
     names : tuple of Name
     stamp : tuple of int
+    slices : tuple of RecordSlice
+        All records, in slices of about `SLICED` bytes; the last one ends where it ends.
     """
 
     codec: str
@@ -60,6 +66,12 @@ class PlainFile:
     record: bytes
     names: tuple[Name, ...]
     stamp: Stamp
+    slices: tuple[RecordSlice, ...] = ()
+
+    @property
+    def whole(self) -> RecordSlice:
+        """All records as one slice."""
+        return RecordSlice(0, self.records, self.start, -1, self.line)
 
 
 class Found(NamedTuple):
@@ -134,19 +146,23 @@ def joined(rest: NDArray[np.uint8], block: bytes, padding: int) -> tuple[NDArray
 
 
 def batches_of(
-    path: Path, stream: BinaryIO, layout: Layout, plain: PlainFile, block: int, rows: int
+    path: Path, stream: BinaryIO, layout: Layout, plain: PlainFile, block: int, rows: int, piece: RecordSlice
 ) -> Iterator[Batch]:
-    """Yield the records of an open file; see `masktron.sources.xml.plain.iter_batches`."""
+    """Yield the records of a slice of an open file; see `masktron.sources.xml.plain.iter_batches`."""
     if stamp_of(stream) != plain.stamp:
         raise changed(path)
     table = ScanTable(plain.record, plain.names, len(layout.fields), rows)
-    stream.seek(plain.start)
+    stream.seek(piece.begin)
     rest = np.empty(0, dtype=np.uint8)
-    offset, first, line, reason = plain.start, 0, plain.line, MORE
+    offset, first, line, reason = piece.begin, piece.first, piece.line, MORE
+
+    def read() -> bytes:
+        return stream.read(block if piece.end < 0 else min(block, piece.end - stream.tell()))
+
     with ThreadPoolExecutor(max_workers=1) as helper:
-        coming = helper.submit(stream.read, block)
+        coming = helper.submit(read)
         while reason == MORE and (bytes_read := coming.result()):
-            coming = helper.submit(stream.read, block)
+            coming = helper.submit(read)
             data, size = joined(rest, bytes_read, table.padding)
             reason = FULL
             while reason == FULL:
@@ -158,7 +174,8 @@ def batches_of(
                 offset, first, line = offset + found.at, first + found.rows, found.line
                 data, size = data[found.at :], size - found.at
             rest = data[:size]
-    if reason != END or first != plain.records or stamp_of(stream) != plain.stamp:
+    ended = reason == END if piece.end < 0 else reason == MORE and not len(rest)
+    if not ended or first != piece.first + piece.records or stamp_of(stream) != plain.stamp:
         raise changed(path)
 
 

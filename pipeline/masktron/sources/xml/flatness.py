@@ -16,6 +16,7 @@ import codecs
 from collections import deque
 from collections.abc import Collection
 from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from typing import BinaryIO
 
@@ -23,8 +24,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from masktron.kernels.scanner import ALIEN, END, LOOK_BEFORE, LOOK_RECORD, MORE, UNKNOWN
+from masktron.sources.flat_records import RecordSlice
 from masktron.sources.records import Field, Layout, Shape
-from masktron.sources.xml.blocks import Found, Name, PlainFile, ScanTable, joined
+from masktron.sources.text_places import column_behind
+from masktron.sources.xml.blocks import SLICED, Found, Name, PlainFile, ScanTable, joined
 from masktron.sources.xml.encoding import Encoding
 from masktron.sources.xml.layout import shape_of
 from masktron.sources.xml.parser import deaf_parser
@@ -64,8 +67,8 @@ def established(
     """
     stamp = stamp_of(stream)
     stream.seek(0)
-    reading = _Reading(Paths(path, encoding), start, encoding.codec)
     head = stream.read(start.offset)
+    reading = _Reading(Paths(path, encoding), start, encoding.codec, column_behind(head, 1, encoding.codec))
     reading.walk.feed(head)
     # records that declare their own namespace are other elements than those of the same name that do not
     if reading.walk.clark(start.raw, attribute=False) != start.path[-1]:
@@ -90,6 +93,7 @@ def established(
         record=start.raw,
         names=reading.names_in(layout),
         stamp=stamp,
+        slices=reading.slices(),
     )
     return layout, shape, plain
 
@@ -112,7 +116,7 @@ def _take_all(reading: _Reading, stream: BinaryIO, block: int, head: bytes) -> N
 class _Reading:
     """The kernel's pass over a file, with expat for what it does not understand."""
 
-    def __init__(self, walk: Paths, start: Start, codec: str) -> None:
+    def __init__(self, walk: Paths, start: Start, codec: str, column: int) -> None:
         self.walk = walk
         self.records = 0
         self._record = start
@@ -122,6 +126,9 @@ class _Reading:
         self._rest: NDArray[np.uint8] = np.empty(0, dtype=np.uint8)
         self._ended = False
         self._table = self._new_table()
+        self._codec = codec
+        self._offset, self._line, self._column = start.offset, start.line, column
+        self._places = [self._here()]
 
     def take(self, block: bytes) -> None:
         """Read the next bytes of the file."""
@@ -133,8 +140,9 @@ class _Reading:
         data, size = joined(self._rest, block, self._table.padding)
         reason, shown = -1, False
         while reason != MORE:
-            found = self._table.scan(data, size, 1, learn=True)
+            found = self._table.scan(data, size, self._line, learn=True)
             reason = found.reason
+            self._pass(data, found)
             shown |= self._show(data, found)
             self.records += found.rows
             if reason == UNKNOWN:
@@ -152,6 +160,8 @@ class _Reading:
         if size > _LONGEST:
             raise NotPlain
         self._rest = data[:size]
+        if self._offset >= self._places[-1].begin + SLICED:
+            self._places.append(self._here())
         if shown:
             self._check_shape()
 
@@ -161,6 +171,23 @@ class _Reading:
             raise NotPlain
         self._decoder.decode(b"", True)
         self.walk.feed(b"", final=True)
+
+    def slices(self) -> tuple[RecordSlice, ...]:
+        """Return the file in slices."""
+        places = [place for place in self._places if place.first < self.records]
+        ends = [(place.first, place.begin) for place in places[1:]] + [(self.records, -1)]
+        return tuple(
+            replace(place, records=following - place.first, end=end)
+            for place, (following, end) in zip(places, ends, strict=True)
+        )
+
+    def _pass(self, data: NDArray[np.uint8], found: Found) -> None:
+        """Take note of where records end."""
+        self._column = column_behind(data[: found.at].tobytes(), self._column, self._codec)
+        self._offset, self._line = self._offset + found.at, found.line
+
+    def _here(self) -> RecordSlice:
+        return RecordSlice(self.records, 0, self._offset, -1, self._line, self._column)
 
     def names_in(self, layout: Layout) -> tuple[Name, ...]:
         """Return the names that were met, with their columns in a layout."""

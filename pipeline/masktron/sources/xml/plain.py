@@ -14,7 +14,7 @@ from masktron.kernels import ready
 from masktron.kernels.compiling import said_of_compiling
 from masktron.progress import Progress
 from masktron.sources.columns import Batch
-from masktron.sources.flat_records import FlatRecords
+from masktron.sources.flat_records import FlatRecords, RecordSlice
 from masktron.sources.records import Layout, Shape
 from masktron.sources.xml.layout import survey_exactly
 from masktron.sources.xml.parser import opened
@@ -143,7 +143,13 @@ def survey_plain(
 
 
 def iter_batches(
-    path: str | Path, layout: Layout, plain: PlainFile, *, block: int = _BATCH_BLOCK, rows: int = _BATCH_ROWS
+    path: str | Path,
+    layout: Layout,
+    plain: PlainFile,
+    *,
+    block: int = _BATCH_BLOCK,
+    rows: int = _BATCH_ROWS,
+    piece: RecordSlice | None = None,
 ) -> Generator[Batch]:
     """Yield the records of a file in batches.
 
@@ -156,6 +162,8 @@ def iter_batches(
         Bytes that are read at a time; the next block is read while a batch is worked on.
     rows : int
         Most records of a batch.
+    piece : RecordSlice, optional
+        One of ``plain.slices``; all records without it.
 
     Raises
     ------
@@ -167,7 +175,7 @@ def iter_batches(
     path = Path(path)
     with opened(path) as (stream, _):
         rows = min(rows, max(1, _BATCH_CELLS // max(1, len(layout.fields))))
-        yield from batches_of(path, stream, layout, plain, block, rows)
+        yield from batches_of(path, stream, layout, plain, block, rows, piece or plain.whole)
 
 
 def check_unchanged(path: str | Path, plain: PlainFile) -> None:
@@ -207,6 +215,14 @@ class PlainRecords(FlatRecords):
     def batches(self) -> Generator[Batch]:
         """Yield the records; see `iter_batches`."""
         return iter_batches(self.path, self.layout, self._plain)
+
+    def slices(self) -> tuple[RecordSlice, ...]:
+        """Return the slices that the survey has found."""
+        return self._plain.slices
+
+    def batches_in(self, piece: RecordSlice) -> Generator[Batch]:
+        """Yield the records of a slice; see `iter_batches`."""
+        return iter_batches(self.path, self.layout, self._plain, piece=piece)
 
     def require_unchanged(self) -> None:
         """Refuse a file that has changed; see `check_unchanged`."""
