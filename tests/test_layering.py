@@ -16,7 +16,7 @@ from package_trees import PACKAGE, tree_of
 ORDER = [
     {"errors"},
     {"addresses"},
-    {"arrays", "counts", "files", "figures", "processes", "progress", "resources", "serialised"}
+    {"arrays", "counts", "files", "figures", "memory", "processes", "progress", "resources", "serialised"}
     | {"streams", "thresholds", "toml_text", "versions"},
     {"release_key", "supervisor", "rulebook_text"},
     {"constraints", "config", "kernels", "scratch"},
@@ -163,6 +163,8 @@ OPENED = {
     "jobs.tune.outcomes": "results of former runs, and the code of masktron, whose hash says whether they count",
     "jobs.tune.settings_text": "settings",
     "kernels.warm": "a lock",
+    "masking.units.unit_parts": "units of a run that another process has written",
+    "memory": "what the system says of memory",
     "scratch": "temporary files",
     "settle.solver": "a device",
     "supervisor": "a channel to another process",

@@ -36,7 +36,7 @@ KEYWORDS: Mapping[str, tuple[str, _Form]] = MappingProxyType(
         **{name: (name.replace("-", "_"), _Form.VALUE) for name in (
             "record", "format", "phase", "key", "metadata", "original", "manifest", "method", "aggregator", "to",
             "seed", "grouping", "group-size-vars", "invalid", "max-observed-share", "max-block-records", "workers",
-            "unit-records", "memory",
+            "unit-records", "memory", "executor", "scheduler",
             "rule-timeout", "max-findings", "measures", "data", "out", "again", "against",
             "rows", "against-manifest", "against-original", "register", "rules", "html", "html-public", "masked",
         )},
@@ -73,6 +73,7 @@ SWITCHES: Mapping[str, str] = MappingProxyType(
                 "replace",
                 "pyschematron-all",
                 "dry-run",
+                "resume",
             )
         },
     }

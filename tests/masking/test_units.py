@@ -22,7 +22,7 @@ from masktron.masking import Masked, mask_records
 from masktron.masking.groups.strata import parted
 from masktron.masking.inputs import MaskingInputs
 from masktron.masking.totals.file_conditions import FileConditions
-from masktron.masking.units.cutting import LEAST, cut_into_units
+from masktron.masking.units.unit_cutting import LEAST, cut_into_units
 from masktron.masking.units.unit_parts import UnitSlices
 from masktron.methods.chosen import chosen
 from masktron.progress import no_progress

@@ -40,7 +40,7 @@ from masktron.masking.masked import MaskedBlock
 from masktron.masking.shared import SharedWork
 from masktron.masking.totals.repair import Repair, keep_totals
 from masktron.masking.units.by_units import ByUnits
-from masktron.masking.units.cutting import cut_into_units
+from masktron.masking.units.unit_cutting import cut_into_units
 from masktron.masking.units.unit_parts import UnitSlices
 from masktron.methods.base import Method, Partitioning
 from masktron.methods.mdav import MdavMethod

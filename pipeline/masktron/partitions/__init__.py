@@ -17,6 +17,7 @@ from masktron.partitions.encode import encode_nominal
 from masktron.partitions.fuzzy import cluster
 from masktron.partitions.generic import partition_generic
 from masktron.partitions.kdcut import kd_cut
+from masktron.partitions.kdplanes import KdPlanes
 from masktron.partitions.mdav import partition
 from masktron.partitions.mst import tree_partition
 from masktron.partitions.mu_approx import approx_partition
@@ -29,6 +30,7 @@ ALL: tuple[Callable[..., Any], ...] = (
     encode_nominal,
     optimal_univariate,
     kd_cut,
+    KdPlanes,
     Partitioner,
     cut_longest,
     tree_partition,

@@ -21,7 +21,7 @@ from masktron.grouping.record_groups import RecordGroups
 from masktron.masking.block.settling import settle_block
 from masktron.masking.groups.strata import group, points_of, spread_within
 from masktron.masking.inputs import MaskingInputs
-from masktron.masking.units.cutting import Units
+from masktron.masking.units.unit_cutting import Units
 from masktron.masking.units.unit_parts import UnitParts, UnitSlices
 from masktron.partitions.kdcut import Cut, kd_cut
 from masktron.plan import Block, Partition

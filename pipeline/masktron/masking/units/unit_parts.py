@@ -17,7 +17,7 @@ from masktron.executor.contract import Executor
 from masktron.executor.run_parts import RunPart, RunParts, write_part
 from masktron.grouping.record_groups import RecordGroups
 from masktron.masking.inputs import MaskingInputs
-from masktron.masking.units.cutting import Units
+from masktron.masking.units.unit_cutting import Units
 from masktron.masking.units.unit_fields import fields_of
 from masktron.plan import Partition
 from masktron.progress import Told, untold

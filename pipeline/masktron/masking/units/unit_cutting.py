@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from masktron.grouping.members import Members, codes_of
+from masktron.grouping.members import Members, Rows, codes_of
 from masktron.masking.file_values import FileValues
 from masktron.masking.groups.strata import parted
 from masktron.masking.record_rules import RecordRules
@@ -30,8 +30,6 @@ LEAST = 10
 _FILLED = 0.8
 """Part of a unit that a cell of the planes is meant to fill: a sample does not halve exactly."""
 _AT_ONCE = 1 << 18
-
-type Rows = NDArray[np.intp]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
