@@ -161,7 +161,7 @@ def test_check_and_assess_put_data_frames_together_alike(tmp_path: Path) -> None
 def _column(values: np.ndarray[Any, Any]) -> Column:
     texts = np.array([None if pd.isna(value) else str(value) for value in values], dtype=object)
     floats = values.astype(float) if values.dtype.kind == "f" else np.full(len(values), np.nan)
-    return Column(Field("F", "F"), texts, np.array([t is None for t in texts], dtype=np.uint8), floats, 0)
+    return Column.of_cells(Field("F", "F"), texts, np.array([t is None for t in texts], dtype=np.uint8), floats, 0)
 
 
 def test_figures_of_files_as_a_whole_do_not_depend_on_the_order() -> None:

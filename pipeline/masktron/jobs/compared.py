@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,9 +13,9 @@ from masktron.errors import DocumentError, UsageError
 from masktron.jobs.described import completed
 from masktron.jobs.pairing import NOTHING_STATED, UNMASKED, Stated, paired
 from masktron.kernels.cores import usable_cores
-from masktron.kernels.distinct import codes_of
 from masktron.measures.assessed import Assessed
 from masktron.progress import Progress, told_as
+from masktron.sources.lexicon import Lexicon
 from masktron.sources.records import Column, Field, Records, Status
 from masktron.sources.source import Source
 from masktron.write.manifest import DescribedRelease
@@ -71,19 +71,19 @@ def compare(
     fields = _declared(released, source, config) if described is None else _as_described(released, source, described)
     pairing = paired(released, source, described, config.roles, stated)
     rows, back = np.sort(pairing.rows), np.argsort(pairing.rows)
-    before = {name: taken(source.columns[name], rows) for name in fields.names}
+    before = {name: source.columns[name].taken(rows) for name in fields.names}
     after = {
-        name: taken(released.columns[name], back)
+        name: released.columns[name].taken(back)
         if name in released.columns
         else absent(source.columns[name].field, len(released))
         for name in fields.names
     }
-    classes = None if class_field is None else codes_of(taken(_known(source, class_field), rows).held)
+    classes = None if class_field is None else _known(source, class_field).taken(rows).numbered(held=True)
     assessed = Assessed(
         original=before,
         masked=after,
         numeric=fields.numeric,
-        codes={name: codes_of(column.lexemes) for name, column in after.items()},
+        codes={name: column.numbered() for name, column in after.items()},
         weights=None if fields.weight is None else _weights(source, fields.weight, rows),
         classes=classes,
         blocks=() if described is None else described.blocks,
@@ -95,20 +95,10 @@ def compare(
     return assessed, (*told, *([pairing.note] if pairing.note else []), *fields.notes)
 
 
-def taken(column: Column, which: NDArray[np.intp] | NDArray[np.bool_]) -> Column:
-    """Return some cells of a column, in the order of their positions."""
-    return replace(column, lexemes=column.lexemes[which], status=column.status[which], values=column.values[which])
-
-
 def absent(field: Field, n: int) -> Column:
     """Return a column of a field that the file does not show at all, since no record has a value of it."""
-    return Column(
-        field,
-        np.full(n, None, dtype=np.object_),
-        np.full(n, Status.ABSENT, dtype=np.uint8),
-        np.full(n, np.nan),
-        0,
-    )
+    status, values = np.full(1, Status.ABSENT, dtype=np.uint8), np.full(1, np.nan)
+    return Column(field, np.zeros(n, dtype=np.int32), Lexicon.of([None], distinct=True), status, values, 0)
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from masktron.counts import counted
 from masktron.errors import InfeasibleError, ViolationError
 from masktron.evaluation.request import EvaluationRequest
 from masktron.evaluation.tiered import evaluate
-from masktron.jobs.compared import absent, taken
+from masktron.jobs.compared import absent
 from masktron.jobs.prepared import Prepared
 from masktron.jobs.revalidate import Asking, Revalidation, revalidate
 from masktron.masking import Masked, MaskedBlock
@@ -183,7 +183,7 @@ def _in_order(run: Prepared, masked: Records, order: NDArray[np.intp] | None) ->
     if order is None:
         return columns
     back = np.argsort(order)
-    return {name: taken(column, back) for name, column in columns.items()}
+    return {name: column.taken(back) for name, column in columns.items()}
 
 
 def _and_nothing(lexemes: NDArray[np.object_]) -> NDArray[np.object_]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from operator import attrgetter
 from pathlib import Path
 
 import numpy as np
@@ -20,8 +21,7 @@ from masktron.partitions.encode import encode_nominal, encode_ordinal
 from masktron.partitions.mdav import standardise
 from masktron.plan import Plan
 from masktron.roles import ranks
-from masktron.sources.lexical import parse_number
-from masktron.sources.records import Column, Layout, Records, Status
+from masktron.sources.records import Column, Layout, OnDemand, Records, Status
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -46,7 +46,7 @@ class FileValues:
         Numbers that mean 'missing'.
     weights : ndarray of float64, shape (n,), or None
     values : mapping of field name to ndarray of float64, shape (n,)
-        Numbers; NaN where missing.
+        Numbers; NaN where missing. These and the next two are made when they are asked for: see `Column`.
     seen : mapping of field name to ndarray of float64, shape (n,)
         The same as rules read them: a missing code that is a number counts as that number.
     texts : mapping of field name to ndarray of object, shape (n,)
@@ -86,11 +86,16 @@ class FileValues:
             masked=frozenset(plan.by_role(Role.CONFIDENTIAL)),
             codes={fact.name: fact.code_numbers for fact in plan.fields},
             weights=columns[weight[0]].values if weight else None,
-            values={name: column.values for name, column in columns.items()},
+            values=OnDemand(columns, attrgetter("values")),
             # Rules see the number in a missing code; masking does not.
-            seen={name: _with_codes(column) for name, column in columns.items()},
-            texts={name: column.lexemes for name, column in columns.items()},
+            seen=OnDemand(columns, Column.as_read),
+            texts=OnDemand.lexemes(columns),
         )
+
+    def values_of(self, name: str, records: NDArray[np.intp]) -> Floats:
+        """Return the numbers of some records; NaN where missing."""
+        column = self.columns[name]
+        return column.numbers[column.codes[records]]
 
     def points(self, variables: Sequence[str]) -> NDArray[np.float64]:
         """Return coordinates, shape (n, d): numbers and ranks standardised, NaN where missing; categories one-hot."""
@@ -119,7 +124,7 @@ class FileValues:
         return encode_nominal(self._texts_or_empty(name), name)
 
     def _texts_or_empty(self, name: str) -> NDArray[np.object_]:
-        distinct, codes = distinct_lexemes(self.texts[name])
+        distinct, codes = self.columns[name].ranked()
         return np.array([text or "" for text in distinct], dtype=np.object_)[codes]
 
     def missing(self, variables: Sequence[str]) -> NDArray[np.intp]:
@@ -140,7 +145,7 @@ class FileValues:
             return self.values[name]
         if name in self.ranks:
             return self.ranks[name]
-        return np.where(self.columns[name].present, lexeme_codes(self.texts[name]).astype(np.float64), np.nan)
+        return np.where(self.columns[name].present, self.columns[name].ranked()[1].astype(np.float64), np.nan)
 
     def middles(
         self,
@@ -196,21 +201,11 @@ class FileValues:
         return found
 
 
-def _with_codes(column: Column) -> NDArray[np.float64]:
-    coded = column.status == Status.CODE
-    if not coded.any():
-        return column.values
-    values = column.values.copy()
-    distinct, codes = distinct_lexemes(column.lexemes[coded])
-    values[coded] = np.array([parse_number(str(lexeme)) for lexeme in distinct], dtype=np.float64)[codes]
-    return values
-
-
 def _missing(column: Column) -> NDArray[np.intp]:
     codes = column.status.astype(np.intp)
     coded = column.status == Status.CODE
     if coded.any():
-        codes[coded] = int(Status.CODE) + lexeme_codes(column.lexemes[coded])
+        codes[coded] = int(Status.CODE) + column.taken(coded).ranked()[1]
     return codes
 
 
