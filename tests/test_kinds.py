@@ -26,7 +26,7 @@ def column(*lexemes: str | None) -> Column:
     values = [np.nan if text is None or not text.strip().lstrip("-").isdigit() else float(text) for text in lexemes]
     status = [Status.ABSENT if text is None else Status.PRESENT for text in lexemes]
     texts = np.array(lexemes, dtype=object)
-    return Column(Field("S", "S"), texts, np.array(status, dtype=np.uint8), np.array(values), 0)
+    return Column.of_cells(Field("S", "S"), texts, np.array(status, dtype=np.uint8), np.array(values), 0)
 
 
 def mask(

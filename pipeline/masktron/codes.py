@@ -193,8 +193,7 @@ def suspects(records: Records, facts: Sequence[FieldFacts], edits: Sequence[Edit
 
 def _shares(column: Column) -> tuple[int, int]:
     """Return how many different values a field has, and how many values."""
-    held = column.lexemes[column.present].tolist()
-    return len(set(held)), len(held)
+    return len(column.texts()), int(column.present.sum())
 
 
 def _telling(distinct: int, held: int) -> bool:
@@ -206,15 +205,15 @@ def _values_of_codes(column: Column) -> int:
     """Return how many different values a field has that looks like one of codes, and 0 for any other."""
     if column.decimals:
         return 0
-    held = column.lexemes[column.present].tolist()
+    held = column.texts()
     # most amounts end here: there are very many of them
-    many = len(np.unique(column.values[column.present])) > MOST_CODES
+    many = len(np.unique(column.numbers[column.used & (column.states == Status.PRESENT)])) > MOST_CODES
     if many and not any(map(_LEADING_ZERO.match, held)):
         return 0
-    distinct = {str(lexeme).strip(XML_SPACE) for lexeme in set(held)}
+    distinct = {str(lexeme).strip(XML_SPACE) for lexeme in held}
     if not all(map(is_integer, distinct)):
         return 0
-    few = 2 <= len(distinct) <= MOST_CODES and len(held) >= RECORDS_A_CODE * len(distinct)
+    few = 2 <= len(distinct) <= MOST_CODES and int(column.present.sum()) >= RECORDS_A_CODE * len(distinct)
     return len(distinct) if few or any(map(_LEADING_ZERO.fullmatch, distinct)) else 0
 
 
@@ -253,7 +252,7 @@ def unmet_in(records: Records, missing: Mapping[str, frozenset[str]]) -> tuple[s
     found = {}
     for name, column in records.columns.items():
         if codes := missing.get(name, frozenset()) | everywhere:
-            coded = set(column.lexemes[column.status == Status.CODE].tolist())
+            coded = {*column.texts(Status.CODE)}
             found[name] = codes_of_field(codes, text=column.typed.text).unmet(coded)
     return unmet_codes(found, missing)
 

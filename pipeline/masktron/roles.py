@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from masktron.config import ALL_FIELDS, Config, Kind, Role, did_you_mean
 from masktron.errors import DocumentError, UsageError
 from masktron.sources.lexical import XML_SPACE, parse_number
-from masktron.sources.records import Column, Records
+from masktron.sources.records import Column, Records, Status
 
 ROLE_HINT = (
     "to remove {them}: {roles}; or for each --role FIELD=untouched (written as it is), --role FIELD=key (written as "
@@ -268,15 +268,16 @@ def ranks(column: Column, order: tuple[str, ...]) -> NDArray[np.float64]:
     ndarray of float64, shape (n,)
         Place in `order`, or among the numbers of the column, from 0; NaN where the value is missing or has none.
     """
-    found = np.full(len(column.lexemes), np.nan)
+    used = column.used
+    found = np.full(len(used), np.nan)
     if not order:
-        known = column.is_number
-        found[known] = np.unique(column.values[known], return_inverse=True)[1]
-        return found
+        known = used & ~np.isnan(column.numbers)
+        found[known] = np.unique(column.numbers[known], return_inverse=True)[1]
+        return found[column.codes]
     place = {lexeme: rank for rank, lexeme in enumerate(order)}
-    present = column.present
-    found[present] = [place.get(str(lexeme).strip(XML_SPACE), np.nan) for lexeme in column.lexemes[present]]
-    return found
+    present = np.flatnonzero(used & (column.states == Status.PRESENT))
+    found[present] = [place.get(str(text).strip(XML_SPACE), np.nan) for text in column.lexicon.some(present)]
+    return found[column.codes]
 
 
 def _check_weight(records: Records, name: str) -> None:

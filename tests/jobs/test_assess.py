@@ -131,7 +131,7 @@ def column(values: list[Any]) -> Column:
     lexemes = np.array([None if value is None else str(value) for value in values], dtype=object)
     numeric = [value if isinstance(value, int | float) else math.nan for value in values]
     status = np.array([value is None for value in values], dtype=np.uint8)
-    return Column(Field("F", "F"), lexemes, status, np.array(numeric, dtype=np.float64), 0)
+    return Column.of_cells(Field("F", "F"), lexemes, status, np.array(numeric, dtype=np.float64), 0)
 
 
 def files(before: dict[str, list[Any]], after: dict[str, list[Any]], **known: Any) -> Assessed:

@@ -17,7 +17,7 @@ from attacks import SEED
 from cli_runner import Runner, numbers, write_data, write_rules
 from masktron.errors import UsageError
 from masktron.figures import FIGURES
-from masktron.jobs.compared import ColumnsInOrder
+from masktron.jobs.compared import ColumnsOfOriginalOrder
 from masktron.kernels.distinct import codes_of
 from masktron.measures.assessed import Assessed
 from masktron.measures.figures import measure, unpaired
@@ -162,7 +162,7 @@ def test_check_and_assess_put_data_frames_together_alike(tmp_path: Path) -> None
 def _column(values: np.ndarray[Any, Any]) -> Column:
     texts = np.array([None if pd.isna(value) else str(value) for value in values], dtype=object)
     floats = values.astype(float) if values.dtype.kind == "f" else np.full(len(values), np.nan)
-    return Column(Field("F", "F"), texts, np.array([t is None for t in texts], dtype=np.uint8), floats, 0)
+    return Column.of_cells(Field("F", "F"), texts, np.array([t is None for t in texts], dtype=np.uint8), floats, 0)
 
 
 def test_figures_of_files_as_a_whole_do_not_depend_on_the_order() -> None:
@@ -211,11 +211,11 @@ def test_check_takes_a_masked_file_in_another_format(tmp_path: Path, run: Runner
 
 def test_columns_in_another_order_are_made_when_they_are_asked_for() -> None:
     columns = {name: _column(np.array([f"{name}{at}" for at in range(4)], dtype=object)) for name in "AB"}
-    turned = ColumnsInOrder(columns, np.array([2, 0, 3]))
+    turned = ColumnsOfOriginalOrder(columns, np.array([2, 0, 3]))
     assert [turned[name].lexemes.tolist() for name in turned] == [["A2", "A0", "A3"], ["B2", "B0", "B3"]]
     assert turned["B"] is turned["B"]
     assert (len(turned), "C" in turned) == (2, False)
-    same = ColumnsInOrder(columns, np.arange(4))
+    same = ColumnsOfOriginalOrder(columns, np.arange(4))
     assert same["A"] is columns["A"]
-    first = ColumnsInOrder(columns, np.arange(3))
+    first = ColumnsOfOriginalOrder(columns, np.arange(3))
     assert first["A"].lexemes.tolist() == ["A0", "A1", "A2"]

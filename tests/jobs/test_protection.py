@@ -43,7 +43,7 @@ def column(values: Any, texts: Any = None) -> Column:
         lexemes = np.array(texts, dtype=np.object_)
     absent = np.array([text is None for text in lexemes])
     status = np.where(absent, Status.ABSENT, Status.PRESENT).astype(np.uint8)
-    return Column(Field("X", "X"), lexemes, status, numbers, 0)
+    return Column.of_cells(Field("X", "X"), lexemes, status, numbers, 0)
 
 
 def pair_of(before: Floats, after: Floats, groups: Labels | None = None, *, k: int = 5, **follows: Any) -> Pair:

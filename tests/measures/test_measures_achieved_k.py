@@ -26,7 +26,7 @@ def column(*texts: str, codes: tuple[str, ...] = ()) -> Column:
     status = [Status.CODE if text in codes else Status.PRESENT if text else Status.EMPTY for text in texts]
     values = [float(text) if state == Status.PRESENT else np.nan for text, state in zip(texts, status, strict=True)]
     lexemes = np.array(texts, dtype=object)
-    return Column(Field("A", "A"), lexemes, np.array(status, dtype=np.uint8), np.array(values), 0)
+    return Column.of_cells(Field("A", "A"), lexemes, np.array(status, dtype=np.uint8), np.array(values), 0)
 
 
 @given(rows=st.lists(st.tuples(LEXEME, LEXEME, st.integers(-1, 1)), min_size=1, max_size=40))

@@ -26,7 +26,7 @@ type Cells = tuple[str | None, ...]
 def column(texts: Cells) -> Column:
     values = np.array([float(t) if t and t.lstrip("-").replace(".", "").isdigit() else math.nan for t in texts])
     status = np.array([Status.ABSENT if t is None else Status.PRESENT for t in texts], dtype=np.uint8)
-    return Column(Field("A", "A"), np.array(texts, dtype=object), status, values, 0)
+    return Column.of_cells(Field("A", "A"), np.array(texts, dtype=object), status, values, 0)
 
 
 def groups_of(fields: list[Cells]) -> np.ndarray:

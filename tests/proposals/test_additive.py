@@ -32,7 +32,7 @@ def profiles(columns: dict[str, list[str | None]]) -> dict[str, FieldProfile]:
         values = np.array([np.nan if text is None else parse_number(text) for text in texts])
         status = np.array([Status.ABSENT if text is None else Status.PRESENT for text in texts], dtype=np.uint8)
         places = max((fraction_digits(text) for text in texts if text is not None), default=0)
-        made[field.name] = Column(field, np.array(texts, dtype=object), status, values, places)
+        made[field.name] = Column.of_cells(field, np.array(texts, dtype=object), status, values, places)
     size = len(next(iter(columns.values())))
     records = Records(Path("made"), Layout(("Data", "Record"), tuple(fields)), made, np.arange(size) + 1)
     return profiles_of(records, Config(numeric=tuple(columns)), {})

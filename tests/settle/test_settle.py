@@ -46,7 +46,7 @@ def asked(*atoms: Atom) -> tuple[Condition, ...]:
 def column(*lexemes: str) -> Column:
     values = np.array([parse_number(lexeme) for lexeme in lexemes])
     decimals = max(len(lexeme.partition(".")[2]) for lexeme in lexemes)
-    return Column(
+    return Column.of_cells(
         Field("A", "A"), np.array(lexemes, dtype=object), np.zeros(len(lexemes), np.uint8), values, decimals
     )
 

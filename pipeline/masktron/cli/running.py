@@ -112,11 +112,14 @@ def judging(data: Path) -> Iterator[WellFormedness | None]:
 def progress_shown() -> Iterator[Progress]:
     """Show stages, what is done and the time left on standard error: in place on a terminal, else in lines.
 
-    Commands enter this before they load what they need, so that there is a sign of life at once. Where the
+    Commands enter this before they load what they need, so that there is a sign of life at once; from then on, memory
+    of large arrays that are freed goes back to the system. Where the
     environment names a file for it (``MASKTRON_PROGRESS``), the same is written there for another program.
     """
+    from masktron.heap import give_back_freed
     from masktron.report.watch import lines, watch
 
+    give_back_freed()
     console = Console(stderr=True, highlight=False)
     with ExitStack() as stack:
         if console.is_terminal:

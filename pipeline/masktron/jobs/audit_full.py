@@ -16,11 +16,10 @@ from masktron.errors import DocumentError, UsageError
 from masktron.figures import FIGURES, Figure, figure_of
 from masktron.jobs.audit import Audit
 from masktron.jobs.common import shown_path
-from masktron.jobs.compared import ColumnsInOrder, compare, require_described, taken
+from masktron.jobs.compared import ColumnsOfOriginalOrder, compare, require_described
 from masktron.jobs.limits import over_limits
 from masktron.jobs.pairing import UNMASKED, UNPAIRED, Stated, paired
 from masktron.jobs.protection import Findings, check_groups, check_pair, pair_of
-from masktron.kernels.distinct import codes_of
 from masktron.measures.achieved_k import achieved_k, shared_columns
 from masktron.measures.figures import Measured, measure, unpaired
 from masktron.measures.unchanged import published_as_it_was
@@ -51,7 +50,7 @@ class FullAudit(Audit):
         self._add(check_groups(declared, len(data) or None))
         # what was drawn record by record has another contract, which is tested against the original
         shared = [name for name in self.described.masked if name not in declared.drawn and name in data.columns]
-        codes = {name: codes_of(data.columns[name].lexemes) for name in shared}
+        codes = {name: data.columns[name].numbered() for name in shared}
         sizes = [
             achieved_k(shared_columns(data.columns, codes, present, self._solved(present)))
             for block in self.described.blocks
@@ -199,7 +198,7 @@ class FullAudit(Audit):
             return
         for name in described.kept:
             if name in data.columns and name in source.columns:
-                changed = int((data.columns[name].lexemes != source.columns[name].lexemes[keep]).sum())
+                changed = int((~data.columns[name].same_texts(source.columns[name].taken(keep))).sum())
                 if changed:
                     self.problems.append(
                         f"the unmasked field {name} differs from the original in {counted(changed, 'record')}"
@@ -210,7 +209,7 @@ class FullAudit(Audit):
             for name in described.masked
             if name in data.columns
             and name in source.columns
-            and published_as_it_was(taken(source.columns[name], keep), data.columns[name])
+            and published_as_it_was(source.columns[name].taken(keep), data.columns[name])
         ]
 
     def _rows(self, data: Records, source: Records, excluded: set[int]) -> NDArray[np.intp] | None:
@@ -243,8 +242,8 @@ class FullAudit(Audit):
         back = np.argsort(order)
         pair = pair_of(
             declared,
-            {name: taken(source.columns[name], rows[back]) for name in declared.drawn if name in source.columns},
-            ColumnsInOrder(data.columns, back),
+            {name: source.columns[name].taken(rows[back]) for name in declared.drawn if name in source.columns},
+            ColumnsOfOriginalOrder(data.columns, back),
             atoms,
             kept=self.described.kept,
             codes=self.described.missing,
@@ -257,7 +256,7 @@ class FullAudit(Audit):
         if self.described is not None or len(data) != len(source) or not len(data) or self.problems:
             return
         common = [name for name in data.columns if name in source.columns]
-        if all((data.columns[name].lexemes == source.columns[name].lexemes).all() for name in common):
+        if all(data.columns[name].same_texts(source.columns[name]).all() for name in common):
             self.problems.append("no cell differs from the original: nothing is masked")
 
     # limits

@@ -157,9 +157,11 @@ def _of_categories(name: str, before: Collection[str], column: Column, config: C
         if lacking.any():
             what = f"a value that its order lacks {_where(lacking)}: --ordinal {name}=LOW,MID,HIGH"
             yield _change("order", name, what)
-    new = column.present & ~np.isin(column.lexemes.astype(object), list(before))
+    others = {*column.texts()}.difference(before)
+    new = column.where(np.array([text in others for text in column.lexicon.objects()], dtype=np.bool_))
+    new &= column.present
     if new.any():
-        distinct = len({*column.lexemes[new].tolist()})
+        distinct = len(others)
         number = counted(distinct, "category", "categories")
         yield _change("new-category", name, f"{number} that the last file did not have, {_where(new)}")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from copy import copy
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,9 +14,9 @@ from masktron.errors import DocumentError, UsageError
 from masktron.jobs.described import completed
 from masktron.jobs.pairing import NOTHING_STATED, UNMASKED, Stated, paired
 from masktron.kernels.cores import usable_cores
-from masktron.kernels.distinct import codes_of
 from masktron.measures.assessed import Assessed
 from masktron.progress import Progress, told_as
+from masktron.sources.lexicon import Lexicon
 from masktron.sources.records import Column, Field, Records, Status
 from masktron.sources.source import Source
 from masktron.write.manifest import DescribedRelease
@@ -81,12 +81,12 @@ def compare(
         },
         back,
     )
-    classes = None if class_field is None else codes_of(taken(_known(source, class_field), rows).held)
+    classes = None if class_field is None else _known(source, class_field).taken(rows).numbered(held=True)
     assessed = Assessed(
         original=before,
         masked=after,
         numeric=fields.numeric,
-        codes={name: codes_of(column.lexemes) for name, column in after.items()},
+        codes={name: column.numbered() for name, column in after.items()},
         weights=None if fields.weight is None else _weights(source, fields.weight, rows),
         classes=classes,
         blocks=() if described is None else described.blocks,
@@ -96,11 +96,6 @@ def compare(
         paired=pairing.known,
     )
     return assessed, (*told, *([pairing.note] if pairing.note else []), *fields.notes)
-
-
-def taken(column: Column, which: NDArray[np.intp] | NDArray[np.bool_]) -> Column:
-    """Return some cells of a column, in the order of their positions."""
-    return replace(column, lexemes=column.lexemes[which], status=column.status[which], values=column.values[which])
 
 
 class ColumnsOfOriginalOrder(Mapping[str, Column]):
@@ -117,7 +112,7 @@ class ColumnsOfOriginalOrder(Mapping[str, Column]):
 
     def __init__(self, columns: Mapping[str, Column], which: NDArray[np.intp]) -> None:
         self._columns = columns
-        records = len(next(iter(columns.values())).status) if columns else 0
+        records = len(next(iter(columns.values()))) if columns else 0
         self._which = None if np.array_equal(which, np.arange(records)) else which
         self._last: tuple[str, Column] | None = None
 
@@ -126,7 +121,7 @@ class ColumnsOfOriginalOrder(Mapping[str, Column]):
             return self._columns[name]
         last = self._last  # another thread may ask for another one meanwhile
         if last is None or last[0] != name:
-            self._last = last = name, taken(self._columns[name], self._which)
+            self._last = last = name, self._columns[name].taken(self._which)
         return last[1]
 
     def of(self, names: Iterable[str]) -> ColumnsOfOriginalOrder:
@@ -151,13 +146,8 @@ def some_columns(columns: Mapping[str, Column], names: Iterable[str]) -> Mapping
 
 def absent(field: Field, n: int) -> Column:
     """Return a column of a field that the file does not show at all, since no record has a value of it."""
-    return Column(
-        field,
-        np.full(n, None, dtype=np.object_),
-        np.full(n, Status.ABSENT, dtype=np.uint8),
-        np.full(n, np.nan),
-        0,
-    )
+    status, values = np.full(1, Status.ABSENT, dtype=np.uint8), np.full(1, np.nan)
+    return Column(field, np.zeros(n, dtype=np.int32), Lexicon.of([None], distinct=True), status, values, 0)
 
 
 @dataclass(frozen=True, slots=True)

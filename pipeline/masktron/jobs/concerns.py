@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from masktron.config import Role
 from masktron.counts import counted
 from masktron.jobs.prepared import Prepared
-from masktron.kernels.distinct import alike, codes_of
+from masktron.kernels.distinct import alike
 from masktron.masking import Masked
 from masktron.measures.unchanged import same_cells
 from masktron.methods.contracts import MarkedReplaced
@@ -99,8 +99,8 @@ def _identifying(run: Prepared, written: Mapping[str, Column]) -> Iterator[Conce
 
 def _alone(column: Column) -> int:
     """How many records have a value that no other one has."""
-    present = column.lexemes[column.present]
-    return int((np.bincount(codes_of(present)) == 1).sum()) if len(present) else 0
+    present = column.taken(column.present)
+    return int((np.bincount(present.numbered()) == 1).sum()) if len(present) else 0
 
 
 def _unchanged(run: Prepared, made: Masked, written: Mapping[str, Column]) -> Iterator[ConcernResult]:
@@ -113,7 +113,7 @@ def _unchanged(run: Prepared, made: Masked, written: Mapping[str, Column]) -> It
     if not same.any():
         return
     records = len(run.kept)
-    groups: NDArray[np.intp] = alike((codes_of(run.kept.columns[name].lexemes) for name in names), records)[0]
+    groups: NDArray[np.intp] = alike((run.kept.columns[name].numbered() for name in names), records)[0]
     rare = int((same & (np.bincount(groups)[groups] < run.config.k)).sum())
     if rare:
         yield ConcernResult(

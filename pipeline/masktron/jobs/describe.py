@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -216,14 +215,16 @@ def _whole(source: Source, config: Config, wanted: RowRange, progress: Progress)
     records = source.records(told=told_as(progress, f"reading {source.path.name}"))
     found.count = len(records)
     for name, summary in found.summaries.items():
-        lexemes = records.columns[name].lexemes.tolist()
-        first = {lexeme: at for at, lexeme in zip(range(len(lexemes) - 1, -1, -1), reversed(lexemes), strict=True)}
-        summary.add((lexeme, count, first[lexeme]) for lexeme, count in Counter(lexemes).items())
+        column = records.columns[name]
+        texts, codes = column.ranked()
+        _, first, counts = np.unique(codes, return_index=True, return_counts=True)
+        order = np.argsort(first)
+        places = zip(order.tolist(), counts[order].tolist(), first[order].tolist(), strict=True)
+        summary.add((texts[place], count, at) for place, count, at in places)
         if summary.first_text >= 0:
             found.lines[name] = int(records.lines[summary.first_text])
-    columns = [column.lexemes for column in records.columns.values()]
     for row in wanted.within(0, len(records)):
-        values = tuple(column[row] for column in columns)
+        values = tuple(column.lexeme(row) for column in records.columns.values())
         found.rows.append(DescribedRow(row + 1, int(records.lines[row]), values))
     return found
 

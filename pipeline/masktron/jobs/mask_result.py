@@ -22,7 +22,7 @@ from masktron.jobs.privacy import privacy_notes, unmasked_notes
 from masktron.jobs.untested import told, written_untested
 from masktron.jobs.written import WrittenFile
 from masktron.kernels.cores import usable_cores
-from masktron.kernels.distinct import alike, codes_of
+from masktron.kernels.distinct import alike
 from masktron.masking import Masked, MaskedBlock, Perturbed, Trial
 from masktron.measures.achieved_k import achieved_k, shared_columns
 from masktron.measures.assessed import Assessed, pairs_of
@@ -52,7 +52,7 @@ from masktron.results import (
     shown,
 )
 from masktron.settle.prototypes import EXITS
-from masktron.sources.records import Column
+from masktron.sources.records import Column, Status
 from masktron.sources.source import Source
 
 
@@ -155,7 +155,7 @@ def side_by_side(
     run: Prepared, made: Masked, columns: Mapping[str, Column]
 ) -> tuple[tuple[BlockResult, ...], Assessed]:
     """Put masked columns, in the order of the original, beside it: block by block, and as figures need them."""
-    codes = {name: codes_of(columns[name].lexemes) for name in run.plan.by_role(Role.CONFIDENTIAL)}
+    codes = {name: columns[name].numbered() for name in run.plan.by_role(Role.CONFIDENTIAL)}
     blocks = tuple(_block_result(run, block, columns, codes) for block in made.blocks)
     return blocks, _assessed(run, columns, codes, blocks)
 
@@ -183,7 +183,7 @@ def _label_notes(source: Source, written: Mapping[str, Column]) -> Iterator[str]
         for variable in source.own_variables
         if variable.name in written
         and not {*variable.labels, *(code for code, label in variable.missing.items() if label)}.issubset(
-            written[variable.name].lexemes
+            written[variable.name].texts(Status.PRESENT, Status.EMPTY, Status.CODE)
         )
     ]
     if named:

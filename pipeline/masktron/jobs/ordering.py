@@ -75,9 +75,7 @@ def ordering_of(
 
 def identifying(records: Records, fields: Sequence[FieldFacts]) -> tuple[str, ...]:
     """Name the written fields whose text differs in every record."""
-    return tuple(
-        name for name in _written(fields) if len({*records.columns[name].lexemes.tolist()}) == len(records) > 1
-    )
+    return tuple(name for name in _written(fields) if len(records) > 1 and records.columns[name].tells_apart)
 
 
 def _written(fields: Sequence[FieldFacts]) -> Iterator[str]:
@@ -89,12 +87,13 @@ def _sorts(column: Column) -> bool:
 
     As numbers, as texts, or as texts of which the shorter comes first (H9, H10), up or down.
     """
-    if not column.present.all() or len(column.lexemes) < 2:
+    if not column.present.all() or len(column) < 2:
         return False
     steps = np.diff(column.values)
     if (steps > 0).all() or (steps < 0).all():
         return True
-    return _sorted_as_texts(column.lexemes[:_FIRST].tolist()) and _sorted_as_texts(column.lexemes.tolist())
+    first = column.lexemes_of(np.arange(min(_FIRST, len(column))))
+    return _sorted_as_texts(first.tolist()) and _sorted_as_texts(column.lexemes.tolist())
 
 
 def _sorted_as_texts(texts: list[str]) -> bool:

@@ -136,11 +136,11 @@ def _keys(released: Records, source: Records, roles: Mapping[str, Role]) -> dict
 
 def _rows_by(after: Column, before: Column) -> NDArray[np.intp] | None:
     """Row of the original of each masked value; None where a value is missing, repeated or new."""
-    if not (after.present.all() and before.present.all()) or len(after.lexemes) > len(before.lexemes):
+    if not (after.present.all() and before.present.all()) or len(after) > len(before):
+        return None
+    if len(before.texts()) != len(before) or len(after.texts()) != len(after):
         return None
     places = {value: row for row, value in enumerate(before.lexemes)}
-    if len(places) != len(before.lexemes) or len(set(after.lexemes)) != len(after.lexemes):
-        return None
     rows = [places.get(value, -1) for value in after.lexemes]
     return None if -1 in rows else np.array(rows, dtype=np.intp)
 
@@ -159,7 +159,7 @@ def _require_agreement(
         for name, column in released.columns.items()
         if name in source.columns
         and roles.get(name) in UNMASKED
-        and _differ(column.lexemes, source.columns[name].lexemes[rows])
+        and _differ(column, source.columns[name].taken(rows))
     ]
     if differing:
         raise UsageError(
@@ -169,10 +169,11 @@ def _require_agreement(
         )
 
 
-def _differ(after: NDArray[np.object_], before: NDArray[np.object_]) -> bool:
+def _differ(after: Column, before: Column) -> bool:
     """Tell whether values differ, in more than the zeros at the end of a decimal: many formats do not keep these."""
-    places = np.flatnonzero(after != before)
-    return any(_without_zeros(after[at]) != _without_zeros(before[at]) for at in places)
+    places = np.flatnonzero(~after.same_texts(before))
+    pairs = zip(after.lexemes_of(places), before.lexemes_of(places), strict=True)
+    return any(_without_zeros(one) != _without_zeros(other) for one, other in pairs)
 
 
 def _without_zeros(lexeme: str | None) -> str | None:

@@ -13,7 +13,6 @@ from masktron.codes import fields_of, likely_missing, unmet_in
 from masktron.config import Config, Role, did_you_mean
 from masktron.errors import UsageError
 from masktron.jobs.common import judging_stage, require_flat, require_records, size_notes
-from masktron.jobs.compared import taken
 from masktron.jobs.described import completed
 from masktron.jobs.documents import Given
 from masktron.jobs.job import Job, open_job
@@ -21,7 +20,6 @@ from masktron.jobs.ordering import Ordering, ordering_of
 from masktron.jobs.originals import Originals, judge_originals
 from masktron.jobs.randomness import Randomness, randomness_of
 from masktron.jobs.untested import known_only, may_be_untested, require_names
-from masktron.kernels.distinct import codes_of
 from masktron.methods.base import Method
 from masktron.methods.chosen import Chosen
 from masktron.plan import Plan, make_plan
@@ -245,7 +243,7 @@ def _classes(kept: Records, fields: Sequence[FieldFacts], names: Sequence[str]) 
             )
     if not names:
         return None
-    return np.stack([codes_of(kept.columns[name].lexemes) for name in names], axis=1).astype(np.intp)
+    return np.stack([kept.columns[name].numbered() for name in names], axis=1).astype(np.intp)
 
 
 def _kept(records: Records, originals: Originals) -> Records:
@@ -253,5 +251,5 @@ def _kept(records: Records, originals: Originals) -> Records:
     keep = originals.keep
     if keep.all():
         return records
-    columns = {name: taken(column, keep) for name, column in records.columns.items()}
+    columns = {name: column.taken(keep) for name, column in records.columns.items()}
     return replace(records, columns=columns, lines=records.lines[keep])

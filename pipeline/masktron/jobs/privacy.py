@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from masktron.counts import counted
-from masktron.kernels.distinct import alike, codes_of
+from masktron.kernels.distinct import alike
 from masktron.masking import MaskedBlock
 from masktron.masking.disclosure.exposure import DOMINANT
 from masktron.measures.unchanged import published_as_it_was
@@ -41,8 +41,8 @@ def unmasked_notes(columns: Mapping[str, Column], unmasked: Sequence[str]) -> It
     """
     if not unmasked:
         return
-    coded = {name: codes_of(columns[name].lexemes) for name in unmasked}
-    records = len(next(iter(columns.values())).lexemes)
+    coded = {name: columns[name].numbered() for name in unmasked}
+    records = len(next(iter(columns.values())))
     single = {name: _single([own], records) for name, own in coded.items()}
     together = _single(list(coded.values()), records)
     if not together:

@@ -27,12 +27,13 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from operator import attrgetter
 from typing import assert_never
 
 import numpy as np
 from numpy.typing import NDArray
 
-from masktron.arrays import Labels
+from masktron.arrays import FloatColumns, Labels
 from masktron.classify.elimination import is_equality
 from masktron.classify.forms import satisfied, variables_of_atom
 from masktron.constraints import Atom, Member, Range
@@ -47,7 +48,7 @@ from masktron.methods.contracts import (
     NoiseAdded,
     PartitionedSynthesis,
 )
-from masktron.sources.records import Column, Status
+from masktron.sources.records import Column, OnDemand, Status
 from masktron.write.declared import Declared
 
 SCORE = 5.0
@@ -188,11 +189,12 @@ def without_codes(column: Column, codes: Collection[str] | None) -> Column:
     """Return a column whose codes for a missing value count as missing."""
     if not codes:
         return column
-    coded = np.array([text is not None and text.strip() in codes for text in column.lexemes], dtype=np.bool_)
+    texts = column.lexicon.objects()
+    coded = np.array([text is not None and text.strip() in codes for text in texts], dtype=np.bool_)
     return replace(
         column,
-        status=np.where(coded, np.uint8(Status.CODE), column.status),
-        values=np.where(coded, np.nan, column.values),
+        states=np.where(coded, np.uint8(Status.CODE), column.states),
+        numbers=np.where(coded, np.nan, column.numbers),
     )
 
 
@@ -215,12 +217,12 @@ def following(
     columns : mapping of str to Column
         The masked file.
     """
-    n = len(next(iter(columns.values())).values) if columns else 0
-    numbers = {name: column.values for name, column in columns.items()}
+    n = len(next(iter(columns.values()))) if columns else 0
+    numbers: FloatColumns = OnDemand(columns, attrgetter("values"))
     known = {name: np.ones(n, dtype=np.bool_) for name in given if name in columns}
     known |= {name: np.zeros(n, dtype=np.bool_) for name in names if name in columns}
     telling = [
-        (variables_of_atom(atom), satisfied(atom, numbers, {name: one.lexemes for name, one in columns.items()}))
+        (variables_of_atom(atom), satisfied(atom, numbers, OnDemand.lexemes(columns)))
         for atom in dict.fromkeys(atoms)
         if _tells_a_value(atom) and known.keys() >= set(variables_of_atom(atom))
     ]

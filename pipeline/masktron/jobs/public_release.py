@@ -237,7 +237,7 @@ class _Figures:
         if self._masked is None or name not in self._masked:
             return ()
         column = self._masked[name]
-        return tuple(sorted({str(code) for code in column.lexemes[column.status == Status.CODE]}))
+        return tuple(sorted(column.texts(Status.CODE)))
 
     def shares(self, name: str) -> SharesBound | None:
         """Bound of the shares of categories that moved."""
@@ -245,7 +245,7 @@ class _Figures:
             return None
         original, masked = self._files.original[name], self._files.masked[name]
         present = original.present & masked.present
-        before, after = original.lexemes[present], masked.lexemes[present]
+        before, after = original.lexemes_of(present), masked.lexemes_of(present)
         groups = self._groups(name)
         moved = moved_by_group(before, after, None if groups is None else groups[present])
         if len(before) < PUBLIC_LEAST_RECORDS or len(moved) < PUBLIC_LEAST_GROUPS:

@@ -10,6 +10,7 @@ import numpy as np
 
 from masktron.jobs.job import Job
 from masktron.sources.lexical import XML_SPACE
+from masktron.sources.records import Status
 
 LARGE = 10_000_000
 """Bytes of a file above which it is not read once more for this."""
@@ -55,10 +56,10 @@ def spelled(job: Job, checks: Collection[int]) -> tuple[SpelledNumbers, ...]:
     found = []
     for name in sorted(read):
         column = records.columns[name]
-        lexemes = column.lexemes.tolist()
-        rows = [int(at) for at in np.flatnonzero(column.present) if _OTHERWISE.fullmatch(str(lexemes[at]))]
-        if rows:
-            found.append(SpelledNumbers(name, len(rows), rows[0] + 1))
+        otherwise = [_OTHERWISE.fullmatch(str(text)) is not None for text in column.lexicon.objects()]
+        rows = np.flatnonzero(column.where(np.array(otherwise, dtype=np.bool_) & (column.states == Status.PRESENT)))
+        if len(rows):
+            found.append(SpelledNumbers(name, len(rows), int(rows[0]) + 1))
     return tuple(found)
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pyarrow as pa
 
-from masktron.jobs.compared import taken
 from masktron.jobs.prepared import Prepared
 from masktron.masking import Masked
 from masktron.sources.records import Column
@@ -35,5 +34,5 @@ def unwritten_columns(run: Prepared, made: Masked) -> dict[str, Column]:
             before = run.kept.columns[name]
             cells = pa.chunked_array([pa.array(lexemes, pa.string())])
             column = column_of(before.field, cells, codes[name], before.typed)
-            found[name] = column if own else taken(column, labels)
+            found[name] = column if own else column.taken(labels)
     return {name: found[name] for name in run.kept.columns if name in found}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from operator import attrgetter
 from pathlib import Path
 
 import numpy as np
@@ -23,8 +24,7 @@ from masktron.partitions.mdav import require_finite
 from masktron.plan import Plan
 from masktron.roles import ranks
 from masktron.settle.grid import Grid, grid_of, scales
-from masktron.sources.lexical import parse_number
-from masktron.sources.records import Column, Layout, Records, Status
+from masktron.sources.records import Column, Layout, OnDemand, Records, Status
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -48,12 +48,6 @@ class FileValues:
     codes : mapping of field name to frozenset of Fraction
         Numbers that mean 'missing'.
     weights : ndarray of float64, shape (n,), or None
-    values : mapping of field name to ndarray of float64, shape (n,)
-        Numbers; NaN where missing.
-    seen : mapping of field name to ndarray of float64, shape (n,)
-        The same as rules read them: a missing code that is a number counts as that number.
-    texts : mapping of field name to ndarray of object, shape (n,)
-        Lexemes; None where absent.
     scales : mapping of field name to FieldScale, or None
         Those of the file, where the records are a part of it.
     """
@@ -67,9 +61,6 @@ class FileValues:
     masked: frozenset[str]
     codes: Mapping[str, frozenset[Fraction]]
     weights: Floats | None
-    values: FloatColumns
-    seen: FloatColumns
-    texts: Mapping[str, NDArray[np.object_]]
     scales: FileScales | None = None
     _known_places: dict[str, Floats] = field(default_factory=dict, init=False, repr=False)
 
@@ -92,11 +83,22 @@ class FileValues:
             masked=frozenset(plan.by_role(Role.CONFIDENTIAL)),
             codes={fact.name: fact.code_numbers for fact in plan.fields},
             weights=columns[weight[0]].values if weight else None,
-            values={name: column.values for name, column in columns.items()},
-            # Rules see the number in a missing code; masking does not.
-            seen={name: _with_codes(column) for name, column in columns.items()},
-            texts={name: column.lexemes for name, column in columns.items()},
         )
+
+    @property
+    def values(self) -> FloatColumns:
+        """Numbers by field name, shape (n,); NaN where missing."""
+        return OnDemand(self.columns, attrgetter("values"))
+
+    @property
+    def seen(self) -> FloatColumns:
+        """The same as rules read them: a missing code that is a number counts as that number."""
+        return OnDemand(self.columns, Column.as_read)
+
+    @property
+    def texts(self) -> Mapping[str, NDArray[np.object_]]:
+        """Lexemes by field name, shape (n,); None where absent."""
+        return OnDemand.lexemes(self.columns)
 
     def part(self, records: NDArray[np.intp], fields: frozenset[str] | None = None) -> FileValues:
         """Return some of the records, in the scales of all.
@@ -109,16 +111,13 @@ class FileValues:
             Those that are needed; all by default.
         """
         names = [name for name in self.columns if fields is None or name in fields]
-        columns = {name: self.columns[name].taken(records) for name in names}
+        columns = {name: self.columns[name].apart(records) for name in names}
         return replace(
             self,
             columns=columns,
             n=len(records),
             ranks={name: own[records] for name, own in self.ranks.items() if name in columns},
             weights=None if self.weights is None else self.weights[records],
-            values={name: column.values for name, column in columns.items()},
-            seen={name: self.seen[name][records] for name in names},
-            texts={name: column.lexemes for name, column in columns.items()},
             scales=self.found_scales(),
         )
 
@@ -163,6 +162,11 @@ class FileValues:
             return self.scales[name].grid(tied=tied)
         return grid_of(self.columns[name], tied=tied)
 
+    def values_of(self, name: str, records: NDArray[np.intp]) -> Floats:
+        """Return the numbers of some records; NaN where missing."""
+        column = self.columns[name]
+        return column.numbers[column.codes[records]]
+
     def points(self, variables: Sequence[str]) -> NDArray[np.float64]:
         """Return coordinates, shape (n, d): numbers and ranks standardised, NaN where missing; categories one-hot."""
         return np.concatenate([self._places(name) for name in variables], axis=1)
@@ -188,7 +192,7 @@ class FileValues:
         return encode_nominal(self._texts_or_empty(name), name)
 
     def _texts_or_empty(self, name: str) -> NDArray[np.object_]:
-        distinct, codes = distinct_lexemes(self.texts[name])
+        distinct, codes = self.columns[name].ranked()
         return np.array([text or "" for text in distinct], dtype=np.object_)[codes]
 
     def missing(self, variables: Sequence[str]) -> NDArray[np.intp]:
@@ -210,7 +214,7 @@ class FileValues:
             return self.values[name]
         if name in self.ranks:
             return self.ranks[name]
-        return np.where(self.columns[name].present, lexeme_codes(self.texts[name]).astype(np.float64), np.nan)
+        return np.where(self.columns[name].present, self.columns[name].ranked()[1].astype(np.float64), np.nan)
 
     def middles(
         self,
@@ -266,21 +270,11 @@ class FileValues:
         return found
 
 
-def _with_codes(column: Column) -> NDArray[np.float64]:
-    coded = column.status == Status.CODE
-    if not coded.any():
-        return column.values
-    values = column.values.copy()
-    distinct, codes = distinct_lexemes(column.lexemes[coded])
-    values[coded] = np.array([parse_number(str(lexeme)) for lexeme in distinct], dtype=np.float64)[codes]
-    return values
-
-
 def _missing(column: Column) -> NDArray[np.intp]:
     codes = column.status.astype(np.intp)
     coded = column.status == Status.CODE
     if coded.any():
-        codes[coded] = int(Status.CODE) + lexeme_codes(column.lexemes[coded])
+        codes[coded] = int(Status.CODE) + column.taken(coded).ranked()[1]
     return codes
 
 

@@ -130,12 +130,14 @@ class Judging:
     def _slowly(self, made: Mapping[str, Written], records: NDArray[np.intp]) -> NDArray[np.bool_]:
         """Let the engine judge each record."""
         texts = {name: _texts(own, len(records)) for name, own in made.items()}
-        others = {name: column.lexemes for name, column in self._rules.file.columns.items() if name not in texts}
+        for name, column in self._rules.file.columns.items():
+            if name not in texts:
+                texts[name] = column.lexemes_of(records).tolist()
         parts = [np.empty(0, dtype=np.bool_)]
         for start in range(0, len(records), MAX_ROWS):
             rows = [
-                {name: own[record] for name, own in others.items()} | {name: own[at] for name, own in texts.items()}
-                for at, record in enumerate(records[start : start + MAX_ROWS].tolist(), start)
+                {name: own[at] for name, own in texts.items()}
+                for at in range(start, min(start + MAX_ROWS, len(records)))
             ]
             parts.append(self(rows))
         return np.concatenate(parts)
@@ -149,7 +151,7 @@ class Judging:
         """Tell in which records every engine reads the same numbers from the fields of the block."""
         fine = np.ones(len(records), dtype=np.bool_)
         for name in (*self._block.variables, *self._block.conditions):
-            own = made[name] if name in made else self._rules.file.columns[name].lexemes[records]
+            own = made[name] if name in made else self._rules.file.columns[name].lexemes_of(records)
             if isinstance(own, Spelled):
                 fine &= own.alike
             elif own is None or isinstance(own, str):
@@ -169,7 +171,9 @@ class Judging:
             own = None
             if position in used:
                 own = (
-                    made[field.name] if field.name in made else self._rules.file.columns[field.name].lexemes[records]
+                    made[field.name]
+                    if field.name in made
+                    else self._rules.file.columns[field.name].lexemes_of(records)
                 )
             octets, placed = _cells(own, len(records), base)
             parts.append(octets)

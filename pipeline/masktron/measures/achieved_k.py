@@ -12,8 +12,7 @@ from masktron.classify.forms import satisfied, variables_of_atom
 from masktron.constraints import Atom
 from masktron.errors import UsageError
 from masktron.kernels.distinct import alike, codes_of
-from masktron.sources.lexical import parse_number
-from masktron.sources.records import Column, Status
+from masktron.sources.records import Column
 
 
 def group_sizes(columns: Sequence[NDArray[Any]]) -> NDArray[np.int64]:
@@ -84,7 +83,7 @@ def shared_columns(
     list of ndarray of int32, each of shape (n,)
     """
     needed = {name for atoms in solved.values() for atom in atoms for name in variables_of_atom(atom)}
-    seen = {name: _numbers(columns[name]) for name in needed & columns.keys()}
+    seen = {name: columns[name].as_read() for name in needed & columns.keys()}
     shared = [codes[name] for name in variables if name not in solved]
     for name, atoms in solved.items():
         follows = np.zeros(len(codes[name]), dtype=np.bool_)
@@ -94,12 +93,3 @@ def shared_columns(
         # as if one more text stood there
         shared.append(np.where(follows, codes[name].max(initial=-1) + np.int32(1), codes[name]))
     return shared
-
-
-def _numbers(column: Column) -> NDArray[np.float64]:
-    """Numbers as engines see them, to whom a code that means 'missing' is a number like others."""
-    numbers = column.values.copy()
-    coded = np.flatnonzero(column.status == Status.CODE)
-    texts, which = np.unique(column.lexemes[coded].astype(np.str_), return_inverse=True)
-    numbers[coded] = np.array([parse_number(text) for text in texts.tolist()], dtype=np.float64)[which]
-    return numbers

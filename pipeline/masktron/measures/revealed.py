@@ -80,7 +80,7 @@ def revealed(pairs: Iterable[tuple[Column, Column]], groups: NDArray[np.intp]) -
 def _varies(column: Column) -> bool:
     """Whether two values of a column differ."""
     rows = np.flatnonzero(column.present)
-    return bool(rows.size) and not _as_first(column, np.full(len(column.values), rows[0]))[rows].all()
+    return bool(rows.size) and not _as_first(column, np.full(len(column), rows[0]))[rows].all()
 
 
 def _as_first(column: Column, first: NDArray[np.intp]) -> NDArray[np.bool_]:
@@ -88,5 +88,5 @@ def _as_first(column: Column, first: NDArray[np.intp]) -> NDArray[np.bool_]:
     same: NDArray[np.bool_] = column.values == column.values[first]
     numbers = column.is_number
     texts = np.flatnonzero(~(numbers & numbers[first]))
-    same[texts] = column.lexemes[texts] == column.lexemes[first[texts]]
+    same[texts] = column.taken(texts).same_texts(column.taken(first[texts]))
     return same

@@ -39,16 +39,12 @@ def same_cells(original: Column, masked: Column) -> NDArray[np.bool_]:
     same: NDArray[np.bool_] = original.values == masked.values
     # NaN equals nothing, so that only cells that are no number in both are left
     texts = np.flatnonzero(~(original.is_number & masked.is_number))
-    same[texts] = original.lexemes[texts] == masked.lexemes[texts]
+    same[texts] = original.taken(texts).same_texts(masked.taken(texts))
     return same
 
 
 def _differ(column: Column) -> bool:
     """Whether two values of a column differ: numbers as numbers, the two zeros included, all else as text."""
     numbers = column.values[column.present & column.is_number].view(np.int64)
-    texts = column.lexemes[column.present & ~column.is_number]
-    return bool(
-        (len(numbers) and len(texts))
-        or (len(numbers) and (numbers != numbers[0]).any())
-        or (len(texts) and (texts != texts[0]).any())
-    )
+    texts = column.taken(column.present & ~column.is_number).texts()
+    return bool((len(numbers) and texts) or (len(numbers) and (numbers != numbers[0]).any()) or len(texts) > 1)

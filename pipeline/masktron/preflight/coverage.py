@@ -27,8 +27,7 @@ from masktron.constraints import (
 )
 from masktron.evaluation.findings import Evaluation, Verdict
 from masktron.preflight.conclusions import MISSING, Alternative, Coverage
-from masktron.sources.lexical import parse_number
-from masktron.sources.records import Column, Records, Status
+from masktron.sources.records import OnDemand, Records
 
 _LONG = 6
 """Fields with more fraction digits have no grid of their own, see `masktron.settle.grid`, whose search is not loaded
@@ -69,8 +68,8 @@ class _Read:
 
     def __init__(self, records: Records, evaluation: Evaluation) -> None:
         self.columns = records.columns
-        self.seen = {name: _as_read(column) for name, column in records.columns.items()}
-        self.texts = {name: column.lexemes for name, column in records.columns.items()}
+        self.seen = {name: column.as_read() for name, column in records.columns.items()}
+        self.texts = OnDemand.lexemes(records.columns)
         self.verdicts = evaluation.judged
 
     def coverage(self, edit: Edit, spared: Form | None) -> Coverage:
@@ -153,10 +152,3 @@ def _needs_engine(atom: Atom) -> bool:
     if isinstance(atom, Untranslated):
         return not atom.version or not variables_of_atom(atom)
     return isinstance(atom, InDomain)
-
-
-def _as_read(column: Column) -> NDArray[np.float64]:
-    coded = column.status == Status.CODE
-    values = column.values.copy()
-    values[coded] = [parse_number(str(lexeme)) for lexeme in column.lexemes[coded]]
-    return values

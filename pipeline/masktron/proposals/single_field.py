@@ -155,8 +155,8 @@ def _fitting(field: FieldProfile, labels: list[str]) -> NDArray[np.bool_] | None
         fails = field.present & ~np.isin(field.column.values, numbers)
     else:
         known_values = set(labels)
-        fails = np.zeros(len(field.present), dtype=np.bool_)
-        fails[field.present] = [text not in known_values for text in field.column.lexemes[field.present].tolist()]
+        unknown = np.array([text not in known_values for text in field.column.lexicon.objects()], dtype=np.bool_)
+        fails = field.present & field.column.where(unknown)
     return None if fails.sum() > _OTHERS * field.present.sum() else fails
 
 

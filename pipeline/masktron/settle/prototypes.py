@@ -72,23 +72,26 @@ class BlockRecords:
 
     def held_by(self, records: Iterable[int], stage: SettleExit) -> Prototype:
         """Return the prototype of values that records hold, one record for each variable."""
-        lexemes = {name: self.columns[name].lexemes[at] for name, at in zip(self.variables, records, strict=True)}
+        lexemes = {name: self.columns[name].lexeme(at) for name, at in zip(self.variables, records, strict=True)}
         return Prototype(lexemes, stage)
 
     def contexts(self, group: int) -> list[int]:
         """Return a record for each combination of the unmasked fields in a group."""
-        fields = [self.columns[name].lexemes for name in self.conditions]
-        seen = {tuple(lexemes[at] for lexemes in fields): int(at) for at in self.members[group][::-1]}
+        members = self.members[group][::-1]
+        fields = [self.columns[name].lexemes_of(members).tolist() for name in self.conditions]
+        texts = zip(*fields, strict=True) if fields else [()] * len(members)
+        seen = dict(zip(texts, members.tolist(), strict=True))
         return list(seen.values())[::-1]
 
     def row(self, group: int, prototype: Prototype, record: int) -> dict[str, str | None] | None:
         """Write a prototype into a record; None where a solved variable of the record has no value then."""
-        row = {name: column.lexemes[record] for name, column in self.columns.items()} | dict(prototype.lexemes)
+        row = {name: column.lexeme(record) for name, column in self.columns.items()}
+        row.update(prototype.lexemes)
         completion = self.completion(group) if self.completion else None
         if completion is None:
             return row
         solved = completion(row)
-        return None if solved is None else row | solved
+        return None if solved is None else {**row, **solved}
 
     def completed(
         self, chosen: Mapping[int, Prototype], lexemes: NDArray[np.object_]

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
 from masktron.kernels.keys import intern, reslot
 from masktron.sources.columns import decoded
+from masktron.sources.lexicon import Lexicon
 
 _SMALLEST = 1 << 10
 
@@ -57,6 +60,13 @@ class KeyTable:
     def texts(self, first: int, codec: str) -> list[str]:
         """Return the keys from a number on as texts."""
         return decoded(self._arena, self._ends[first : self._known], self._ends[first + 1 : self._known + 1], codec)
+
+    def lexicon(self, codec: str, more: Sequence[str | None]) -> Lexicon:
+        """Return the keys as texts, and behind them some more that are none of them."""
+        if codec == "utf-8":
+            return Lexicon.placed(self._arena, self._ends[: self._known + 1], more)
+        texts = [*self.texts(0, codec), *more]
+        return Lexicon.of(texts, distinct=len(set(texts)) == len(texts))
 
     def _reserve(self, keys: int, size: int) -> None:
         """Make room for so many more keys, of so many bytes in all."""

@@ -14,7 +14,6 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from masktron.kernels.distinct import factorized
 from masktron.sources.lexical import XML_SPACE, parse_number
 from masktron.sources.records import Column, Status
 
@@ -210,16 +209,17 @@ def _hashed(key: tuple[int, int], words: Hashes) -> Hashes:
 
 def _of_values(column: Column, name: str, secret: bytes) -> Hashes:
     """Hash the values of a field: numbers as such, whether or not they mean 'missing', and all else as texts."""
-    held = (column.status == Status.PRESENT) | (column.status == Status.CODE)
-    found = np.zeros(len(column.lexemes), dtype=np.uint64)
-    number = column.is_number
-    bits = (column.values[number] + 0.0).view(np.uint64)  # -0 is 0
+    used = column.used
+    held = used & ((column.states == Status.PRESENT) | (column.states == Status.CODE))
+    found = np.zeros(len(used), dtype=np.uint64)
+    number = used & ~np.isnan(column.numbers)
+    bits = (column.numbers[number] + 0.0).view(np.uint64)  # -0 is 0
     found[number] = siphash(_key(secret, f"number {name}"), bits)
-    others = held & ~number
-    if others.any():
-        codes, distinct = factorized(column.lexemes[others])
-        found[others] = np.array([_of_text(str(text), name, secret) for text in distinct], dtype=np.uint64)[codes]
-    return found
+    others = np.flatnonzero(held & ~number)
+    if len(others):
+        texts = column.lexicon.some(others)
+        found[others] = np.array([_of_text(str(text), name, secret) for text in texts], dtype=np.uint64)
+    return found[column.codes]
 
 
 def _of_text(text: str, name: str, secret: bytes) -> int:

@@ -3,14 +3,23 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from dataclasses import field as dataclass_field
 from enum import IntEnum
 from fractions import Fraction
+from operator import attrgetter
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from masktron.sources.lexical import parse_number
+from masktron.sources.lexicon import Lexicon
+
+LONG_COLUMN = 1 << 14
+"""Cells of a column from which on arrays that are made of it are not kept."""
 
 
 class Status(IntEnum):
@@ -155,16 +164,22 @@ UNTYPED = Typed()
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Column:
-    """The values of one field, record by record.
+    """The values of one field, record by record: what is known of a text is held once, however many cells have it.
+
+    A record takes 4 bytes of a column. Arrays with a value for each record (`lexemes`, `status`, `values` ...) are
+    properties, which are made anew whenever they are asked for in a column of `LONG_COLUMN` cells or more: whoever
+    needs one in a loop asks once before it, and whoever needs single cells asks `lexeme` or `lexemes_of`.
 
     Attributes
     ----------
-    lexemes : ndarray of object, shape (n,)
-        The text exactly as the parser gives it; None where absent.
-    status : ndarray of uint8, shape (n,)
-        `Status` codes.
-    values : ndarray of float64, shape (n,)
-        Correctly rounded numbers; NaN where the status is not PRESENT or the text is not a number.
+    codes : ndarray of int32, shape (n,)
+        Which text each cell has.
+    lexicon : Lexicon
+        The m texts exactly as the parser gives them; None where absent. Not all of them need be distinct, or used.
+    states : ndarray of uint8, shape (m,)
+        `Status` of each text.
+    numbers : ndarray of float64, shape (m,)
+        Correctly rounded; NaN where the status is not PRESENT or the text is not a number.
     decimals : int
         Largest number of fraction digits among the numbers; 0 when all are integers.
     typed : Typed
@@ -172,21 +187,64 @@ class Column:
     """
 
     field: Field
-    lexemes: NDArray[np.object_]
-    status: NDArray[np.uint8]
-    values: NDArray[np.float64]
+    codes: NDArray[np.int32]
+    lexicon: Lexicon
+    states: NDArray[np.uint8]
+    numbers: NDArray[np.float64]
     decimals: int
     typed: Typed = UNTYPED
+    _made: dict[str, NDArray[Any]] = dataclass_field(default_factory=dict, init=False, repr=False)
 
-    def taken(self, rows: NDArray[np.intp]) -> Column:
-        """Return the cells of some records, in their order."""
-        return replace(self, lexemes=self.lexemes[rows], status=self.status[rows], values=self.values[rows])
+    @classmethod
+    def of_cells(
+        cls,
+        field: Field,
+        lexemes: Iterable[str | None],
+        status: NDArray[np.uint8],
+        values: NDArray[np.float64],
+        decimals: int,
+        typed: Typed = UNTYPED,
+    ) -> Column:
+        """Return a column of cells, given one by one: lexemes, `Status` codes and numbers, n of each."""
+        known: dict[tuple[str | None, int, float | None], int] = {}
+        cells = zip(lexemes, status.tolist(), values.tolist(), strict=True)
+        codes = [
+            known.setdefault((text, state, None if math.isnan(number) else number), len(known))
+            for text, state, number in cells
+        ]
+        texts = [text for text, *_ in known]
+        return cls(
+            field,
+            np.array(codes, dtype=np.int32),
+            Lexicon.of(texts, distinct=len(set(texts)) == len(texts)),
+            np.array([state for _, state, _ in known], dtype=np.uint8),
+            np.array([number for *_, number in known], dtype=np.float64),
+            decimals,
+            typed,
+        )
+
+    def __len__(self) -> int:
+        return len(self.codes)
+
+    @property
+    def lexemes(self) -> NDArray[np.object_]:
+        """The text of each cell, None where absent; shape (n,)."""
+        return self._once("lexemes", lambda: self.lexemes_of(None))
+
+    @property
+    def status(self) -> NDArray[np.uint8]:
+        """`Status` of each cell, shape (n,)."""
+        return self._once("status", lambda: self.states[self.codes])
+
+    @property
+    def values(self) -> NDArray[np.float64]:
+        """The number of each cell, shape (n,); NaN where it is none."""
+        return self._once("values", lambda: self.numbers[self.codes])
 
     @property
     def present(self) -> NDArray[np.bool_]:
         """Mask of the cells that hold a value."""
-        mask: NDArray[np.bool_] = self.status == Status.PRESENT
-        return mask
+        return self.where(self.states == Status.PRESENT)
 
     @property
     def held(self) -> NDArray[np.object_]:
@@ -198,13 +256,189 @@ class Column:
     @property
     def is_number(self) -> NDArray[np.bool_]:
         """Mask of the cells that hold a number."""
-        return ~np.isnan(self.values)
+        return self.where(~np.isnan(self.numbers))
 
     @property
     def numeric(self) -> bool:
         """Whether every value that is there is a number (and there is one)."""
-        present = self.present
-        return bool(present.any()) and bool(self.is_number[present].all())
+        present = self.used & (self.states == Status.PRESENT)
+        return bool(present.any()) and not bool(np.isnan(self.numbers[present]).any())
+
+    @property
+    def used(self) -> NDArray[np.bool_]:
+        """Which texts some cell has, shape (m,)."""
+        found = np.zeros(len(self.states), dtype=np.bool_)
+        found[self.codes] = True
+        return found
+
+    def where(self, texts: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """Return which cells have one of some texts, shape (n,), given which texts these are, shape (m,)."""
+        chosen = int(np.count_nonzero(texts))
+        if chosen in (0, len(texts)):
+            return np.full(len(self), chosen > 0)
+        return texts[self.codes]
+
+    @property
+    def tells_apart(self) -> bool:
+        """Whether no two cells have the same text, or are both absent."""
+        used = np.flatnonzero(self.used)
+        if len(used) < len(self) or self.lexicon.distinct:
+            return len(used) == len(self)
+        return len(set(self.lexicon.some(used).tolist())) == len(self)
+
+    def taken(self, which: NDArray[np.intp] | NDArray[np.bool_]) -> Column:
+        """Return some cells, in the order of their positions."""
+        return replace(self, codes=self.codes[which])
+
+    def apart(self, which: NDArray[np.intp]) -> Column:
+        """Return some cells as `taken` does, with the texts that these have and no others."""
+        used, codes = np.unique(self.codes[which], return_inverse=True)
+        return replace(
+            self,
+            codes=codes.astype(np.int32),
+            lexicon=self.lexicon.only(used),
+            states=self.states[used],
+            numbers=self.numbers[used],
+        )
+
+    def lexeme(self, row: int) -> str | None:
+        """Return the text of one cell; None where absent."""
+        return self.lexicon[int(self.codes[row])]
+
+    def lexemes_of(self, rows: NDArray[np.intp] | NDArray[np.bool_] | None) -> NDArray[np.object_]:
+        """Return the texts of some cells, of all where `rows` is None; equal texts are one object."""
+        if "lexemes" in self._made:
+            return self._made["lexemes"] if rows is None else self._made["lexemes"][rows]
+        codes = self.codes if rows is None else self.codes[rows]
+        if 2 * len(codes) >= len(self.lexicon):
+            return self.lexicon.objects()[codes]
+        own, which = np.unique(codes, return_inverse=True)
+        return self.lexicon.some(own.astype(np.intp))[which]
+
+    def holds(self, rows: NDArray[np.intp]) -> NDArray[np.bool_]:
+        """Return which of some cells hold a value."""
+        found: NDArray[np.bool_] = self.states[self.codes[rows]] == Status.PRESENT
+        return found
+
+    def texts(self, *states: Status) -> list[str]:
+        """Return the texts of the cells with some statuses, each distinct one once, in no special order.
+
+        Parameters
+        ----------
+        *states : Status
+            PRESENT where none is given; not ABSENT.
+        """
+        found = [str(text) for text in self.lexicon.some(self._of(states or (Status.PRESENT,)))]
+        return found if self.lexicon.distinct else list(dict.fromkeys(found))
+
+    def written_numbers(self) -> list[str]:
+        """Return the texts of the cells that hold a number, each distinct one once, in no special order."""
+        at = np.flatnonzero(self.used & ~np.isnan(self.numbers))
+        return list(dict.fromkeys(str(text) for text in self.lexicon.some(at)))
+
+    def as_read(self) -> NDArray[np.float64]:
+        """Return the numbers as rules read them, shape (n,): a code that is a number counts as one."""
+        at = self._of((Status.CODE,))
+        if not len(at):
+            return self.values
+        numbers = self.numbers.copy()
+        numbers[at] = [parse_number(str(text)) for text in self.lexicon.some(at)]
+        return self._once("as read", lambda: numbers[self.codes])
+
+    def _of(self, states: Iterable[Status]) -> NDArray[np.intp]:
+        return np.flatnonzero(self.used & np.isin(self.states, [int(status) for status in states]))
+
+    def numbered(self, *, held: bool = False) -> NDArray[np.int32]:
+        """Number the distinct texts by first appearance, shape (n,): from 0.
+
+        Parameters
+        ----------
+        held : bool
+            Whether cells count as absent that are empty or hold a code for a missing value.
+
+        Returns
+        -------
+        ndarray of int32, shape (n,)
+            -1 where absent.
+        """
+        rows = len(self)
+        same = self.lexicon.same()
+        known = ~self.lexicon.absent() if not held else self.states == Status.PRESENT
+        first = np.full(len(same), rows, dtype=np.int64)
+        first[self.codes[::-1]] = np.arange(rows - 1, -1, -1)
+        if not self.lexicon.distinct:
+            earliest = np.full(len(same), rows, dtype=np.int64)
+            np.minimum.at(earliest, same[known], first[known])
+            first = earliest
+        asked = np.flatnonzero(known & (first < rows))
+        rank = np.full(len(same), -1, dtype=np.int32)
+        rank[asked[np.argsort(first[asked], kind="stable")]] = np.arange(len(asked), dtype=np.int32)
+        found: NDArray[np.int32] = np.where(known, rank[same], np.int32(-1))[self.codes]
+        return found
+
+    def ranked(self) -> tuple[list[str | None], NDArray[np.intp]]:
+        """Return the distinct texts of the cells in sorted order, absent first, and which one each cell has."""
+        used = np.flatnonzero(self.used)
+        texts = self.lexicon.some(used).tolist()
+        distinct = sorted(set(texts), key=lambda text: ("", "") if text is None else ("=", text))
+        places = {text: place for place, text in enumerate(distinct)}
+        rank = np.zeros(len(self.lexicon), dtype=np.intp)
+        rank[used] = np.fromiter((places[text] for text in texts), dtype=np.intp, count=len(texts))
+        return distinct, rank[self.codes]
+
+    def same_texts(self, other: Column) -> NDArray[np.bool_]:
+        """Return in which rows two columns of n cells each have the same text, or are both absent."""
+        if self.lexicon is other.lexicon and self.lexicon.distinct:
+            same: NDArray[np.bool_] = self.codes == other.codes
+            return same
+        mine, theirs = np.flatnonzero(self.used), np.flatnonzero(other.used)
+        places: dict[str | None, int] = {}
+        own = np.zeros(len(self.lexicon), dtype=np.int64)
+        own[mine] = [places.setdefault(text, len(places)) for text in self.lexicon.some(mine)]
+        others = np.zeros(len(other.lexicon), dtype=np.int64)
+        others[theirs] = [places.get(text, -1) for text in other.lexicon.some(theirs)]
+        equal: NDArray[np.bool_] = own[self.codes] == others[other.codes]
+        return equal
+
+    def _once[T: np.generic](self, name: str, make: Callable[[], NDArray[T]]) -> NDArray[T]:
+        """Make an array; keep it where cells are few."""
+        if len(self) >= LONG_COLUMN:
+            return make()
+        if name not in self._made:
+            self._made[name] = make()
+        return self._made[name]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class OnDemand[T: np.generic](Mapping[str, NDArray[T]]):
+    """Arrays of some columns by field name, each made when it is asked for.
+
+    Attributes
+    ----------
+    columns : mapping of str to Column
+    make : callable
+        Returns the array of a column, shape (n,).
+    """
+
+    columns: Mapping[str, Column]
+    make: Callable[[Column], NDArray[T]]
+
+    @classmethod
+    def lexemes(cls, columns: Mapping[str, Column]) -> OnDemand[np.object_]:
+        """Return the lexemes of each column."""
+        return OnDemand(columns, attrgetter("lexemes"))
+
+    def __getitem__(self, name: str) -> NDArray[T]:
+        return self.make(self.columns[name])
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.columns)
+
+    def __len__(self) -> int:
+        return len(self.columns)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.columns
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -13,7 +13,6 @@ from masktron.addresses import AddressPath
 from masktron.config import Role
 from masktron.errors import InfeasibleError, MasktronError, ResourceError, UsageError, ViolationError
 from masktron.figures import figure_of
-from masktron.jobs.compared import taken
 from masktron.jobs.mask import masked_by
 from masktron.jobs.mask_result import side_by_side
 from masktron.jobs.prepared import Opened, Prepared, planned
@@ -21,7 +20,6 @@ from masktron.jobs.released import declared_of, require_contract
 from masktron.jobs.tune.recipes import TuneRecipe, settings_of
 from masktron.jobs.unwritten import unwritten_columns
 from masktron.jobs.written import refuse_broken
-from masktron.kernels.distinct import codes_of
 from masktron.masking import SharedWork
 from masktron.measures.assessed import Assessed
 from masktron.measures.figures import measure
@@ -153,7 +151,7 @@ class Bench:
             original=own,
             masked=own,
             numeric=tuple(fact.name for fact in facts if fact.numeric),
-            codes={name: codes_of(column.lexemes) for name, column in own.items()},
+            codes={name: column.numbered() for name, column in own.items()},
             workers=self._threads,
         )
         return {
@@ -169,7 +167,7 @@ def key_of_run(seed: int) -> bytes:
 
 def some_records(records: Records, which: NDArray[np.intp]) -> Records:
     """Return some records, by their positions."""
-    columns = {name: taken(column, which) for name, column in records.columns.items()}
+    columns = {name: column.taken(which) for name, column in records.columns.items()}
     return replace(records, columns=columns, lines=records.lines[which])
 
 

@@ -12,7 +12,6 @@ from masktron.classify.forms import satisfied
 from masktron.constraints import InDomain, Untranslated
 from masktron.grouping.members import codes_of
 from masktron.grouping.record_groups import RecordGroups
-from masktron.kernels import distinct
 from masktron.masking.record_rules import RecordRules
 from masktron.plan import Block
 
@@ -36,7 +35,7 @@ class GroupContexts:
         self._rules = rules
         self._file = rules.file
         self._block = block
-        self._codes = {name: distinct.codes_of(rules.file.columns[name].lexemes) for name in block.conditions}
+        self._codes = {name: rules.file.columns[name].numbered() for name in block.conditions}
         self._grouping = grouping
         self.first = grouping.first
         self._varying = {name: grouping.varying(own[:, None]) for name, own in self._codes.items()}

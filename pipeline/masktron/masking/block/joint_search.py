@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 from masktron.arrays import FloatColumns, Floats
 from masktron.grouping.members import codes_of
 from masktron.grouping.record_groups import RecordGroups
-from masktron.kernels import distinct
 from masktron.masking.block.cases import DisjunctCases, ProjectedTargets, by_distance
 from masktron.masking.block.group_aggregates import Aggregates
 from masktron.masking.block.group_contexts import GroupContexts
@@ -105,7 +104,7 @@ class JointSearch:
             return
         groups = np.flatnonzero(self._open)
         made: dict[str, Written] = {
-            name: self._file.columns[name].lexemes[aggregates.choices[groups, position]]
+            name: self._file.columns[name].lexemes_of(aggregates.choices[groups, position])
             for position, name in enumerate(self._block.variables)
         }
         rows = np.flatnonzero(self._judged(made, groups))
@@ -273,7 +272,7 @@ class JointSearch:
         columns = [*aggregates.missing[self._contexts.first[groups]].T, *self._contexts.kinds(groups)]
         for position, name in enumerate(self._block.variables):
             if name not in self._file.numeric and aggregates.middles is not None:
-                own = distinct.codes_of(self._file.columns[name].lexemes)
+                own = self._file.columns[name].numbered()
                 columns.append(own[aggregates.middles[groups, position]])
         labels = self._grouping.labels
         for satisfied in patterns.satisfied:

@@ -74,7 +74,7 @@ class GroupPatterns:
         target = self._aggregate(self.aggregates.targets, group, members, numbers)
         categories = [name for name in names if present[name] and name not in file.numeric]
         return PrototypePattern(
-            kept={name: file.columns[name].lexemes[own[0]] for name in names if not present[name]},
+            kept={name: file.columns[name].lexeme(own[0]) for name in names if not present[name]},
             target=target,
             centre=self._aggregate(self.aggregates.centres, group, members, numbers),
             combinations=self._combinations(group, members, categories),
@@ -103,7 +103,7 @@ class GroupPatterns:
         return self.aggregates.middles[group, [self.block.variables.index(name)]]
 
     def _mean(self, members: NDArray[np.intp], name: str) -> float:
-        values = self.rules.file.values[name][members]
+        values = self.rules.file.values_of(name, members)
         known = ~np.isnan(values)
         return float(np.average(values[known], weights=self._weights(members)[known]))
 
@@ -116,10 +116,9 @@ class GroupPatterns:
         """The categories of a field in the group, the heaviest first; each costs the share of the others."""
         column, weights = self.rules.file.columns[name], self._weights(members)
         total: dict[str, float] = {}
-        for record, weight in zip(members.tolist(), weights.tolist(), strict=True):
-            if column.present[record]:
-                text = str(column.lexemes[record])
-                total[text] = total.get(text, 0.0) + weight
+        held = column.holds(members)
+        for text, weight in zip(column.lexemes_of(members[held]).tolist(), weights[held].tolist(), strict=True):
+            total[text] = total.get(text, 0.0) + weight
         whole = sum(total.values())
         return {text: 1.0 - own / whole for text, own in sorted(total.items(), key=lambda entry: -entry[1])}
 
@@ -128,10 +127,14 @@ class GroupPatterns:
         columns = [self.rules.file.columns[name] for name in categories]
         total: dict[tuple[str, ...], float] = {self._middle(group, members, categories): np.inf}
         members = members[:0] if self.aggregates.drawn else members
-        for record, weight in zip(members.tolist(), self._weights(members).tolist(), strict=True):
-            if all(column.present[record] for column in columns):
-                texts = tuple(str(column.lexemes[record]) for column in columns)
-                total[texts] = total.get(texts, 0.0) + weight
+        weights = self._weights(members)
+        for column in columns:
+            held = column.holds(members)
+            members, weights = members[held], weights[held]
+        lexemes = [column.lexemes_of(members).tolist() for column in columns]
+        for at, weight in enumerate(weights.tolist()):
+            texts = tuple(str(own[at]) for own in lexemes)
+            total[texts] = total.get(texts, 0.0) + weight
         ranked = sorted(total.items(), key=lambda entry: -entry[1])
         return [dict(zip(categories, texts, strict=True)) for texts, _ in ranked]
 
@@ -142,14 +145,14 @@ class GroupPatterns:
         at = {
             name: int(self.aggregates.middles[group, position]) for position, name in enumerate(self.block.variables)
         }
-        return tuple(str(self.rules.file.columns[name].lexemes[at[name]]) for name in categories)
+        return tuple(str(self.rules.file.columns[name].lexeme(at[name])) for name in categories)
 
     def _contexts(self, members: NDArray[np.intp]) -> list[dict[str, str | None]]:
         names = self.block.conditions
-        fields = [self.rules.file.columns[name].lexemes for name in names]
+        fields = [self.rules.file.columns[name].lexemes_of(members).tolist() for name in names]
         seen: dict[tuple[str | None, ...], None] = {}
-        for record in members.tolist():
-            seen.setdefault(tuple(lexemes[record] for lexemes in fields))
+        for at in range(len(members)):
+            seen.setdefault(tuple(lexemes[at] for lexemes in fields))
             if len(seen) == MAX_CONTEXTS:
                 break
         return [dict(zip(names, texts, strict=True)) for texts in seen]

@@ -19,7 +19,6 @@ from numpy.typing import NDArray
 
 from masktron.arrays import Floats
 from masktron.grouping.record_groups import RecordGroups
-from masktron.kernels import distinct
 from masktron.masking.block.group_searches import GroupSearches
 from masktron.masking.block.joint_search import JointSearch
 from masktron.masking.disclosure.cap import fallen_on
@@ -207,7 +206,7 @@ def _unmoved(inputs: MaskingInputs, masked: Sequence[MaskedBlock]) -> NDArray[np
     """
     file = inputs.file
     variables = [name for one in masked for name in one.block.variables]
-    codes = np.column_stack([distinct.codes_of(file.columns[name].held) for name in variables])
+    codes = np.column_stack([file.columns[name].numbered(held=True) for name in variables])
     same = (codes >= 0).any(axis=1)
     for one in masked:
         for position, name in enumerate(one.block.variables):

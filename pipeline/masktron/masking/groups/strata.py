@@ -16,7 +16,6 @@ from masktron.constraints import Atom, Form, Linear
 from masktron.grouping.disjuncts import Disjuncts, UnmaskedBound
 from masktron.grouping.members import codes_of
 from masktron.grouping.record_groups import RecordGroups, group_records
-from masktron.masking.file_values import lexeme_codes
 from masktron.masking.groups.unequal_sizes import with_unequal_sizes
 from masktron.masking.inputs import MaskingInputs
 from masktron.masking.per_record import Reductions, solved_parts, tying
@@ -26,6 +25,7 @@ from masktron.partitions.column_kinds import Kinds
 from masktron.partitions.kdcut import Cuts
 from masktron.partitions.partitioner import AFFORDABLE, within_groups
 from masktron.plan import Block, Partition, aggregator_of
+from masktron.sources.records import OnDemand
 
 
 def group(inputs: MaskingInputs, partition: Partition) -> RecordGroups:
@@ -99,7 +99,7 @@ def _parted(rules: RecordRules, block: Block, name: str) -> NDArray[np.intp]:
     """Code what parts records in an unmasked field: its value, or whether it has one if it ties nothing."""
     if block.solved and name not in tying(block, rules.forms(block)):
         return rules.file.missing([name])[:, 0]
-    return lexeme_codes(rules.file.columns[name].lexemes)
+    return rules.file.columns[name].ranked()[1]
 
 
 def _bonds(rules: RecordRules, partition: Partition) -> NDArray[np.intp]:
@@ -107,7 +107,7 @@ def _bonds(rules: RecordRules, partition: Partition) -> NDArray[np.intp]:
     file = rules.file
     codes = [np.zeros(file.n, dtype=np.intp)]
     for block in partition.blocks:
-        codes += [lexeme_codes(file.columns[name].lexemes) for name in block.ties]
+        codes += [file.columns[name].ranked()[1] for name in block.ties]
         conditions = frozenset(block.conditions)
         atoms = (atom for form in rules.forms(block) for conjunction in form for atom in conjunction)
         for atom in dict.fromkeys(atoms):
@@ -209,7 +209,7 @@ class _Fitting:
         return [
             (
                 form,
-                codes_of(np.stack([lexeme_codes(self._file.columns[name].lexemes) for name in conditions], axis=1)),
+                codes_of(np.stack([self._file.columns[name].ranked()[1] for name in conditions], axis=1)),
                 reductions.live,
             )
             for block in self._partition.blocks
@@ -235,6 +235,7 @@ class _Fitting:
 
     def _holds(self, form: Form, donors: NDArray[np.intp], hosts: NDArray[np.intp]) -> NDArray[np.bool_]:
         source = {name: donors if name in self._masked else hosts for name in variables_of_form(form)}
-        seen = {name: self._file.seen[name][at] for name, at in source.items()}
-        texts = {name: self._file.texts[name][at] for name, at in source.items()}
+        columns = {name: self._file.columns[name].taken(at) for name, at in source.items()}
+        seen = {name: column.as_read() for name, column in columns.items()}
+        texts = OnDemand.lexemes(columns)
         return held_disjuncts(form, len(donors), seen, texts, {}).any(axis=1)

@@ -179,6 +179,6 @@ def stride_of(column: Column) -> int:
     """Return by how many points of the grid all values of a field are apart: 10 for multiples of ten."""
     if column.decimals > LONG:
         return 1
-    numbers = {Fraction(str(lexeme).strip()) for lexeme in set(column.lexemes[column.is_number].tolist())}
+    numbers = {Fraction(str(lexeme).strip()) for lexeme in column.written_numbers()}
     gaps = [(number - min(numbers)) * 10**column.decimals for number in numbers]
     return int(common_measure(gaps)) or 1

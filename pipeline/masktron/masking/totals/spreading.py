@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Never
 
@@ -270,12 +270,30 @@ def _cheapest(found: Sequence[tuple[GroupStep, StepKind]]) -> list[tuple[GroupSt
     return [found[at] for rank, _, at in sorted(ranked)[:MOST] if rank < ALIKE]
 
 
-def columns_of(file: FileValues, blocks: Sequence[MaskedBlock]) -> dict[str, NDArray[np.object_]]:
-    """Return the lexemes of all fields, the masked ones as they are now."""
-    masked = {
-        name: block.lexemes(position) for block in blocks for position, name in enumerate(block.block.variables)
-    }
-    return {**file.texts, **masked}
+@dataclass(frozen=True, slots=True, eq=False)
+class _LexemesNow(Mapping[str, NDArray[np.object_]]):
+    """The lexemes of all fields, the masked ones as they are now; made when a field is asked for."""
+
+    texts: Mapping[str, NDArray[np.object_]]
+    masked: Mapping[str, tuple[MaskedBlock, int]]
+
+    def __getitem__(self, name: str) -> NDArray[np.object_]:
+        if name not in self.masked:
+            return self.texts[name]
+        block, position = self.masked[name]
+        return block.lexemes(position)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.texts)
+
+    def __len__(self) -> int:
+        return len(self.texts)
+
+
+def columns_of(file: FileValues, blocks: Sequence[MaskedBlock]) -> Mapping[str, NDArray[np.object_]]:
+    """Return the lexemes of all fields, the masked ones as they are now; each is made when it is asked for."""
+    masked = {name: (block, position) for block in blocks for position, name in enumerate(block.block.variables)}
+    return _LexemesNow(file.texts, masked)
 
 
 def refuse(rules: RecordRules, condition: TotalCondition, columns: TextColumns, why: str) -> Never:

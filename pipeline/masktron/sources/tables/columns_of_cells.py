@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from masktron.sources.columns import Cell, Cells, numbers_of
 from masktron.sources.lexical import XML_SPACE, fraction_digits, parse_number
+from masktron.sources.lexicon import Lexicon
 from masktron.sources.missing_codes import MissingCodes, codes_of_field
 from masktron.sources.records import Column, Field, Status, Typed
 from masktron.sources.tables.string_cells import placed_cells
@@ -37,11 +38,10 @@ def column_of(
         encoded = pa.DictionaryArray.from_arrays(pa.array([], pa.int32()), pa.array([], pa.string()))
     distinct = encoded.dictionary.to_pylist()
     missing = codes_of_field(codes, text=typed.text)
-    which = pc.fill_null(encoded.indices, -1).to_numpy().astype(np.intp)
-    # -1 stands for an absent cell and takes the last entry
-    texts = np.array([*distinct, None], dtype=np.object_)
-    status = np.full(len(texts), Status.PRESENT, dtype=np.uint8)
-    values = np.full(len(texts), np.nan, dtype=np.float64)
+    # an absent cell takes the last entry
+    which = pc.fill_null(encoded.indices, len(distinct)).to_numpy().astype(np.int32)
+    status = np.full(len(distinct) + 1, Status.PRESENT, dtype=np.uint8)
+    values = np.full(len(distinct) + 1, np.nan, dtype=np.float64)
     status[-1], decimals = Status.ABSENT, 0
     left: Sequence[int] = range(len(distinct))
     if compiled:
@@ -57,7 +57,16 @@ def column_of(
             values[at] = parse_number(text)
             if not np.isnan(values[at]):
                 decimals = max(decimals, fraction_digits(text))
-    return Column(field, texts[which], status[which], values[which], decimals, typed)
+    return Column(field, which, _lexicon(encoded.dictionary), status, values, decimals, typed)
+
+
+def _lexicon(texts: pa.StringArray) -> Lexicon:
+    """Return distinct texts, and behind them None."""
+    _, ends, data = texts.buffers()
+    places = np.zeros(1, dtype=np.int32)
+    if len(texts):
+        places = np.frombuffer(ends, dtype=np.int32)[texts.offset : texts.offset + len(texts) + 1]
+    return Lexicon.placed(np.frombuffer(data or b"", dtype=np.uint8), places, [None])
 
 
 def _plain_numbers(

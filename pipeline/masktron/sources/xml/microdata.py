@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from masktron.errors import DocumentError
 from masktron.progress import Told, untold
 from masktron.sources.lexical import XML_SPACE, fraction_digits, parse_number
+from masktron.sources.lexicon import Lexicon
 from masktron.sources.missing_codes import codes_of_field
 from masktron.sources.records import Column, Field, Layout, Records, Status
 from masktron.sources.xml.parser import ended, pulled, scan
@@ -224,7 +225,7 @@ def record_lines(path: str | Path, layout: Layout) -> NDArray[np.int64]:
     libxml2 keeps 16 bits for a line and guesses beyond 65,535 from the text that follows, wrongly where a record
     begins with a line end; expat counts.
     """
-    return record_spans(path, layout).lines
+    return record_spans(path, layout).lines.copy()  # and not what else is known of records
 
 
 def record_spans(path: str | Path, layout: Layout) -> Spans:
@@ -418,17 +419,17 @@ def _has_words(text: str | None) -> bool:
 
 
 def _column(f: Field, lexemes: NDArray[np.object_], codes: frozenset[str]) -> Column:
-    known: dict[str | None, tuple[Status, float, int]] = {None: (Status.ABSENT, np.nan, 0)}
-    status = np.empty(len(lexemes), dtype=np.uint8)
-    values = np.empty(len(lexemes), dtype=np.float64)
-    decimals = 0
-    for i, lexeme in enumerate(lexemes):
-        cell = known.get(lexeme)
-        if cell is None:
-            cell = known[lexeme] = _cell(lexeme, codes)
-            decimals = max(decimals, cell[2])
-        status[i], values[i] = cell[0], cell[1]
-    return Column(f, lexemes, status, values, decimals)
+    known: dict[str | None, int] = {}
+    which = np.fromiter((known.setdefault(text, len(known)) for text in lexemes), dtype=np.int32, count=len(lexemes))
+    cells = [(Status.ABSENT, np.nan, 0) if text is None else _cell(text, codes) for text in known]
+    return Column(
+        f,
+        which,
+        Lexicon.of(list(known), distinct=True),
+        np.array([state for state, *_ in cells], dtype=np.uint8),
+        np.array([number for _, number, _ in cells], dtype=np.float64),
+        max((digits for *_, digits in cells), default=0),
+    )
 
 
 def _cell(lexeme: str, codes: frozenset[str]) -> tuple[Status, float, int]:

@@ -16,7 +16,7 @@ from masktron.progress import Told, untold
 from masktron.sources.columns import Batch, Cell, Cells, Numbers, numbers_of
 from masktron.sources.key_table import KeyTable
 from masktron.sources.missing_codes import codes_of_field
-from masktron.sources.records import Column, Layout, Records, Status
+from masktron.sources.records import Column, Field, Layout, Records, Status
 from masktron.sources.xml.plain import iter_batches
 
 if TYPE_CHECKING:
@@ -60,7 +60,8 @@ def read_table(
                 return None
             lines.append(batch.lines)
             told(batch.first + len(batch), plain.records)
-    columns = {field.name: filling.column(layout) for field, filling in zip(layout.fields, fillings, strict=True)}
+    # a filling is let go with what it knows as soon as its column is made
+    columns = {field.name: fillings.pop(0).column(field) for field in layout.fields}
     return Records(path, layout, MappingProxyType(columns), np.concatenate(lines))
 
 
@@ -73,32 +74,56 @@ class _Filling:
         self._read = read
         self._keys = KeyTable()
         self._numbered: list[NDArray[np.int32]] = [np.empty(0, dtype=np.int32)]
-        self._texts: list[str | None] = []
+        self._codec = "utf-8"
         self._status: list[NDArray[np.uint8]] = []
         self._values: list[NDArray[np.float64]] = []
         self._apart: dict[int, str] = {}
         self._rows = 0
         self._decimals = 0
 
-    def column(self, layout: Layout) -> Column:
+    def column(self, field: Field) -> Column:
         """Return what was filled in."""
         which = np.concatenate(self._numbered)
-        # -1 stands for an absent cell and takes the last entry
-        texts = np.array([*self._texts, None], dtype=object)
-        status = np.concatenate([*self._status, np.array([Status.ABSENT], dtype=np.uint8)])
-        values = np.concatenate([*self._values, [np.nan]])
-        lexemes, states, numbers = texts[which], status[which], values[which]
+        self._numbered.clear()
+        known = len(self._keys)
+        places, others = self._placed(list(dict.fromkeys(self._apart.values())))
+        new = [lexeme for lexeme, place in places.items() if place >= known]
         for row, lexeme in self._apart.items():
-            lexemes[row] = lexeme
-            states[row], numbers[row], digits = self._read(lexeme, self._codes)
-            self._decimals = max(self._decimals, digits)
-        return Column(layout.fields[self._at], lexemes, states, numbers, self._decimals)
+            which[row] = places[lexeme]
+        read = [self._read(lexeme, self._codes) for lexeme in new]
+        gone = which < 0
+        if gone.any():
+            which[gone] = known + len(new)
+            read.append((Status.ABSENT, np.nan, 0))
+        return Column(
+            field,
+            which,
+            self._keys.lexicon(self._codec, [*others, *([None] if gone.any() else [])]),
+            np.concatenate([*self._status, np.array([state for state, *_ in read], dtype=np.uint8)]),
+            np.concatenate([*self._values, np.array([number for _, number, _ in read], dtype=np.float64)]),
+            max([self._decimals, *(digits for *_, digits in read)]),
+        )
+
+    def _placed(self, lexemes: list[str]) -> tuple[dict[str, int], list[str]]:
+        """Number distinct texts that a parser has read; return also those that no cell can hold as they are.
+
+        Texts that are new come in the order of their numbers.
+        """
+        encoded = {lexeme: _encoded(lexeme, self._codec) for lexeme in lexemes}
+        keys = [one for one in encoded.values() if one is not None]
+        ends = np.cumsum([0, *map(len, keys)])
+        octets = np.frombuffer(b"".join(keys), dtype=np.uint8)
+        found = self._keys.number(octets, ends[:-1], ends[1:], np.ones(len(keys), dtype=np.bool_))
+        numbered = (lexeme for lexeme, one in encoded.items() if one is not None)
+        places = dict(zip(numbered, found.tolist(), strict=True))
+        others = [lexeme for lexeme, one in encoded.items() if one is None]
+        return {**places, **{lexeme: len(self._keys) + at for at, lexeme in enumerate(others)}}, others
 
     def add(self, batch: Batch) -> bool:
         """Add the cells of a batch; tell whether none has markup inside."""
         cells = batch.cells[self._at]
         plain = (cells.status == Cell.TEXT) | (cells.status == Cell.EMPTY)
-        known = len(self._keys)
+        known, self._codec = len(self._keys), batch.codec
         which = self._keys.number(batch.buffer, cells.start, cells.stop, plain)
         self._numbered.append(which)
         if len(self._keys) > known:
@@ -125,9 +150,16 @@ class _Filling:
         for at in np.flatnonzero((scale < 0) | coded).tolist():
             status[at], values[at], digits = self._read(texts[at], self._codes)
             self._decimals = max(self._decimals, digits)
-        self._texts += texts
         self._status.append(status)
         self._values.append(values)
+
+
+def _encoded(lexeme: str, codec: str) -> bytes | None:
+    """Return a text as a cell of the file would have it; None where its encoding lacks a character of it."""
+    try:
+        return lexeme.encode(codec)
+    except UnicodeEncodeError:
+        return None
 
 
 def _parsed(batch: Batch, at: int, row: int) -> str | None:

@@ -1,0 +1,119 @@
+"""Many texts in two arrays: what Python's own objects would take 60 bytes each for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+_NOTHING = 0xFF
+"""The byte that stands for an absent text: none of UTF-8 has it."""
+_AT_ONCE = 1 << 15
+"""Texts that are made into objects together."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Lexicon:
+    """Texts one behind the other, each a `str` or None, by their position.
+
+    Attributes
+    ----------
+    data : ndarray of uint8
+        UTF-8; a text that is absent (None) is the byte 0xFF.
+    ends : ndarray of int32 or int64, shape (m + 1,)
+        Text i is ``data[ends[i]:ends[i + 1]]``.
+    distinct : bool
+        Whether no two texts are equal; False where nobody knows.
+    """
+
+    data: NDArray[np.uint8]
+    ends: NDArray[np.int32] | NDArray[np.int64]
+    distinct: bool = False
+
+    @classmethod
+    def of(cls, texts: Sequence[str | None], *, distinct: bool = False) -> Lexicon:
+        """Take texts as they are."""
+        encoded = [b"\xff" if text is None else text.encode("utf-8", "surrogatepass") for text in texts]
+        ends = np.zeros(len(encoded) + 1, dtype=np.int64)
+        np.cumsum([len(one) for one in encoded], out=ends[1:])
+        return cls(np.frombuffer(b"".join(encoded), dtype=np.uint8), _narrow(ends), distinct)
+
+    @classmethod
+    def placed(
+        cls, data: NDArray[np.uint8], ends: NDArray[np.int64] | NDArray[np.int32], more: Sequence[str | None] = ()
+    ) -> Lexicon:
+        """Copy texts that stand one behind the other in UTF-8, and put some more behind them; all are distinct."""
+        others = cls.of(more)
+        first, last = int(ends[0]), int(ends[-1])
+        behind = others.ends[1:].astype(np.int64) + (last - first)
+        found = np.concatenate([ends.astype(np.int64, copy=False) - first, behind])
+        return cls(np.concatenate([data[first:last], others.data]), _narrow(found), distinct=True)
+
+    def __len__(self) -> int:
+        return len(self.ends) - 1
+
+    def __getitem__(self, at: int) -> str | None:
+        at = range(len(self))[at]
+        return _text(self.data[self.ends[at] : self.ends[at + 1]].tobytes())
+
+    def objects(self) -> NDArray[np.object_]:
+        """Return all texts as objects, shape (m,); made anew at each call."""
+        found = np.empty(len(self), dtype=np.object_)
+        for start in range(0, len(self), _AT_ONCE):
+            part = self.ends[start : start + _AT_ONCE + 1]
+            found[start : start + _AT_ONCE] = list(_cut(self.data[part[0] : part[-1]], part - part[0]))
+        return found
+
+    def some(self, which: NDArray[np.intp]) -> NDArray[np.object_]:
+        """Return the texts at some positions as objects, shape of `which`; made anew at each call."""
+        found = np.empty(len(which), dtype=np.object_)
+        for start in range(0, len(which), _AT_ONCE):
+            part = which[start : start + _AT_ONCE]
+            found[start : start + _AT_ONCE] = [
+                _text(self.data[begin:end].tobytes())
+                for begin, end in zip(self.ends[part].tolist(), self.ends[part + 1].tolist(), strict=True)
+            ]
+        return found
+
+    def only(self, which: NDArray[np.integer]) -> Lexicon:
+        """Return the texts at some positions, one behind the other."""
+        starts = self.ends[which].astype(np.int64)
+        sizes = self.ends[which + 1] - starts
+        ends = np.concatenate([[0], np.cumsum(sizes)])
+        places = np.repeat(starts - ends[:-1], sizes) + np.arange(ends[-1])
+        return Lexicon(self.data[places], _narrow(ends), self.distinct and len(np.unique(which)) == len(which))
+
+    def same(self) -> NDArray[np.intp]:
+        """Return, for each text, the first position of an equal one, shape (m,)."""
+        if self.distinct:
+            return np.arange(len(self))
+        places: dict[str | None, int] = {}
+        return np.fromiter(
+            (places.setdefault(text, at) for at, text in enumerate(self.objects())), dtype=np.intp, count=len(self)
+        )
+
+    def absent(self) -> NDArray[np.bool_]:
+        """Return which texts are None, shape (m,)."""
+        starts = self.ends[:-1]
+        found: NDArray[np.bool_] = (self.ends[1:] - starts) == 1
+        found[found] = self.data[starts[found]] == _NOTHING
+        return found
+
+
+def _cut(data: NDArray[np.uint8], ends: NDArray[np.signedinteger]) -> Iterator[str | None]:
+    octets = data.tobytes()
+    if octets.isascii():
+        text = octets.decode("ascii")
+        return (text[begin:end] for begin, end in pairwise(ends.tolist()))
+    return (_text(octets[begin:end]) for begin, end in pairwise(ends.tolist()))
+
+
+def _text(octets: bytes) -> str | None:
+    return None if octets == b"\xff" else octets.decode("utf-8", "surrogatepass")
+
+
+def _narrow(ends: NDArray[np.int64]) -> NDArray[np.int32] | NDArray[np.int64]:
+    return ends.astype(np.int32) if ends[-1] <= np.iinfo(np.int32).max else ends
