@@ -317,6 +317,7 @@ def mask(
     manifest: str | PathLike[str] | None = None,
     replace: bool = False,
     again: str | None = None,
+    resume: bool = False,
     **settings: Unpack[Settings],
 ) -> MaskResult:
     """Mask records so that every rule still holds, and verify the written file.
@@ -346,6 +347,9 @@ def mask(
         Let `out` take the place of a table of its name in a database; a file is always replaced.
     again : str, optional
         Why records are released again that the register of releases (``register``) has already.
+    resume : bool
+        Go on from the units that a run which was ended has finished, if nothing has changed: files too large for the
+        memory are masked in units (``memory``, ``unit_records``).
 
     Returns
     -------
@@ -360,6 +364,8 @@ def mask(
     settled = _config(config, settings)
     if _is_frame(data):
         _no_format(settled.format, data)
+        if _switch(resume, "resume"):
+            raise UsageError("a data frame is masked in one run, and there is nothing to go on from")
         with rules_within(settled.rule_timeout):
             return _mask_frame(
                 standing_for(data),
@@ -381,6 +387,7 @@ def mask(
             manifest=None if manifest is None else _path(manifest, "manifest"),
             replaces=_switch(replace, "replace"),
             again=again,
+            resume=_switch(resume, "resume"),
         )
 
 

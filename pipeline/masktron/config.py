@@ -53,6 +53,7 @@ class Kind(StrEnum):
 
 type Grouping = Literal["rules", "all"]
 type InvalidRecords = Literal["stop", "exclude"]
+type ExecutorName = Literal["local", "dask"]
 type Order = Literal["auto", "random", "keep"]
 
 type Param = str | int | float | bool | tuple[str | int | float, ...] | None
@@ -224,6 +225,10 @@ class Config:
     workers : int or None
         Partitions whose groups `mask` forms at once, or blocks of `max_block_records` where there is one; as
         many as there are cores when None. The written file is the same for any number.
+    executor : {"local", "dask"}
+        Who works on the units of a file: processes of this machine, or the workers of a Dask cluster.
+    scheduler : str or None
+        Address of the scheduler of a Dask cluster, as ``tcp://HOST:8786``; one on this machine when None.
     pyschematron_all : bool
         Whether pyschematron judges every written record, as libxml2 and Saxon do; else some hundreds to 2,000.
     register : Register or None
@@ -259,6 +264,8 @@ class Config:
     params: Mapping[str, Param] = field(default_factory=dict)
     aggregator: str | None = None
     workers: int | None = None
+    executor: ExecutorName = "local"
+    scheduler: str | None = None
     rule_timeout: float = RULE_SECONDS
     allow_unfired: tuple[str, ...] = ()
     key: bytes | None = field(default=None, repr=False)
@@ -307,6 +314,12 @@ class Config:
             object.__setattr__(self, "metadata", Path(self.metadata))
         object.__setattr__(self, "register", _register(self.register, ""))
         _one_of("grouping", self.grouping, ("rules", "all"))
+        _one_of("executor", self.executor, ("local", "dask"))
+        _require(
+            self.scheduler is None or (isinstance(self.scheduler, str) and self.executor == "dask"),
+            f"the scheduler {self.scheduler!r} is of no use to local processes",
+            'executor = "dask"',
+        )
         _one_of("invalid", self.invalid, ("stop", "exclude"))
         _one_of("order", self.order, ("auto", "random", "keep"))
         _limits(self.limits, "")

@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Mapping
 from os import PathLike
 from typing import Any, TypedDict, get_type_hints
 
-from masktron.config import Config, Grouping, InvalidRecords, Order, Param, Register, Role
+from masktron.config import Config, ExecutorName, Grouping, InvalidRecords, Order, Param, Register, Role
 
 type Codes = str | int | Collection[str | int]
 """Values that mean 'missing', as the file shows them."""
@@ -50,6 +50,8 @@ class Settings(FieldSettings, total=False):
     max_block_records: int | None
     unit_records: int | None
     memory: int | str | None
+    executor: ExecutorName
+    scheduler: str | None
     max_failures: Mapping[str, int | str]
     method: str
     params: Mapping[str, Param | list[str | int | float]]

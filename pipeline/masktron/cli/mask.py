@@ -128,11 +128,13 @@ def mask(
         typer.Option(
             parser=options.integer,
             metavar="N",
-            help="Partitions whose groups are formed at once, or blocks of the only one; the result is the same "
-            "for any number.",
+            help="Partitions whose groups are formed at once, or blocks of the only one, or units; the result is the "
+            "same for any number.",
             show_default="the number of cores",
         ),
     ] = None,
+    executor: options.ExecutorOption = None,
+    scheduler: options.SchedulerOption = None,
     rule_timeout: options.RuleTimeout = None,
     pyschematron_all: Annotated[
         bool,
@@ -192,6 +194,8 @@ def mask(
         memory=memory,
         order=_order(shuffle=shuffle, keep=keep_order),
         workers=workers,
+        executor=executor,
+        scheduler=scheduler,
         pyschematron_all=pyschematron_all or None,
         limit=limit,
         document=document,

@@ -201,6 +201,23 @@ MaxFailures = Annotated[
         "rules; repeatable. Exit code 1 only beyond that.",
     ),
 ]
+ExecutorOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="local|dask",
+        help="Who works on parts of a large file: processes of this machine, or a Dask cluster (masktron[dask]). The "
+        "result is the same.",
+        show_default="local",
+    ),
+]
+SchedulerOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="ADDRESS",
+        help="Scheduler of the Dask cluster, as tcp://HOST:8786.",
+        show_default="a cluster of --workers on this machine",
+    ),
+]
 RuleTimeout = Annotated[
     float | None,
     typer.Option(

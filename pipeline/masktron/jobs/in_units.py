@@ -21,6 +21,7 @@ from masktron.kernels.cores import usable_cores
 from masktron.masking.units.unit_parts import UnitSlices
 from masktron.memory import free_memory
 from masktron.progress import Progress
+from masktron.sources.frame_path import FramePath
 from masktron.versions import versions
 
 _BASE = 300_000_000
@@ -33,7 +34,10 @@ _SHARE = 6
 """Part of the memory, as a divisor, that one unit may take: a few are worked on at once."""
 _PART_CELL = 40
 """Bytes that a cell takes in parts: in those of its partition, of its groups and of its prototypes."""
-_BYTES_OF = frozenset({"workers", "memory", "key", "seed", "rule_timeout", "limits", "register", "pyschematron_all"})
+_NOT_IN_PARTS = frozenset(
+    {"workers", "executor", "scheduler", "memory", "key", "seed", "rule_timeout", "limits", "register", "order"}
+    | {"pyschematron_all", "max_failures", "allow_unfired"}
+)
 """Settings that change nothing in a part."""
 
 
@@ -128,6 +132,9 @@ def parts_of(run: Prepared, out: Path, *, resume: bool, progress: Progress) -> I
             parts.remove()
             raise
         except MasktronError as error:
+            if isinstance(out, FramePath):
+                parts.remove()
+                raise
             kept = f"{counted(len(parts.names), 'finished part')} of the run stay in {folder} for --resume"
             error.hint = "; ".join(filter(None, (error.hint, kept)))
             raise
@@ -136,16 +143,18 @@ def parts_of(run: Prepared, out: Path, *, resume: bool, progress: Progress) -> I
 @contextmanager
 def units_in(run: Prepared, parts: RunParts | None) -> Iterator[UnitSlices | None]:
     """Give what masks unit by unit, with the workers that do so; None where the file is masked as a whole."""
-    if parts is None or run.config.unit_records is None:
+    config, most = run.config, run.config.unit_records
+    if parts is None or most is None:
         yield None
         return
-    with executor_of(workers=run.config.workers or usable_cores()) as executor:
-        yield UnitSlices(parts, executor, run.config.unit_records)
+    workers = config.workers or usable_cores()
+    with executor_of(config.executor, workers=workers, scheduler=config.scheduler) as executor:
+        yield UnitSlices(parts, executor, most)
 
 
 def _fingerprint(run: Prepared) -> dict[str, str]:
     """Return what the parts of a run depend on."""
-    settings = {name: value for name, value in asdict(run.config).items() if name not in _BYTES_OF}
+    settings = {name: value for name, value in asdict(run.config).items() if name not in _NOT_IN_PARTS}
     text = json.dumps(settings, sort_keys=True, default=str)
     return {
         "input": run.source.digest,
