@@ -52,6 +52,10 @@ class Kind(StrEnum):
 type Grouping = Literal["rules", "all"]
 type InvalidRecords = Literal["stop", "exclude"]
 type Order = Literal["auto", "random", "keep"]
+type ExecutorName = Literal["local", "dask"]
+
+EXECUTORS: tuple[ExecutorName, ...] = ("local", "dask")
+"""Who works on slices of a file."""
 
 type Param = str | int | float | bool | tuple[str | int | float, ...] | None
 """Value of a parameter of a method; None stands for ``auto``."""
@@ -208,7 +212,14 @@ class Config:
         them. `load_config` sets it; it is no setting.
     workers : int or None
         Partitions whose groups `mask` forms at once, or blocks of `max_block_records` where there is one; as
-        many as there are cores when None. The written file is the same for any number.
+        many as there are cores when None. The written file is the same for any number. Processes that `validate`
+        gives slices of a large flat file to; this process alone when None.
+    executor : {"local", "dask"}
+        Who evaluates slices in `validate`: processes of this machine, or the workers of a Dask cluster, for which
+        ``masktron[dask]`` has to be installed. The result is the same.
+    scheduler : str or None
+        Address of a Dask scheduler, as ``tcp://HOST:8786``. When None, there is a cluster of `workers` on this
+        machine (as many as there are cores when that is None, too), which ends with the run.
     pyschematron_all : bool
         Whether pyschematron judges every written record, as libxml2 and Saxon do; else some hundreds to 2,000.
     register : Register or None
@@ -242,6 +253,8 @@ class Config:
     params: Mapping[str, Param] = field(default_factory=dict)
     aggregator: str | None = None
     workers: int | None = None
+    executor: ExecutorName = "local"
+    scheduler: str | None = None
     rule_timeout: float = RULE_SECONDS
     allow_unfired: tuple[str, ...] = ()
     key: bytes | None = field(default=None, repr=False)
@@ -279,7 +292,7 @@ class Config:
         for name in ("keep_missing", "pyschematron_all"):
             value = getattr(self, name)
             _require(isinstance(value, bool), f"{name} must be true or false, not {value!r}")
-        for name in ("record", "format", "phase", "aggregator"):
+        for name in ("record", "format", "phase", "aggregator", "scheduler"):
             value = getattr(self, name)
             _require(value is None or isinstance(value, str), f"{name} must be a name, not {value!r}")
         _require(
@@ -289,6 +302,12 @@ class Config:
         if self.metadata is not None:
             object.__setattr__(self, "metadata", Path(self.metadata))
         object.__setattr__(self, "register", _register(self.register, ""))
+        _one_of("executor", self.executor, EXECUTORS)
+        _require(
+            self.scheduler is None or self.executor == "dask",
+            "a scheduler is given, and no executor that has one",
+            "say --executor dask, too",
+        )
         _one_of("grouping", self.grouping, ("rules", "all"))
         _one_of("invalid", self.invalid, ("stop", "exclude"))
         _one_of("order", self.order, ("auto", "random", "keep"))

@@ -36,6 +36,7 @@ KEYWORDS: Mapping[str, tuple[str, _Form]] = MappingProxyType(
         **{name: (name.replace("-", "_"), _Form.VALUE) for name in (
             "record", "format", "phase", "key", "metadata", "original", "manifest", "method", "aggregator", "to",
             "seed", "grouping", "group-size-vars", "invalid", "max-observed-share", "max-block-records", "workers",
+            "executor", "scheduler",
             "rule-timeout", "max-findings", "measures", "data", "out", "again", "against",
             "rows", "against-manifest", "against-original", "register", "rules", "html", "html-public", "masked",
         )},

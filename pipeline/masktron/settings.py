@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Mapping
 from os import PathLike
 from typing import Any, TypedDict, get_type_hints
 
-from masktron.config import Config, Grouping, InvalidRecords, Order, Param, Register, Role
+from masktron.config import Config, ExecutorName, Grouping, InvalidRecords, Order, Param, Register, Role
 
 type Codes = str | int | Collection[str | int]
 """Values that mean 'missing', as the file shows them."""
@@ -53,6 +53,8 @@ class Settings(FieldSettings, total=False):
     params: Mapping[str, Param | list[str | int | float]]
     aggregator: str | None
     rule_timeout: float
+    executor: ExecutorName
+    scheduler: str | None
     pyschematron_all: bool
     register: Register | Mapping[str, str | PathLike[str]] | str | PathLike[str] | None
 

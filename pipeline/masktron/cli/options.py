@@ -211,6 +211,23 @@ RuleTimeout = Annotated[
         show_default="60",
     ),
 ]
+Executor = Annotated[
+    str | None,
+    typer.Option(
+        metavar="local|dask",
+        help="Who works on slices of a large file: processes of this machine, or the workers of a Dask cluster "
+        "(masktron[dask]).",
+        show_default="local",
+    ),
+]
+Scheduler = Annotated[
+    str | None,
+    typer.Option(
+        metavar="ADDRESS",
+        help="Dask scheduler, as tcp://HOST:8786; its workers find the files under the same paths.",
+        show_default="a cluster of --workers on this machine",
+    ),
+]
 Limits = Annotated[
     list[str] | None,
     typer.Option(

@@ -33,9 +33,9 @@ from masktron.versions import versions
 from masktron.write.declared import Declared
 from masktron.write.manifest import MANIFEST_VERSION, NOTICE, described_output
 
-_ELSEWHERE = frozenset({"workers", "rule_timeout", "key", "documents"})
+_ELSEWHERE = frozenset({"workers", "executor", "scheduler", "rule_timeout", "key", "documents"})
 """Settings that the manifest has in other places, or leaves out: they change nothing in the file."""
-_OF_THE_RUN = frozenset({"workers", "key", "seed", "spare_documents"})
+_OF_THE_RUN = frozenset({"workers", "executor", "scheduler", "key", "seed", "spare_documents"})
 """Settings that a later run does not take over: its random numbers are its own."""
 
 
