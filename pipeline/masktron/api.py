@@ -15,8 +15,9 @@ import numpy as np
 import pandas as pd
 
 from masktron.addresses import AddressPath, is_address, path_of
-from masktron.config import Config, Role, config_from, did_you_mean, limits_from
+from masktron.config import Config, ExecutorName, Role, config_from, did_you_mean, limits_from
 from masktron.errors import UsageError
+from masktron.executor.which import asked_executor
 from masktron.jobs.assess import run_assess
 from masktron.jobs.check import require_inputs, run_check
 from masktron.jobs.combine import read_estimates, run_combine
@@ -90,6 +91,9 @@ def validate(
     allow_empty: bool = False,
     release_safe: bool = False,
     rule_timeout: float = RULE_SECONDS,
+    workers: int | None = None,
+    executor: ExecutorName = "local",
+    scheduler: str | None = None,
     limit: int | EllipsisType | None = ...,
 ) -> ValidateResult:
     """Evaluate every rule on every record.
@@ -134,6 +138,14 @@ def validate(
     rule_timeout : float
         Seconds that an engine may take for one rule on one record, or on a whole document. One that takes longer is
         ended, and a `ResourceError` names the rule and the record.
+    workers : int, optional
+        Processes that a large flat file (XML, CSV, Parquet) is given to in slices; this process alone when None. The
+        result is the same for any number.
+    executor : {"local", "dask"}
+        Processes of this machine, or the workers of a Dask cluster, for which ``masktron[dask]`` has to be installed.
+    scheduler : str, optional
+        Address of a Dask scheduler, whose workers find the files under the same paths; when None, there is a cluster
+        of `workers` on this machine.
     limit : int or None
         Former name of `max_findings`, with a DeprecationWarning: `mask` and `check` have limits of figures.
 
@@ -157,8 +169,8 @@ def validate(
     _switch(release_safe, "release_safe")
     _no_format(format, data, original)
     bounds = thresholds({} if max_failures is None else max_failures)
-    patience = rules_within(Config(rule_timeout=rule_timeout).rule_timeout)
-    with patience:
+    way = Config(rule_timeout=rule_timeout, workers=workers, executor=executor, scheduler=scheduler)
+    with rules_within(way.rule_timeout):
         return run_validate(
             _source(data, "data"),
             _path(rules, "rules"),
@@ -177,6 +189,7 @@ def validate(
             allow_unfired=_rules(allow_unfired),
             allow_empty=_switch(allow_empty, "allow_empty"),
             release_safe=release_safe,
+            executor=asked_executor(way),
         )
 
 

@@ -53,8 +53,11 @@ class Kind(StrEnum):
 
 type Grouping = Literal["rules", "all"]
 type InvalidRecords = Literal["stop", "exclude"]
-type ExecutorName = Literal["local", "dask"]
 type Order = Literal["auto", "random", "keep"]
+type ExecutorName = Literal["local", "dask"]
+
+EXECUTORS: tuple[ExecutorName, ...] = ("local", "dask")
+"""Who works on slices of a file."""
 
 type Param = str | int | float | bool | tuple[str | int | float, ...] | None
 """Value of a parameter of a method; None stands for ``auto``."""
@@ -224,11 +227,14 @@ class Config:
         them. `load_config` sets it; it is no setting.
     workers : int or None
         Partitions whose groups `mask` forms at once, or blocks of `max_block_records` where there is one; as
-        many as there are cores when None. The written file is the same for any number.
+        many as there are cores when None. The written file is the same for any number. Processes that `validate`
+        gives slices of a large flat file to; this process alone when None.
     executor : {"local", "dask"}
-        Who works on the units of a file: processes of this machine, or the workers of a Dask cluster.
+        Who works on slices in `validate` and on units in `mask`: processes of this machine, or the workers of a Dask cluster, for which
+        ``masktron[dask]`` has to be installed. The result is the same.
     scheduler : str or None
-        Address of the scheduler of a Dask cluster, as ``tcp://HOST:8786``; one on this machine when None.
+        Address of a Dask scheduler, as ``tcp://HOST:8786``. When None, there is a cluster of `workers` on this
+        machine (as many as there are cores when that is None, too), which ends with the run.
     pyschematron_all : bool
         Whether pyschematron judges every written record, as libxml2 and Saxon do; else some hundreds to 2,000.
     register : Register or None
@@ -303,7 +309,7 @@ class Config:
         for name in ("keep_missing", "pyschematron_all"):
             value = getattr(self, name)
             _require(isinstance(value, bool), f"{name} must be true or false, not {value!r}")
-        for name in ("record", "format", "phase", "aggregator"):
+        for name in ("record", "format", "phase", "aggregator", "scheduler"):
             value = getattr(self, name)
             _require(value is None or isinstance(value, str), f"{name} must be a name, not {value!r}")
         _require(
@@ -313,13 +319,13 @@ class Config:
         if self.metadata is not None:
             object.__setattr__(self, "metadata", Path(self.metadata))
         object.__setattr__(self, "register", _register(self.register, ""))
-        _one_of("grouping", self.grouping, ("rules", "all"))
-        _one_of("executor", self.executor, ("local", "dask"))
+        _one_of("executor", self.executor, EXECUTORS)
         _require(
-            self.scheduler is None or (isinstance(self.scheduler, str) and self.executor == "dask"),
-            f"the scheduler {self.scheduler!r} is of no use to local processes",
-            'executor = "dask"',
+            self.scheduler is None or self.executor == "dask",
+            "a scheduler is given, and no executor that has one",
+            "say --executor dask, too",
         )
+        _one_of("grouping", self.grouping, ("rules", "all"))
         _one_of("invalid", self.invalid, ("stop", "exclude"))
         _one_of("order", self.order, ("auto", "random", "keep"))
         _limits(self.limits, "")
@@ -327,22 +333,7 @@ class Config:
             _is_number(self.max_observed_share) and 0 <= self.max_observed_share <= 100,
             f"max_observed_share must be a number from 0 to 100 (per cent), not {self.max_observed_share!r}",
         )
-        if self.max_block_records is not None:
-            _integer("max_block_records", self.max_block_records)
-            _require(
-                self.max_block_records >= 3 * self.k,
-                f"max_block_records must be at least 3k = {3 * self.k}, not {self.max_block_records}",
-                "some ten thousand are usual: the smaller the blocks, the higher the information loss",
-            )
-        if self.unit_records is not None:
-            _integer("unit_records", self.unit_records)
-            _require(
-                self.unit_records >= LEAST_UNIT * self.k,
-                f"unit_records must be at least {LEAST_UNIT}k = {LEAST_UNIT * self.k}, not {self.unit_records}",
-                "some ten thousand and more are usual: the smaller the units, the higher the information loss",
-            )
-        if self.memory is not None:
-            object.__setattr__(self, "memory", memory_of(self.memory))
+        self._require_sizes()
         _require(
             isinstance(self.method, str) and bool(self.method),
             f"method must be a name, not {self.method!r}",
@@ -360,6 +351,25 @@ class Config:
         _require(not both, f"{', '.join(both)}: declared as nominal and as ordinal", "keep one of them")
         both = sorted(set(self.numeric).intersection((*self.nominal, *self.ordinal)))
         _require(not both, f"{', '.join(both)}: declared as numeric and as categories", "keep one of them")
+
+    def _require_sizes(self) -> None:
+        """Refuse numbers of records and of bytes that nothing can be done with."""
+        if self.max_block_records is not None:
+            _integer("max_block_records", self.max_block_records)
+            _require(
+                self.max_block_records >= 3 * self.k,
+                f"max_block_records must be at least 3k = {3 * self.k}, not {self.max_block_records}",
+                "some ten thousand are usual: the smaller the blocks, the higher the information loss",
+            )
+        if self.unit_records is not None:
+            _integer("unit_records", self.unit_records)
+            _require(
+                self.unit_records >= LEAST_UNIT * self.k,
+                f"unit_records must be at least {LEAST_UNIT}k = {LEAST_UNIT * self.k}, not {self.unit_records}",
+                "some ten thousand and more are usual: the smaller the units, the higher the information loss",
+            )
+        if self.memory is not None:
+            object.__setattr__(self, "memory", memory_of(self.memory))
 
     @property
     def reading(self) -> ReadOptions:

@@ -133,8 +133,8 @@ def mask(
             show_default="the number of cores",
         ),
     ] = None,
-    executor: options.ExecutorOption = None,
-    scheduler: options.SchedulerOption = None,
+    executor: options.Executor = None,
+    scheduler: options.Scheduler = None,
     rule_timeout: options.RuleTimeout = None,
     pyschematron_all: Annotated[
         bool,

@@ -201,23 +201,6 @@ MaxFailures = Annotated[
         "rules; repeatable. Exit code 1 only beyond that.",
     ),
 ]
-ExecutorOption = Annotated[
-    str | None,
-    typer.Option(
-        metavar="local|dask",
-        help="Who works on parts of a large file: processes of this machine, or a Dask cluster (masktron[dask]). The "
-        "result is the same.",
-        show_default="local",
-    ),
-]
-SchedulerOption = Annotated[
-    str | None,
-    typer.Option(
-        metavar="ADDRESS",
-        help="Scheduler of the Dask cluster, as tcp://HOST:8786.",
-        show_default="a cluster of --workers on this machine",
-    ),
-]
 RuleTimeout = Annotated[
     float | None,
     typer.Option(
@@ -226,6 +209,23 @@ RuleTimeout = Annotated[
         help="What an engine may take for one rule on one record, or on a whole document; then it is ended, and the "
         "run stops (exit code 6). To name the record takes up to about three times as long.",
         show_default="60",
+    ),
+]
+Executor = Annotated[
+    str | None,
+    typer.Option(
+        metavar="local|dask",
+        help="Who works on parts of a large file: processes of this machine, or the workers of a Dask cluster "
+        "(masktron[dask]).",
+        show_default="local",
+    ),
+]
+Scheduler = Annotated[
+    str | None,
+    typer.Option(
+        metavar="ADDRESS",
+        help="Dask scheduler, as tcp://HOST:8786; its workers find the files under the same paths.",
+        show_default="a cluster of --workers on this machine",
     ),
 ]
 Limits = Annotated[

@@ -56,6 +56,17 @@ def validate(
         bool,
         typer.Option("--release-safe", help="Counts only: no value, key or place of a record in any output."),
     ] = False,
+    workers: Annotated[
+        int | None,
+        typer.Option(
+            parser=options.integer,
+            metavar="N",
+            help="Processes that a large flat file is given to in slices; the result is the same for any number.",
+            show_default="this process alone",
+        ),
+    ] = None,
+    executor: options.Executor = None,
+    scheduler: options.Scheduler = None,
     rule_timeout: options.RuleTimeout = None,
 ) -> None:
     """Evaluate every rule on every record: is this edited file fit for release?
@@ -72,6 +83,7 @@ def validate(
         )
     # libxml2 reads a large file while the rest is loaded
     with running.progress_shown() as progress, running.judging(data) as judge:
+        from masktron.executor.which import asked_executor
         from masktron.jobs.validate import run_validate
         from masktron.report.outputs import Outputs
         from masktron.report.rendering import tables_of
@@ -98,6 +110,9 @@ def validate(
             phase=phase,
             allow_unfired=tuple(allow_unfired or ()) or None,
             rule_timeout=rule_timeout,
+            workers=workers,
+            executor=executor,
+            scheduler=scheduler,
         )
         running.check_outputs(outputs.files(), documents_of(settings))
         with rules_within(settings.rule_timeout):
@@ -118,6 +133,7 @@ def validate(
                 outputs=outputs,
                 progress=progress,
                 judge=judge,
+                executor=asked_executor(settings),
             )
     running.show([*tables_of(result), *outputs.told(release_safe=release_safe)], json)
     raise typer.Exit(result.exit_code)

@@ -71,8 +71,8 @@ class EvaluationRequest:
     write : callable, optional
         Writes the document that engines read, and returns where it is; without it, `path` is that document.
     executor : Executor, optional
-        Who evaluates the slices of a file that can be cut; without it, this process reads the file from its beginning
-        to its end. What is found is the same.
+        Who evaluates the slices of a file that can be cut, entered for that alone; without it, this process reads the
+        file from its beginning to its end. What is found is the same.
     """
 
     path: Path

@@ -46,6 +46,8 @@ class SliceVerdicts:
     findings : tuple of Finding
         In the order of the file.
     verdicts : ndarray of uint8, shape (records, checks), or None
+    remarks : object
+        What the slice tells of the whole file (`FlatRecords.settle`).
     """
 
     records: int
@@ -53,6 +55,7 @@ class SliceVerdicts:
     departures: NDArray[np.int64] | None
     findings: tuple[Finding, ...]
     verdicts: NDArray[np.uint8] | None
+    remarks: object
 
 
 class SliceEvaluation:
@@ -122,7 +125,14 @@ class SliceEvaluation:
                 for _ in walk.batch(batch):
                     pass
         departures = tally.departures if tally.departed else None
-        return SliceVerdicts(tally.records, tally.counts, departures, tuple(found), tally.judged_all(tally.records))
+        return SliceVerdicts(
+            tally.records,
+            tally.counts,
+            departures,
+            tuple(found),
+            tally.judged_all(tally.records),
+            self._flat.remarks(),
+        )
 
 
 def walk_slices(
@@ -131,14 +141,17 @@ def walk_slices(
     """Evaluate all slices of a file, and return what was found in all of them."""
     tally = request.tally()
     stage = f"judging {request.path.name}"
-    with closing(executor.map(evaluation, flat.slices(), stage=stage)) as results:
+    remarks: list[object] = []
+    with executor, closing(executor.map(evaluation, flat.slices(), stage=stage)) as results:
         for found in results:
             tally.counts += found.counts
             if found.departures is not None:
                 tally.depart(found.departures)
             tally.judged(found.records, found.verdicts)
             tally.add_wanted(found.findings)
+            remarks.append(found.remarks)
             request.tell(tally.records)
+    flat.settle(remarks)
     return tally
 
 

@@ -1,7 +1,7 @@
 """Slices on the workers of a Dask cluster: futures of dask.distributed, and nothing else of Dask.
 
-The scheduler sees keys, functions, places of slices and small results. A function is the result of a task of its own,
-so that it travels from worker to worker, and a worker that comes later gets it too.
+The scheduler sees keys, functions and places of slices; results come from the workers. A function is the result of a
+task of its own, so that it travels from worker to worker, and a worker that comes later gets it too.
 """
 
 from __future__ import annotations
@@ -182,7 +182,8 @@ def _connected(address: str, security: Any) -> Iterator[Client]:
     from distributed import Client  # noqa: PLC0415
 
     try:
-        client = Client(address, security=security, set_as_default=False, timeout=_MISSING)
+        # results come from the workers, and not through the scheduler
+        client = Client(address, security=security, set_as_default=False, timeout=_MISSING, direct_to_workers=True)
     except (OSError, ValueError, TimeoutError, ImportError) as problem:
         raise UsageError(
             f"no Dask scheduler answers: {problem}",

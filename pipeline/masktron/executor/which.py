@@ -2,23 +2,35 @@
 
 from __future__ import annotations
 
+from masktron.config import EXECUTORS, Config, ExecutorName
 from masktron.errors import UsageError
 from masktron.executor.contract import Executor
 from masktron.executor.local_processes import LocalProcesses
 from masktron.executor.serial import Serial
+from masktron.kernels.cores import usable_cores
 from masktron.processes import interpreter
 
-EXECUTORS = ("local", "dask")
-"""Those that can be asked for by name."""
+
+def asked_executor(config: Config) -> Executor | None:
+    """Return the executor that settings ask for; None where they are content with this process.
+
+    Raises
+    ------
+    UsageError
+        Dask is not installed.
+    """
+    if config.executor == "local" and config.workers in (None, 1):
+        return None
+    return executor_of(config.executor, workers=config.workers or usable_cores(), scheduler=config.scheduler)
 
 
-def executor_of(name: str = "local", *, workers: int, scheduler: str | None = None) -> Executor:
+def executor_of(name: ExecutorName = "local", *, workers: int, scheduler: str | None = None) -> Executor:
     """Return an executor, which starts nothing before it is entered.
 
     Parameters
     ----------
-    name : str
-        One of `EXECUTORS`.
+    name : {"local", "dask"}
+        One of `masktron.config.EXECUTORS`.
     workers : int
         Processes; one local worker is this process.
     scheduler : str, optional

@@ -90,7 +90,7 @@ def run_validate(
     judge : EarlyReader, optional
         Of the file, where libxml2 has begun to read it.
     executor : Executor, optional
-        Who evaluates slices of a large flat file. It is entered here, where there are any. The result is the same.
+        Who evaluates slices of a large flat file; it is entered where there are any. The result is the same.
 
     Raises
     ------
@@ -119,7 +119,7 @@ def run_validate(
             job.evaluate,
             beside,
             progress,
-            executor=None if executor is None else stack.enter_context(executor),
+            executor=executor,
             limit=0 if release_safe else limit,
             shown=_shown(job, field),
             sink=following.add if reports.reports and not release_safe else None,

@@ -79,6 +79,25 @@ class FlatRecords(ABC):
         """
         raise ValueError(f"{self.path} cannot be cut at {piece.begin}")
 
+    def remarks(self) -> object:
+        """Return what the slice that was read last tells of the whole file: small, and picklable."""
+        return None
+
+    def settle(self, remarks: Sequence[object]) -> None:
+        """Refuse what only all slices together tell.
+
+        Parameters
+        ----------
+        remarks : sequence of object
+            Of each slice.
+
+        Raises
+        ------
+        DocumentError
+        """
+        if any(remark is not None for remark in remarks):
+            raise ValueError(f"nobody knows what slices of {self.path} tell of it")
+
     @abstractmethod
     def require_unchanged(self) -> None:
         """Refuse a file that is no longer the one that was surveyed.

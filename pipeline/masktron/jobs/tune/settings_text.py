@@ -144,7 +144,7 @@ def _apart(found: Config, config: Config, path: Path) -> list[str]:
     return [
         one.name
         for one in fields(Config)
-        if one.name not in _KEPT_OUT | {"workers"}
+        if one.name not in _KEPT_OUT | {"workers", "executor", "scheduler"}
         and _plain(getattr(found, one.name), path) != _plain(getattr(config, one.name), path)
     ]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
@@ -13,6 +13,7 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from masktron.errors import DocumentError
+from masktron.sources.flat_records import RecordSlice
 from masktron.sources.tables.arrow_lexemes import has_text, lexemes_of, require_sound, variable_of
 from masktron.sources.tables.arrow_objects import object_columns
 from masktron.sources.tables.column_names import xml_names
@@ -22,6 +23,8 @@ from masktron.sources.xml.wellformed import Stamp
 
 _ROWS = 1 << 15
 """Rows that are in memory at a time."""
+_SLICED = 1 << 17
+"""Rows of a slice, whatever the number of workers."""
 _BUFFER = 1 << 20
 """Bytes of each column that are read ahead."""
 _NUMBER = 8
@@ -36,16 +39,28 @@ class _ParquetStream(StampedStream):
         with _opened(path) as file:
             self.count = file.metadata.num_rows
             groups = [file.metadata.row_group(at) for at in range(file.metadata.num_row_groups)]
+            self._pieces = tuple(_pieces([group.num_rows for group in groups]))
             self.text = max(sum(group.total_byte_size for group in groups), _NUMBER * self.count * len(names))
         self.first = places_of_values(self._own(), len(names))
 
     def readings(self) -> Generator[tuple[Sequence[pa.Array], Sequence[pa.Array] | None]]:
         """Yield what both ways make of the same rows, which each reads for itself."""
+        return self._both(None)
+
+    def pieces(self) -> Sequence[RecordSlice]:
+        """Return slices of `_SLICED` rows of a row group."""
+        return self._pieces
+
+    def readings_in(self, piece: RecordSlice) -> Generator[tuple[Sequence[pa.Array], Sequence[pa.Array] | None]]:
+        """Yield what both ways make of the same rows of a slice."""
+        return self._both(piece)
+
+    def _both(self, piece: RecordSlice | None) -> Generator[tuple[Sequence[pa.Array], Sequence[pa.Array] | None]]:
         self.require_unchanged()
         nothing = [pa.nulls(0, pa.string())] * len(self.names)
         with (
-            closing(self._other()) as other,
-            closing(self._own()) as own,
+            closing(self._other(piece)) as other,
+            closing(self._own(piece)) as own,
             ThreadPoolExecutor(max_workers=1) as helper,
         ):
             coming = helper.submit(next, other, None)
@@ -61,9 +76,9 @@ class _ParquetStream(StampedStream):
         """Return the rows."""
         return np.arange(first + 1, first + size + 1, dtype=np.int64)
 
-    def _own(self) -> Generator[Sequence[pa.Array]]:
-        done, where = 0, str(self.path)
-        for batch in self._batches():
+    def _own(self, piece: RecordSlice | None = None) -> Generator[Sequence[pa.Array]]:
+        done, where = 0 if piece is None else piece.first, str(self.path)
+        for batch in self._batches(piece):
             block = []
             for label, column in zip(batch.schema.names, batch.columns, strict=True):
                 require_sound(column, label, where)
@@ -72,14 +87,18 @@ class _ParquetStream(StampedStream):
             yield block
             done += batch.num_rows
 
-    def _other(self) -> Generator[Sequence[pa.Array]]:
-        for batch in self._batches():
+    def _other(self, piece: RecordSlice | None) -> Generator[Sequence[pa.Array]]:
+        for batch in self._batches(piece):
             yield object_columns(batch, compiled=True)
 
-    def _batches(self) -> Generator[pa.RecordBatch]:
+    def _batches(self, piece: RecordSlice | None) -> Generator[pa.RecordBatch]:
         try:
             with _opened(self.path) as file:
-                yield from file.iter_batches(_ROWS)
+                if piece is None:
+                    yield from file.iter_batches(_ROWS)
+                else:
+                    # what stands before it in its row group is decoded, and left
+                    yield from _rows(file.iter_batches(_ROWS, row_groups=[piece.begin]), piece.end, piece.records)
         except (OSError, pa.ArrowException) as error:
             self.require_unchanged()
             reason = getattr(error, "strerror", None) or str(error).partition("\n")[0]
@@ -101,6 +120,28 @@ def parquet_stream(path: Path, notes: tuple[str, ...]) -> TableStream | None:
     if not schema.names or any(pa.types.is_dictionary(kind) or not has_text(kind) for kind in schema.types):
         return None
     return _ParquetStream(path, schema, notes, stamp)
+
+
+def _pieces(groups: Sequence[int]) -> Iterator[RecordSlice]:
+    """Yield slices of row groups, each with the row in its group that it begins with."""
+    first = 0
+    for group, rows in enumerate(groups):
+        for begin in range(0, rows, _SLICED):
+            size = min(_SLICED, rows - begin)
+            yield RecordSlice(first, size, group, begin)
+            first += size
+
+
+def _rows(batches: Iterator[pa.RecordBatch], begin: int, size: int) -> Iterator[pa.RecordBatch]:
+    """Yield some rows in a row."""
+    done, end = 0, begin + size
+    for batch in batches:
+        start, stop = max(begin - done, 0), min(end - done, batch.num_rows)
+        if start < stop:
+            yield batch.slice(start, stop - start)
+        done += batch.num_rows
+        if done >= end:
+            return
 
 
 def _opened(path: Path) -> pq.ParquetFile:

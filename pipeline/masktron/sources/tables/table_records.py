@@ -12,7 +12,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from masktron.sources.columns import Batch
-from masktron.sources.flat_records import FlatRecords
+from masktron.sources.flat_records import FlatRecords, RecordSlice
 from masktron.sources.records import Layout
 from masktron.sources.tables.document import TwinNames, twin_frame
 from masktron.sources.tables.table_batches import ROWS, TableBatch
@@ -28,6 +28,18 @@ class RecordBlocks(Protocol):
 
     def blocks(self) -> Generator[Sequence[pa.Array]]:
         """Yield blocks of records, as columns of strings."""
+
+    def pieces(self) -> Sequence[RecordSlice]:
+        """Return the records in slices; none where there are none."""
+
+    def blocks_in(self, piece: RecordSlice) -> Generator[Sequence[pa.Array]]:
+        """Yield the blocks of a slice."""
+
+    def remarks(self) -> object:
+        """Return what the slice that was read last tells of the whole."""
+
+    def settle(self, remarks: Sequence[object]) -> None:
+        """Refuse what only all slices together tell."""
 
     def lines(self, first: int, size: int) -> NDArray[np.int64]:
         """Return the lines or rows, from 1, of some records in a row; shape (size,)."""
@@ -64,6 +76,20 @@ class HeldRecords:
         for block in self._cells.to_batches():
             yield block.columns
 
+    def pieces(self) -> Sequence[RecordSlice]:
+        """Return nothing: what is in memory here is nowhere else."""
+        return ()
+
+    def blocks_in(self, piece: RecordSlice) -> Generator[Sequence[pa.Array]]:
+        """Refuse to be cut."""
+        raise ValueError(f"what is in memory cannot be cut at {piece.begin}")
+
+    def remarks(self) -> object:
+        """Return nothing."""
+
+    def settle(self, remarks: Sequence[object]) -> None:
+        """Nothing is left to be told."""
+
     def lines(self, first: int, size: int) -> NDArray[np.int64]:
         """Return the lines or rows of some records."""
         return self._lines[first : first + size]
@@ -95,8 +121,27 @@ class TableRecords(FlatRecords):
 
     def batches(self) -> Generator[Batch]:
         """Yield the records, of which two readers say the same."""
-        tags, first = self._held.names, 0
-        with closing(self._held.blocks()) as blocks:
+        return self._batches(self._held.blocks(), 0)
+
+    def slices(self) -> Sequence[RecordSlice]:
+        """Return the slices of a file that is not in memory."""
+        return self._held.pieces()
+
+    def batches_in(self, piece: RecordSlice) -> Generator[Batch]:
+        """Yield the records of a slice, of which two readers say the same."""
+        return self._batches(self._held.blocks_in(piece), piece.first)
+
+    def remarks(self) -> object:
+        """Return what the slice that was read last tells of the whole file."""
+        return self._held.remarks()
+
+    def settle(self, remarks: Sequence[object]) -> None:
+        """Refuse what only all slices together tell."""
+        self._held.settle(remarks)
+
+    def _batches(self, found: Generator[Sequence[pa.Array]], first: int) -> Generator[Batch]:
+        tags = self._held.names
+        with closing(found) as blocks:
             for block in blocks:
                 for start in range(0, len(block[0]), ROWS):
                     columns = [column.slice(start, ROWS) for column in block]

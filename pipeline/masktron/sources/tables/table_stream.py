@@ -5,11 +5,13 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Generator, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from masktron.sources.flat_records import RecordSlice
 from masktron.sources.tables.arrow_scalars import truths_of
 from masktron.sources.tables.string_cells import require_xml
 from masktron.sources.tables.two_readings import disagreement, first_unlike, unlike_counts
@@ -43,6 +45,10 @@ class TableStream(ABC):
     variables: tuple[Variable, ...]
     notes: tuple[str, ...] = ()
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave behind what slices do not need: what the file says of its variables."""
+        return {name: value for name, value in vars(self).items() if name not in ("variables", "notes")}
+
     @abstractmethod
     def readings(self) -> Generator[tuple[Sequence[pa.Array], Sequence[pa.Array] | None]]:
         """Yield blocks of records as columns of strings: as the first reader and as the second has them.
@@ -68,6 +74,33 @@ class TableStream(ABC):
     def lines(self, first: int, size: int) -> NDArray[np.int64]:
         """Return the lines or rows, from 1, of some records in a row; shape (size,)."""
 
+    def pieces(self) -> Sequence[RecordSlice]:
+        """Return the records in slices of a fixed size; none where they are read from the beginning to the end."""
+        return ()
+
+    def readings_in(self, piece: RecordSlice) -> Generator[tuple[Sequence[pa.Array], Sequence[pa.Array] | None]]:
+        """Yield the blocks of a slice; as `readings`."""
+        raise ValueError(f"{self.path} cannot be cut at {piece.begin}")
+
+    def remarks(self) -> object:
+        """Return what the slice that was read last tells of the whole file: small, and picklable."""
+        return None
+
+    def settle(self, remarks: Sequence[object]) -> None:
+        """Refuse what only all slices together tell, as `readings` does.
+
+        Parameters
+        ----------
+        remarks : sequence of object
+            Of each slice.
+
+        Raises
+        ------
+        DocumentError
+        """
+        if any(remark is not None for remark in remarks):
+            raise ValueError(f"nobody knows what slices of {self.path} tell of it")
+
     def blocks(self) -> Generator[Sequence[pa.Array]]:
         """Yield blocks of records on which both readers agree.
 
@@ -76,8 +109,20 @@ class TableStream(ABC):
         DocumentError
             They do not agree, or no XML could hold a cell; or as `readings`.
         """
-        done, where = 0, str(self.path)
-        for own, other in self.readings():
+        return self._agreed(self.readings(), 0, self.count)
+
+    def blocks_in(self, piece: RecordSlice) -> Generator[Sequence[pa.Array]]:
+        """Yield the blocks of a slice on which both readers agree; as `blocks`."""
+        return self._agreed(self.readings_in(piece), piece.first, piece.first + piece.records)
+
+    def _agreed(
+        self,
+        readings: Generator[tuple[Sequence[pa.Array], Sequence[pa.Array] | None]],
+        done: int,
+        count: int,
+    ) -> Generator[Sequence[pa.Array]]:
+        where = str(self.path)
+        for own, other in readings:
             if other is not None:
                 for name, one, again in zip(self.names, own, other, strict=True):
                     if not one.equals(again):
@@ -87,7 +132,7 @@ class TableStream(ABC):
             require_xml(self.names, own, done, where)
             yield own
             done += len(own[0])
-        if done != self.count:
+        if done != count:
             raise unlike_counts(where)
 
 

@@ -78,6 +78,18 @@ class CsvDoubts:
             elif (octets == _COMMA).any():
                 self._commas.add(at)
 
+    @property
+    def seen(self) -> tuple[frozenset[int], frozenset[int], frozenset[int]]:
+        """What was seen of some records: names that are no value of theirs, columns of numbers, those with commas."""
+        return frozenset(self._unseen), frozenset(self._numeric), frozenset(self._commas)
+
+    def join(self, seen: tuple[frozenset[int], frozenset[int], frozenset[int]]) -> None:
+        """Take what was `seen` of other records."""
+        unseen, numeric, commas = seen
+        self._unseen = {at: name for at, name in self._unseen.items() if at in unseen}
+        self._numeric &= numeric
+        self._commas |= commas
+
     def settle(self, again: Callable[[], CellBlocks]) -> None:
         """Refuse the file where a doubt is left.
 

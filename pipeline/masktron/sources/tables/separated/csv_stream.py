@@ -7,6 +7,7 @@ from collections.abc import Generator, Sequence
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -14,6 +15,7 @@ from numpy.typing import NDArray
 
 from masktron.errors import DocumentError
 from masktron.kernels.separated import unlike_cell
+from masktron.sources.flat_records import RecordSlice
 from masktron.sources.tables.arrow_scalars import one_array
 from masktron.sources.tables.column_names import xml_names
 from masktron.sources.tables.separated.again import second_reading
@@ -34,6 +36,8 @@ from masktron.sources.xml.wellformed import Stamp, stamp_of
 
 _BLOCK = 1 << 22
 """Bytes that are read at a time, more where a record is longer."""
+_SLICED = 2
+"""Segments of a slice, whatever the number of workers."""
 _HEAD = 64
 
 
@@ -77,6 +81,7 @@ class _FileText:
 class _CsvStream(StampedStream):
     def __init__(self, path: Path, text: _FileText, outline: CsvOutline, stamp: Stamp, *, said: bool) -> None:
         self.path, self._bytes, self._outline, self._stamp, self._said = path, text, outline, stamp, said
+        self._seen: object = None
         columns = outline.columns
         self.names = xml_names(columns, f"{path}:1")
         self._doubts()  # names alone may tell
@@ -97,6 +102,35 @@ class _CsvStream(StampedStream):
                 yield block, None
         doubts.settle(self._read)
 
+    def pieces(self) -> Sequence[RecordSlice]:
+        """Return slices of `_SLICED` segments, by their positions."""
+        segments, first, found = self._outline.segments, 0, []
+        for begin in range(0, len(segments), _SLICED):
+            size = sum(segment.records for segment in segments[begin : begin + _SLICED])
+            found.append(RecordSlice(first, size, begin, begin + _SLICED))
+            first += size
+        return found
+
+    def readings_in(self, piece: RecordSlice) -> Generator[tuple[Sequence[pa.Array], None]]:
+        """Yield what both readers have of a slice."""
+        doubts = self._doubts()
+        with closing(self._read(piece)) as blocks:
+            for block in blocks:
+                doubts.look(block)
+                yield block, None
+        self._seen = doubts.seen
+
+    def remarks(self) -> object:
+        """Return what a slice tells of doubts about the file."""
+        return self._seen
+
+    def settle(self, remarks: Sequence[Any]) -> None:
+        """Refuse the file where a doubt is left, as `readings` does."""
+        doubts = self._doubts()
+        for seen in remarks:
+            doubts.join(seen)
+        doubts.settle(self._read)
+
     def lines(self, first: int, size: int) -> NDArray[np.int64]:
         """Return the lines in which records begin."""
         return self._outline.lines(first, size)
@@ -104,10 +138,11 @@ class _CsvStream(StampedStream):
     def _doubts(self) -> CsvDoubts:
         return CsvDoubts(self._outline, str(self.path), said=self._said)
 
-    def _read(self) -> Generator[Sequence[pa.Array]]:
-        done = 0
+    def _read(self, piece: RecordSlice | None = None) -> Generator[Sequence[pa.Array]]:
+        done = 0 if piece is None else piece.first
+        segments = self._outline.segments
         self.require_unchanged()
-        for segment in self._outline.segments:
+        for segment in segments if piece is None else segments[piece.begin : piece.end]:
             try:
                 block = self._block(segment, done)
             except DocumentError:
