@@ -230,8 +230,8 @@ class Config:
         many as there are cores when None. The written file is the same for any number. Processes that `validate`
         gives slices of a large flat file to; this process alone when None.
     executor : {"local", "dask"}
-        Who works on slices in `validate` and on units in `mask`: processes of this machine, or the workers of a Dask cluster, for which
-        ``masktron[dask]`` has to be installed. The result is the same.
+        Who works on slices in `validate` and on units in `mask`: processes of this machine, or the workers of a Dask
+        cluster, for which ``masktron[dask]`` has to be installed. The result is the same.
     scheduler : str or None
         Address of a Dask scheduler, as ``tcp://HOST:8786``. When None, there is a cluster of `workers` on this
         machine (as many as there are cores when that is None, too), which ends with the run.

@@ -57,8 +57,6 @@ class Settings(FieldSettings, total=False):
     params: Mapping[str, Param | list[str | int | float]]
     aggregator: str | None
     rule_timeout: float
-    executor: ExecutorName
-    scheduler: str | None
     pyschematron_all: bool
     register: Register | Mapping[str, str | PathLike[str]] | str | PathLike[str] | None
 
