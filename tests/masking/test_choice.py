@@ -30,7 +30,7 @@ from masktron.measures.information_loss import information_loss
 from masktron.plan import Block
 from masktron.results import BlockResult
 from masktron.settle.aim import aim
-from masktron.settle.prototypes import Settled
+from masktron.settle.prototypes import EXITS, Settled
 from masktron.settle.system import MAX_RECIPES, Equality, recipes
 from masktron.sources.xml.microdata import read_records
 from masktron.sources.xml.plain import detect_layout
@@ -138,9 +138,9 @@ def test_less_loss_is_not_bought_with_medoids(tmp_path: Path, settled_by: Any) -
     def medoid(settle: Settle, block: Block) -> Settle:
         def changed(inputs: MaskingInputs, block: Block, grouping: RecordGroups, **how: Any) -> Settled:
             settled = settle(inputs, block, grouping, **how)
-            exits = settled.exits.copy()
-            exits[: 1 if block.aggregator == "derive" else 0] = "medoid"
-            return replace(settled, exits=exits)
+            stages = settled.stages.copy()
+            stages[: 1 if block.aggregator == "derive" else 0] = EXITS.index("medoid")
+            return replace(settled, stages=stages)
 
         return changed
 

@@ -34,7 +34,7 @@ def block_of(aggregator: str, *copied: bool, pooled: int = 0, dominated: int = 0
     grouping = RecordGroups(np.repeat(np.arange(groups), 5), flags, flags)
     which: NDArray[np.bool_] = np.array(copied)
     exposure = Exposure(which, which, none, np.arange(groups) < dominated, {})
-    settled = Settled(np.full((groups, 2), "1", dtype=object), np.full(groups, "rounded"))
+    settled = Settled.of(np.full((groups, 2), "1", dtype=object), np.full(groups, "rounded"))
     return MaskedBlock(Block(("A", "B"), (), (), (0,), (Candidate(aggregator, ""),)), grouping, settled, exposure)
 
 

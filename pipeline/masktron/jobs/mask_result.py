@@ -237,7 +237,6 @@ def _block_result(
 ) -> BlockResult:
     block = masked.block
     numeric = [fact.name for fact in run.plan.fields if fact.name in block.variables and fact.numeric]
-    exits = masked.settled.exits
     pairs = ((run.kept.columns[name], columns[name]) for name in block.variables)
     solved = {one.variable: _equalities(run, one.variable, block) for one in block.solved}
     shared, _ = alike((codes[name] for name in block.variables if name not in solved), len(run.kept))
@@ -250,7 +249,7 @@ def _block_result(
         min_group=achieved_k(shared_columns(columns, codes, block.variables, solved))
         if solved
         else int(np.bincount(shared).min()),
-        exits={name: int((exits == name).sum()) for name in EXITS},
+        exits={name: int(masked.settled.left_by(name).sum()) for name in EXITS},
         observed_share=100 * int(masked.exposure.observed.sum()) / len(run.kept),
         copied=int(masked.exposure.copied.sum()),
         coincident=int(masked.exposure.coincident.sum()),

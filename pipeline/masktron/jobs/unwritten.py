@@ -30,7 +30,7 @@ def unwritten_columns(run: Prepared, made: Masked) -> dict[str, Column]:
         labels = masked.grouping.labels
         for position, name in enumerate(masked.block.variables):
             own = position in masked.settled.own
-            lexemes = masked.lexemes(position) if own else masked.settled.lexemes[:, position]
+            lexemes = masked.lexemes(position) if own else masked.settled.texts(position)
             before = run.kept.columns[name]
             cells = pa.chunked_array([pa.array(lexemes, pa.string())])
             column = column_of(before.field, cells, codes[name], before.typed)

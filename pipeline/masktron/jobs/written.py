@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -108,7 +108,7 @@ def _put(
     with blamed(out):
         count = writer.write(
             target,
-            _replacements(run, made.blocks),
+            _Replacements(run, made.blocks),
             removed=run.plan.by_role(Role.IDENTIFIER),
             keep=run.originals.keep,
             order=None if order is None else _source_order(run, order),
@@ -134,25 +134,35 @@ def _source_order(run: Prepared, order: NDArray[np.intp]) -> NDArray[np.intp]:
     return np.concatenate([np.flatnonzero(keep)[order], np.flatnonzero(~keep)])
 
 
-def _replacements(run: Prepared, blocks: Sequence[MaskedBlock]) -> dict[str, Coded]:
-    """Masked lexemes for every record of the source; those of excluded records stay empty and are not written."""
-    found: dict[str, Coded] = {}
-    single = None
-    for masked in blocks:
-        lexemes, own = masked.settled.lexemes, masked.settled.own
-        labels = _spread(run, masked.grouping.labels, len(lexemes))
-        for position, name in enumerate(masked.block.variables):
-            if position in own:
-                if single is None:
-                    single = _spread(run, np.arange(len(run.kept)), len(run.kept))
-                found[name] = Coded(_and_nothing(own[position]), single)
-            else:
-                found[name] = Coded(_and_nothing(lexemes[:, position]), labels)
-    return found
+class _Replacements(Mapping[str, Coded]):
+    """Masked lexemes for every record of the source; those of excluded records stay empty and are not written.
+
+    The texts of a field are made when they are asked for: those of all fields take more than the columns do.
+    """
+
+    def __init__(self, run: Prepared, blocks: Sequence[MaskedBlock]) -> None:
+        self._run = run
+        self._of = {name: (masked, at) for masked in blocks for at, name in enumerate(masked.block.variables)}
+        self._codes = {id(masked): _spread(run, masked.grouping.labels, masked.settled.groups) for masked in blocks}
+
+    def __getitem__(self, name: str) -> Coded:
+        masked, position = self._of[name]
+        if position in masked.settled.own:
+            single = _spread(self._run, np.arange(len(self._run.kept)), len(self._run.kept))
+            return Coded(_and_nothing(masked.settled.own[position].objects()), single)
+        return Coded(_and_nothing(masked.settled.texts(position)), self._codes[id(masked)])
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._of)
+
+    def __len__(self) -> int:
+        return len(self._of)
 
 
 def _spread(run: Prepared, codes: NDArray[np.intp], nothing: int) -> NDArray[np.intp]:
     """Codes of the kept records as codes of all records of the source."""
+    if run.originals.keep.all():
+        return codes
     spread = np.full(len(run.records), nothing, dtype=np.intp)
     spread[run.originals.keep] = codes
     return spread

@@ -189,8 +189,8 @@ def _written(
 ) -> NDArray[np.float64]:
     """Numbers of a variable as written, record by record; NaN where missing."""
     if position in settled.own:
-        return file.without_codes(name, numbers_of(settled.own[position]))
-    numbers: NDArray[np.float64] = file.without_codes(name, settled.numbers[:, position])[grouping.labels]
+        return file.without_codes(name, numbers_of(settled.own[position].objects()))
+    numbers: NDArray[np.float64] = file.without_codes(name, settled.numbers_at(position))[grouping.labels]
     return numbers
 
 

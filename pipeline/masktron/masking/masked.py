@@ -65,4 +65,4 @@ class MaskedBlock:
 
     def lexemes(self, position: int) -> NDArray[np.object_]:
         """Masked lexemes of the variable at a position of the block, record by record."""
-        return self.settled.column(position, self.grouping.labels)
+        return self.settled.column(position, self.grouping.labels).objects()

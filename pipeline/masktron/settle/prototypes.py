@@ -26,6 +26,7 @@ from masktron.progress import Told, untold
 from masktron.settle.completion import Completion
 from masktron.settle.lattice import Lexemes, Prototype, SettleExit
 from masktron.sources.lexical import parse_number
+from masktron.sources.lexicon import Lexicon
 from masktron.sources.records import Column
 
 BATCHES = (1, 8, 64, 512)
@@ -136,32 +137,82 @@ class Settled:
 
     Attributes
     ----------
-    lexemes : ndarray of object, shape (groups, p)
-        None where the field is absent.
-    exits : ndarray of str, shape (groups,)
-        How each group was settled: one of `EXITS`.
-    own : mapping of int to ndarray of object, shape (n,)
-        Lexemes of variables that records have of their own, by the position of the variable.
+    written : tuple of Lexicon
+        The lexemes of each variable, group by group; None where the field is absent.
+    stages : ndarray of uint8, shape (groups,)
+        How each group was settled, as a position in `EXITS`.
+    own : mapping of int to Lexicon
+        Lexemes of variables that records have of their own, record by record, by the position of the variable.
     known : ndarray of float64, shape (groups, p), optional
         The lexemes as numbers, where that has been found out.
     """
 
-    lexemes: NDArray[np.object_]
-    exits: NDArray[np.str_]
-    own: Mapping[int, NDArray[np.object_]] = field(default_factory=dict)
+    written: tuple[Lexicon, ...]
+    stages: NDArray[np.uint8]
+    own: Mapping[int, Lexicon] = field(default_factory=dict)
     known: NDArray[np.float64] | None = None
+
+    @classmethod
+    def of(
+        cls,
+        lexemes: NDArray[np.object_],
+        exits: NDArray[np.str_],
+        own: Mapping[int, NDArray[np.object_] | Lexicon] | None = None,
+        known: NDArray[np.float64] | None = None,
+    ) -> Settled:
+        """Take lexemes as objects, shape (groups, p) and (n,), and exits by their names, shape (groups,)."""
+        given = {} if own is None else own
+        return cls(
+            tuple(Lexicon.of(column.tolist()) for column in lexemes.T),
+            np.array([EXITS.index(one) for one in exits.tolist()], dtype=np.uint8),
+            {at: one if isinstance(one, Lexicon) else Lexicon.of(one.tolist()) for at, one in given.items()},
+            known,
+        )
+
+    @property
+    def groups(self) -> int:
+        """Number of groups."""
+        return len(self.stages)
+
+    @property
+    def lexemes(self) -> NDArray[np.object_]:
+        """All lexemes as objects, shape (groups, p); made anew at each call."""
+        found = np.empty((self.groups, len(self.written)), dtype=np.object_)
+        for position in range(len(self.written)):
+            found[:, position] = self.texts(position)
+        return found
+
+    def texts(self, position: int) -> NDArray[np.object_]:
+        """Return the lexemes of a variable as objects, shape (groups,); made anew at each call."""
+        return self.written[position].objects()
+
+    @property
+    def exits(self) -> NDArray[np.str_]:
+        """How each group was settled, by the names in `EXITS`, shape (groups,); made anew at each call."""
+        return np.array(EXITS)[self.stages]
+
+    def left_by(self, stage: str) -> NDArray[np.bool_]:
+        """Return which groups were settled in a way, shape (groups,); none in one that is no `SettleExit`."""
+        names = [at for at, name in enumerate(EXITS) if name == stage]
+        return np.isin(self.stages, names)
 
     @property
     def numbers(self) -> NDArray[np.float64]:
         """The prototypes as numbers, shape (groups, p); NaN where a lexeme is none."""
         return numbers_of(self.lexemes) if self.known is None else self.known
 
-    def column(self, position: int, labels: NDArray[np.intp]) -> NDArray[np.object_]:
-        """Return the lexemes of a variable, record by record, given the group of each; shape (n,)."""
-        if position in self.own:
-            return self.own[position]
-        written: NDArray[np.object_] = self.lexemes[labels, position]
-        return written
+    def numbers_at(self, position: int) -> NDArray[np.float64]:
+        """Return the prototypes of a variable as numbers, shape (groups,); NaN where a lexeme is none."""
+        return numbers_of(self.texts(position)) if self.known is None else self.known[:, position]
+
+    def some(self, position: int, labels: NDArray[np.intp], records: NDArray[np.intp]) -> NDArray[np.object_]:
+        """Return the lexemes of a variable in some records as objects, given the group of each record of the file."""
+        own = self.own.get(position)
+        return self.written[position].some(labels[records]) if own is None else own.some(records)
+
+    def column(self, position: int, labels: NDArray[np.intp]) -> Lexicon:
+        """Return the lexemes of a variable, record by record, given the group of each, shape (n,)."""
+        return self.own[position] if position in self.own else self.written[position].only(labels)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -170,7 +221,9 @@ class PrototypeTable:
 
     Attributes
     ----------
-    lexemes, exits, numbers
+    lexemes : ndarray of object, shape (groups, p)
+    exits : ndarray of str, shape (groups,)
+    numbers : ndarray of float64, shape (groups, p)
         As in `Settled`.
     done : ndarray of bool, shape (groups,)
         Groups that have a prototype.
@@ -266,7 +319,7 @@ def settle(
             told(table.found + len(chosen), groups)
         pending = {group: source for group, source in pending.items() if group not in chosen}
     table.write(records.variables, chosen)
-    return Settled(table.lexemes, table.exits, records.completed(chosen, table.lexemes), table.numbers)
+    return Settled.of(table.lexemes, table.exits, records.completed(chosen, table.lexemes), table.numbers)
 
 
 class ContextJudge:

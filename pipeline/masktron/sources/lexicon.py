@@ -86,6 +86,14 @@ class Lexicon:
         places = np.repeat(starts - ends[:-1], sizes) + np.arange(ends[-1])
         return Lexicon(self.data[places], _narrow(ends), self.distinct and len(np.unique(which)) == len(which))
 
+    @classmethod
+    def joined(cls, parts: Sequence[Lexicon]) -> Lexicon:
+        """Put the texts of several behind each other."""
+        starts = np.concatenate([[0], np.cumsum([int(part.ends[-1]) for part in parts])])
+        ends = [part.ends[1:].astype(np.int64) + start for part, start in zip(parts, starts.tolist(), strict=False)]
+        behind = np.concatenate([np.zeros(1, dtype=np.int64), *ends])
+        return cls(np.concatenate([np.empty(0, dtype=np.uint8), *(part.data for part in parts)]), _narrow(behind))
+
     def same(self) -> NDArray[np.intp]:
         """Return, for each text, the first position of an equal one, shape (m,)."""
         if self.distinct:

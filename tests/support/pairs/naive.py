@@ -75,7 +75,7 @@ def raw_prototypes(
     lexemes = np.empty((len(groups), len(block.variables)), dtype=np.object_)
     for at, members in enumerate(groups):
         lexemes[at] = list(_prototype(columns, numeric, weights, block, members, rounded))
-    return Settled(lexemes, np.full(len(groups), "rounded"))
+    return Settled.of(lexemes, np.full(len(groups), "rounded"))
 
 
 def _prototype(

@@ -174,19 +174,20 @@ class Determined:
         yield from asked.items()
 
     def _has(self, group: int, name: str) -> bool:
-        number = self._prototypes.numbers[group, self._block.variables.index(name)]
+        text = self._prototypes.written[self._block.variables.index(name)][group]
+        number = parse_number(text or "")
         return not np.isnan(number) and number not in self._file.codes.get(name, ())
 
     def _holding(self, form: Form, records: NDArray[np.intp]) -> NDArray[np.bool_]:
         """Which disjuncts some records satisfy as written; shape (records, disjuncts)."""
-        texts = {name: self._written(name)[records] for name in variables_of_form(form)}
+        texts = {name: self._written(name, records) for name in variables_of_form(form)}
         seen = {name: np.array([parse_number(text or "") for text in own.tolist()]) for name, own in texts.items()}
         return held_disjuncts(form, len(records), seen, texts, self._rules.domains)
 
-    def _written(self, name: str) -> NDArray[np.object_]:
+    def _written(self, name: str, records: NDArray[np.intp]) -> NDArray[np.object_]:
         if name not in self._block.variables:
-            return self._file.texts[name]
-        return self._prototypes.column(self._block.variables.index(name), self._grouping.labels)
+            return self._file.columns[name].lexemes_of(records)
+        return self._prototypes.some(self._block.variables.index(name), self._grouping.labels, records)
 
 
 def _asked(form: Form, holding: tuple[bool, ...]) -> Atoms:

@@ -100,11 +100,11 @@ def exposure_of(inputs: MaskingInputs, block: Block, grouping: RecordGroups, set
         none = np.zeros(grouping.groups, dtype=np.bool_)
         return Exposure(none, none, held.held, none, {})
     settling = Determined(inputs.rules, block, grouping, settled)
-    medoids = np.asarray(settled.exits == Medoid.name)
+    medoids = settled.left_by(Medoid.name)
     dominant, dominated = _dominance(inputs.file, grouping)
     if block.aggregator in AVERAGED:
         rare = held.held & (held.in_file < inputs.k)
-        copied = medoids | ((settled.exits == Median.name) & held.held)
+        copied = medoids | (settled.left_by(Median.name) & held.held)
         copied |= held.alone
         copied |= rare & dominated & held.equal[dominant]
         constant = {name: held.unchanged(position) for position, name in enumerate(block.variables)}

@@ -77,8 +77,8 @@ class Holders:
 def _coded(file: FileValues, name: str, settled: Settled, at: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return the values of a field in the records and in the prototypes, as numbers; NaN where there is none."""
     if name in file.numeric:
-        return file.values[name], file.without_codes(name, settled.numbers[:, at])
-    codes = distinct.codes_of(np.concatenate([file.columns[name].held, settled.lexemes[:, at]]))
+        return file.values[name], file.without_codes(name, settled.numbers_at(at))
+    codes = distinct.codes_of(np.concatenate([file.columns[name].held, settled.texts(at)]))
     own, written = codes[: file.n], codes[file.n :]
     # What no record has is no value: a missing code, or an empty text.
     known = np.isin(written, own[own >= 0])

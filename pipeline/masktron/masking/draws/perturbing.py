@@ -196,7 +196,7 @@ def _numbers(masked: Sequence[MaskedBlock], names: Sequence[str]) -> Iterator[Fl
     for one in masked:
         for position, name in enumerate(one.block.variables):
             if name in names:
-                yield one.settled.numbers[:, position]
+                yield one.settled.numbers_at(position)
 
 
 def _unmoved(inputs: MaskingInputs, masked: Sequence[MaskedBlock]) -> NDArray[np.intp]:
@@ -211,10 +211,10 @@ def _unmoved(inputs: MaskingInputs, masked: Sequence[MaskedBlock]) -> NDArray[np
     for one in masked:
         for position, name in enumerate(one.block.variables):
             if name in file.numeric:
-                own, now = file.values[name], file.without_codes(name, one.settled.numbers[:, position])
+                own, now = file.values[name], file.without_codes(name, one.settled.numbers_at(position))
                 same &= (own == now) | np.isnan(own)
             else:
-                same &= file.columns[name].held == one.settled.lexemes[:, position]
+                same &= file.columns[name].held == one.settled.texts(position)
     records = np.flatnonzero(same)
     if not records.size:
         return records
@@ -296,7 +296,7 @@ class _DrawnBlock:
 
     def _exposed(self, exposure: Exposure, settled: Settled) -> Exposure:
         """Add what the prototypes that records took publish of somebody: the first record of each group has it."""
-        records = np.flatnonzero(settled.exits == PROTOTYPE)
+        records = np.flatnonzero(settled.left_by(PROTOTYPE))
         if not records.size:
             return exposure
         masked = self._fallback()
@@ -312,7 +312,7 @@ class _DrawnBlock:
         lexemes = {
             name: masked.settled.own[position][record]
             if position in masked.settled.own
-            else masked.settled.lexemes[labels[record], position]
+            else masked.settled.written[position][labels[record]]
             for position, name in enumerate(self._block.variables)
         }
         yield Prototype(lexemes, PROTOTYPE)

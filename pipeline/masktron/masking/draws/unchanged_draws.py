@@ -47,7 +47,7 @@ def unchanged_draws(file: FileValues, drawing: Drawing, masked: Sequence[MaskedB
     for one in masked:
         columns = drawing.columns(one.block)
         drawn = np.logical_or.reduce([cells[:, columns].all(axis=1) for cells in same])
-        found &= (drawn & (one.settled.exits != prototype)) | ~wanted[:, columns].any(axis=1)
+        found &= (drawn & ~one.settled.left_by(prototype)) | ~wanted[:, columns].any(axis=1)
     return found
 
 

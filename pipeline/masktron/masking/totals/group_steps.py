@@ -16,7 +16,7 @@ from masktron.masking.masked import MaskedBlock
 from masktron.masking.totals.grid_moves import ExactValues, GridMove, companions_of, moves_of, stride_of
 from masktron.settle.grid import LONG, Grid
 from masktron.settle.lattice import Prototype, Search
-from masktron.settle.prototypes import ContextJudge
+from masktron.settle.prototypes import ContextJudge, Settled
 from masktron.settle.residual_rules import satisfies
 from masktron.settle.system import Recipe
 from masktron.sources.lexical import parse_number, reads_alike
@@ -68,7 +68,7 @@ class BlockSteps:
         self._file = inputs.file
         self._searches = GroupSearches(inputs, masked.block, masked.grouping, masked.aims)
         self._judge = ContextJudge(self._searches.records, Judging(inputs.rules, masked.block))
-        self._lexemes = masked.settled.lexemes.copy()
+        self._lexemes = masked.settled.lexemes
         self._companions = companions_of(inputs.rules.forms(masked.block))
         self._strides = {
             name: stride_of(inputs.file.columns[name]) for name in inputs.file.numeric & {*masked.block.variables}
@@ -76,7 +76,7 @@ class BlockSteps:
         self._long = {name for name in self._strides if inputs.file.columns[name].decimals > LONG}
         self._known: dict[Recipe, list[GridMove]] = {}
         self._beside: dict[tuple[int, tuple[str | None, ...]], Search] = {}
-        self._exits = masked.settled.exits.copy()
+        self._exits = masked.settled.exits
         variables = masked.block.variables
         self._scale = {name: inputs.file.unit(name) for name in variables}
 
@@ -84,7 +84,7 @@ class BlockSteps:
     def result(self) -> MaskedBlock:
         """The block with its prototypes as they are now."""
         block, grouping = self.masked.block, self.masked.grouping
-        settled = replace(self.masked.settled, lexemes=self._lexemes, exits=self._exits, known=None)
+        settled = Settled.of(self._lexemes, self._exits, self.masked.settled.own)
         exposure = exposure_of(self._inputs, block, grouping, settled)
         if block.drawn:
             # what a prototype copied is still there, unless its record was moved

@@ -27,6 +27,7 @@ from masktron.partitions.kdcut import Cut, kd_cut
 from masktron.plan import Block, Partition
 from masktron.progress import Told, untold
 from masktron.settle.prototypes import Settled
+from masktron.sources.lexicon import Lexicon
 
 LOOKED_AT = 3
 """Units that are cut once more, to estimate what cutting costs."""
@@ -105,7 +106,7 @@ class ByUnits:
         found: list[Settled] = []
         for settled in self._parts.settled(_Settling(block)):
             found.append(settled)
-            told(sum(len(one.exits) for one in found), grouping.groups)
+            told(sum(one.groups for one in found), grouping.groups)
         return joined_prototypes(self._units, grouping, found)
 
     def _cut(self) -> Cut | None:
@@ -154,15 +155,17 @@ def joined_prototypes(units: Units, grouping: RecordGroups, found: Sequence[Sett
     found : sequence of Settled
         Of the groups of each unit.
     """
-    own: dict[int, NDArray[np.object_]] = {}
+    own: dict[int, Lexicon] = {}
     for position in sorted({position for settled in found for position in settled.own}):
-        own[position] = np.empty(len(units.members.order), dtype=np.object_)
-        for rows, labels, settled in zip(units.members, _labels(units, grouping, found), found, strict=True):
-            own[position][rows] = settled.column(position, labels)
+        parts = [
+            settled.column(position, labels)
+            for labels, settled in zip(_labels(units, grouping, found), found, strict=True)
+        ]
+        own[position] = Lexicon.joined(parts).only(np.argsort(units.members.order))
     known = [settled.known for settled in found]
     return Settled(
-        np.concatenate([settled.lexemes for settled in found]),
-        np.concatenate([settled.exits for settled in found]),
+        tuple(Lexicon.joined(parts) for parts in zip(*(settled.written for settled in found), strict=True)),
+        np.concatenate([settled.stages for settled in found]),
         own,
         None if any(one is None for one in known) else np.concatenate([one for one in known if one is not None]),
     )
@@ -173,4 +176,4 @@ def _labels(units: Units, grouping: RecordGroups, found: Sequence[Settled]) -> I
     first = 0
     for rows, settled in zip(units.members, found, strict=True):
         yield grouping.labels[rows] - first
-        first += len(settled.exits)
+        first += settled.groups

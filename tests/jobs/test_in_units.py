@@ -1,0 +1,197 @@
+"""Files that are masked unit by unit: settings, parts that are left, and runs that go on from them."""
+
+from __future__ import annotations
+
+import json
+import random
+import stat
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cli_runner import write_data, write_rules
+from masktron.config import Config, memory_of
+from masktron.errors import InfeasibleError, ResourceError, UsageError
+from masktron.executor.run_parts import RunPart, RunParts, parts_folder
+from masktron.jobs import in_units
+from masktron.jobs.check import run_check
+from masktron.jobs.mask import run_mask
+from masktron.results import MaskResult
+
+KEY = bytes(range(32))
+RULES = ("A + B = T", "A >= 0")
+
+
+@pytest.fixture
+def given(tmp_path: Path) -> tuple[Path, Path]:
+    draw = random.Random(5)
+    rows: list[dict[str, object]] = []
+    for _ in range(240):
+        a, b = draw.randint(0, 600), draw.randint(0, 200)
+        rows.append({"A": a, "B": b, "T": a + b, "C": draw.randint(0, 50)})
+    return write_data(tmp_path / "d.xml", rows), write_rules(tmp_path / "r.sch", *RULES)
+
+
+def settings(**others: Any) -> Config:
+    return replace(Config(k=3, key=KEY, unit_records=70, workers=1), **others)
+
+
+def mask(given: tuple[Path, Path], out: str = "m.xml", *, resume: bool = False, **others: Any) -> MaskResult:
+    data, rules = given
+    return run_mask(data, rules, data.parent / out, config=settings(**others), resume=resume)
+
+
+class Killed(BaseException):
+    """As if the process had ended."""
+
+
+@pytest.fixture
+def killed(given: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return the parts that a run has left that was ended when it had entered seven."""
+    entered, done = RunParts.enter, 0
+
+    def enter(self: RunParts, part: RunPart) -> None:
+        nonlocal done
+        done += 1
+        if done == 8:
+            raise Killed
+        entered(self, part)
+
+    with monkeypatch.context() as patch, pytest.raises(Killed):
+        patch.setattr(RunParts, "enter", enter)
+        mask(given)
+    folder = parts_folder(given[0].parent / "m.xml")
+    assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+    assert {stat.S_IMODE(path.stat().st_mode) for path in folder.iterdir()} == {0o600}
+    assert not (given[0].parent / "m.xml").exists()
+    return folder
+
+
+def test_a_file_in_units_keeps_its_promise(given: tuple[Path, Path]) -> None:
+    result = mask(given)
+    assert result.valid
+    assert result.min_group >= 3
+    assert all(block.cut is not None and block.cut.largest <= 70 for block in result.blocks)
+    out = given[0].parent / "m.xml"
+    assert not parts_folder(out).exists()
+    manifest = json.loads(out.with_name("m.manifest.json").read_text())
+    assert manifest["config"]["unit_records"] == 70
+    assert manifest["repeat"]["settings"]["unit_records"] == 70
+    assert run_check(out, given[1], manifest=out.with_name("m.manifest.json")).complies
+
+
+def test_a_run_goes_on_to_the_same_bytes(given: tuple[Path, Path], killed: Path) -> None:
+    whole = mask(given, "whole.xml")
+    resumed = mask(given, resume=True)
+    folder = given[0].parent
+    assert (folder / "m.xml").read_bytes() == (folder / "whole.xml").read_bytes()
+    assert resumed.blocks == whole.blocks
+    assert not killed.exists()
+
+
+def test_what_a_killed_run_has_left_is_removed_by_the_next_one(given: tuple[Path, Path], killed: Path) -> None:
+    told: list[str] = []
+    data, rules = given
+    run_mask(data, rules, data.parent / "m.xml", config=settings(), progress=lambda what, _: told.append(what))
+    assert [what for what in told if "finished parts" in what and "7" in what]
+    assert not killed.exists()
+
+
+@pytest.mark.parametrize(("what", "change"), [("settings", {"k": 2}), ("unit_records", {"unit_records": 90})])
+def test_other_settings_are_no_way_on(given: tuple[Path, Path], killed: Path, what: str, change: Any) -> None:
+    with pytest.raises(UsageError, match=what):
+        mask(given, resume=True, **change)
+    assert killed.exists(), "who made a mistake loses nothing"
+    mask(given, resume=True)
+
+
+@pytest.mark.parametrize("what", ["input", "rules"])
+def test_other_data_or_rules_are_no_way_on(given: tuple[Path, Path], killed: Path, what: str) -> None:
+    path = given[0] if what == "input" else given[1]
+    path.write_text(path.read_text() + "<!-- -->")
+    with pytest.raises(UsageError, match=f"cannot be resumed.*{what}"):
+        mask(given, resume=True)
+
+
+def test_workers_and_limits_may_be_others(given: tuple[Path, Path], killed: Path) -> None:
+    assert mask(given, resume=True, workers=2, limits={"linkage": 100.0}).valid
+
+
+def test_the_size_of_units_is_that_of_the_run_that_was_ended(given: tuple[Path, Path], killed: Path) -> None:
+    assert mask(given, resume=True, unit_records=None).valid
+    assert not killed.exists()
+
+
+def test_nothing_to_go_on_from(given: tuple[Path, Path]) -> None:
+    with pytest.raises(UsageError, match="nothing to go on from"):
+        mask(given, resume=True)
+
+
+def test_rules_that_cannot_be_kept_leave_no_parts(given: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch) -> None:
+    def refused(*_: object, **__: object) -> None:
+        raise InfeasibleError("no")
+
+    monkeypatch.setattr("masktron.masking.run.keep_totals", refused)
+    with pytest.raises(InfeasibleError):
+        mask(given)
+    assert not parts_folder(given[0].parent / "m.xml").exists()
+
+
+def test_a_lack_of_resources_keeps_the_parts_and_says_so(
+    given: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def ended(*_: object, **__: object) -> None:
+        raise ResourceError("gone")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("masktron.masking.run.keep_totals", ended)
+        with pytest.raises(ResourceError) as caught:
+            mask(given)
+    assert "--resume" in caught.value.hint
+    mask(given, resume=True)
+
+
+def test_where_all_fits_the_bytes_are_those_of_the_file_as_a_whole(given: tuple[Path, Path]) -> None:
+    mask(given, "fits.xml", unit_records=240)
+    mask(given, "whole.xml", unit_records=None)
+    folder = given[0].parent
+    assert (folder / "fits.xml").read_bytes() == (folder / "whole.xml").read_bytes()
+    for name in ("fits", "whole"):
+        assert json.loads((folder / f"{name}.manifest.json").read_text())["config"]["unit_records"] is None
+
+
+def test_memory_says_how_many_records_are_masked_at_once(
+    given: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(in_units, "_BASE", 399_000_000)
+    monkeypatch.setattr(in_units, "_CELL", 10_000)
+    result = mask(given, unit_records=None, memory=400_000_000)
+    manifest = json.loads((given[0].parent / "m.manifest.json").read_text())
+    size = manifest["config"]["unit_records"]
+    assert size == 128, "1 MB among 6 units of 4 fields of 250 bytes are 166 records: the power of two below"
+    assert "memory" not in manifest["config"]
+    assert result.valid
+    monkeypatch.setattr(in_units, "_UNIT_CELL", 10_000)
+    with pytest.raises(ResourceError, match="400 MB do not hold"):
+        mask(given, unit_records=None, memory=400_000_000)
+
+
+@pytest.mark.parametrize(
+    ("text", "size"), [("4GB", 4 * 10**9), ("1.5 GiB", 1610612736), (" 512mb ", 512 * 10**6), (10**9, 10**9)]
+)
+def test_sizes_of_memory(text: object, size: int) -> None:
+    assert memory_of(text) == size
+    assert Config(memory=text).memory == size  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("text", ["4", "GB", "-4GB", "1MB", 100, 4.0, True, "4 gigs"])
+def test_no_sizes_of_memory(text: object) -> None:
+    with pytest.raises(UsageError, match="memory must be"):
+        memory_of(text)
+
+
+def test_units_are_not_too_small() -> None:
+    with pytest.raises(UsageError, match="unit_records must be at least 20k = 100, not 99"):
+        Config(k=5, unit_records=99)
