@@ -99,6 +99,8 @@ class DaskExecutor:
         try:
             while True:
                 while len(running) < AHEAD * self.workers and (piece := next(waiting, None)) is not None:
+                    if client.status not in ("running", "connecting"):
+                        raise _scheduler_gone(stage)
                     number, what = piece
                     given = (shared, carried(what), seconds, version)
                     running.append(client.submit(_done, *given, key=(name, number), pure=False))
@@ -124,13 +126,14 @@ class DaskExecutor:
         while True:
             try:
                 said: bytes = future.result(timeout=_LOOKING)
-            except TimeoutError:
-                if client.status == "running":
+            except OSError as problem:  # a TimeoutError is one
+                if client.status == "running" and isinstance(problem, TimeoutError):
                     since = time.monotonic()
                 if time.monotonic() > since + _MISSING:
                     raise _scheduler_gone(stage) from None
                 if (failure := self._failure()) is not None:
                     raise ResourceError(failure, where=stage) from None
+                time.sleep(_LOOKING / 10)
             except KilledWorker:
                 raise ended_twice(stage, number) from None
             except FutureCancelledError:
@@ -168,13 +171,15 @@ def _done(function: bytes, piece: bytes, seconds: float, version: str) -> bytes:
 @contextmanager
 def _quiet() -> Iterator[None]:
     """Say nothing of connections that end: what matters of them is an error of ours."""
-    logger = logging.getLogger("distributed")
-    level = logger.level
-    logger.setLevel(logging.CRITICAL)
+    loggers = [logging.getLogger(name) for name in logging.root.manager.loggerDict if name.startswith("distributed")]
+    levels = [logger.level for logger in loggers]
+    for logger in loggers:
+        logger.setLevel(logging.CRITICAL + 1)
     try:
         yield
     finally:
-        logger.setLevel(level)
+        for logger, level in zip(loggers, levels, strict=True):
+            logger.setLevel(level)
 
 
 @contextmanager
