@@ -316,11 +316,12 @@ def test_dask_refuses_workers_of_another_version(dask_here: Executor, monkeypatc
 def test_dask_without_a_scheduler_or_workers(monkeypatch: pytest.MonkeyPatch) -> None:
     distributed = pytest.importorskip("distributed", reason="dask.distributed is not installed: masktron[dask]")
     monkeypatch.setattr(dask_cluster, "_MISSING", 0.3)
-    with (
-        pytest.raises(UsageError, match="no Dask scheduler answers"),
-        executor_of("dask", workers=1, scheduler="tcp://127.0.0.1:1"),
-    ):
-        pass
+    for address in ("tcp://127.0.0.1:1", "tls://127.0.0.1:1", "nonsense://a:1"):
+        with (
+            pytest.raises(UsageError, match="no Dask scheduler answers"),
+            executor_of("dask", workers=1, scheduler=address),
+        ):
+            pass
     with (
         distributed.LocalCluster(
             n_workers=0, processes=False, dashboard_address="127.0.0.1:0", silence_logs=50
