@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import pickle
+import random
 import re
+import threading
 from collections.abc import Callable, Generator, Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -25,6 +27,7 @@ from masktron.evaluation import tiered
 from masktron.evaluation.findings import Finding
 from masktron.evaluation.report_reader import Shown
 from masktron.evaluation.request import EvaluationRequest
+from masktron.executor.local_processes import LocalProcesses
 from masktron.executor.serial import Serial
 from masktron.executor.which import executor_of
 from masktron.jobs.validate import run_validate
@@ -206,6 +209,29 @@ def test_processes_give_the_bytes_of_one(
         done = Runner(capsys)("validate", str(data), "--rules", str(rules), *more, "--json", str(out))
         assert done.code == 1, done.err
     assert outs[0].read_bytes() == outs[1].read_bytes()
+
+
+@pytest.mark.full
+def test_workers_that_are_killed_change_nothing(folder: Path, rules: Path, tmp_path: Path) -> None:
+    data = large(folder)["xml"]
+    whole = reports(tmp_path / "whole", data, rules, None, None)
+    for seed in range(5):
+        drawn, over = random.Random(seed), threading.Event()
+        executor = LocalProcesses(2)
+
+        def kill(drawn: random.Random = drawn, executor: LocalProcesses = executor) -> None:
+            while not executor._processes:
+                over.wait(0.01)
+            over.wait(drawn.uniform(0, 4))  # while it starts, compiles or evaluates
+            for process in list(executor._processes)[:1]:
+                process.kill()
+
+        killer = threading.Thread(target=kill)
+        killer.start()
+        found = reports(tmp_path / "killed", data, rules, executor, None)
+        over.set()
+        killer.join()
+        assert found == whole
 
 
 def test_rules_across_records_go_as_before(folder: Path, tmp_path: Path) -> None:

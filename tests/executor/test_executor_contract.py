@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import random
 import signal
@@ -315,11 +316,12 @@ def test_dask_refuses_workers_of_another_version(dask_here: Executor, monkeypatc
 def test_dask_without_a_scheduler_or_workers(monkeypatch: pytest.MonkeyPatch) -> None:
     distributed = pytest.importorskip("distributed", reason="dask.distributed is not installed: masktron[dask]")
     monkeypatch.setattr(dask_cluster, "_MISSING", 0.3)
-    with (
-        pytest.raises(UsageError, match="no Dask scheduler answers"),
-        executor_of("dask", workers=1, scheduler="tcp://127.0.0.1:1"),
-    ):
-        pass
+    for address in ("tcp://127.0.0.1:1", "tls://127.0.0.1:1", "nonsense://a:1"):
+        with (
+            pytest.raises(UsageError, match="no Dask scheduler answers"),
+            executor_of("dask", workers=1, scheduler=address),
+        ):
+            pass
     with (
         distributed.LocalCluster(
             n_workers=0, processes=False, dashboard_address="127.0.0.1:0", silence_logs=50
@@ -328,3 +330,72 @@ def test_dask_without_a_scheduler_or_workers(monkeypatch: pytest.MonkeyPatch) ->
         executor_of("dask", workers=1, scheduler=cluster.scheduler_address),
     ):
         pass
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("seed", range(5))
+def test_dask_loses_nothing_with_a_worker(seed: int) -> None:
+    pytest.importorskip("distributed", reason="dask.distributed is not installed: masktron[dask]")
+    drawn = random.Random(seed)
+    with executor_of("dask", workers=2) as executor:
+        client = executor._client  # type: ignore[attr-defined]
+        running = executor.map(tasks.square_soon, [*range(5)] * 20, stage="killed")
+        found = [next(running)]
+        for _ in range(3):
+            found += [next(running) for _ in range(drawn.randrange(10, 20))]
+            workers = client.run(os.getpid)
+            os.kill(drawn.choice(sorted(workers.values())), signal.SIGKILL)
+        found += running
+        workers = client.run(os.getpid)
+    assert found == [number * number for number in range(5)] * 20
+    assert ended(list(workers.values()))
+
+
+@pytest.mark.full
+def test_dask_ends_the_run_of_a_slice_that_ends_its_workers(tmp_path: Path) -> None:
+    pytest.importorskip("distributed", reason="dask.distributed is not installed: masktron[dask]")
+    with executor_of("dask", workers=2) as executor:
+        slices = [(str(tmp_path / "mark"), number) for number in range(12)]
+        assert list(executor.map(tasks.deadly_once, slices, stage="deadly once")) == list(range(12))
+        found = []
+        with pytest.raises(ResourceError, match=r"deadly: slice 4 has ended every worker"):
+            for number in executor.map(tasks.deadly, range(12), stage="deadly"):
+                found.append(number)  # noqa: PERF402
+        assert found == [0, 1, 2]
+        assert list(executor.map(tasks.square, range(3), stage="after that")) == [0, 1, 4]
+
+
+@pytest.mark.full
+def test_dask_without_its_scheduler_is_one_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("distributed", reason="dask.distributed is not installed: masktron[dask]")
+    monkeypatch.setattr(dask_cluster, "_MISSING", 5.0)
+    search = os.pathsep.join([str(ROOT / "pipeline"), str(ROOT / "tests" / "support")])
+    environment = {**os.environ, "PYTHONPATH": search}
+    file = tmp_path / "scheduler.json"
+    begin = [sys.executable, "-m", "distributed.cli.dask_scheduler"]
+    scheduler = subprocess.Popen(
+        [*begin, "--host=127.0.0.1", "--port=0", "--dashboard-address=127.0.0.1:0", "--scheduler-file", str(file)],
+        env=environment,
+        stderr=subprocess.DEVNULL,
+    )
+    begin = [sys.executable, "-m", "distributed.cli.dask_worker", "--scheduler-file", str(file)]
+    worker = subprocess.Popen(
+        [*begin, "--nthreads=1", "--no-nanny", "--death-timeout=20", "--local-directory", str(tmp_path)],
+        env=environment,
+        stderr=subprocess.DEVNULL,
+    )
+    try:
+        until = time.monotonic() + 30
+        while not file.exists() and time.monotonic() < until:
+            time.sleep(0.1)
+        address = json.loads(file.read_text())["address"]
+        with executor_of("dask", workers=1, scheduler=address) as executor:
+            running = executor.map(tasks.square_soon, range(100), stage="without a scheduler")
+            assert next(running) == 0
+            scheduler.kill()
+            with pytest.raises(ResourceError, match="without a scheduler: the Dask scheduler is gone"):
+                list(running)
+    finally:
+        for process in (scheduler, worker):
+            process.kill()
+            process.wait()

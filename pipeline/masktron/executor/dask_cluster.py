@@ -6,11 +6,13 @@ task of its own, so that it travels from worker to worker, and a worker that com
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import secrets
 import time
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager, suppress
 from typing import TYPE_CHECKING, Any, Self
 
@@ -99,6 +101,8 @@ class DaskExecutor:
         try:
             while True:
                 while len(running) < AHEAD * self.workers and (piece := next(waiting, None)) is not None:
+                    if client.status not in ("running", "connecting"):
+                        raise _scheduler_gone(stage)
                     number, what = piece
                     given = (shared, carried(what), seconds, version)
                     running.append(client.submit(_done, *given, key=(name, number), pure=False))
@@ -124,13 +128,14 @@ class DaskExecutor:
         while True:
             try:
                 said: bytes = future.result(timeout=_LOOKING)
-            except TimeoutError:
-                if client.status == "running":
+            except OSError as problem:  # a TimeoutError is one
+                if client.status == "running" and isinstance(problem, TimeoutError):
                     since = time.monotonic()
                 if time.monotonic() > since + _MISSING:
                     raise _scheduler_gone(stage) from None
                 if (failure := self._failure()) is not None:
                     raise ResourceError(failure, where=stage) from None
+                time.sleep(_LOOKING / 10)
             except KilledWorker:
                 raise ended_twice(stage, number) from None
             except FutureCancelledError:
@@ -168,32 +173,48 @@ def _done(function: bytes, piece: bytes, seconds: float, version: str) -> bytes:
 @contextmanager
 def _quiet() -> Iterator[None]:
     """Say nothing of connections that end: what matters of them is an error of ours."""
-    logger = logging.getLogger("distributed")
-    level = logger.level
-    logger.setLevel(logging.CRITICAL)
+    loggers = [logging.getLogger(name) for name in logging.root.manager.loggerDict if name.startswith("distributed")]
+    levels = [logger.level for logger in loggers]
+    for logger in loggers:
+        logger.setLevel(logging.CRITICAL + 1)
     try:
         yield
     finally:
-        logger.setLevel(level)
+        for logger, level in zip(loggers, levels, strict=True):
+            logger.setLevel(level)
 
 
 @contextmanager
 def _connected(address: str, security: Any) -> Iterator[Client]:
     from distributed import Client  # noqa: PLC0415
 
+    # a client that gets no connection cannot be closed before it gives up
     try:
-        # results come from the workers, and not through the scheduler
-        client = Client(address, security=security, set_as_default=False, timeout=_MISSING, direct_to_workers=True)
-    except (OSError, ValueError, TimeoutError, ImportError) as problem:
+        with ThreadPoolExecutor(max_workers=1) as helper:  # a notebook has a loop in this thread
+            helper.submit(asyncio.run, _reached(address, security)).result()
+    except (OSError, ValueError, TypeError, RuntimeError, ImportError) as problem:
         raise UsageError(
-            f"no Dask scheduler answers: {problem}",
+            f"no Dask scheduler answers: {' '.join(str(problem).split()) or type(problem).__name__}",
             where=address,
-            hint="name the address that the scheduler says when it starts, as tcp://HOST:8786",
+            hint="name the address that the scheduler says when it starts, as tcp://HOST:8786; for tls:// say where "
+            "the certificates are (docs/workers.md)",
         ) from None
+    # results come from the workers, and not through the scheduler
+    client = Client(address, security=security, set_as_default=False, timeout=_MISSING, direct_to_workers=True)
     try:
         yield client
     finally:
         client.close(timeout=_LOOKING)
+
+
+async def _reached(address: str, security: Any) -> None:
+    """Connect to a scheduler once."""
+    from distributed import Security  # noqa: PLC0415
+    from distributed.comm.core import connect  # noqa: PLC0415
+
+    arguments = (security or Security()).get_connection_args("client")
+    comm = await connect(address, timeout=_MISSING, **arguments)
+    await comm.close()
 
 
 def _threads(client: Client, address: str, least: int, failure: Callable[[], str | None]) -> int:
