@@ -131,6 +131,8 @@ def _order(run: Prepared) -> NDArray[np.intp] | None:
 def _source_order(run: Prepared, order: NDArray[np.intp]) -> NDArray[np.intp]:
     """Permutation of all source records: the kept ones in order, then those that are not written."""
     keep = run.originals.keep
+    if keep.all():
+        return order
     return np.concatenate([np.flatnonzero(keep)[order], np.flatnonzero(~keep)])
 
 
