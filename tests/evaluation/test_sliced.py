@@ -219,7 +219,9 @@ def test_workers_that_are_killed_change_nothing(folder: Path, rules: Path, tmp_p
         drawn, over = random.Random(seed), threading.Event()
         executor = LocalProcesses(2)
 
-        def kill(drawn: random.Random = drawn, executor: LocalProcesses = executor) -> None:
+        def kill(
+            drawn: random.Random = drawn, executor: LocalProcesses = executor, over: threading.Event = over
+        ) -> None:
             while not executor._processes:
                 over.wait(0.01)
             over.wait(drawn.uniform(0, 4))  # while it starts, compiles or evaluates

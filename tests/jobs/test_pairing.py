@@ -17,7 +17,7 @@ from attacks import SEED
 from cli_runner import Runner, numbers, write_data, write_rules
 from masktron.errors import UsageError
 from masktron.figures import FIGURES
-from masktron.jobs.compared import ColumnsOfOriginalOrder
+from masktron.jobs.compared import ReorderedColumns
 from masktron.kernels.distinct import codes_of
 from masktron.measures.assessed import Assessed
 from masktron.measures.figures import measure, unpaired
@@ -211,11 +211,13 @@ def test_check_takes_a_masked_file_in_another_format(tmp_path: Path, run: Runner
 
 def test_columns_in_another_order_are_made_when_they_are_asked_for() -> None:
     columns = {name: _column(np.array([f"{name}{at}" for at in range(4)], dtype=object)) for name in "AB"}
-    turned = ColumnsOfOriginalOrder(columns, np.array([2, 0, 3]))
+    turned = ReorderedColumns(columns, np.array([2, 0, 3]))
     assert [turned[name].lexemes.tolist() for name in turned] == [["A2", "A0", "A3"], ["B2", "B0", "B3"]]
     assert turned["B"] is turned["B"]
+    columns["A"].values[:] = range(4)
+    assert turned.numbers("A").tolist() == turned["A"].values.tolist() == [2, 0, 3]
     assert (len(turned), "C" in turned) == (2, False)
-    same = ColumnsOfOriginalOrder(columns, np.arange(4))
+    same = ReorderedColumns(columns, np.arange(4))
     assert same["A"] is columns["A"]
-    first = ColumnsOfOriginalOrder(columns, np.arange(3))
+    first = ReorderedColumns(columns, np.arange(3))
     assert first["A"].lexemes.tolist() == ["A0", "A1", "A2"]

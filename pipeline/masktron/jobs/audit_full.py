@@ -16,7 +16,7 @@ from masktron.errors import DocumentError, UsageError
 from masktron.figures import FIGURES, Figure, figure_of
 from masktron.jobs.audit import Audit
 from masktron.jobs.common import shown_path
-from masktron.jobs.compared import ColumnsOfOriginalOrder, compare, require_described
+from masktron.jobs.compared import ReorderedColumns, compare, require_described
 from masktron.jobs.limits import over_limits
 from masktron.jobs.pairing import UNMASKED, UNPAIRED, Stated, paired
 from masktron.jobs.protection import Findings, check_groups, check_pair, pair_of
@@ -243,7 +243,7 @@ class FullAudit(Audit):
         pair = pair_of(
             declared,
             {name: source.columns[name].taken(rows[back]) for name in declared.drawn if name in source.columns},
-            ColumnsOfOriginalOrder(data.columns, back),
+            ReorderedColumns(data.columns, back),
             atoms,
             kept=self.described.kept,
             codes=self.described.missing,

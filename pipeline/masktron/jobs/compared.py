@@ -14,7 +14,7 @@ from masktron.errors import DocumentError, UsageError
 from masktron.jobs.described import completed
 from masktron.jobs.pairing import NOTHING_STATED, UNMASKED, Stated, paired
 from masktron.kernels.cores import usable_cores
-from masktron.measures.assessed import Assessed
+from masktron.measures.assessed import Assessed, ColumnsOnDemand
 from masktron.progress import Progress, told_as
 from masktron.sources.lexicon import Lexicon
 from masktron.sources.records import Column, Field, Records, Status
@@ -72,9 +72,9 @@ def compare(
     fields = _declared(released, source, config) if described is None else _as_described(released, source, described)
     pairing = paired(released, source, described, config.roles, stated)
     rows, back = np.sort(pairing.rows), np.argsort(pairing.rows)
-    before = ColumnsOfOriginalOrder({name: source.columns[name] for name in fields.names}, rows)
+    before = ReorderedColumns({name: source.columns[name] for name in fields.names}, rows)
     shown = released.columns
-    after = ColumnsOfOriginalOrder(
+    after = ReorderedColumns(
         {
             name: shown[name] if name in shown else absent(source.columns[name].field, len(released))
             for name in fields.names
@@ -98,7 +98,7 @@ def compare(
     return assessed, (*told, *([pairing.note] if pairing.note else []), *fields.notes)
 
 
-class ColumnsOfOriginalOrder(Mapping[str, Column]):
+class ReorderedColumns(ColumnsOnDemand):
     """Columns with some of their cells, in the order of their positions: each is made when it is asked for.
 
     Only the last one is kept, so that a large file is not in memory in two orders.
@@ -124,7 +124,12 @@ class ColumnsOfOriginalOrder(Mapping[str, Column]):
             self._last = last = name, self._columns[name].taken(self._which)
         return last[1]
 
-    def of(self, names: Iterable[str]) -> ColumnsOfOriginalOrder:
+    def numbers(self, name: str) -> NDArray[np.float64]:
+        """Return the values of one column alone."""
+        values = self._columns[name].values
+        return values if self._which is None else values[self._which]
+
+    def of(self, names: Iterable[str]) -> ReorderedColumns:
         """Return some of the columns, in the same order."""
         found = copy(self)
         found._columns = {name: self._columns[name] for name in names}
@@ -139,7 +144,7 @@ class ColumnsOfOriginalOrder(Mapping[str, Column]):
 
 def some_columns(columns: Mapping[str, Column], names: Iterable[str]) -> Mapping[str, Column]:
     """Return some columns; those in another order are not made yet."""
-    if isinstance(columns, ColumnsOfOriginalOrder):
+    if isinstance(columns, ReorderedColumns):
         return columns.of(names)
     return {name: columns[name] for name in names}
 

@@ -14,7 +14,7 @@ from masktron.counts import counted
 from masktron.errors import InfeasibleError, ViolationError
 from masktron.evaluation.request import EvaluationRequest
 from masktron.evaluation.tiered import evaluate
-from masktron.jobs.compared import ColumnsOfOriginalOrder, absent
+from masktron.jobs.compared import ReorderedColumns, absent
 from masktron.jobs.prepared import Prepared
 from masktron.jobs.revalidate import Asking, Revalidation, revalidate
 from masktron.masking import Masked, MaskedBlock
@@ -131,6 +131,8 @@ def _order(run: Prepared) -> NDArray[np.intp] | None:
 def _source_order(run: Prepared, order: NDArray[np.intp]) -> NDArray[np.intp]:
     """Permutation of all source records: the kept ones in order, then those that are not written."""
     keep = run.originals.keep
+    if keep.all():
+        return order
     return np.concatenate([np.flatnonzero(keep)[order], np.flatnonzero(~keep)])
 
 
@@ -196,7 +198,7 @@ def _in_order(run: Prepared, masked: Records, order: NDArray[np.intp] | None) ->
         columns.setdefault(name, absent(run.records.columns[name].field, len(masked)))
     if order is None:
         return columns
-    return ColumnsOfOriginalOrder(columns, np.argsort(order))
+    return ReorderedColumns(columns, np.argsort(order))
 
 
 def _and_nothing(lexemes: NDArray[np.object_]) -> NDArray[np.object_]:

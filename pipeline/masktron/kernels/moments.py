@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -73,10 +73,17 @@ def standardise(values: NDArray[np.float64], origins: NDArray[np.float64] | None
     -------
     Standardised
     """
-    units = np.full(values.shape, np.nan)
-    first = np.zeros(values.shape[1]) if origins is None else origins.copy()
-    means, deviations = np.full((2, values.shape[1]), np.nan)
-    for j, column in enumerate(values.T):
+    return standardise_columns(values.T, values.shape, origins)
+
+
+def standardise_columns(
+    columns: Iterable[NDArray[np.float64]], shape: tuple[int, ...], origins: NDArray[np.float64] | None = None
+) -> Standardised:
+    """Standardise as `standardise` columns that come one after the other; `shape` says how long and how many."""
+    units = np.full(shape, np.nan)
+    first = np.zeros(shape[1]) if origins is None else origins.copy()
+    means, deviations = np.full((2, shape[1]), np.nan)
+    for j, column in enumerate(columns):
         present = ~np.isnan(column)
         numbers = column[present]
         if not numbers.size:

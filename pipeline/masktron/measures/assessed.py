@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -17,6 +18,14 @@ from masktron.measures.category_shares import CategoryShares, category_shares
 from masktron.measures.differencing import Differencing
 from masktron.measures.weighted_totals import WeightedTotal, totals_of_fields
 from masktron.sources.records import Column
+
+
+class ColumnsOnDemand(Mapping[str, Column]):
+    """Columns that are made when they are asked for, and their numbers alone, which is less."""
+
+    @abstractmethod
+    def numbers(self, name: str) -> NDArray[np.float64]:
+        """Return the values of one column, shape (n,)."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,7 +83,7 @@ class Assessed:
 
     def pair(self, name: str) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return the numbers of one field before and after masking, shape (n,) each; NaN where missing."""
-        return self.original[name].values, self.masked[name].values
+        return _numbers(self.original, name), _numbers(self.masked, name)
 
     @property
     def before(self) -> NDArray[np.float64]:
@@ -151,14 +160,18 @@ def pairs_of(original: Mapping[str, Column], masked: Mapping[str, Column], names
     """Return the numbers of some fields, one field after the other."""
 
     def columns(at: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        return original[names[at]].values, masked[names[at]].values
+        return _numbers(original, names[at]), _numbers(masked, names[at])
 
-    return FieldPairs(columns, range(len(names)), len(next(iter(masked.values())).values) if names else 0)
+    return FieldPairs(columns, range(len(names)), len(_numbers(masked, names[0])) if names else 0)
 
 
 def numbers_of(columns: Mapping[str, Column], names: Sequence[str]) -> NDArray[np.float64]:
     """Put the numbers of some fields side by side, by column as all measures take them; shape (n, p)."""
-    values = np.empty((len(next(iter(columns.values())).values), len(names)), order="F")
+    values = np.empty((len(_numbers(columns, next(iter(columns)))), len(names)), order="F")
     for at, name in enumerate(names):
-        values[:, at] = columns[name].values
+        values[:, at] = _numbers(columns, name)
     return values
+
+
+def _numbers(columns: Mapping[str, Column], name: str) -> NDArray[np.float64]:
+    return columns.numbers(name) if isinstance(columns, ColumnsOnDemand) else columns[name].values

@@ -40,6 +40,23 @@ class FieldPairs:
     def __iter__(self) -> Iterator[tuple[NDArray[np.float64], NDArray[np.float64]]]:
         return map(self.columns, self.fields)
 
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Records and fields."""
+        return self.records, len(self.fields)
+
+    def side(self, side: int, infinite: str) -> Iterator[NDArray[np.float64]]:
+        """Yield the columns of the original, 0, or of the masked file, 1.
+
+        Raises
+        ------
+        UsageError
+            A value of either file is infinite; the text says what it lacks.
+        """
+        for pair in self:
+            require_finite(*pair, infinite)
+            yield pair[side]
+
     def of(self, fields: Sequence[int]) -> Self:
         """Return some of the fields, by their places in the order of all."""
         return type(self)(self.columns, [self.fields[at] for at in fields], self.records)

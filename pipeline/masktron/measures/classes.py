@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from masktron.errors import UsageError
-from masktron.kernels.moments import average, pair_moments, relative_changes, standardise
-from masktron.measures.base import require_comparable
+from masktron.kernels.moments import average, pair_moments, relative_changes, standardise_columns
+from masktron.measures.base import FieldPairs, require_comparable
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,10 +68,15 @@ def biases(original: NDArray[np.float64], masked: NDArray[np.float64]) -> Biases
     Source: class-restricted clustering (2013), section 6.1, equations (14) to (16), after Adam and Wortmann (1989).
     Divisors n and n - 1 of the deviations give the same where no value is missing.
     """
-    require_comparable(original, masked, "has no mean")
-    known = standardise(original)
-    released = standardise(masked, known.origins)
-    upper = np.triu_indices(original.shape[1], 1)
+    require_comparable(original, masked)
+    return biases_of_fields(FieldPairs.over(original, masked))
+
+
+def biases_of_fields(pairs: FieldPairs) -> Biases:
+    """Compute `biases` from one field after the other; they are the same to the last bit."""
+    known = standardise_columns(pairs.side(0, "has no mean"), pairs.shape)
+    released = standardise_columns(pairs.side(1, "has no mean"), pairs.shape, known.origins)
+    upper = np.triu_indices(len(pairs), 1)
     before, after = (pair_moments(file.units).correlations[upper] for file in (known, released))
     with np.errstate(over="ignore", invalid="ignore"):
         # an infinite size would make every mean 0

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from masktron.kernels.moments import ROUNDING, pair_moments, standardise
-from masktron.measures.base import require_comparable
+from masktron.kernels.moments import ROUNDING, pair_moments, standardise_columns
+from masktron.measures.base import FieldPairs, require_comparable
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,9 +56,14 @@ def correlation_change(original: NDArray[np.float64], masked: NDArray[np.float64
     Source: J. Domingo-Ferrer, V. Torra, *A quantitative comparison of disclosure control methods for microdata*
     (2001), who average the absolute differences of the correlation matrices.
     """
-    require_comparable(original, masked, "has no correlation")
-    rows, columns = np.triu_indices(original.shape[1], 1)
-    before, after = (pair_moments(standardise(file).units).correlations[rows, columns] for file in (original, masked))
+    require_comparable(original, masked)
+    return correlation_change_of_fields(FieldPairs.over(original, masked))
+
+
+def correlation_change_of_fields(pairs: FieldPairs) -> CorrelationChange:
+    """Compute `correlation_change` from one field after the other; it is the same to the last bit."""
+    rows, columns = np.triu_indices(len(pairs), 1)
+    before, after = (_correlations(pairs, side)[rows, columns] for side in (0, 1))
     changes = np.abs(np.nan_to_num(after) - before)
     changes[changes <= ROUNDING] = 0.0
     known = ~np.isnan(changes)
@@ -66,3 +71,8 @@ def correlation_change(original: NDArray[np.float64], masked: NDArray[np.float64
         return CorrelationChange(float("nan"), float("nan"), None)
     at = int(np.nanargmax(changes))
     return CorrelationChange(float(changes[at]), float(changes[known].mean()), (int(rows[at]), int(columns[at])))
+
+
+def _correlations(pairs: FieldPairs, side: int) -> NDArray[np.float64]:
+    """Return the correlations of one file; its standardised columns are gone before those of the other are made."""
+    return pair_moments(standardise_columns(pairs.side(side, "has no correlation"), pairs.shape).units).correlations

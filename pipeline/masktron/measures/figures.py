@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from masktron.figures import Figure, figure_of
 from masktron.measures.achieved_k import achieved_k
 from masktron.measures.assessed import Assessed, numbers_of
-from masktron.measures.classes import biases, class_chi_square
-from masktron.measures.correlation_change import correlation_change
+from masktron.measures.classes import biases_of_fields, class_chi_square
+from masktron.measures.correlation_change import correlation_change_of_fields
 from masktron.measures.differencing import Differencing
 from masktron.measures.dominance import p_percent
 from masktron.measures.homogeneity import homogeneity
@@ -23,11 +23,11 @@ from masktron.measures.information_loss import loss_of_fields
 from masktron.measures.interval_disclosure import deviations_of_fields, ranks_of_fields
 from masktron.measures.linkage import TREE_FROM, linkage_of_fields
 from masktron.measures.linkage_variants import groups_of_fields, knowledge_of_fields, second, second_of_fields
-from masktron.measures.pil import pil
+from masktron.measures.pil import pil_of_fields
 from masktron.measures.propensity import CART_RECORDS, LEAF, Pmse, Terms, pmse, pmse_cart
 from masktron.measures.revealed import Revealed, revealed
 from masktron.measures.score import DisclosureRisk, score
-from masktron.measures.subdomains import subdomains
+from masktron.measures.subdomains import subdomains_of_fields
 from masktron.measures.true_cells import true_cells_of_fields
 from masktron.measures.unchanged import same_cells
 from masktron.progress import Told, untold
@@ -149,7 +149,7 @@ def _disclosure_risk(files: Assessed) -> float:
 
 def _score(files: Assessed) -> float:
     """A file of which the original has no numbers left has no loss, and so no score."""
-    loss = files.once(pil).total
+    loss = files.by_field(pil_of_fields).total
     return math.nan if math.isnan(loss) else score(loss, _disclosure_risk(files))
 
 
@@ -250,7 +250,7 @@ def _category_change(files: Assessed) -> float | Worst:
 
 
 def _correlation_change(files: Assessed) -> float | Worst:
-    found = files.once(correlation_change)
+    found = files.by_field(correlation_change_of_fields)
     return math.nan if found.pair is None else Worst(found.largest, ", ".join(files.numeric[at] for at in found.pair))
 
 
@@ -285,13 +285,13 @@ COMPUTED: Mapping[str, Callable[[Assessed], float | Worst]] = MappingProxyType(
         "total_change": _total_change,
         "category_change": _category_change,
         "il1s": _of_cells(lambda files: files.by_field(il1s_of_fields)),
-        "pil": _of_numbers(lambda files: files.once(pil).total),
+        "pil": _of_numbers(lambda files: files.by_field(pil_of_fields).total),
         "score": _of_numbers(_score),
-        "mean_bias": _of_numbers(lambda files: files.once(biases).abim),
-        "deviation_bias": _of_numbers(lambda files: files.once(biases).abisd),
+        "mean_bias": _of_numbers(lambda files: files.by_field(biases_of_fields).abim),
+        "deviation_bias": _of_numbers(lambda files: files.by_field(biases_of_fields).abisd),
         "correlation_change": _correlation_change,
-        "subdomain_means": _of_numbers(lambda files: files.once(subdomains).means),
-        "subdomain_correlations": _of_numbers(lambda files: files.once(subdomains).correlations),
+        "subdomain_means": _of_numbers(lambda files: files.by_field(subdomains_of_fields).means),
+        "subdomain_correlations": _of_numbers(lambda files: files.by_field(subdomains_of_fields).correlations),
         "pmse": _of_numbers(_pmse_value),
         "pmse_ratio": _of_numbers(_pmse_ratio),
         "pmse_cubic": _of_numbers(lambda files: _pmse_ratio(files, "cubic")),

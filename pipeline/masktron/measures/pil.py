@@ -14,9 +14,9 @@ from masktron.kernels.moments import (
     average,
     pair_moments,
     pair_variations,
-    standardise,
+    standardise_columns,
 )
-from masktron.measures.base import require_comparable
+from masktron.measures.base import FieldPairs, require_comparable
 
 _LEVELS = np.arange(1, 20) / 20.0
 _REACH = 9.0
@@ -91,9 +91,14 @@ def pil(original: NDArray[np.float64], masked: NDArray[np.float64]) -> Pil:
     Source: Mateo-Sanz, Domingo-Ferrer and Sebé (2005), Probabilistic information loss measures in confidentiality
     protection of continuous microdata; used by edit constraints (2009), second paper, section 5.
     """
-    require_comparable(original, masked, "has no mean")
-    known = standardise(original)
-    released = standardise(masked, known.origins)
+    require_comparable(original, masked)
+    return pil_of_fields(FieldPairs.over(original, masked))
+
+
+def pil_of_fields(pairs: FieldPairs) -> Pil:
+    """Compute `pil` from one field after the other; it is the same to the last bit."""
+    known = standardise_columns(pairs.side(0, "has no mean"), pairs.shape)
+    released = standardise_columns(pairs.side(1, "has no mean"), pairs.shape, known.origins)
     varies = known.deviations > 0
     unit = np.where(varies, known.deviations, np.where(known.origins != 0, np.abs(known.origins), 1.0))
     with np.errstate(over="ignore", invalid="ignore"):

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from masktron.errors import UsageError
-from masktron.kernels.moments import Standardised, average, pair_moments, relative_changes, standardise
-from masktron.measures.base import require_comparable
+from masktron.kernels.moments import Standardised, average, pair_moments, relative_changes, standardise_columns
+from masktron.measures.base import FieldPairs, require_comparable
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +59,15 @@ def subdomains(
     seed: int = 0,
 ) -> Subdomains:
     """Average the variations of `variations` over variables and pairs; parameters, errors and source are its own."""
-    each = variations(original, masked, samples=samples, share=share, seed=seed)
+    return _averaged(variations(original, masked, samples=samples, share=share, seed=seed))
+
+
+def subdomains_of_fields(pairs: FieldPairs, *, samples: int = 100, share: float = 0.1, seed: int = 0) -> Subdomains:
+    """Compute `subdomains` from one field after the other; they are the same to the last bit."""
+    return _averaged(_variations(pairs, samples, share, seed))
+
+
+def _averaged(each: Variations) -> Subdomains:
     means, variances, thirds, fourths, covariances, correlations = (
         average(np.array(kind))
         for kind in (each.means, each.variances, each.thirds, each.fourths, each.covariances, each.correlations)
@@ -117,18 +125,22 @@ def variations(
     Source: hybrid microdata using microaggregation (2010), section 5.3, which prints fractions, not per cent, in
     tables 2 to 5. Correlations are not among its statistics.
     """
-    require_comparable(original, masked, "has no mean")
+    require_comparable(original, masked)
+    return _variations(FieldPairs.over(original, masked), samples, share, seed)
+
+
+def _variations(pairs: FieldPairs, samples: int, share: float, seed: int) -> Variations:
     if samples < 1 or not 0.0 < share <= 1.0 or seed < 0:
         raise UsageError(f"{samples} samples of a share of {share} with seed {seed} cannot be drawn")
-    known = standardise(original)
-    released = standardise(masked, known.origins)
+    known = standardise_columns(pairs.side(0, "has no mean"), pairs.shape)
+    released = standardise_columns(pairs.side(1, "has no mean"), pairs.shape, known.origins)
     unit = np.where(known.deviations > 0, known.deviations, 1.0)
     size = np.abs(known.origins) / unit + np.nan_to_num(known.deviations) / unit
-    p = original.shape[1]
+    p = len(pairs)
     first, second = np.triu_indices(p, 1)
     changes = [np.full((samples, width), np.nan) for width in (p, p, p, p, len(first), len(first))]
     with np.errstate(over="ignore", invalid="ignore"):
-        for draw, rows in enumerate(_samples(len(original), samples, share, seed)):
+        for draw, rows in enumerate(_samples(pairs.records, samples, share, seed)):
             before, after = (_moments(file, rows, known.origins / unit, unit) for file in (known, released))
             spread = np.sqrt(before[1])
             # even moments of what varies are far from 0

@@ -59,7 +59,8 @@ def write_assembled(
             out.writelines(pieces)
         else:
             between, size = _encoded(edits.spacing.between, plain), source.stat().st_size
-            _write_ordered(out, pieces, order[kept[order]], between, size, target)
+            chosen = order if kept.all() else order[kept[order]]
+            _write_ordered(out, pieces, chosen, len(kept), between, size, target)
         if order is None or kept.any():
             out.write(_space_behind(source, pieces.end))
         out.write(frame[1] + _encoded(CLOSING, plain))
@@ -68,14 +69,14 @@ def write_assembled(
 
 
 def _write_ordered(
-    out: BinaryIO, pieces: Pieces, chosen: NDArray[np.intp], between: bytes, size: int, beside: Path
+    out: BinaryIO, pieces: Pieces, chosen: NDArray[np.intp], records: int, between: bytes, size: int, beside: Path
 ) -> None:
-    """Write records in another order; `size` bytes are about what they take."""
+    """Write records, of so many, in another order; `size` bytes are about what they take."""
     with place_for(size, beside) as store:
-        held = Reordered(store, chosen, len(pieces.lengths), parts_of(size), _gathered)
-        for rows, parts in pieces.runs():
-            octets = np.frombuffer(parts[0] if len(parts) == 1 else b"".join(parts), dtype=np.uint8)
-            held.put(rows.start, octets, pieces.lengths[rows.start : rows.stop])
+        held = Reordered(store, chosen, records, parts_of(size), _gathered)
+        for run in pieces.runs():
+            whole = run.parts[0] if len(run.parts) == 1 else b"".join(run.parts)
+            held.put(run.first, np.frombuffer(whole, dtype=np.uint8), run.lengths)
         out.writelines(held.parts(between))
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import closing
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -27,13 +28,30 @@ _ROOM = 1 << 23
 _SPACE = b" \t\r\n"
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class RecordRun:
+    """Consecutive records as bytes.
+
+    Attributes
+    ----------
+    first : int
+        Position of the first of them in the source.
+    lengths : ndarray of int64, shape (n,)
+        Bytes of each record, with the white space before it; 0 for one that is not kept.
+    parts : list of memoryview
+        One behind the other.
+    """
+
+    first: int
+    lengths: NDArray[np.int64]
+    parts: list[memoryview]
+
+
 class Pieces:
     """The records that are kept, in the order of the source, to be iterated over once.
 
     Attributes
     ----------
-    lengths : ndarray of int64, shape (n,)
-        Bytes of each record, with the white space before it; 0 for one that is not kept.
     end : int
         Where the last record ends in the source.
     """
@@ -61,7 +79,6 @@ class Pieces:
         told : callable, optional
             Told of the records that are put together, and of how many there are.
         """
-        self.lengths = np.zeros(len(kept), dtype=np.int64)
         self.end = plain.start
         self._source, self._edits, self._plain = source, edits, plain
         self._kept, self._apart = kept, apart
@@ -94,11 +111,11 @@ class Pieces:
         DocumentError
             The source cannot be read, or changed since it was surveyed.
         """
-        for _, parts in self.runs():
-            yield from parts
+        for run in self.runs():
+            yield from run.parts
 
-    def runs(self) -> Iterator[tuple[range, list[memoryview]]]:
-        """Yield positions of consecutive records and their bytes, until the next are asked for: `lengths` has theirs.
+    def runs(self) -> Iterator[RecordRun]:
+        """Yield consecutive records, each time until the next are asked for.
 
         Raises
         ------
@@ -111,7 +128,7 @@ class Pieces:
                 yield from self._written(batch)
                 self._told(batch.first + len(batch), len(self._kept))
 
-    def _written(self, batch: Batch) -> Iterator[tuple[range, list[memoryview]]]:
+    def _written(self, batch: Batch) -> Iterator[RecordRun]:
         rows = len(batch)
         part = slice(batch.first, batch.first + rows)
         texts = self._laid_out(part)
@@ -135,9 +152,9 @@ class Pieces:
                 left,
             )
             if stop > row:
-                self.lengths[batch.first + row : batch.first + stop] = np.diff(ends[row:stop], prepend=0)
-                parts = list(self._spliced(self._out[:size], batch, row, stop, ends, left))
-                yield range(batch.first + row, batch.first + stop), parts
+                lengths = np.diff(ends[row:stop], prepend=0)
+                parts = list(self._spliced(self._out[:size], batch, (row, stop), ends, left, lengths))
+                yield RecordRun(batch.first + row, lengths, parts)
             if need > len(self._out):
                 self._out = np.empty(need, dtype=np.uint8)
             row = stop
@@ -158,17 +175,17 @@ class Pieces:
         self,
         out: NDArray[np.uint8],
         batch: Batch,
-        row: int,
-        stop: int,
+        rows: tuple[int, int],
         ends: NDArray[np.int64],
         left: NDArray[np.bool_],
+        lengths: NDArray[np.int64],
     ) -> Iterator[memoryview]:
-        """Yield what the kernel wrote, with what it left at its place."""
+        """Yield what the kernel wrote, with what it left at its place; its length is added."""
         begin = 0
-        for at, text in self._parsed.texts(batch, row, stop, left):
+        for at, text in self._parsed.texts(batch, *rows, left):
             yield memoryview(out[begin : ends[at]])
             yield memoryview(text)
-            self.lengths[batch.first + at] += len(text)
+            lengths[at - rows[0]] += len(text)
             begin = ends[at]
         yield memoryview(out[begin:])
 

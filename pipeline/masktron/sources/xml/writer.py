@@ -92,7 +92,7 @@ def write_masked(
     for name, array in (("keep", keep), ("order", order)):
         if array is not None and array.shape != (n,):
             raise UsageError(f"{name} has the shape {array.shape}, and the file has {n:,} records")
-    if order is not None and not np.array_equal(np.sort(order), np.arange(n)):
+    if order is not None and not _is_permutation(order):
         raise UsageError(f"order is not a permutation of the {n:,} records")
     check_texts(layout, replacements)
     kept = np.ones(n, dtype=np.bool_) if keep is None else keep
@@ -107,6 +107,14 @@ def write_masked(
     _write_parsed(source, target, edits, kept, order, told)
     told(n, n)
     return int(kept.sum())
+
+
+def _is_permutation(order: NDArray[np.intp]) -> bool:
+    met = np.zeros(len(order), dtype=np.bool_)
+    if len(order) and not 0 <= order.min() <= order.max() < len(order):
+        return False
+    met[order] = True
+    return bool(met.all())
 
 
 def _flat_records(source: Path, layout: Layout) -> int:
