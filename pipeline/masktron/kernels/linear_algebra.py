@@ -120,11 +120,15 @@ def singular_decomposition(matrix: _Numbers) -> tuple[_Numbers, _Numbers, _Numbe
     Returns
     -------
     left : ndarray of float64, shape (..., n, r)
-        U, r = min(n, p): orthonormal columns; zeros where the singular value is 0.
+        U, r = min(n, p): orthonormal columns.
     singular : ndarray of float64, shape (..., r)
         Descending.
     right : ndarray of float64, shape (..., r, p)
         V': orthonormal rows, the largest coefficient of each positive.
+
+    Notes
+    -----
+    Where a singular value is 0 the vector along the longer side is zeros: the matrix tells nothing of it.
     """
     if matrix.shape[-2] < matrix.shape[-1]:
         turned, singular, left = singular_decomposition(np.matrix_transpose(matrix))
