@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from masktron.kernels.elementary import exponential, logarithm, power
+from masktron.kernels.elementary import decimal_magnitude, decimal_magnitudes, exponential, logarithm, power
 
 LEAST = 5e-324
 
@@ -43,3 +43,12 @@ def test_powers(exponent: float) -> None:
     found = power(values.reshape(-1, 1), exponent)[:, 0]
     assert found == pytest.approx(values**exponent, rel=1e-12, abs=LEAST)
     assert found[-2:].tolist() == [0.0, 1.0]
+
+
+def test_magnitudes_are_exact_at_powers_of_ten() -> None:
+    powers = np.arange(-323, 309)
+    tens = np.array([float(f"1e{power}") for power in powers])
+    assert np.array_equal(decimal_magnitudes(tens), powers)
+    assert np.array_equal(decimal_magnitudes(np.nextafter(tens, 0.0)), powers - 1)
+    edges = [LEAST, 0.1, 9.999999999999998, 999.9999999999999, 1000.0, np.finfo(float).max]
+    assert [decimal_magnitude(edge) for edge in edges] == [-324, -1, 0, 2, 3, 308]

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import os
+import re
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from cli_runner import write_rules
+from package_trees import PACKAGE, tree_of
 from paths import TESTS
 from processor_run import digests, drawn, kinds, values
 
@@ -22,6 +26,34 @@ OTHERS = {
     "Prescott": {"OPENBLAS_CORETYPE": "Prescott", "OPENBLAS_NUM_THREADS": "2"},
 }
 """Kinds of processor whose instructions every later one of x86-64 has."""
+
+ASKING = {
+    "kernels/divergence.py": "measures of risk",
+    "kernels/logistic.py": "measures of utility",
+    "kernels/moments.py": "measures of utility",
+    "kernels/polynomials.py": "measures of utility",
+    "measures/kept_variation.py": "measures of utility",
+    "jobs/twice.py": "concerns: whether two releases go along",
+    "synthesis/em.py": "mixtures: decisions by more than last digits",
+    "synthesis/microperturbation.py": "covariances to be expected, a figure",
+    "synthesis/mixture.py": "columns that others give but for far more than last digits",
+}
+"""What may ask BLAS or LAPACK, since no masked value is made of its last digits."""
+
+PRODUCTS = (
+    "dot",
+    "matmul",
+    "inner",
+    "vdot",
+    "vecdot",
+    "matvec",
+    "vecmat",
+    "tensordot",
+    "corrcoef",
+    "cov",
+    "convolve",
+)
+LIKELY = re.compile(r"linalg\.|\S @|@=|\.dot\(|np\.(" + "|".join(PRODUCTS) + r")\b")
 
 
 def told(settings: dict[str, str], *what: str) -> dict[str, Any]:
@@ -47,6 +79,27 @@ def own_arrays() -> dict[str, Any]:
 @pytest.mark.parametrize("kind", ["Nehalem", pytest.param("Prescott", marks=pytest.mark.full)])
 def test_every_method_draws_the_same_bits(own_arrays: dict[str, Any], kind: str) -> None:
     require_same(own_arrays, told(OTHERS[kind], "arrays"))
+
+
+def test_no_other_part_asks_blas_or_lapack() -> None:
+    # most modules need not be parsed
+    likely = [path for path in PACKAGE.rglob("*.py") if LIKELY.search(path.read_text(encoding="utf-8"))]
+    asking = {str(path.relative_to(PACKAGE)) for path in likely if any(asked(tree_of(path)))}
+    assert asking == set(ASKING)
+
+
+def asked(tree: ast.Module) -> Iterator[ast.AST]:
+    """Yield products of matrices and names of libraries that make them; lengths of vectors and errors need none."""
+    for node in ast.walk(tree):
+        match node:
+            case ast.BinOp(op=ast.MatMult()) | ast.AugAssign(op=ast.MatMult()):
+                yield node
+            case ast.Attribute(value=ast.Attribute(attr="linalg"), attr=name) if name not in {"norm", "LinAlgError"}:
+                yield node
+            case ast.Attribute(value=ast.Name(id="np"), attr=name) if name in PRODUCTS:
+                yield node
+            case ast.Call(func=ast.Attribute(attr="dot")):
+                yield node
 
 
 @pytest.mark.full

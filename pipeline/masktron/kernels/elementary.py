@@ -9,6 +9,7 @@ Source: fdlibm (Sun Microsystems 1993), e_log.c and e_exp.c.
 
 from __future__ import annotations
 
+import bisect
 from collections.abc import Callable
 
 import numpy as np
@@ -45,6 +46,9 @@ _LEAST, _LEAST_NORMAL = 2.0**-1074, 2.0**-1022
 _RAISED_BY = 54
 _RAISED = 2.0**_RAISED_BY
 """Brings the smallest doubles, which have no full fraction, among the others."""
+_LEAST_POWER = -324
+_POWERS_OF_TEN = [float(f"1e{power}") for power in range(_LEAST_POWER, 309)]
+_TENS = np.array(_POWERS_OF_TEN)
 _LARGEST = 800.0
 """Beyond, exponentials are infinite or zero."""
 
@@ -89,6 +93,24 @@ def power(values: _Numbers, exponent: float) -> _Numbers:
         return found
 
     return _by_blocks(values, raised)
+
+
+def decimal_magnitudes(values: _Numbers) -> NDArray[np.int64]:
+    """Return the exponents of the largest powers of ten that are not above values, by comparing.
+
+    A logarithm to base 10 need not be whole at a power of ten, and its floor is another one then.
+
+    Parameters
+    ----------
+    values : ndarray of float64
+        Positive and finite.
+    """
+    return np.asarray(np.searchsorted(_TENS, values, side="right") - 1 + _LEAST_POWER, dtype=np.int64)
+
+
+def decimal_magnitude(value: float) -> int:
+    """Return what `decimal_magnitudes` returns, of one number."""
+    return bisect.bisect_right(_POWERS_OF_TEN, value) - 1 + _LEAST_POWER
 
 
 def _by_blocks(values: _Numbers, function: Callable[[_Numbers], _Numbers]) -> _Numbers:
