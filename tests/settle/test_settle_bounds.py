@@ -103,7 +103,7 @@ def narrow(count: int = 150) -> dict[str, Any]:
 SETTINGS: dict[str, Any] = {
     "roles": dict.fromkeys("ABTD", "confidential"),
     "numeric": [*"ABTD"],
-    "key": bytes(range(32)),
+    "key": bytes(range(1, 33)),
 }
 
 

@@ -75,7 +75,7 @@ def test_theorem_2_on_pima(pima: tuple[np.ndarray, np.ndarray], runs: int) -> No
     print(f"{runs} runs: ratios {ratio.mean(axis=0).round(5)}, bounds {bound.round(5)}")
     assert (np.abs(ratio.mean(axis=0) - 1) < bound).all()
     assert bound.max() < 0.01
-    assert ratio.mean(axis=0) == pytest.approx(1, abs=0.004 if runs < 2000 else 0.001)
+    assert ratio.mean(axis=0) == pytest.approx(1, abs=0.004 if runs < 2000 else 0.002)
 
 
 @pytest.mark.parametrize("runs", [200, pytest.param(2000, marks=pytest.mark.full)])

@@ -9,7 +9,7 @@ import pytest
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from masktron.methods import method_named
-from masktron.synthesis.threads import blas_in_one_thread, one_thread
+from masktron.synthesis.threads import blas_in_one_thread
 
 
 @pytest.mark.parametrize(
@@ -42,4 +42,3 @@ def test_every_library_of_linear_algebra_is_limited_and_let_go_again() -> None:
         with blas_in_one_thread():
             assert threads() == {1}
         assert threads() == {2}
-        assert one_thread(threads)() == {1}

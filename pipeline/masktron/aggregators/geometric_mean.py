@@ -25,6 +25,7 @@ from masktron.constraints import (
     Whole,
 )
 from masktron.errors import UsageError
+from masktron.kernels.elementary import exponential, logarithm
 from masktron.kernels.groups import weighted_means
 
 
@@ -147,8 +148,8 @@ def _require_one_side(lowest: NDArray[np.float64], highest: NDArray[np.float64])
 
 def _through_logs(ordered: NDArray[np.float64], groups: Groups) -> NDArray[np.float64]:
     zero = ordered == 0
-    logs = np.log(np.abs(np.where(zero, 1.0, ordered)))
-    magnitude = np.exp(weighted_means(logs, groups.weights[groups.order], groups.sizes))
+    logs = logarithm(np.abs(np.where(zero, 1.0, ordered)))
+    magnitude = exponential(weighted_means(logs, groups.weights[groups.order], groups.sizes))
     # A record without weight says nothing, its zero or sign included.
     heavy = (groups.weights[groups.order] > 0)[:, np.newaxis]
     has_zero = np.logical_or.reduceat(zero & heavy, groups.starts, axis=0)

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from masktron.kernels.compiling import is_compiled
+from masktron.kernels.linear_algebra import orthogonal_triangular, product, times_inverse
 from masktron.kernels.nearest_point_rows import project_rows
 
 COMPILED_FROM = 20_000
@@ -122,10 +123,10 @@ class _Conditions:
         nothing = np.full(normals.shape[1], np.nan)
         force, weights = list(self._fixed), [0.0] * len(self._fixed)
         move = self._foot(excess, force)
-        if (np.abs(excess + normals @ move)[:equal] > 4 * slack[:equal]).any():
+        if (np.abs(excess + _times(normals, move))[:equal] > 4 * slack[:equal]).any():
             return nothing, ProjectionOutcome.INFEASIBLE
         for _ in range(STEPS * len(excess)):
-            left = excess + normals @ move
+            left = excess + _times(normals, move)
             missed = left - slack
             missed[:equal] = missed[force] = -math.inf
             added = int(missed.argmax())
@@ -164,18 +165,24 @@ class _Conditions:
         """What of a normal is independent of those in force, its coefficients in them, and the length of that."""
         if (*force, at) not in self._splits:
             normal, others = self._normals[at], self._normals[list(force)]
-            basis, triangle = np.linalg.qr(others.T)
-            rest = normal - basis @ (basis.T @ normal)
-            rest = rest - basis @ (basis.T @ rest)
-            shares = np.linalg.solve(triangle, basis.T @ normal)
-            self._splits[*force, at] = rest, shares, float(np.linalg.norm(rest))
+            basis, triangle = orthogonal_triangular(others.T)
+            column = normal[:, None]
+            along = product(basis.T, column)
+            rest = column - product(basis, along)
+            rest = (rest - product(basis, product(basis.T, rest)))[:, 0]
+            shares = times_inverse(along.T, triangle.T)[0]
+            self._splits[*force, at] = rest, shares, float(np.sqrt(np.square(rest).sum()))
         return self._splits[*force, at]
 
     def _foot(self, excess: NDArray[np.float64], force: list[int]) -> NDArray[np.float64]:
         """Return the point nearest to the origin at which the conditions in force are equalities."""
         key = tuple(force)
         if key not in self._feet:
-            basis, triangle = np.linalg.qr(self._normals[force].T)
-            self._feet[key] = -np.linalg.solve(triangle, basis.T).T
-        foot: NDArray[np.float64] = self._feet[key] @ excess[force]
-        return foot
+            basis, triangle = orthogonal_triangular(self._normals[force].T)
+            self._feet[key] = -times_inverse(basis, triangle.T)
+        return _times(self._feet[key], excess[force])
+
+
+def _times(matrix: NDArray[np.float64], vector: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Multiply without BLAS: which condition is missed most must not depend on the processor."""
+    return np.asarray((matrix * vector).sum(axis=1))

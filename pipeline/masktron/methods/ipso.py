@@ -15,7 +15,6 @@ from masktron.methods.parameters import KEEP, Parameter, kept_columns
 from masktron.synthesis.freedom import require_change, require_freedom
 from masktron.synthesis.ipso import ipso
 from masktron.synthesis.regression import regress
-from masktron.synthesis.threads import one_thread
 
 
 @dataclass(eq=False)
@@ -80,7 +79,6 @@ class IpsoMethod(Method):
         return variables + 3 if self.variant == "plain" else variables + 1 + max(masked, 2)
 
     @override
-    @one_thread
     def _mask(self, values: Floats, generator: np.random.Generator, context: RecordContext) -> Drawn:
         """Draw all records anew; see `Method.mask`."""
         require_records(len(values), 2, self.name)

@@ -21,7 +21,6 @@ from masktron.synthesis.grouped import Draw, joined, synthesise
 from masktron.synthesis.imputation import imputed, normal
 from masktron.synthesis.ipso import ipso
 from masktron.synthesis.regression import Regression, regress
-from masktron.synthesis.threads import one_thread
 
 PARTITIONS = {method.name: method for method in PARTITIONINGS}
 """Methods whose groups can be taken, by their names."""
@@ -116,7 +115,6 @@ class MicrohybridMethod(Method):
         return max(int(self.k), 2 if self.synthesiser == "normal" else variables + 3)
 
     @override
-    @one_thread
     def _mask(self, values: Floats, generator: np.random.Generator, context: RecordContext) -> Drawn:
         """Form groups and draw the records of each anew; see `Method.mask`."""
         n = len(values)

@@ -10,13 +10,13 @@ import numpy as np
 
 from masktron.arrays import Floats
 from masktron.errors import InfeasibleError, UsageError
+from masktron.kernels.linear_algebra import eigen_decomposition, product
 from masktron.methods.base import Drawn, Method, RecordContext, require_records
 from masktron.methods.contracts import MethodContract, NoiseAdded
 from masktron.methods.parameters import KEEP, Parameter, kept_columns
 from masktron.synthesis.freedom import require_change, require_freedom
 from masktron.synthesis.moments import NEGATIVE, orthonormal, square_root
 from masktron.synthesis.regression import Regression, regress
-from masktron.synthesis.threads import one_thread
 
 
 @dataclass(eq=False)
@@ -86,7 +86,6 @@ class MuralidharSarathyMethod(Method):
         return variables + 1 + max(variables - len(tuple(self.keep)), 2)
 
     @override
-    @one_thread
     def _mask(self, values: Floats, generator: np.random.Generator, context: RecordContext) -> Drawn:
         """Mask all records; see `Method.mask`."""
         n = len(values)
@@ -98,7 +97,7 @@ class MuralidharSarathyMethod(Method):
         require_change(regression, self.name)
         root = self._noise_root(regression, alpha)
         against = np.concatenate([regression.basis, regression.left], axis=2)
-        noise = np.sqrt(n) * orthonormal(generator.standard_normal((1, n, root.shape[1])), against) @ root.T
+        noise = product(np.sqrt(n) * orthonormal(generator.standard_normal((1, n, root.shape[1])), against), root.T)
         drawn = values.copy()
         drawn[:, ~kept] = regression.values(alpha * regression.residuals + noise)[0]
         return Drawn(drawn)
@@ -109,11 +108,11 @@ class MuralidharSarathyMethod(Method):
         if (alpha == alpha[0]).all():
             # its null vectors are those of the residuals, and no root has to be taken
             return np.asarray(np.sqrt(1.0 - alpha[0] ** 2) * directions.T)
-        left_over = directions.T @ directions
+        left_over = product(directions.T, directions)
         missing = left_over - alpha[:, None] * left_over * alpha
         deviations = np.sqrt(np.diagonal(missing))
         unit = np.where(deviations > 0, deviations, 1.0)
-        smallest = np.linalg.eigvalsh(missing / unit[:, None] / unit)[0]
+        smallest = eigen_decomposition(missing / unit[:, None] / unit)[0][-1]
         if smallest < NEGATIVE:
             raise InfeasibleError(
                 f"{self.name} has no noise for this alpha: Sigma_ee is not positive semidefinite, its smallest "

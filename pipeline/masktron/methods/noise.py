@@ -14,7 +14,6 @@ from masktron.methods.parameters import Parameter
 from masktron.synthesis.freedom import require_freedom
 from masktron.synthesis.moments import orthonormal
 from masktron.synthesis.regression import regress
-from masktron.synthesis.threads import one_thread
 
 
 @dataclass(eq=False)
@@ -74,7 +73,6 @@ class NoiseMethod(Method):
         return 1 + max(2 * variables, variables + 2) if self.exact else 2
 
     @override
-    @one_thread
     def _mask(self, values: Floats, generator: np.random.Generator, context: RecordContext) -> Drawn:
         """Add noise to all records; see `Method.mask`."""
         n = len(values)

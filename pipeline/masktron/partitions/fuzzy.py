@@ -8,6 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from masktron.arrays import Floats, Labels
+from masktron.kernels.elementary import power
+from masktron.kernels.linear_algebra import product
 from masktron.partitions.mdav import require_groups
 from masktron.partitions.partitioner import partition_whole
 
@@ -88,7 +90,7 @@ def memberships(points: Floats, centres: Floats, m: float) -> Floats:
     nearest = squares.min(axis=1, keepdims=True)
     # ratios to the nearest are at least 1: no power of them overflows, and zeros are told apart
     with np.errstate(divide="ignore", invalid="ignore"):
-        shares = np.where(squares > nearest, nearest / squares, 1.0) ** (1.0 / (m - 1.0))
+        shares = power(np.where(squares > nearest, nearest / squares, 1.0), 1.0 / (m - 1.0))
     return np.asarray(shares / shares.sum(axis=1, keepdims=True))
 
 
@@ -122,9 +124,9 @@ def weighted_centres(
     pace = max(1, CELLS // max(1, len(centres)))
     for first in range(0, len(points), pace):
         rows = slice(first, first + pace)
-        part = memberships(points[rows], centres, m) ** m * share[rows, None]
+        part = power(memberships(points[rows], centres, m), m) * share[rows, None]
         totals += part.sum(axis=0)
-        sums += part.T @ (scaled[rows] - middle)
+        sums += product(part.T, scaled[rows] - middle)
     weighing = np.flatnonzero(share)
     for centre in np.flatnonzero(totals <= _NO_WEIGHT).tolist():
         nearest = weighing[np.square(points[weighing] - centres[centre]).sum(axis=1).argmin()]

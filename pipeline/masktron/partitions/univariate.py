@@ -10,6 +10,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from masktron.kernels.linear_algebra import eigen_decomposition, product
 from masktron.kernels.univariate import univariate
 from masktron.partitions.mdav import require_groups
 
@@ -102,7 +103,6 @@ def first_component(points: NDArray[np.float64]) -> NDArray[np.float64]:
         Finite, of magnitudes near 1; n and d at least 1.
     """
     centred = points - points.mean(axis=0)
-    _, directions = np.linalg.eigh(np.einsum("ni,nj->ij", centred, centred))
-    first: NDArray[np.float64] = directions[:, -1]
-    signed: NDArray[np.float64] = first * np.copysign(1.0, first[np.abs(first).argmax()])
-    return signed
+    _, directions = eigen_decomposition(product(centred.T, centred) / len(centred))
+    first: NDArray[np.float64] = directions[:, 0]
+    return first

@@ -12,6 +12,7 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
+from masktron.kernels.elementary import decimal_magnitudes
 from masktron.settle.grid import Grid
 
 LARGEST = 2.0**53
@@ -236,10 +237,8 @@ def _places(values: NDArray[np.float64], grid: Grid) -> NDArray[np.int64]:
     if grid.digits is None:
         return np.full(values.shape, min(grid.decimals, most), dtype=np.int64)
     size = np.abs(values)
-    with np.errstate(all="ignore"):
-        magnitude = np.where(size > 0, np.floor(np.log10(size)), 0.0)
-    magnitude = np.where(np.isfinite(magnitude), magnitude, 0.0)
-    places = np.asarray(grid.digits - 1 - magnitude.astype(np.int64))
+    known = (size > 0) & np.isfinite(size)
+    places = np.asarray(grid.digits - 1 - decimal_magnitudes(np.where(known, size, 1.0)))
     return np.minimum(places, most)
 
 

@@ -15,6 +15,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
+from masktron.kernels.elementary import decimal_magnitude
 from masktron.sources.lexical import reads_alike
 from masktron.sources.records import Column
 
@@ -154,7 +155,7 @@ class Grid:
             return Fraction(1)
         if self.digits is None:
             return Fraction(1, (2 if self.binary else 10) ** self.decimals)
-        magnitude = math.floor(math.log10(abs(float(near)))) if near else 0
+        magnitude = decimal_magnitude(abs(float(near))) if near else 0
         return Fraction(10) ** (magnitude + 1 - self.digits)
 
     def round(self, value: float | Fraction) -> Fraction:

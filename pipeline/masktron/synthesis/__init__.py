@@ -25,7 +25,7 @@ from masktron.synthesis.moments import exact_normal
 from masktron.synthesis.regression import regress
 from masktron.synthesis.regressions import draw_regressions
 from masktron.synthesis.starts import starts
-from masktron.synthesis.threads import one_thread
+from masktron.synthesis.threads import blas_in_one_thread
 from masktron.synthesis.within import draw_normal
 
 ALL: tuple[Callable[..., Any], ...] = (
@@ -47,6 +47,6 @@ ALL: tuple[Callable[..., Any], ...] = (
     fit_mixture,
     starts,
     draw_normal,
-    one_thread,
+    blas_in_one_thread,
 )
 """The entry of every module."""

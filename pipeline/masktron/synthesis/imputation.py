@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from masktron.arrays import Floats
+from masktron.kernels.linear_algebra import product, times_inverse
 from masktron.synthesis.regression import Regression
 
 
@@ -52,12 +53,10 @@ def imputed(regression: Regression, generator: np.random.Generator) -> Floats:
     multivariate normal model.
     """
     groups, _, width = regression.left.shape
-    around = regression.basis @ generator.standard_normal((groups, regression.basis.shape[2], width))
+    around = product(regression.basis, generator.standard_normal((groups, regression.basis.shape[2], width)))
     scores = around + generator.standard_normal(regression.left.shape)
     root = _wishart_roots(regression, generator)
-    # scores A^-1, row by row
-    drawn = np.matrix_transpose(np.linalg.solve(np.matrix_transpose(root), np.matrix_transpose(scores)))
-    return regression.values(regression.spread(drawn))
+    return regression.values(regression.spread(times_inverse(scores, root)))
 
 
 def _wishart_roots(regression: Regression, generator: np.random.Generator) -> Floats:

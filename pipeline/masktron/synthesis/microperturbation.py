@@ -9,13 +9,12 @@ from numpy.typing import NDArray
 
 from masktron.arrays import Floats, Labels
 from masktron.errors import InfeasibleError
-from masktron.synthesis.threads import one_thread
+from masktron.kernels.linear_algebra import product, singular_decomposition, triangular
 
 _NO_SPREAD = 1e-12
 """Share of a column's range below which it does not vary within groups."""
 
 
-@one_thread
 def microperturb(
     values: Floats, partitions: Sequence[Labels], generator: np.random.Generator, *, as_printed: bool = False
 ) -> Floats:
@@ -68,7 +67,7 @@ def microperturb(
     middle = np.mean(means, axis=0)
     noise = np.zeros_like(scaled)
     for labels, root in zip(partitions, _roots(scaled, partitions, means, as_printed), strict=True):
-        drawn = generator.normal(size=(len(values), len(root))) @ root
+        drawn = product(generator.normal(size=(len(values), len(root))), root)
         noise += drawn if as_printed else drawn - _means(drawn, labels)
     with np.errstate(over="ignore"):  # told below
         perturbed = origins + np.ldexp(middle + noise / len(partitions), powers)
@@ -128,8 +127,8 @@ def _root(residuals: Floats, degrees: float) -> Floats:
     root = np.zeros((0, residuals.shape[1]))
     if not varying.any():
         return root
-    triangle = np.linalg.qr(residuals[:, varying] / spread[varying], mode="r")
-    _, extents, directions = np.linalg.svd(triangle, full_matrices=False)
+    triangle = triangular(residuals[:, varying] / spread[varying])
+    _, extents, directions = singular_decomposition(triangle)
     root = np.zeros((len(extents), residuals.shape[1]))
     root[:, varying] = extents[:, None] * directions * (spread[varying] / np.sqrt(degrees))
     return root

@@ -28,6 +28,9 @@ AGGLOMERATED = 2_000
 """Records that are agglomerated at most; the pairs of more take too much memory. mclust samples as many."""
 TOLERANCE = 1e-5
 """EM has converged when a step adds less to the log-likelihood of a record."""
+_DECISIVE = 7
+"""Decimals of a log-likelihood of a record that decide between mixtures and components. EM goes by products of BLAS,
+whose last digits depend on the processor; where these alone differ the first is taken, on every processor."""
 _FINALISTS = 6
 """Models that are fitted to all records of a large file: the best ones by what the sample lets expect."""
 
@@ -130,16 +133,21 @@ def fit_mixture(observed: MixtureRecords, search: MixtureSearch, generator: np.r
         counted = _Counted()
         fits = list(counted.converged(_fits(part, n, search, generator)))
         if part is not observed:
-            fits.sort(key=lambda fit: -_expected_bic(fit, part, n))
+            fits.sort(key=lambda fit: -round(_expected_bic(fit, part, n) / n, _DECISIVE))
             begun = fits[:_FINALISTS]
             fits = list(counted.converged(_run(observed, one.components, one.family, search) for one in begun))
         if not fits:
             _require_convergence(counted.unfinished, search)
             fits = list(counted.converged(_singles(observed, search)))
-        best = max(fits, key=lambda fit: fit.bic)
-        labels = np.concatenate([log_joint(best.components, *chunk).argmax(axis=0) for chunk in observed.chunks()])
+        best = max(fits, key=lambda fit: round(fit.bic / n, _DECISIVE))
+        labels = np.concatenate([_likeliest(log_joint(best.components, *chunk)) for chunk in observed.chunks()])
     renumbered = np.unique(labels, return_inverse=True)[1].astype(np.intp)
     return Mixture(best, renumbered, counted.unfinished, None if part is observed else len(part.points))
+
+
+def _likeliest(joint: Floats) -> Labels:
+    """Return the most probable component of each record, the first of those that are equal but for roundings."""
+    return np.asarray((joint >= joint.max(axis=0) - 10.0**-_DECISIVE).argmax(axis=0), dtype=np.intp)
 
 
 class _Counted:

@@ -11,6 +11,7 @@ import numpy as np
 
 from masktron.arrays import Floats
 from masktron.errors import InfeasibleError, UsageError
+from masktron.kernels.linear_algebra import eigen_decomposition, orthogonal_triangular, product
 
 CUT = 1e-12
 """Eigenvalues of a correlation matrix of p variables below p times this are those of exact linear relations."""
@@ -46,10 +47,10 @@ def square_root(covariance: Floats) -> Floats:
     deviations = np.sqrt(np.maximum(np.diagonal(covariance), 0.0))
     unit = np.where(deviations > 0, deviations, 1.0)
     correlation = covariance / unit[:, None] / unit
-    eigenvalues, vectors = np.linalg.eigh((correlation + correlation.T) / 2)
-    if eigenvalues.size and eigenvalues[0] < NEGATIVE:
+    eigenvalues, vectors = eigen_decomposition((correlation + correlation.T) / 2)
+    if eigenvalues.size and eigenvalues[-1] < NEGATIVE:
         raise UsageError(
-            f"a covariance matrix has the eigenvalue {eigenvalues[0]:.3g} in units of the variances",
+            f"a covariance matrix has the eigenvalue {eigenvalues[-1]:.3g} in units of the variances",
             hint="give one that is positive semidefinite",
         )
     large = eigenvalues > CUT * len(eigenvalues)
@@ -89,7 +90,7 @@ def exact_normal(mean: Floats, covariance: Floats, n: int, generator: np.random.
         )
     ones = np.full((n, 1), 1.0 / np.sqrt(n))
     basis = orthonormal(generator.standard_normal((n, rank)), ones)
-    return np.asarray(mean + np.sqrt(n) * basis @ root.T)
+    return np.asarray(mean + product(np.sqrt(n) * basis, root.T))
 
 
 def orthonormal(draws: Floats, against: Floats) -> Floats:
@@ -108,11 +109,10 @@ def orthonormal(draws: Floats, against: Floats) -> Floats:
     """
     rest = draws
     for _ in range(2):  # once leaves what rounding leaves
-        rest = rest - against @ (np.matrix_transpose(against) @ rest)
-    basis, upper = np.linalg.qr(rest)
-    # Householder's method gives the first record of the first column the same sign in every draw
-    signs = np.where(np.diagonal(upper, axis1=-2, axis2=-1) < 0, -1.0, 1.0)
-    return np.asarray(basis * signs[..., None, :])
+        rest = rest - product(against, product(np.matrix_transpose(against), rest))
+    # uniform, as the triangle has no negative diagonal element: without that rule Householder's method gives the
+    # first record of the first column the same sign in every draw
+    return orthogonal_triangular(rest)[0]
 
 
 def _require_symmetric(covariance: Floats) -> None:

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from masktron.arrays import Floats
 from masktron.errors import UsageError
+from masktron.kernels.linear_algebra import product, singular_decomposition
 
 type Flags = NDArray[np.bool_]
 
@@ -68,7 +69,7 @@ class Regression:
 
     def spread(self, scores: Floats) -> Floats:
         """Return residuals with these scores in place of U: scores S V', shape (g, n, p)."""
-        return np.asarray((scores * self.singular[:, None, :]) @ self.right)
+        return product(scores * self.singular[:, None, :], self.right)
 
     def values(self, residuals: Floats) -> Floats:
         """Return fitted values and such residuals in the units of the variables, shape (g, n, p)."""
@@ -98,15 +99,15 @@ def regress(confidential: Floats, kept: Floats) -> Regression:
     _require_squares(kept)
     n = confidential.shape[1]
     outcome, regressors = _standardised(confidential), _standardised(kept)
-    directions, sizes, _ = np.linalg.svd(regressors.points, full_matrices=False)
+    directions, sizes, _ = singular_decomposition(regressors.points)
     used = sizes > regressors.cut[:, None] * np.sqrt(n)
     ones = np.full((len(kept), n, 1), 1.0 / np.sqrt(n))
     basis = np.concatenate([ones, directions * used[:, None, :]], axis=2)
     residuals = outcome.points
     for _ in range(2):  # once leaves what rounding leaves
-        residuals = residuals - basis @ (np.matrix_transpose(basis) @ residuals)
+        residuals = residuals - product(basis, product(np.matrix_transpose(basis), residuals))
     fitted = outcome.points - residuals
-    left, singular, right = np.linalg.svd(residuals, full_matrices=False)
+    left, singular, right = singular_decomposition(residuals)
     real = singular > outcome.cut[:, None] * np.sqrt(n)
     rank = real.sum(axis=1)
     width = int(rank.max(initial=0))

@@ -1,10 +1,12 @@
-"""Linear algebra in one thread: several add up in another order, and the same seed has to give the same bytes."""
+"""BLAS in one thread, where it is asked at all: several add up in another order.
+
+What draws are made of is `masktron.kernels.linear_algebra`, which asks nobody.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from contextlib import AbstractContextManager
-from functools import cache, wraps
+from functools import cache
 
 from threadpoolctl import ThreadpoolController
 
@@ -25,14 +27,3 @@ def blas_in_one_thread() -> AbstractContextManager[object]:
     """Return a context in which BLAS uses one thread."""
     limits: AbstractContextManager[object] = _controller().limit(limits=1)
     return limits
-
-
-def one_thread[**P, R](function: Callable[P, R]) -> Callable[P, R]:
-    """Return a function that does the same, with BLAS in one thread."""
-
-    @wraps(function)
-    def limited(*args: P.args, **kwargs: P.kwargs) -> R:
-        with blas_in_one_thread():
-            return function(*args, **kwargs)
-
-    return limited

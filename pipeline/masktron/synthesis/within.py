@@ -8,9 +8,14 @@ from numpy.typing import NDArray
 from masktron.arrays import Floats, Labels
 from masktron.counts import counted
 from masktron.errors import InfeasibleError
+from masktron.kernels.linear_algebra import (
+    orthogonal_triangular,
+    product,
+    singular_decomposition,
+    singular_values,
+)
 from masktron.kernels.standardise import standardised
 from masktron.synthesis.grouped import stacks
-from masktron.synthesis.threads import one_thread
 
 SPARE = 3
 """Records that a group needs beyond its rank: with one direction and two records, draws with the very moments of the
@@ -19,7 +24,6 @@ _CUT = 1e-10
 """Singular values of standardised columns below this part of the largest are exact relations, but for rounding."""
 
 
-@one_thread
 def draw_normal(values: Floats, labels: Labels, generator: np.random.Generator, *, exact: bool) -> Floats:
     """Draw normal values for every record, with the moments of its group.
 
@@ -83,10 +87,9 @@ def unchanged(values: Floats, labels: Labels) -> str:
     return f"{count} of {counted(len(values), 'record')} {stay}: those of their group are equal" if count else ""
 
 
-@one_thread
 def rank(values: Floats) -> int:
     """Return how many directions the records differ in, by the cut that draws use."""
-    singular = np.linalg.svd(standardised(values), compute_uv=False)
+    singular = singular_values(standardised(values))
     return int((singular > _CUT * singular[:1]).sum()) if singular.size else 0
 
 
@@ -140,19 +143,18 @@ def _draw_stacked(values: Floats, generator: np.random.Generator, *, exact: bool
     noise = generator.standard_normal((len(values), size, directions))
     if exact:
         noise -= noise.mean(axis=1, keepdims=True)
-        basis, triangle = np.linalg.qr(noise)
-        # with these signs every basis is as likely as any other
-        noise = basis * np.sign(np.diagonal(triangle, axis1=1, axis2=2))[:, None, :]
+        # every basis is as likely as any other, as the triangle has no negative diagonal element
+        noise, _ = orthogonal_triangular(noise)
     else:
         noise /= np.sqrt(size - 1)
-    drawn = (noise * singular[:, None, :directions]) @ turned[:, :directions]
+    drawn = product(noise * singular[:, None, :directions], turned[:, :directions])
     return np.asarray(means + np.where(np.isinf(scales), 0.0, scales) * drawn)
 
 
 def _decomposed(values: Floats) -> tuple[Floats, Floats, Floats, Floats]:
     """Means and scales of groups, and S, shape (groups, r), and V' of their deviations in these scales."""
     means, scales, deviations = _standardised(values)
-    _, singular, turned = np.linalg.svd(deviations, full_matrices=False)
+    _, singular, turned = singular_decomposition(deviations)
     singular[singular <= np.maximum(_CUT * singular[:, :1], _rounding(values, scales))] = 0.0
     return means, scales, singular, turned
 

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from masktron.arrays import Floats
+from masktron.kernels.elementary import decimal_magnitudes
 from masktron.masking.draws.drawing import Drawing
 from masktron.masking.file_values import FileValues
 from masktron.masking.masked import MaskedBlock
@@ -68,7 +69,7 @@ def _half_step(column: Column, own: Floats) -> Floats:
     """Half the distance of neighbouring numbers of a field around its values, with room for rounding errors."""
     places = np.full(len(own), float(-column.decimals))
     if column.decimals > LONG:
-        magnitude = np.floor(np.log10(np.maximum(np.abs(own), np.finfo(np.float64).tiny)))
-        places = magnitude + 1 - TIED_DIGITS
+        magnitude = decimal_magnitudes(np.maximum(np.abs(own), np.finfo(np.float64).tiny))
+        places = (magnitude + 1 - TIED_DIGITS).astype(np.float64)
     half: Floats = np.power(10.0, places) / 2 + 4 * np.spacing(np.abs(own))
     return half

@@ -1,0 +1,94 @@
+"""What the methods make of small files in a process of its own, for comparing processes with other processors.
+
+python tests/support/processor_run.py arrays | DATA RULES FOLDER
+
+Prints JSON: the kinds of processor that the libraries of linear algebra work for, and a digest by method, of what is
+drawn for an array, or of a file that was masked.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import scipy.linalg  # noqa: F401 -- its BLAS is another one than numpy's, and both are told
+from threadpoolctl import threadpool_info
+
+from masktron import methods
+from masktron.config import Config
+from masktron.errors import MasktronError
+from masktron.jobs.mask import run_mask
+
+KEY = hashlib.sha256(b"processors").digest()
+OTHERS: dict[str, tuple[dict[str, object], ...]] = {
+    "noise": ({"exact": True},),
+    "ipso": ({"variant": "strict"},),
+    "muralidhar_sarathy": ({"alpha": 0.2},),
+    "microhybrid": ({"synthesiser": "multiple_imputation"}, {"synthesiser": "normal", "k": 3}, {"k": 23}),
+    "hybrid_micro": ({"k": 23},),
+    "fuzzy": ({"m": 1.7},),
+}
+"""Parameters other than those that a method has by itself."""
+FIRST: dict[str, dict[str, object]] = {"model_hybrid": {"most": 3}, "latent_class": {"most": 3}}
+"""Parameters in place of those that a method has by itself: few mixtures, which take most of the time."""
+
+
+def values() -> np.ndarray:
+    """Records with exact relations, a constant, integers with ties, and numbers of very different size."""
+    generator = np.random.default_rng(0)
+    plain = generator.integers(0, 1000, (60, 4)) ** 2 / 8
+    few = generator.integers(0, 3, (60, 2)).astype(np.float64)
+    total = plain[:, 0] + plain[:, 1]
+    large = plain[:, 2] * 1e6 + few[:, 1]
+    return np.column_stack([plain, few, total, total - 3 * few[:, 0], np.full(len(few), 7.0), large])
+
+
+def drawn() -> Iterator[tuple[str, bytes]]:
+    """Yield what each method makes of an array."""
+    records = values()
+    classes = np.arange(len(records)) % 3
+    for method in methods.ALL:
+        for own in (FIRST.get(method.name, {}), *OTHERS.get(method.name, ())):
+            made = methods.method_named(method.name)(**own)
+            masked = made.mask(records, np.random.default_rng(1), classes=classes if made.needs_class else None)
+            yield f"{method.name} {own}", masked.values.tobytes()
+
+
+def masked_files(data: Path, rules: Path, folder: Path) -> Iterator[tuple[str, bytes]]:
+    """Yield what each method makes of a file; a refusal is a result as well."""
+    for method in methods.ALL:
+        out = folder / f"{method.name}.xml"
+        params = {"class": "V0"} if method.needs_class else {}
+        config = Config(roles={"V0": "untouched"}, k=5, key=KEY, order="keep", method=method.name, params=params)
+        try:
+            run_mask(data, rules, out, config=config)
+            yield method.name, out.read_bytes()
+        except MasktronError as refused:
+            yield method.name, str(refused).encode()
+
+
+def digests(found: Iterator[tuple[str, bytes]]) -> dict[str, str]:
+    """Return digests by name."""
+    return {name: hashlib.sha256(content).hexdigest() for name, content in found}
+
+
+def kinds() -> list[str]:
+    """Return the kinds of processor that the libraries of linear algebra of this process work for."""
+    libraries = [library for library in threadpool_info() if library["user_api"] == "blas"]
+    return sorted({str(library.get("architecture")) for library in libraries})
+
+
+def main() -> int:
+    """Run the command line."""
+    what, *paths = sys.argv[1:]
+    found = drawn() if what == "arrays" else masked_files(Path(what), *map(Path, paths))
+    print(json.dumps({"digests": digests(found), "kinds": kinds()}))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
