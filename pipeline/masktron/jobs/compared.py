@@ -21,6 +21,11 @@ from masktron.sources.records import Column, Field, Records, Status
 from masktron.sources.source import Source
 from masktron.write.manifest import DescribedRelease
 
+_KEPT = 1 << 25
+"""Bytes of columns in another order that are kept when they have been made."""
+_CELL = 4
+"""Bytes of a cell, without its text."""
+
 
 def compare(
     masked: Source,
@@ -101,7 +106,7 @@ def compare(
 class ReorderedColumns(ColumnsOnDemand):
     """Columns with some of their cells, in the order of their positions: each is made when it is asked for.
 
-    Only the last one is kept, so that a large file is not in memory in two orders.
+    Those that were made last are kept as far as they are small, so that a large file is not in memory in two orders.
 
     Parameters
     ----------
@@ -114,18 +119,22 @@ class ReorderedColumns(ColumnsOnDemand):
         self._columns = columns
         records = len(next(iter(columns.values()))) if columns else 0
         self._which = None if np.array_equal(which, np.arange(records)) else which
-        self._last: tuple[str, Column] | None = None
+        self._most = max(1, _KEPT // max(1, _CELL * len(which)))
+        self._made: dict[str, Column] = {}
 
     def __getitem__(self, name: str) -> Column:
         if self._which is None:
             return self._columns[name]
-        last = self._last  # another thread may ask for another one meanwhile
-        if last is None or last[0] != name:
-            self._last = last = name, self._columns[name].taken(self._which)
-        return last[1]
+        made = self._made.get(name)
+        if made is None:
+            made = self._columns[name].taken(self._which)
+            self._made = dict([*self._made.items(), (name, made)][-self._most :])
+        return made
 
     def numbers(self, name: str) -> NDArray[np.float64]:
         """Return the values of one column alone."""
+        if (made := self._made.get(name)) is not None:
+            return made.values
         values = self._columns[name].values
         return values if self._which is None else values[self._which]
 
@@ -133,6 +142,7 @@ class ReorderedColumns(ColumnsOnDemand):
         """Return some of the columns, in the same order."""
         found = copy(self)
         found._columns = {name: self._columns[name] for name in names}
+        found._made = {name: made for name, made in self._made.items() if name in found._columns}
         return found
 
     def __iter__(self) -> Iterator[str]:
