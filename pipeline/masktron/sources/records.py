@@ -303,12 +303,16 @@ class Column:
 
     def lexeme(self, row: int) -> str | None:
         """Return the text of one cell; None where absent."""
-        return self.lexicon[int(self.codes[row])]
+        kept = self._made.get("lexemes")
+        if kept is None and len(self) < LONG_COLUMN:
+            kept = self.lexemes
+        text: str | None = self.lexicon[int(self.codes[row])] if kept is None else kept[row]
+        return text
 
     def lexemes_of(self, rows: NDArray[np.intp] | NDArray[np.bool_] | None) -> NDArray[np.object_]:
         """Return the texts of some cells, of all where `rows` is None; equal texts are one object."""
-        if "lexemes" in self._made:
-            return self._made["lexemes"] if rows is None else self._made["lexemes"][rows]
+        if rows is not None and len(self) < LONG_COLUMN:
+            return self.lexemes[rows]
         codes = self.codes if rows is None else self.codes[rows]
         if 2 * len(codes) >= len(self.lexicon):
             return self.lexicon.objects()[codes]

@@ -153,6 +153,7 @@ class Source(ABC):
         missing: Mapping[str, frozenset[str]] = MappingProxyType({}),
         only: Collection[str] | None = None,
         told: Told = untold,
+        storage: Path | None = None,
     ) -> Records:
         """Read the records as columns.
 
@@ -164,11 +165,14 @@ class Source(ABC):
             Fields that are wanted, all by default; more may be there.
         told : callable, optional
             Told of the records read, and of how many there are.
+        storage : Path, optional
+            A folder, the owner's alone, in which the columns of a large file are mapped to memory; see `FolderStore`.
+            By default they are in memory, and so are those of files that are not read in batches.
 
         Raises
         ------
         DocumentError
-            The file cannot be read, or a record is not flat.
+            The file cannot be read, or a record is not flat; or there is no room in the folder.
         """
 
     @property

@@ -6,7 +6,7 @@ import os
 import re
 import weakref
 from collections.abc import Collection, Generator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from copy import copy
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -24,9 +24,11 @@ from masktron.errors import DocumentError, MasktronError
 from masktron.files import file_hash, refuse_special
 from masktron.progress import Progress, Told, untold
 from masktron.scratch import create_private, private_folder
+from masktron.sources.array_stores import FolderStore
 from masktron.sources.flat_records import FlatRecords
 from masktron.sources.frame_path import FramePath
 from masktron.sources.known_formats import format_of_name, table_format
+from masktron.sources.missing_codes import codes_of_field
 from masktron.sources.names import NO_CONTEXTS, ContextNames, Vocabulary
 from masktron.sources.records import Coded, Layout, Records, Shape
 from masktron.sources.source import EngineDocument, Source
@@ -46,6 +48,7 @@ from masktron.sources.tables.table_records import HeldRecords, RecordBlocks, Tab
 from masktron.sources.tables.table_stream import TableStream
 from masktron.sources.tables.two_readings import Compared
 from masktron.sources.variables import Variable
+from masktron.sources.xml.microdata import cell_of
 from masktron.sources.xml.names_in_file import names_of
 from masktron.sources.xml.plain import compile_first
 from masktron.sources.xml.wellformed import SMALLEST, Stamp
@@ -282,8 +285,11 @@ class TableSource(Source):
         missing: Mapping[str, frozenset[str]] = MappingProxyType({}),
         only: Collection[str] | None = None,
         told: Told = untold,
+        storage: Path | None = None,
     ) -> Records:
         """Read the records as columns."""
+        if storage is not None and self._stream is not None and only is None and self.count is not None:
+            return self._stored(self._stream, missing, told, storage)
         self._document  # noqa: B018 -- both readings agree
         columns = {}
         everywhere = missing.get("*", _NO_CODES)
@@ -297,6 +303,33 @@ class TableSource(Source):
         size = len(self.table)
         told(size, size)
         return Records(self.path, self.layout, MappingProxyType(columns), self.format.lines_of(self.table))
+
+    def _stored(
+        self, stream: TableStream, missing: Mapping[str, frozenset[str]], told: Told, storage: Path
+    ) -> Records:
+        """Read the records block by block, as both readers have them, into files of a folder."""
+        from masktron.sources.xml.table import columns_of_batches  # noqa: PLC0415 -- loads numba
+
+        typed = {variable.name: variable.typed for variable in self.variables}
+        everywhere = missing.get("*", _NO_CODES)
+        codes = {
+            field.name: codes_of_field(missing.get(field.name, _NO_CODES) | everywhere, text=typed[field.name].text)
+            for field in self.layout.fields
+        }
+        with closing(TableRecords(self.path, self.layout, self.twin, stream).batches()) as batches:
+            found = columns_of_batches(
+                self.path,
+                self.layout,
+                batches,
+                codes,
+                cell_of,
+                typed=typed,
+                told=lambda done: told(done, stream.count),
+                store=FolderStore(storage),
+            )
+        if found is None:
+            raise AssertionError("a cell of a table has no markup")
+        return found
 
     @property
     def document_path(self) -> Path:

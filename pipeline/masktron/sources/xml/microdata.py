@@ -19,11 +19,12 @@ from masktron.errors import DocumentError
 from masktron.progress import Told, untold
 from masktron.sources.lexical import XML_SPACE, fraction_digits, parse_number
 from masktron.sources.lexicon import Lexicon
-from masktron.sources.missing_codes import codes_of_field
+from masktron.sources.missing_codes import MissingCodes, codes_of_field
 from masktron.sources.records import Column, Field, Layout, Records, Status
 from masktron.sources.xml.parser import ended, pulled, scan
 
 if TYPE_CHECKING:
+    from masktron.sources.array_stores import ArrayStore
     from masktron.sources.xml.blocks import PlainFile
 
 _BLOCK = 1 << 14
@@ -105,6 +106,7 @@ def read_records(
     plain: PlainFile | None = None,
     told: Told = untold,
     only: Collection[str] | None = None,
+    store: ArrayStore | None = None,
 ) -> Records:
     """Read a flat file into columns.
 
@@ -121,6 +123,8 @@ def read_records(
         Told of the records read, and of how many there are.
     only : collection of str, optional
         Fields that are wanted, all by default; more may be there.
+    store : ArrayStore, optional
+        Where the columns of a file that is read in batches are; those of others are in memory.
 
     Returns
     -------
@@ -139,7 +143,7 @@ def read_records(
         # numba is slow to load, and small files have no batches
         from masktron.sources.xml.table import read_table  # noqa: PLC0415
 
-        found = read_table(path, layout, plain, codes, _cell, told)
+        found = read_table(path, layout, plain, codes, cell_of, told, store)
         if found is not None:
             return found
     lines = record_lines(path, layout)
@@ -420,8 +424,9 @@ def _has_words(text: str | None) -> bool:
 
 def _column(f: Field, lexemes: NDArray[np.object_], codes: frozenset[str]) -> Column:
     known: dict[str | None, int] = {}
+    known_codes = codes_of_field(codes)
     which = np.fromiter((known.setdefault(text, len(known)) for text in lexemes), dtype=np.int32, count=len(lexemes))
-    cells = [(Status.ABSENT, np.nan, 0) if text is None else _cell(text, codes) for text in known]
+    cells = [(Status.ABSENT, np.nan, 0) if text is None else cell_of(text, known_codes) for text in known]
     return Column(
         f,
         which,
@@ -432,10 +437,10 @@ def _column(f: Field, lexemes: NDArray[np.object_], codes: frozenset[str]) -> Co
     )
 
 
-def _cell(lexeme: str, codes: frozenset[str]) -> tuple[Status, float, int]:
+def cell_of(lexeme: str, codes: MissingCodes) -> tuple[Status, float, int]:
     """Return status, number and fraction digits of a lexeme."""
     text = lexeme.strip(XML_SPACE)
-    if text in codes_of_field(codes):
+    if text in codes:
         return Status.CODE, np.nan, 0
     if not text:
         return Status.EMPTY, np.nan, 0

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from masktron.errors import DocumentError
 from masktron.progress import Progress, Told, untold
+from masktron.sources.array_stores import FolderStore
 from masktron.sources.names import Vocabulary
 from masktron.sources.records import Coded, Layout, Records, Shape
 from masktron.sources.source import EngineDocument, Source
@@ -105,10 +106,12 @@ class XmlSource(Source):
         missing: Mapping[str, frozenset[str]] = MappingProxyType({}),
         only: Collection[str] | None = None,
         told: Told = untold,
+        storage: Path | None = None,
     ) -> Records:
         """Read the records as columns; for a few fields only, by the parser alone."""
         plain = self._surveyed[2] if only is None else None
-        return read_records(self.path, self.layout, missing=missing, plain=plain, told=told, only=only)
+        store = None if storage is None else FolderStore(storage)
+        return read_records(self.path, self.layout, missing=missing, plain=plain, told=told, only=only, store=store)
 
     @property
     def document_path(self) -> Path:
