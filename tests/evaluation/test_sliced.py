@@ -219,9 +219,11 @@ def test_workers_that_are_killed_change_nothing(folder: Path, rules: Path, tmp_p
         drawn, over = random.Random(seed), threading.Event()
         executor = LocalProcesses(2)
 
-        def kill(drawn: random.Random = drawn, executor: LocalProcesses = executor) -> None:
-            while not executor._processes:
-                over.wait(0.01)
+        def kill(
+            drawn: random.Random = drawn, over: threading.Event = over, executor: LocalProcesses = executor
+        ) -> None:
+            while not executor._processes and not over.wait(0.01):
+                pass
             over.wait(drawn.uniform(0, 4))  # while it starts, compiles or evaluates
             for process in list(executor._processes)[:1]:
                 process.kill()
