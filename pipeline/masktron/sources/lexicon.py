@@ -84,7 +84,7 @@ class Lexicon:
         sizes = self.ends[which + 1] - starts
         ends = np.concatenate([[0], np.cumsum(sizes)])
         places = np.repeat(starts - ends[:-1], sizes) + np.arange(ends[-1])
-        return Lexicon(self.data[places], _narrow(ends), self.distinct and len(np.unique(which)) == len(which))
+        return Lexicon(self.data[places], narrow_ends(ends), self.distinct and len(np.unique(which)) == len(which))
 
     @classmethod
     def joined(cls, parts: Sequence[Lexicon]) -> Lexicon:
@@ -92,7 +92,7 @@ class Lexicon:
         starts = np.concatenate([[0], np.cumsum([int(part.ends[-1]) for part in parts])])
         ends = [part.ends[1:].astype(np.int64) + start for part, start in zip(parts, starts.tolist(), strict=False)]
         behind = np.concatenate([np.zeros(1, dtype=np.int64), *ends])
-        return cls(np.concatenate([np.empty(0, dtype=np.uint8), *(part.data for part in parts)]), _narrow(behind))
+        return cls(np.concatenate([np.empty(0, dtype=np.uint8), *(part.data for part in parts)]), narrow_ends(behind))
 
     def same(self) -> NDArray[np.intp]:
         """Return, for each text, the first position of an equal one, shape (m,)."""
