@@ -19,6 +19,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
+from masktron.errors import DocumentError
 from masktron.supervisor import tell_folder
 
 if sys.platform != "win32":
@@ -194,3 +195,35 @@ def is_at(descriptor: int, path: Path) -> bool:
         return os.path.samestat(os.fstat(descriptor), path.lstat())
     except FileNotFoundError:
         return False
+
+
+def require_room(folder: Path, size: int, *, what: str = "the run") -> None:
+    """Require so many bytes of free disk, before anything is written.
+
+    Parameters
+    ----------
+    folder : Path
+        It need not be there yet: then it is the nearest folder above it.
+    size : int
+        In bytes.
+    what : str
+        For the message.
+
+    Raises
+    ------
+    DocumentError
+        There is less.
+    """
+    there = next(path for path in (folder, *folder.absolute().parents) if path.exists())
+    free = shutil.disk_usage(there).free
+    if free < size:
+        raise DocumentError(
+            f"{what} needs {_written(size)} of disk, and {_written(free)} are free",
+            where=str(folder),
+            hint="free space, or write to another disk; nothing was written",
+        )
+
+
+def _written(size: int) -> str:
+    """Write a number of bytes, rounded."""
+    return f"{size / 1e9:,.1f} GB" if size >= 1e9 else f"{size / 1e6:,.1f} MB"

@@ -382,41 +382,9 @@ def left_parts(folder: Path) -> tuple[LeftParts, ...]:
     return tuple(found)
 
 
-def require_room(folder: Path, size: int, *, what: str = "the run") -> None:
-    """Require so many bytes of free disk, before anything is written.
-
-    Parameters
-    ----------
-    folder : Path
-        It need not be there yet: then it is the nearest folder above it.
-    size : int
-        In bytes.
-    what : str
-        For the message.
-
-    Raises
-    ------
-    DocumentError
-        There is less.
-    """
-    there = next(path for path in (folder, *folder.absolute().parents) if path.exists())
-    free = shutil.disk_usage(there).free
-    if free < size:
-        raise DocumentError(
-            f"{what} needs {_written(size)} of disk, and {_written(free)} are free",
-            where=str(folder),
-            hint="free space, or write to another disk; nothing was written",
-        )
-
-
 def former_fingerprint(folder: Path) -> dict[str, str] | None:
     """Return what the parts in a folder depend on; None where there are none."""
     return _journal(folder / _JOURNAL)[0]
-
-
-def _written(size: int) -> str:
-    """Write a number of bytes, rounded."""
-    return f"{size / 1e9:,.1f} GB" if size >= 1e9 else f"{size / 1e6:,.1f} MB"
 
 
 def _journal(path: Path) -> tuple[dict[str, str] | None, dict[str, RunPart], int]:

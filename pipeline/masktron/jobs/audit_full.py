@@ -20,6 +20,7 @@ from masktron.jobs.compared import ReorderedColumns, compare, require_described
 from masktron.jobs.limits import over_limits
 from masktron.jobs.pairing import UNMASKED, UNPAIRED, Stated, paired
 from masktron.jobs.protection import Findings, check_groups, check_pair, pair_of
+from masktron.jobs.reading import read_columns
 from masktron.measures.achieved_k import achieved_k, shared_columns
 from masktron.measures.figures import Measured, measure, unpaired
 from masktron.measures.unchanged import published_as_it_was
@@ -118,7 +119,7 @@ class FullAudit(Audit):
             self.not_checked.append(f"records and fields: those of the original are not flat: {_deviation(shape)}")
             return
         self._surroundings(layout)
-        source = self.original.records()
+        source = read_columns(self.original)
         excluded = set(self.described.excluded) if self.described else set()
         if len(data) != len(source) - len(excluded):
             self.problems.append(

@@ -22,6 +22,7 @@ from masktron.jobs.documents import Given
 from masktron.jobs.following import allowances, with_allowances
 from masktron.jobs.job import open_job
 from masktron.jobs.pairing import NOTHING_STATED, Stated
+from masktron.jobs.reading import read_columns
 from masktron.jobs.revalidate import saxon_prefetched
 from masktron.jobs.untested import may_be_untested
 from masktron.progress import Progress, no_progress, told_as
@@ -118,7 +119,7 @@ def run_check(
     # all cells in memory, which is much for a large file: only where they are compared with something
     compared = original is not None or manifest is not None
     told = told_as(progress, f"reading {masked.name}")
-    data = job.source.records(told=told) if job.source.shape.flat and compared else None
+    data = read_columns(job.source, told=told) if job.source.shape.flat and compared else None
     min_group = audit.groups(data)
     settled = config or Config()
     if described is None and beside is not None and compared:

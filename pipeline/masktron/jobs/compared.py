@@ -13,6 +13,7 @@ from masktron.config import Config, Kind, Role, did_you_mean
 from masktron.errors import DocumentError, UsageError
 from masktron.jobs.described import completed
 from masktron.jobs.pairing import NOTHING_STATED, UNMASKED, Stated, paired
+from masktron.jobs.reading import read_columns
 from masktron.kernels.cores import usable_cores
 from masktron.measures.assessed import Assessed, ColumnsOnDemand
 from masktron.progress import Progress, told_as
@@ -184,7 +185,7 @@ def _read(source: Source, missing: Mapping[str, frozenset[str]], progress: Progr
             where=f"{source.path}:{shape.line}",
             hint="nested or repeated fields cannot be compared; write one record per person or unit",
         )
-    records = source.records(missing=missing, told=told_as(progress, f"reading {source.path.name}"))
+    records = read_columns(source, missing=missing, told=told_as(progress, f"reading {source.path.name}"))
     if not len(records):
         raise DocumentError(
             "the file has no records", where=str(source.path), hint="name the record element with --record"

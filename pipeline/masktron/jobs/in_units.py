@@ -13,14 +13,15 @@ from masktron.addresses import AddressPath
 from masktron.config import LEAST_UNIT, Config
 from masktron.counts import counted
 from masktron.errors import InfeasibleError, MasktronError, ResourceError, UsageError, ViolationError
-from masktron.executor.run_parts import RunParts, former_fingerprint, parts_folder, require_room
+from masktron.executor.run_parts import RunParts, former_fingerprint, parts_folder
 from masktron.executor.which import executor_of
 from masktron.files import file_hash
 from masktron.jobs.prepared import Opened, Prepared
+from masktron.jobs.reading import memory_of_run
 from masktron.kernels.cores import usable_cores
 from masktron.masking.units.unit_parts import UnitSlices
-from masktron.memory import free_memory
 from masktron.progress import Progress
+from masktron.scratch import require_room
 from masktron.sources.frame_path import FramePath
 from masktron.versions import versions
 
@@ -83,7 +84,7 @@ def _unit_records(original: Opened, config: Config) -> int | None:
 
     A power of two, so that a little more or less of free memory changes nothing.
     """
-    memory = free_memory() // 2 if config.memory is None else config.memory
+    memory = memory_of_run(config.memory)
     records, fields = len(original.kept), len(original.records.columns)
     if _BASE + records * fields * _CELL <= memory:
         return None

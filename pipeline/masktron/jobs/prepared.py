@@ -19,6 +19,7 @@ from masktron.jobs.job import Job, open_job
 from masktron.jobs.ordering import Ordering, ordering_of
 from masktron.jobs.originals import Originals, judge_originals
 from masktron.jobs.randomness import Randomness, randomness_of
+from masktron.jobs.reading import read_columns
 from masktron.jobs.untested import known_only, may_be_untested, require_names
 from masktron.methods.base import Method
 from masktron.methods.chosen import Chosen
@@ -149,7 +150,7 @@ def open_original(data: Path, rules: Path, config: Config, progress: Progress) -
     require_flat(job)
     config, told = completed(config, job.source)
     reading = told_as(progress, f"reading {data.name}")
-    records = job.source.records(missing=config.missing, told=reading)
+    records = read_columns(job.source, missing=config.missing, memory=config.memory, told=reading)
     require_records(job, len(records), "a file without records has nobody to protect and is published as it is")
     require_names(job, may_be_untested(job, (*config.allow_unfired, *config.allow)))
     fields, likely = fields_of(records, job.edits, config)

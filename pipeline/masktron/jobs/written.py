@@ -16,6 +16,7 @@ from masktron.evaluation.request import EvaluationRequest
 from masktron.evaluation.tiered import evaluate
 from masktron.jobs.compared import ReorderedColumns, absent
 from masktron.jobs.prepared import Prepared
+from masktron.jobs.reading import read_columns
 from masktron.jobs.revalidate import Asking, Revalidation, revalidate
 from masktron.masking import Masked, MaskedBlock
 from masktron.progress import Progress, told_as
@@ -72,7 +73,7 @@ def write(run: Prepared, made: Masked, target: Path, out: Path, progress: Progre
     asking = Asking(written, run.job, original=run.source, progress=progress, everything=everything)
     with written.blamed(), asking:
         reading = told_as(progress, "reading the written file back")
-        masked = written.records(missing=run.config.missing, told=reading)
+        masked = read_columns(written, missing=run.config.missing, memory=run.config.memory, told=reading)
         _require_all(run, count, masked)
         verdict = revalidate(
             written, run.job, original=run.source, binding=run.binding, progress=progress, asking=asking

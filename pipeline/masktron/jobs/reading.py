@@ -1,0 +1,54 @@
+"""Records as columns, in memory where they are few beside it, and else in files that are mapped to it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from masktron.memory import free_memory
+from masktron.progress import Told, untold
+from masktron.scratch import private_folder, require_room
+from masktron.sources.records import Records
+from masktron.sources.source import Source
+
+_CELL = 20
+"""Bytes of a cell in a column, where one in three has a text that no other has."""
+_SHARE = 8
+"""Part of the memory, as a divisor, that the columns of one file may take."""
+
+
+def memory_of_run(memory: int | None) -> int:
+    """Return how many bytes a run may take: those that were asked for, or half of what is free."""
+    return free_memory() // 2 if memory is None else memory
+
+
+def read_columns(
+    source: Source,
+    *,
+    missing: Mapping[str, frozenset[str]] = MappingProxyType({}),
+    memory: int | None = None,
+    told: Told = untold,
+) -> Records:
+    """Read the records of a file.
+
+    Parameters
+    ----------
+    source : Source
+    missing : mapping of str to frozenset of str
+        Declared missing codes by field name, ``*`` for all fields.
+    memory : int, optional
+        Bytes that the run may take; half of what is free when not given.
+    told : callable, optional
+        Told of the records read, and of how many there are.
+
+    Raises
+    ------
+    DocumentError
+        The file cannot be read, or a record is not flat; or there is too little room for temporary files.
+    """
+    needed = source.estimate() * len(source.layout.fields) * _CELL
+    if needed * _SHARE <= memory_of_run(memory):
+        return source.records(missing=missing, told=told)
+    with private_folder() as folder:
+        require_room(folder, needed, what=f"reading {source.path.name} into files")
+        return source.records(missing=missing, told=told, storage=folder)
