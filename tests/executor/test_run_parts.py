@@ -25,10 +25,10 @@ from masktron.executor.run_parts import (
     RunParts,
     left_parts,
     parts_folder,
-    require_room,
     write_part,
 )
 from masktron.executor.serial import Serial
+from masktron.scratch import require_room
 from paths import ROOT
 
 RUN = {"input": "1", "rules": "2", "settings": "3", "version": "4"}
