@@ -19,7 +19,7 @@ import scipy.linalg  # noqa: F401 -- its BLAS is another one than numpy's, and b
 from threadpoolctl import threadpool_info
 
 from masktron import methods
-from masktron.config import Config
+from masktron.config import Config, Role
 from masktron.errors import MasktronError
 from masktron.jobs.mask import run_mask
 
@@ -63,7 +63,7 @@ def masked_files(data: Path, rules: Path, folder: Path) -> Iterator[tuple[str, b
     for method in methods.ALL:
         out = folder / f"{method.name}.xml"
         params = {"class": "V0"} if method.needs_class else {}
-        config = Config(roles={"V0": "untouched"}, k=5, key=KEY, order="keep", method=method.name, params=params)
+        config = Config(roles={"V0": Role.UNTOUCHED}, k=5, key=KEY, order="keep", method=method.name, params=params)
         try:
             run_mask(data, rules, out, config=config)
             yield method.name, out.read_bytes()
