@@ -27,6 +27,8 @@ from masktron.versions import versions
 
 _BASE = 300_000_000
 """Bytes that a run takes with few records."""
+_WORKER = 300_000_000
+"""Bytes that a worker takes with nothing to do: libraries and compiled code."""
 _CELL = 150
 """Bytes that a run on all records takes at most for each cell of the file."""
 _UNIT_CELL = 250
@@ -148,9 +150,18 @@ def units_in(run: Prepared, parts: RunParts | None) -> Iterator[UnitSlices | Non
     if parts is None or most is None:
         yield None
         return
-    workers = config.workers or usable_cores()
+    workers = _workers(config, len(run.records.columns), most)
     with executor_of(config.executor, workers=workers, scheduler=config.scheduler) as executor:
         yield UnitSlices(parts, executor, most)
+
+
+def _workers(config: Config, fields: int, most: int) -> int:
+    """Return how many units are worked on at once: as many as the memory holds, where it is that of this machine."""
+    asked = config.workers or usable_cores()
+    if config.scheduler is not None:
+        return asked
+    left = memory_of_run(config.memory) - 2 * _BASE
+    return max(1, min(asked, left // (_WORKER + most * fields * _UNIT_CELL)))
 
 
 def _fingerprint(run: Prepared) -> dict[str, str]:
