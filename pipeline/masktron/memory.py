@@ -14,8 +14,9 @@ _OWN_CGROUP = Path("/proc/self/cgroup")
 def free_memory() -> int:
     """Return how many bytes may be taken before the machine, or the group of processes, has none left.
 
-    On Linux that is what the kernel calls available, and what the limits of version 2 control groups leave; elsewhere
-    all memory there is, of which others have their part.
+    On Linux that is what the kernel calls available, and what the limits of version 2 control groups leave, files
+    that were read apart; limits of version 1 are not looked at. Elsewhere it is all memory there is, of which others
+    have their part.
     """
     found = [_available()]
     for limit, used in _limits():
@@ -39,6 +40,16 @@ def _limits() -> list[tuple[int, int]]:
         folder = None if own is None else _CGROUP / own.lstrip("/")
         while folder is not None and folder != _CGROUP.parent:
             with suppress(OSError, ValueError):
-                found.append((int((folder / "memory.max").read_text()), int((folder / "memory.current").read_text())))
+                limit, used = (int((folder / f"memory.{name}").read_text()) for name in ("max", "current"))
+                found.append((limit, used - _files(folder)))
             folder = folder.parent
     return found
+
+
+def _files(folder: Path) -> int:
+    """Return how many bytes of a control group are pages of files that may be taken back."""
+    with suppress(OSError, ValueError):
+        for line in (folder / "memory.stat").read_text().splitlines():
+            if line.startswith("inactive_file "):
+                return int(line.split()[1])
+    return 0

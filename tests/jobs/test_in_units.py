@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import json
+import os
 import random
 import stat
+import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
 
+import masktron
 from cli_runner import write_data, write_rules
 from masktron.config import Config, memory_of
-from masktron.errors import InfeasibleError, ResourceError, UsageError
+from masktron.errors import InfeasibleError, ResourceError, UsageError, ViolationError
 from masktron.executor.run_parts import RunPart, RunParts, parts_folder
 from masktron.jobs import in_units
 from masktron.jobs.check import run_check
@@ -122,6 +127,77 @@ def test_workers_and_limits_may_be_others(given: tuple[Path, Path], killed: Path
 def test_the_size_of_units_is_that_of_the_run_that_was_ended(given: tuple[Path, Path], killed: Path) -> None:
     assert mask(given, resume=True, unit_records=None).valid
     assert not killed.exists()
+
+
+def test_settings_are_told_apart_alike_in_every_process() -> None:
+    """Sets have another order in each."""
+    text = (
+        "from masktron.jobs.in_units import _plain; import json; "
+        "print(json.dumps({'A': frozenset(map(str, range(50)))}, default=_plain))"
+    )
+    found = {
+        subprocess.run(
+            [sys.executable, "-c", text], env={**os.environ, "PYTHONHASHSEED": seed}, capture_output=True, check=True
+        ).stdout
+        for seed in ("1", "2")
+    }
+    assert len(found) == 1
+
+
+def test_units_of_one_category_are_masked(tmp_path: Path) -> None:
+    draw = random.Random(7)
+    rows: list[dict[str, object]] = [{"A": draw.randint(0, 90), "C": draw.choice("abc")} for _ in range(600)]
+    data, rules = write_data(tmp_path / "d.xml", rows), write_rules(tmp_path / "r.sch", "A >= 0")
+    for size in (100, None):
+        config = settings(nominal=("C",), group_size_vars=1, unit_records=size)
+        result = run_mask(data, rules, tmp_path / f"{size}.xml", config=config)
+        assert result.valid
+        assert result.min_group >= 3
+
+
+def test_blocks_inside_of_units_are_told(given: tuple[Path, Path]) -> None:
+    result = mask(given, unit_records=200, max_block_records=20)
+    whole = mask(given, "whole.xml", unit_records=None, max_block_records=20)
+    for one, other in zip(result.blocks, whole.blocks, strict=True):
+        assert other.cut is None or one.cut is not None
+    assert any(block.cut is not None for block in result.blocks)
+
+
+def test_a_unit_is_never_smaller_than_may_be_asked_for(
+    given: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(in_units, "_BASE", 399_000_000)
+    monkeypatch.setattr(in_units, "_CELL", 10_000)
+    mask(given, unit_records=None, memory=400_000_000, k=8)
+    manifest = json.loads((given[0].parent / "m.manifest.json").read_text())
+    assert manifest["config"]["unit_records"] == 160, "128 would be the power of two below 166"
+
+
+def test_a_data_frame_leaves_nothing(
+    given: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    draw = random.Random(3)
+    frame = pd.DataFrame({"A": [draw.randint(0, 90) for _ in range(240)], "B": 1.5, "T": 0})
+    frame["T"] = frame["A"] + frame["B"]
+    before = {*tmp_path.iterdir()}
+    result = masktron.mask(frame, given[1], k=3, key=KEY, unit_records=70)
+    assert all(block.cut is not None for block in result.blocks if "A" in block.variables)
+    with monkeypatch.context() as patch, pytest.raises(Killed):
+        patch.setattr("masktron.masking.run.keep_totals", _killed)
+        masktron.mask(frame, given[1], k=3, key=KEY, unit_records=70)
+    assert {*tmp_path.iterdir()} == before
+
+
+def _killed(*_: object, **__: object) -> None:
+    raise Killed
+
+
+def test_limits_that_are_not_met_keep_the_parts(given: tuple[Path, Path]) -> None:
+    with pytest.raises(ViolationError) as caught:
+        mask(given, limits={"linkage": 0.0})
+    assert "--resume" in caught.value.hint
+    assert mask(given, resume=True, limits={"linkage": 100.0}).valid
 
 
 def test_nothing_to_go_on_from(given: tuple[Path, Path]) -> None:

@@ -188,7 +188,7 @@ def test_a_run_goes_on_from_its_parts(run: Prepared, tmp_path: Path, monkeypatch
             lambda self, part: (part.name in before and pytest.fail(part.name), entered(self, part)),
         )
         again = masked(run, UnitSlices(parts, Serial(), 90))
-        assert {*parts.names} == {*names}
+        assert {name.split("-", 1)[1] for name in parts.names} == {name.split("-", 1)[1] for name in names}
     for one, other in zip(again.blocks, made.blocks, strict=True):
         assert one.grouping.labels.tobytes() == other.grouping.labels.tobytes()
         assert one.settled.lexemes.tolist() == other.settled.lexemes.tolist()

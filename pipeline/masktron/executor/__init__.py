@@ -2,5 +2,5 @@
 
 Begin with `contract.Executor`, and with `which.executor_of`, which makes one; `run_parts` keeps what a run has
 finished where the next one finds it. What is computed is nobody's business here, and no data are read: the package
-imports errors, processes, progress and scratch.
+imports nothing that knows records or rules.
 """

@@ -124,6 +124,8 @@ class LocalProcesses:
                     worker = None
                 except Exception as error:  # noqa: BLE001 -- raised again where results are asked for
                     self._fail(task.run, error)
+                    self._end(worker)  # of its answer, some may not have been read
+                    worker = None
                 else:
                     with self._changed:
                         if not task.run.over:

@@ -32,6 +32,7 @@ from masktron.scratch import create_private, is_at, lock
 
 _END = ".masktron-parts"
 _JOURNAL = "journal"
+_RUN = "run"
 _TEMPORARY = ".writing-"
 _BLOCK = 1 << 20
 _FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EROFS}
@@ -146,6 +147,9 @@ class RunParts:
     folder : Path
     found : LeftParts or None
         What an earlier run has left, as it was found.
+    run : str
+        A word that tells this run, and those that go on from it, from others: with it in their names, parts that a
+        worker of an earlier run writes late are not taken for parts of this one.
 
     Raises
     ------
@@ -158,6 +162,7 @@ class RunParts:
     def __init__(self, folder: Path, fingerprint: Mapping[str, str], *, resume: bool = False) -> None:
         self.folder = folder
         self.found: LeftParts | None = None
+        self.run = ""
         self._entered: dict[str, RunPart] = {}
         self._whole: set[str] = set()
         self._descriptor: int | None = None
@@ -205,20 +210,22 @@ class RunParts:
         if former is not None or entered or any(self.folder.iterdir()):
             self.found = LeftParts(self.folder, len(entered), _size(self.folder))
         if resume and former is not None:
-            changed = sorted(name for name in {*former, *fingerprint} if former.get(name) != fingerprint.get(name))
+            names = {*former, *fingerprint} - {_RUN}
+            changed = sorted(name for name in names if former.get(name) != fingerprint.get(name))
             if changed:
                 raise UsageError(
                     f"the run cannot be resumed, as something is not what it was: {', '.join(changed)}",
                     where=str(self.folder),
                     hint="undo the change, or start anew without --resume, which removes what was finished",
                 )
-            self._entered = entered
+            self._entered, self.run = entered, former.get(_RUN, "")
             os.truncate(self.folder / _JOURNAL, whole)
             self._remove(lambda name: name not in entered and name != _JOURNAL)
             return
         self._remove(lambda _: True)
         os.close(create_private(self.folder / _JOURNAL))
-        self._append({"fingerprint": fingerprint})
+        self.run = secrets.token_hex(8)
+        self._append({"fingerprint": {**fingerprint, _RUN: self.run}})
         _sync(self.folder)
 
     def __enter__(self) -> Self:
@@ -297,7 +304,7 @@ class RunParts:
         ----------
         executor : Executor
         function : callable
-            Writes the part of a slice (`part_written`), and returns it.
+            Writes the part of a slice (`write_part`), and returns it.
         slices : iterable of (str, object)
             Each with the name of its part.
         stage, told

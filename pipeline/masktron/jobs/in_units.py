@@ -5,14 +5,14 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, replace
 from pathlib import Path
 
 from masktron.addresses import AddressPath
 from masktron.config import LEAST_UNIT, Config
 from masktron.counts import counted
-from masktron.errors import InfeasibleError, MasktronError, ResourceError, UsageError, ViolationError
+from masktron.errors import DocumentError, MasktronError, ResourceError, UsageError, ViolationError
 from masktron.executor.run_parts import RunParts, former_fingerprint, parts_folder
 from masktron.executor.which import executor_of
 from masktron.files import file_hash
@@ -21,7 +21,7 @@ from masktron.jobs.reading import memory_of_run
 from masktron.kernels.cores import usable_cores
 from masktron.masking.units.unit_parts import UnitSlices
 from masktron.progress import Progress
-from masktron.scratch import require_room
+from masktron.scratch import private_folder, require_room
 from masktron.sources.frame_path import FramePath
 from masktron.versions import versions
 
@@ -35,6 +35,7 @@ _UNIT_CELL = 250
 """Bytes that a worker takes at most for each cell of a unit: the points, groups and candidates of one partition."""
 _SHARE = 6
 """Part of the memory, as a divisor, that one unit may take: a few are worked on at once."""
+_MASKING = "masking in units"
 _PART_CELL = 40
 """Bytes that a cell takes in parts: in those of its partition, of its groups and of its prototypes."""
 _NOT_IN_PARTS = frozenset(
@@ -97,15 +98,15 @@ def _unit_records(original: Opened, config: Config) -> int | None:
             where=str(original.job.source.path),
             hint="give more with --memory",
         )
-    return 1 << (most.bit_length() - 1)
+    return max(LEAST_UNIT * config.k, 1 << (most.bit_length() - 1))
 
 
 @contextmanager
 def parts_of(run: Prepared, out: Path, *, resume: bool, progress: Progress) -> Iterator[RunParts | None]:
     """Give the place of what units have come to, where the settings ask for units; it is removed at the end.
 
-    They are kept where the run is ended from outside, or by something that can be mended outside, such as a full
-    disk; not where the records and the rules are why.
+    They are kept where the run is ended from outside, or by something that can be mended there: a full disk, a lack
+    of memory, a limit that is too narrow; not where the records and the rules are why.
 
     Raises
     ------
@@ -124,23 +125,37 @@ def parts_of(run: Prepared, out: Path, *, resume: bool, progress: Progress) -> I
             where=str(out),
             hint="write a file, or give more --memory",
         )
-    folder = parts_folder(out)
-    require_room(folder.parent, len(run.kept) * len(run.records.columns) * _PART_CELL, what="masking in units")
-    with RunParts(folder, _fingerprint(run), resume=resume) as parts:
+    with ExitStack() as stack:
+        # of a data frame, nothing is gone on from, and its folder is the system's
+        frame = isinstance(out, FramePath)
+        folder = stack.enter_context(private_folder()) / "parts" if frame else parts_folder(out)
+        parts = stack.enter_context(RunParts(folder, _fingerprint(run), resume=resume))
         if parts.found is not None:
             progress(f"found {parts.found}", 0)
+        require_room(folder, _room(run) - sum(path.stat().st_size for path in folder.iterdir()), what=_MASKING)
         try:
             yield parts
-        except (InfeasibleError, ViolationError):
-            parts.remove()
-            raise
-        except MasktronError as error:
-            if isinstance(out, FramePath):
+        except BaseException as error:
+            mendable = isinstance(error, ResourceError | DocumentError | ViolationError)
+            if frame or (isinstance(error, MasktronError) and not mendable):
                 parts.remove()
-                raise
-            kept = f"{counted(len(parts.names), 'finished part')} of the run stay in {folder} for --resume"
-            error.hint = "; ".join(filter(None, (error.hint, kept)))
+            elif parts.names:
+                kept = f"{counted(len(parts.names), 'finished part')} of the run stay in {folder} for --resume"
+                if isinstance(error, MasktronError):
+                    error.hint = "; ".join(filter(None, (error.hint, kept)))
+                else:
+                    progress(kept, 0)
             raise
+
+
+def _room(run: Prepared) -> int:
+    """Return how many bytes parts take at most: each partition has the cells of its fields, for each candidate."""
+    cells = sum(
+        len({*partition.variables, *(name for block in partition.blocks for name in block.conditions)})
+        * max(len(block.candidates) for block in partition.blocks)
+        for partition in run.plan.partitions
+    )
+    return len(run.kept) * cells * _PART_CELL
 
 
 @contextmanager
@@ -167,7 +182,7 @@ def _workers(config: Config, fields: int, most: int) -> int:
 def _fingerprint(run: Prepared) -> dict[str, str]:
     """Return what the parts of a run depend on."""
     settings = {name: value for name, value in asdict(run.config).items() if name not in _NOT_IN_PARTS}
-    text = json.dumps(settings, sort_keys=True, default=str)
+    text = json.dumps(settings, sort_keys=True, default=_plain)
     return {
         "input": run.source.digest,
         "rules": file_hash(run.job.rulebook.path),
@@ -178,6 +193,11 @@ def _fingerprint(run: Prepared) -> dict[str, str]:
         "version": json.dumps(versions(), sort_keys=True),
         "unit_records": str(run.config.unit_records),
     }
+
+
+def _plain(value: object) -> object:
+    """Write what JSON has not; sets in one order, whatever their hashes are."""
+    return sorted(value) if isinstance(value, frozenset | set) else str(value)
 
 
 def _summed(text: str) -> str:

@@ -167,6 +167,12 @@ class FileValues:
         column = self.columns[name]
         return column.numbers[column.codes[records]]
 
+    def squares(self, name: str) -> float:
+        """Return the sum of squares of the coordinates of a field, over the records that have a value."""
+        if name in self.numeric or name in self.ranks:
+            return float(np.nansum(np.square(self.standard(name).places(self.ordered(name)))))
+        return 0.5 * self.n if len(self.columns[name].texts()) > 1 else 0.0
+
     def points(self, variables: Sequence[str]) -> NDArray[np.float64]:
         """Return coordinates, shape (n, d): numbers and ranks standardised, NaN where missing; categories one-hot."""
         return np.concatenate([self._places(name) for name in variables], axis=1)

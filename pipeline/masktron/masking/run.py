@@ -13,7 +13,7 @@ from __future__ import annotations
 import functools
 import itertools
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Protocol, Self
 
@@ -218,6 +218,8 @@ def _by_units(
     progress: Progress,
 ) -> list[MaskedBlock]:
     """Mask the blocks that no method draws, unit by unit."""
+    file = replace(inputs.file, scales=inputs.file.found_scales())
+    inputs = replace(inputs, rules=replace(inputs.rules, file=file), partitioner=inputs.partitioner.alone())
     masked: list[MaskedBlock] = []
     for partition in plan.partitions:
         parted = _Parted(inputs, units, told_as(progress, "forming groups", "units"))

@@ -62,6 +62,10 @@ class Partitioner:
         del kinds
         return self
 
+    def alone(self) -> Partitioner:
+        """Return the same without other threads."""
+        return replace(self, workers=1)
+
     def whole(self) -> Partitioner:
         """Return the same without a cut."""
         return replace(self, most=None)

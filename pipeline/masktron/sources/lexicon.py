@@ -83,8 +83,12 @@ class Lexicon:
         starts = self.ends[which].astype(np.int64)
         sizes = self.ends[which + 1] - starts
         ends = np.concatenate([[0], np.cumsum(sizes)])
-        places = np.repeat(starts - ends[:-1], sizes) + np.arange(ends[-1])
-        return Lexicon(self.data[places], narrow_ends(ends), self.distinct and len(np.unique(which)) == len(which))
+        data = np.empty(ends[-1], dtype=np.uint8)
+        for at in range(0, len(sizes), _AT_ONCE):
+            first, last = ends[at], ends[min(at + _AT_ONCE, len(sizes))]
+            shifts = (starts - ends[:-1])[at : at + _AT_ONCE]
+            data[first:last] = self.data[np.repeat(shifts, sizes[at : at + _AT_ONCE]) + np.arange(first, last)]
+        return Lexicon(data, narrow_ends(ends), self.distinct and len(np.unique(which)) == len(which))
 
     @classmethod
     def joined(cls, parts: Sequence[Lexicon]) -> Lexicon:

@@ -66,6 +66,10 @@ class MethodPartitioner:
         del cuts
         return self
 
+    def alone(self) -> MethodPartitioner:
+        """Return the partitioner itself, which has no other threads."""
+        return self
+
     def whole(self) -> MethodPartitioner:
         """Return the same without a cut."""
         return replace(self, most=None)

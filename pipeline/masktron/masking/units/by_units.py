@@ -1,8 +1,9 @@
 """One partition of the plan, unit by unit: groups and prototypes of each are found as if it were the file.
 
 What is found in a unit is joined to what a run on all records at once would have: groups of the file, numbered unit
-after unit, and their prototypes. Distances, grids and steps are those of the file (`masking.file_scales`), so that a
-unit differs from the file in nothing but in which records can share a group.
+after unit, and their prototypes. Distances, grids and steps are those of the file (`masking.file_scales`). What a
+unit knows of itself alone: which records can share a group, whether an unmasked field that sets limits has a value in
+each of them, and totals, which are kept over the file when all units are joined.
 
 Theorem: what the rules are promised for a file holds for the joined groups. Proof: every group has its members in one
 unit, was formed of at least k of them, and its prototype was accepted beside each of them; rules over several
@@ -21,6 +22,7 @@ from masktron.grouping.record_groups import RecordGroups
 from masktron.masking.block.settling import settle_block
 from masktron.masking.groups.strata import group, points_of, spread_within
 from masktron.masking.inputs import MaskingInputs
+from masktron.masking.per_record import solved_parts
 from masktron.masking.units.unit_cutting import Units
 from masktron.masking.units.unit_parts import UnitParts, UnitSlices
 from masktron.partitions.kdcut import Cut, kd_cut
@@ -40,8 +42,7 @@ class _Grouping:
     partition: Partition
 
     def __call__(self, inputs: MaskingInputs) -> RecordGroups:
-        points = points_of(inputs.rules, self.partition)
-        return replace(group(inputs, self.partition), spread=float(np.nansum(np.square(points))))
+        return group(inputs, self.partition)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +53,8 @@ class _Halving:
 
     def __call__(self, inputs: MaskingInputs) -> float:
         points = np.nan_to_num(points_of(inputs.rules, self.partition))
+        if not points.shape[1]:  # all records of the unit are in one place
+            return 0.0
         halves = kd_cut(points, max(len(points) - 1, 2 * inputs.k), inputs.k)
         return sum(self._within(inputs.part(rows)) for rows in halves) - self._within(inputs)
 
@@ -97,7 +100,17 @@ class ByUnits:
             A unit cannot be grouped.
         """
         groupings = [*self._parts.grouped(_Grouping(self._partition), told)]
-        return replace(joined_groups(self._units, groupings), cut=self._cut())
+        inside = [own.cut for own in groupings if own.cut is not None]
+        cut = self._cut() or max(inside, key=lambda cut: (cut.records, cut.blocks), default=None)
+        spread = 0.0 if cut is None else self._spread()
+        return replace(joined_groups(self._units, groupings), cut=cut, spread=spread)
+
+    def _spread(self) -> float:
+        """Return the sum of squares of the coordinates of all records."""
+        rules = self._inputs.rules
+        own = sum(rules.file.squares(name) for name in self._partition.grouped)
+        solved = (solved_parts(rules, block) for block in self._partition.blocks if block.solved)
+        return float(own + sum(np.nansum(np.square(part)) for part in solved))
 
     def settle(self, inputs: MaskingInputs, block: Block, grouping: RecordGroups, told: Told = untold) -> Settled:
         """Find the prototypes of the groups that `group` has returned, with the contract of `settle_block`."""
@@ -119,7 +132,10 @@ class ByUnits:
             return None
         records, blocks, largest = max(self._units.cut)
         sizes = self._units.members.sizes
-        inside = np.flatnonzero(sizes >= 4 * self._inputs.k).tolist()
+        of_cuts = np.arange(min(len(sizes), sum(own for _, own, _ in self._units.cut)))
+        inside = of_cuts[sizes[of_cuts] >= 4 * self._inputs.k].tolist()
+        if not inside:
+            return Cut(records, blocks, largest, 0.0, measured=False)
         looked_at = inside[:: -(-len(inside) // LOOKED_AT)]
         once_more = sum(self._parts.found(_Halving(self._partition), looked_at))
         share = int(sizes[looked_at].sum()) / sum(own for own, *_ in self._units.cut)
@@ -140,7 +156,6 @@ def joined_groups(units: Units, groupings: Sequence[RecordGroups]) -> RecordGrou
         labels,
         np.concatenate([own.mixed for own in groupings]),
         np.concatenate([own.pooled for own in groupings]),
-        spread=sum(own.spread for own in groupings),
     )
 
 

@@ -8,6 +8,7 @@ unit, and on nothing else: not on memory that happens to be free, nor on who mas
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
@@ -41,7 +42,8 @@ class Units:
     members : Members
         Positions of the records of each unit, ascending; every record is in one.
     cut : tuple of (int, int, int)
-        Of each stratum that was cut: its records, its units, and the records of the largest of these.
+        Of each stratum that was cut: its records, its units, and the records of the largest of these. Their units
+        come first.
     """
 
     members: Members
@@ -118,7 +120,12 @@ class _Near:
 
     def __init__(self, file: FileValues, partition: Partition, sample: int) -> None:
         self._sample = sample
-        self._coordinates = _Coordinates(file, partition.grouped)
+        self._file = file
+        self._variables = partition.grouped
+
+    @functools.cached_property
+    def _coordinates(self) -> _Coordinates:
+        return _Coordinates(self._file, self._variables)
 
     def parts(self, rows: Rows, k: int, most: int) -> Iterator[Rows]:
         """Yield parts of at most `most` records, those side by side after each other."""

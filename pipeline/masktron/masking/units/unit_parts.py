@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from masktron.errors import DocumentError, MasktronError
 from masktron.executor.contract import Executor
 from masktron.executor.run_parts import RunPart, RunParts, write_part
 from masktron.grouping.record_groups import RecordGroups
@@ -51,9 +53,9 @@ class UnitSlices:
         self._given = 0
 
     def next_name(self, what: str) -> str:
-        """Return a name for what is done next; the same in every run of the same order."""
+        """Return a name for what is done next; the same in a run that goes on from this one."""
         self._given += 1
-        return f"{self._given:04d}-{what}"
+        return f"{self.parts.run}-{self._given:04d}-{what}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,7 +155,9 @@ class _GroupTask:
     made: _Names
 
     def __call__(self, unit: int) -> RunPart:
-        grouping = self.work(_load(self.folder, self.given(unit)))
+        inputs = _load(self.folder, self.given(unit))
+        with _in_unit(unit):
+            grouping = self.work(inputs)
         return write_part(self.folder, self.made(unit), partial(_dump, grouping))
 
 
@@ -167,7 +171,9 @@ class _SettleTask:
 
     def __call__(self, unit: int) -> RunPart:
         inputs, grouping = _load(self.folder, self.given(unit)), _load(self.folder, self.groups(unit))
-        return write_part(self.folder, self.made(unit), partial(_dump, self.work(inputs, grouping)))
+        with _in_unit(unit):
+            settled = self.work(inputs, grouping)
+        return write_part(self.folder, self.made(unit), partial(_dump, settled))
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,5 +191,22 @@ def _dump(what: object, stream: BinaryIO) -> None:
 
 
 def _load(folder: Path, name: str) -> Any:
-    with (folder / name).open("rb") as stream:
-        return pickle.load(stream)  # noqa: S301 -- written by this run, where its user alone writes
+    try:
+        with (folder / name).open("rb") as stream:
+            return pickle.load(stream)  # noqa: S301 -- written by this run, where its user alone writes
+    except (OSError, EOFError, pickle.UnpicklingError) as problem:
+        raise DocumentError(
+            f"a part of the run cannot be read: {problem}",
+            where=str(folder),
+            hint="workers have to see the folder of the output under the same path, and nobody else may change it",
+        ) from problem
+
+
+@contextmanager
+def _in_unit(unit: int) -> Iterator[None]:
+    """Let errors say in which unit they came up: there, records are counted anew."""
+    try:
+        yield
+    except MasktronError as error:
+        error.where = f"{error.where}, unit {unit + 1}" if error.where else f"unit {unit + 1}"
+        raise
