@@ -32,6 +32,8 @@ NETWORK, DISK = 1.25e9, 0.5e9
 """Bytes a second that docs/scaling.md assumes: 10 Gbit/s between nodes; a shared disk, all nodes together."""
 CORES = 16
 """Of a node."""
+BASE = 0.3e9
+"""Bytes that a run of few records takes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,46 +142,80 @@ def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     return "\n".join(f"| {' | '.join(line)} |" for line in [head, ["---"] * len(head), *rows])
 
 
-def scaling(commands: Sequence[Command], records: int, size: int) -> str:
-    """Return the table of docs/scaling.md from what was measured.
+@dataclass(frozen=True, slots=True)
+class Constants:
+    """What a record costs; docs/scaling.md says what is done with it.
 
-    Parameters
+    Attributes
     ----------
-    commands : sequence of Command
-        Of `validate`, `mask` and `check`.
-    records : int
-        Of the file that was measured.
-    size : int
-        Its bytes.
+    survey : float
+        Seconds of the client, for each command that reads the file.
+    slices : float
+        Seconds of one core in `validate`.
+    units : float
+        Seconds of one core for groups and prototypes.
+    rest : float
+        Seconds of the client for all else of `mask`.
+    check : float
+        Seconds of the client.
+    memory : float
+        Bytes of the client in `mask`, beside `BASE`.
+    parts : float
+        Bytes on disk in `mask`, each written once and read once.
+    size : float
+        Bytes of the file.
     """
-    shared = ("forming groups", "masking ")
-    validate, mask, check = commands
-    units = [one for one in mask.stages if one.name.removeprefix("mask: ").startswith(shared)]
-    cores = os.cpu_count() or 1
-    parallel = sum(one.seconds for one in units) * cores / records
-    alone = (mask.seconds - sum(one.seconds for one in units)) / records
-    in_slices = validate.cpu / records
-    parts, written = mask.disk * 1e6 / records, size / records
+
+    survey: float
+    slices: float
+    units: float
+    rest: float
+    check: float
+    memory: float
+    parts: float
+    size: float
+
+    @classmethod
+    def of(cls, commands: Sequence[Command], records: int, size: int) -> Constants:
+        """Take them from runs of `validate`, `mask` and `check` on one file, on all cores of this machine."""
+        validate, mask, check = commands
+        survey = sum(one.seconds for one in validate.stages if one.name.startswith("validate: surveying"))
+        units = sum(
+            one.seconds for one in mask.stages if one.name.startswith(("mask: forming groups", "mask: masking"))
+        )
+        return cls(
+            survey / records,
+            validate.cpu / records,
+            units * (os.cpu_count() or 1) / records,
+            (mask.seconds - units) / records,
+            check.seconds / records,
+            max(mask.megabytes * 1e6 - BASE, 0.0) / records,
+            mask.disk * 1e6 / records,
+            size / records,
+        )
+
+
+def scaling(cost: Constants) -> str:
+    """Return the table of docs/scaling.md."""
     rows = []
     for n in (10**8, 10**9):
         for nodes in (4, 64):
-            workers = nodes * CORES
-            read = n * written / DISK
+            cores = nodes * CORES
             rows.append(
                 [
-                    f"{n:.0e}".replace("e+0", "e"),
+                    f"10^{len(str(n)) - 1}",
                     str(nodes),
-                    _hours(max(n * in_slices / workers, read)),
-                    _hours(max(n * parallel / workers, n * parts * 2 / DISK)),
-                    _hours(n * alone),
-                    _hours(n * check.seconds / records),
-                    f"{n * mask.megabytes / records / 1e3:,.0f} GB",
-                    f"{n * parts / 1e9:,.0f} GB",
-                    _hours(n * parts * 2 / (nodes * NETWORK)),
+                    _hours(n * cost.survey + max(n * cost.slices / cores, n * cost.size / DISK)),
+                    _hours(max(n * cost.units / cores, 2 * n * cost.parts / DISK)),
+                    _hours(n * cost.rest),
+                    _hours(n * cost.check),
+                    f"{(BASE + n * cost.memory) / 1e9:,.0f} GB",
+                    f"{n * (cost.parts + 2 * cost.size) / 1e9:,.0f} GB",
+                    f"{_hours(2 * n * cost.parts / (nodes * NETWORK))}",
                 ]
             )
-    head = ["records", "nodes", "validate", "groups and prototypes", "rest of mask", "check", "memory of the client"]
-    return table([*head, "parts", "network"], rows)
+    head = ["records", "nodes", "`validate`", "groups and prototypes", "rest of `mask`", "`check`"]
+    return table([*head, "memory of the client", "disk beside the input", "parts over the network"], rows)
 
 
 def _hours(seconds: float) -> str:
@@ -228,7 +264,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         print(table(["stage", "wall clock", "in units of bare parsing", "all processes"], rows))
         print(f"\nparts of `mask` on disk: {commands[1].disk:,.1f} MB; CPU of `validate` {commands[0].cpu:.1f} s")
         if options.scaling:
-            print(f"\nfrom {records:,} records:\n\n{scaling(commands, records, size)}")
+            print(f"\nfrom {records:,} records:\n\n{scaling(Constants.of(commands, records, size))}")
         if options.json:
             content = {"records": records, "bytes": size, "bare": bare, "commands": [asdict(one) for one in commands]}
             options.json.parent.mkdir(parents=True, exist_ok=True)
