@@ -215,7 +215,7 @@ def test_columns_in_another_order_are_made_when_they_are_asked_for(monkeypatch: 
     turned = ReorderedColumns(columns, np.array([2, 0, 3]))
     assert [turned[name].lexemes.tolist() for name in turned] == [["A2", "A0", "A3"], ["B2", "B0", "B3"]]
     assert turned["B"] is turned["B"]
-    columns["A"].values[:] = range(4)
+    columns["A"].numbers[:] = range(4)
     numbered = ReorderedColumns(columns, np.array([2, 0, 3]))
     assert numbered.numbers("A").tolist() == numbered["A"].values.tolist() == numbered.numbers("A").tolist()
     assert numbered.numbers("A").tolist() == [2, 0, 3]

@@ -20,7 +20,7 @@ from masktron.jobs.compared import ReorderedColumns, compare, require_described
 from masktron.jobs.limits import over_limits
 from masktron.jobs.pairing import UNMASKED, UNPAIRED, Stated, paired
 from masktron.jobs.protection import Findings, check_groups, check_pair, pair_of
-from masktron.jobs.reading import read_columns
+from masktron.jobs.column_memory import read_columns
 from masktron.measures.achieved_k import achieved_k, shared_columns
 from masktron.measures.figures import Measured, measure, unpaired
 from masktron.measures.unchanged import published_as_it_was

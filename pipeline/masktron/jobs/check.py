@@ -22,7 +22,7 @@ from masktron.jobs.documents import Given
 from masktron.jobs.following import allowances, with_allowances
 from masktron.jobs.job import open_job
 from masktron.jobs.pairing import NOTHING_STATED, Stated
-from masktron.jobs.reading import read_columns
+from masktron.jobs.column_memory import read_columns
 from masktron.jobs.revalidate import saxon_prefetched
 from masktron.jobs.untested import may_be_untested
 from masktron.progress import Progress, no_progress, told_as

@@ -17,7 +17,7 @@ from masktron.executor.run_parts import RunParts, former_fingerprint, parts_fold
 from masktron.executor.which import executor_of
 from masktron.files import file_hash
 from masktron.jobs.prepared import Opened, Prepared
-from masktron.jobs.reading import memory_of_run
+from masktron.jobs.column_memory import memory_of_run
 from masktron.kernels.cores import usable_cores
 from masktron.masking.units.unit_parts import UnitSlices
 from masktron.progress import Progress

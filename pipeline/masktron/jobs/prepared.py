@@ -19,7 +19,7 @@ from masktron.jobs.job import Job, open_job
 from masktron.jobs.ordering import Ordering, ordering_of
 from masktron.jobs.originals import Originals, judge_originals
 from masktron.jobs.randomness import Randomness, randomness_of
-from masktron.jobs.reading import read_columns
+from masktron.jobs.column_memory import read_columns
 from masktron.jobs.untested import known_only, may_be_untested, require_names
 from masktron.methods.base import Method
 from masktron.methods.chosen import Chosen

@@ -16,7 +16,7 @@ from masktron.evaluation.request import EvaluationRequest
 from masktron.evaluation.tiered import evaluate
 from masktron.jobs.compared import ReorderedColumns, absent
 from masktron.jobs.prepared import Prepared
-from masktron.jobs.reading import read_columns
+from masktron.jobs.column_memory import read_columns
 from masktron.jobs.revalidate import Asking, Revalidation, revalidate
 from masktron.masking import Masked, MaskedBlock
 from masktron.progress import Progress, told_as

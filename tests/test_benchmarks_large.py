@@ -1,0 +1,61 @@
+"""What the benchmark of large files says of memory and stages is that of all processes of a command."""
+
+from __future__ import annotations
+
+import runpy
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from paths import ROOT
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="it reads /proc")
+_PARENT = """
+import subprocess, sys
+child = "held = b'1' * 80_000_000; print(len(held), flush=True); input()"
+subprocess.run([sys.executable, "-c", child], check=True)
+"""
+
+
+@pytest.fixture
+def large(monkeypatch: pytest.MonkeyPatch) -> dict[str, object]:
+    """Return what the benchmark defines."""
+    monkeypatch.syspath_prepend(str(ROOT / "benchmarks"))
+    return runpy.run_path(str(ROOT / "benchmarks" / "large.py"))
+
+
+def test_memory_is_that_of_children_too(large: dict[str, object]) -> None:
+    processes_of, megabytes_of = large["processes_of"], large["megabytes_of"]
+    assert callable(processes_of)
+    assert callable(megabytes_of)
+    command = [sys.executable, "-c", _PARENT]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        process.stdout.readline()
+        own, both = megabytes_of(process.pid), sum(map(megabytes_of, processes_of(process.pid)))
+        process.communicate(b"\n")
+    assert own < 60
+    assert 80 < both < 160
+    assert list(processes_of(process.pid)) == [process.pid]
+    assert megabytes_of(process.pid) == 0
+
+
+def test_the_stage_is_the_one_that_was_said_last(large: dict[str, object], tmp_path: Path) -> None:
+    stage_of, progress = large["stage_of"], tmp_path / "progress"
+    assert callable(stage_of)
+    assert stage_of(progress) == "starting"
+    progress.write_text('{"stage": "reading"}\n{"stage": "writing"}\n{"sta')
+    assert stage_of(progress) == "writing"
+
+
+def test_more_nodes_are_faster_only_where_workers_do_it(large: dict[str, object]) -> None:
+    constants, scaling = large["Constants"], large["scaling"]
+    assert callable(constants)
+    assert callable(scaling)
+    lines = scaling(constants(1e-6, 1e-6, 6.4e-4, 3.6e-5, 7.2e-5, 1000, 1, 1)).splitlines()
+    few, many = ([cell.strip() for cell in line.strip("|").split("|")] for line in lines[2:4])
+    assert few[:2] == ["10^8", "4"]
+    assert few[3:7] == ["16.7 min", "1.0 h", "2.0 h", "100 GB"]
+    assert many[3:7] == ["1.0 min", "1.0 h", "2.0 h", "100 GB"]
