@@ -115,7 +115,7 @@ class Reordered:
         DocumentError
             What was put down is not there any more.
         """
-        between = np.frombuffer(separator, dtype=np.uint8)
+        between = np.frombuffer(bytearray(separator), dtype=np.uint8)  # what kernels take may be written to
         for part, (begin, end) in enumerate(zip(self._bounds[:-1], self._bounds[1:], strict=True)):
             own = self._order[begin:end]
             if not len(own):
