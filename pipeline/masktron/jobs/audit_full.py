@@ -15,12 +15,12 @@ from masktron.counts import counted
 from masktron.errors import DocumentError, UsageError
 from masktron.figures import FIGURES, Figure, figure_of
 from masktron.jobs.audit import Audit
+from masktron.jobs.column_memory import read_columns
 from masktron.jobs.common import shown_path
 from masktron.jobs.compared import ReorderedColumns, compare, require_described
 from masktron.jobs.limits import over_limits
 from masktron.jobs.pairing import UNMASKED, UNPAIRED, Stated, paired
 from masktron.jobs.protection import Findings, check_groups, check_pair, pair_of
-from masktron.jobs.column_memory import read_columns
 from masktron.measures.achieved_k import achieved_k, shared_columns
 from masktron.measures.figures import Measured, measure, unpaired
 from masktron.measures.unchanged import published_as_it_was

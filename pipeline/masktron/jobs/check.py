@@ -9,6 +9,7 @@ from masktron.config import AS_IT_SAYS, Config, ReadOptions
 from masktron.errors import UsageError
 from masktron.figures import figure_of
 from masktron.jobs.audit import Audit
+from masktron.jobs.column_memory import read_columns
 from masktron.jobs.common import (
     MAY_BE_EMPTY,
     file_notes,
@@ -22,7 +23,6 @@ from masktron.jobs.documents import Given
 from masktron.jobs.following import allowances, with_allowances
 from masktron.jobs.job import open_job
 from masktron.jobs.pairing import NOTHING_STATED, Stated
-from masktron.jobs.column_memory import read_columns
 from masktron.jobs.revalidate import saxon_prefetched
 from masktron.jobs.untested import may_be_untested
 from masktron.progress import Progress, no_progress, told_as

@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from masktron.config import Config, Kind, Role, did_you_mean
 from masktron.errors import DocumentError, UsageError
+from masktron.jobs.column_memory import read_columns
 from masktron.jobs.described import completed
 from masktron.jobs.pairing import NOTHING_STATED, UNMASKED, Stated, paired
-from masktron.jobs.column_memory import read_columns
 from masktron.kernels.cores import usable_cores
 from masktron.measures.assessed import Assessed, ColumnsOnDemand
 from masktron.progress import Progress, told_as

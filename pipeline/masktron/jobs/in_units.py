@@ -16,8 +16,8 @@ from masktron.errors import DocumentError, MasktronError, ResourceError, UsageEr
 from masktron.executor.run_parts import RunParts, former_fingerprint, parts_folder
 from masktron.executor.which import executor_of
 from masktron.files import file_hash
-from masktron.jobs.prepared import Opened, Prepared
 from masktron.jobs.column_memory import memory_of_run
+from masktron.jobs.prepared import Opened, Prepared
 from masktron.kernels.cores import usable_cores
 from masktron.masking.units.unit_parts import UnitSlices
 from masktron.progress import Progress

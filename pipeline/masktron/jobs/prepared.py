@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from masktron.codes import fields_of, likely_missing, unmet_in
 from masktron.config import Config, Role, did_you_mean
 from masktron.errors import UsageError
+from masktron.jobs.column_memory import read_columns
 from masktron.jobs.common import judging_stage, require_flat, require_records, size_notes
 from masktron.jobs.described import completed
 from masktron.jobs.documents import Given
@@ -19,7 +20,6 @@ from masktron.jobs.job import Job, open_job
 from masktron.jobs.ordering import Ordering, ordering_of
 from masktron.jobs.originals import Originals, judge_originals
 from masktron.jobs.randomness import Randomness, randomness_of
-from masktron.jobs.column_memory import read_columns
 from masktron.jobs.untested import known_only, may_be_untested, require_names
 from masktron.methods.base import Method
 from masktron.methods.chosen import Chosen

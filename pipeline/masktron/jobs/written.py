@@ -14,9 +14,9 @@ from masktron.counts import counted
 from masktron.errors import InfeasibleError, ViolationError
 from masktron.evaluation.request import EvaluationRequest
 from masktron.evaluation.tiered import evaluate
+from masktron.jobs.column_memory import read_columns
 from masktron.jobs.compared import ReorderedColumns, absent
 from masktron.jobs.prepared import Prepared
-from masktron.jobs.column_memory import read_columns
 from masktron.jobs.revalidate import Asking, Revalidation, revalidate
 from masktron.masking import Masked, MaskedBlock
 from masktron.progress import Progress, told_as

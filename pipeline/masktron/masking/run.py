@@ -222,7 +222,7 @@ def _by_units(
     inputs = replace(inputs, rules=replace(inputs.rules, file=file), partitioner=inputs.partitioner.alone())
     masked: list[MaskedBlock] = []
     for partition in plan.partitions:
-        parted = _Parted(inputs, units, told_as(progress, "forming groups", "units"))
+        parted = _Parted(inputs, units, progress)
         groups = _Groups(inputs, partition, parted, keep_missing=keep_missing)
         for block in partition.blocks:
             if block not in drawn:
@@ -297,16 +297,17 @@ class _Whole:
 class _Parted:
     """Forms groups, and finds their prototypes, unit by unit."""
 
-    def __init__(self, inputs: MaskingInputs, slices: UnitSlices, told: Told) -> None:
+    def __init__(self, inputs: MaskingInputs, slices: UnitSlices, progress: Progress) -> None:
         self._inputs = inputs
         self._slices = slices
-        self._told = told
+        self._progress = progress
         self._made: list[tuple[RecordGroups, ByUnits]] = []
 
     def __call__(self, partition: Partition) -> RecordGroups:
+        self._progress(f"cutting units for {', '.join(partition.variables[:_NAMED])}", 0)
         units = cut_into_units(self._inputs.rules, partition, self._inputs.k, self._slices.most)
         by_units = ByUnits(self._inputs, partition, units, self._slices)
-        grouping = by_units.group(self._told)
+        grouping = by_units.group(told_as(self._progress, "forming groups", "units"))
         self._made.append((grouping, by_units))
         return grouping
 
