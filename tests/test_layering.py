@@ -163,7 +163,6 @@ OPENED = {
     "jobs.tune.outcomes": "results of former runs, and the code of masktron, whose hash says whether they count",
     "jobs.tune.settings_text": "settings",
     "kernels.warm": "a lock",
-    "masking.units.unit_parts": "units of a run that another process has written",
     "memory": "what the system says of memory",
     "scratch": "temporary files",
     "settle.solver": "a device",

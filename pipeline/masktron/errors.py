@@ -92,6 +92,10 @@ class ViolationError(MasktronError):
     exit_code = Exit.VIOLATION
 
 
+class OutsideLimitsError(ViolationError):
+    """A figure of a masked file is outside a limit that the user has set."""
+
+
 class InstallationError(MasktronError):
     """Something that masktron was installed with does not work."""
 

@@ -18,7 +18,7 @@ import pytest
 import masktron
 from cli_runner import write_data, write_rules
 from masktron.config import Config, memory_of
-from masktron.errors import InfeasibleError, ResourceError, UsageError, ViolationError
+from masktron.errors import DocumentError, InfeasibleError, ResourceError, UsageError, ViolationError
 from masktron.executor.run_parts import RunPart, RunParts, parts_folder
 from masktron.jobs import in_units
 from masktron.jobs.check import run_check
@@ -198,6 +198,49 @@ def test_limits_that_are_not_met_keep_the_parts(given: tuple[Path, Path]) -> Non
         mask(given, limits={"linkage": 0.0})
     assert "--resume" in caught.value.hint
     assert mask(given, resume=True, limits={"linkage": 100.0}).valid
+
+
+def test_a_rule_file_that_is_included_counts(given: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch) -> None:
+    _, rules = given
+    inner = rules.with_name("inner.sch")
+    text = rules.read_text()
+    begin, end = text.index("<pattern"), text.index("</pattern>") + len("</pattern>")
+    name = 'xmlns="http://purl.oclc.org/dsdl/schematron"'
+    inner.write_text(text[begin:end].replace("<pattern", f"<pattern {name}", 1))
+    rules.write_text(f'{text[:begin]}<include href="inner.sch"/>{text[end:]}')
+
+    def ended(*_: object, **__: object) -> None:
+        raise ResourceError("gone")
+
+    with monkeypatch.context() as patch, pytest.raises(ResourceError):
+        patch.setattr("masktron.masking.run.keep_totals", ended)
+        mask(given)
+    changed = inner.read_text().replace("A + B = T", "T = A + B")
+    assert changed != inner.read_text()
+    inner.write_text(changed)
+    with pytest.raises(UsageError, match="rules"):
+        mask(given, resume=True)
+
+
+def test_what_is_not_a_run_s_is_left_alone(given: tuple[Path, Path]) -> None:
+    folder = parts_folder(given[0].parent / "m.xml")
+    folder.mkdir(mode=0o700)
+    (folder / "thesis.txt").write_text("years of work")
+    with pytest.raises(DocumentError, match="no folder of parts of yours"):
+        mask(given)
+    assert (folder / "thesis.txt").read_text() == "years of work"
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="modes are not those of Windows")
+def test_parts_that_others_could_have_written_are_not_taken(given: tuple[Path, Path], killed: Path) -> None:
+    killed.chmod(0o770)
+    with pytest.raises(DocumentError, match="others could write to it"):
+        mask(given, resume=True)
+    killed.chmod(0o700)
+    part = next(path for path in sorted(killed.iterdir()) if "records" in path.name)
+    part.chmod(0o640)
+    with pytest.raises(DocumentError, match="not of this user alone"):
+        mask(given, resume=True)
 
 
 def test_nothing_to_go_on_from(given: tuple[Path, Path]) -> None:

@@ -130,6 +130,43 @@ def write_part(folder: Path, name: str, write: Callable[[IO[bytes]], None]) -> R
     return part
 
 
+def read_part(folder: Path, name: str) -> bytes:
+    """Read a part that this user has written, and nobody else can have.
+
+    Raises
+    ------
+    DocumentError
+        It cannot be read, or it is not the user's own.
+    """
+    _require_plain(name)
+    return _read_private(folder / name)
+
+
+def _read_private(path: Path) -> bytes:
+    try:
+        descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))
+        with os.fdopen(descriptor, "rb") as stream:
+            if not _is_private(os.fstat(stream.fileno())):
+                raise DocumentError("a part of the run is not of this user alone", where=str(path))
+            return stream.read()
+    except OSError as problem:
+        raise DocumentError(
+            f"a part of the run cannot be read: {problem.strerror or problem}",
+            where=str(path.parent),
+            hint="workers have to see the folder of the output under the same path, and nobody else may change it",
+        ) from problem
+
+
+def _is_private(found: os.stat_result) -> bool:
+    """Tell whether a file can have been written by its user alone, who is that of this process."""
+    own = sys.platform == "win32" or (found.st_uid == os.geteuid() and not found.st_mode & 0o077)
+    return stat.S_ISREG(found.st_mode) and found.st_nlink == 1 and own
+
+
+def _is_own(path: Path) -> bool:
+    return _is_private(path.lstat())
+
+
 class RunParts:
     """The folder of the parts of a run.
 
@@ -184,11 +221,9 @@ class RunParts:
             found = self.folder.lstat()
             own = sys.platform == "win32" or found.st_uid == os.geteuid()
             if not stat.S_ISDIR(found.st_mode) or not own:
-                raise DocumentError(
-                    "this is no folder of parts of yours",
-                    where=str(self.folder),
-                    hint="remove it, or write the output elsewhere",
-                )
+                raise self._foreign()
+            if sys.platform != "win32" and found.st_mode & 0o077 and any(self.folder.iterdir()):
+                raise self._foreign("others could write to it")
             if sys.platform == "win32":
                 return
             descriptor = os.open(self.folder, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0))
@@ -204,6 +239,13 @@ class RunParts:
                 self._descriptor = descriptor
                 return
             os.close(descriptor)
+
+    def _foreign(self, why: str = "it holds what no run has written") -> DocumentError:
+        return DocumentError(
+            f"this is no folder of parts of yours: {why}",
+            where=str(self.folder),
+            hint="look at it and remove it, or write the output elsewhere",
+        )
 
     def _begin(self, fingerprint: dict[str, str], *, resume: bool) -> None:
         former, entered, whole = _journal(self.folder / _JOURNAL)
@@ -222,6 +264,10 @@ class RunParts:
             os.truncate(self.folder / _JOURNAL, whole)
             self._remove(lambda name: name not in entered and name != _JOURNAL)
             return
+        known = (self.folder / _JOURNAL).exists()
+        for entry in self.folder.iterdir():
+            if not _is_own(entry) or not (known or entry.name.startswith(_TEMPORARY)):
+                raise self._foreign()
         self._remove(lambda _: True)
         os.close(create_private(self.folder / _JOURNAL))
         self.run = secrets.token_hex(8)
@@ -338,12 +384,20 @@ class RunParts:
         return part
 
     def remove(self) -> None:
-        """Remove all parts, and the folder."""
-        with suppress(FileNotFoundError):
-            shutil.rmtree(self.folder)
-        self._unlock()
+        """Remove all parts, and the folder; who writes a part late finds no folder any more."""
+        gone = self.folder.with_name(f"{self.folder.name}.gone-{secrets.token_hex(4)}")
+        try:
+            with suppress(FileNotFoundError):
+                self.folder.rename(gone)
+                shutil.rmtree(gone, ignore_errors=True)  # a part that is being renamed
+                if gone.exists():
+                    shutil.rmtree(gone)
+        finally:
+            self._unlock()
 
     def _append(self, line: object) -> None:
+        if self._descriptor is not None and not is_at(self._descriptor, self.folder):
+            raise DocumentError("the folder of parts was replaced while the run was at work", where=str(self.folder))
         text = json.dumps(line, separators=(",", ":"), ensure_ascii=True) + "\n"
         with (self.folder / _JOURNAL).open("r+b") as stream:
             stream.seek(0, os.SEEK_END)
@@ -360,10 +414,7 @@ class RunParts:
     def _remove(self, which: Callable[[str], bool]) -> None:
         for entry in list(self.folder.iterdir()):
             if which(entry.name):
-                if entry.is_dir() and not entry.is_symlink():
-                    shutil.rmtree(entry)
-                else:
-                    entry.unlink()
+                entry.unlink()
 
     def _unlock(self) -> None:
         if self._descriptor is not None:
@@ -400,8 +451,8 @@ def _journal(path: Path) -> tuple[dict[str, str] | None, dict[str, RunPart], int
     entered: dict[str, RunPart] = {}
     whole = 0
     try:
-        lines = path.read_bytes().split(b"\n")
-    except FileNotFoundError:
+        lines = _read_private(path).split(b"\n") if path.exists() else []
+    except DocumentError:
         return None, {}, 0
     for number, line in enumerate(lines[:-1]):  # what has no end was not written to its end
         try:

@@ -12,12 +12,13 @@ from pathlib import Path
 from masktron.addresses import AddressPath
 from masktron.config import LEAST_UNIT, Config
 from masktron.counts import counted
-from masktron.errors import DocumentError, MasktronError, ResourceError, UsageError, ViolationError
+from masktron.errors import DocumentError, MasktronError, OutsideLimitsError, ResourceError, UsageError
 from masktron.executor.run_parts import RunParts, former_fingerprint, parts_folder
 from masktron.executor.which import executor_of
 from masktron.files import file_hash
 from masktron.jobs.column_memory import memory_of_run
 from masktron.jobs.prepared import Opened, Prepared
+from masktron.jobs.randomness import rules_in_one_form
 from masktron.kernels.cores import usable_cores
 from masktron.masking.units.unit_parts import UnitSlices
 from masktron.progress import Progress
@@ -73,7 +74,10 @@ def sized(original: Opened, out: Path, *, resume: bool) -> Opened:
                 hint="run without --resume: a run keeps what it has finished only where it masks unit by unit",
             )
         if config.unit_records is None:
-            config = replace(config, unit_records=int(former["unit_records"]))
+            size = former.get("unit_records", "")
+            if not size.isdecimal():
+                raise UsageError("the journal there is not that of a run in units", where=str(parts_folder(out)))
+            config = replace(config, unit_records=int(size))
     elif config.unit_records is None:
         config = replace(config, unit_records=_unit_records(original, config))
     if config.unit_records is not None and len(original.kept) <= config.unit_records:
@@ -136,7 +140,7 @@ def parts_of(run: Prepared, out: Path, *, resume: bool, progress: Progress) -> I
         try:
             yield parts
         except BaseException as error:
-            mendable = isinstance(error, ResourceError | DocumentError | ViolationError)
+            mendable = isinstance(error, ResourceError | DocumentError | OutsideLimitsError)
             if frame or (isinstance(error, MasktronError) and not mendable):
                 parts.remove()
             elif parts.names:
@@ -183,9 +187,11 @@ def _fingerprint(run: Prepared) -> dict[str, str]:
     """Return what the parts of a run depend on."""
     settings = {name: value for name, value in asdict(run.config).items() if name not in _NOT_IN_PARTS}
     text = json.dumps(settings, sort_keys=True, default=_plain)
+    rules = file_hash(run.job.rulebook.path)  # the form has the files that it includes
     return {
         "input": run.source.digest,
-        "rules": file_hash(run.job.rulebook.path),
+        "rules": _summed(json.dumps([rules, rules_in_one_form(run.job, "")], default=_plain)),
+        "plan": _summed(json.dumps(run.plan.as_dict(), sort_keys=True, default=_plain)),
         "documents": ",".join(
             f"{one.name}:{hashlib.sha256(one.text.encode()).hexdigest()}" for one in run.job.rulebook.beside
         ),

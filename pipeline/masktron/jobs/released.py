@@ -13,7 +13,7 @@ from masktron.addresses import AddressPath
 from masktron.classify.forms import form_of
 from masktron.config import Role
 from masktron.counts import counted
-from masktron.errors import InfeasibleError, UsageError, ViolationError
+from masktron.errors import InfeasibleError, OutsideLimitsError, UsageError, ViolationError
 from masktron.files import file_hash
 from masktron.jobs.documents import digests
 from masktron.jobs.limits import over_limits
@@ -79,7 +79,7 @@ def require_releasable(run: Prepared, result: MaskResult, measured: Sequence[Mea
             where=str(run.source.path),
         )
     if over := list(over_limits(measured, run.config.limits)):
-        raise ViolationError(
+        raise OutsideLimitsError(
             f"the masked file is outside its limits, so nothing is published: {'; '.join(over)}",
             where=str(run.source.path),
             hint="another k, --grouping all or other roles change the figures; or give another limit",

@@ -14,9 +14,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from masktron.errors import DocumentError, MasktronError
+from masktron.errors import MasktronError
 from masktron.executor.contract import Executor
-from masktron.executor.run_parts import RunPart, RunParts, write_part
+from masktron.executor.run_parts import RunPart, RunParts, read_part, write_part
 from masktron.grouping.record_groups import RecordGroups
 from masktron.masking.inputs import MaskingInputs
 from masktron.masking.units.unit_cutting import Units
@@ -191,15 +191,7 @@ def _dump(what: object, stream: BinaryIO) -> None:
 
 
 def _load(folder: Path, name: str) -> Any:
-    try:
-        with (folder / name).open("rb") as stream:
-            return pickle.load(stream)  # noqa: S301 -- written by this run, where its user alone writes
-    except (OSError, EOFError, pickle.UnpicklingError) as problem:
-        raise DocumentError(
-            f"a part of the run cannot be read: {problem}",
-            where=str(folder),
-            hint="workers have to see the folder of the output under the same path, and nobody else may change it",
-        ) from problem
+    return pickle.loads(read_part(folder, name))  # noqa: S301 -- written by this user, where nobody else can have written
 
 
 @contextmanager
