@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
+from collections.abc import Iterator, Mapping
 from unittest import mock
 
 import numpy as np
@@ -231,3 +233,30 @@ def test_what_is_written_is_flat_and_plain(tmp_path):
     found = survey_plain(tmp_path / "new.xml")
     assert found is not None
     assert found[:2] == survey_exactly(tmp_path / "new.xml")
+
+
+class MadeWhenAsked(Mapping[str, Coded]):
+    """Replacements that count how often those of a field are asked for."""
+
+    def __init__(self, replacements: dict[str, Coded]) -> None:
+        self.replacements = replacements
+        self.asked: Counter[str] = Counter()
+
+    def __getitem__(self, name: str) -> Coded:
+        self.asked[name] += 1
+        return self.replacements[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.replacements)
+
+    def __len__(self) -> int:
+        return len(self.replacements)
+
+
+@pytest.mark.parametrize("write", [written, by_trees])
+def test_new_texts_are_not_made_for_each_record(write, tmp_path):
+    path = tmp_path / "data.xml"
+    path.write_text("<D>" + "<R><A>1</A><B><![CDATA[2]]></B></R>" * 40 + "</D>")
+    new = MadeWhenAsked(columns(A=["x"] * 40, B=["y"] * 40))
+    assert write(path, new).count(b"<A>x</A><B>y</B>") == 40
+    assert max(new.asked.values()) <= 4

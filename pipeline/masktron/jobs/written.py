@@ -21,6 +21,7 @@ from masktron.jobs.revalidate import Asking, Revalidation, revalidate
 from masktron.masking import Masked, MaskedBlock
 from masktron.progress import Progress, told_as
 from masktron.scratch import private_folder
+from masktron.settle.prototypes import Settled
 from masktron.sources.records import Coded, Column, Records
 from masktron.sources.source import Source
 from masktron.write.atomic import blamed
@@ -140,20 +141,26 @@ def _source_order(run: Prepared, order: NDArray[np.intp]) -> NDArray[np.intp]:
 class _Replacements(Mapping[str, Coded]):
     """Masked lexemes for every record of the source; those of excluded records stay empty and are not written.
 
-    The texts of a field are made when they are asked for: those of all fields take more than the columns do.
+    The texts of a field are made at each access: those of all fields take more than the columns do. Whoever needs a
+    field more than once keeps it.
     """
 
     def __init__(self, run: Prepared, blocks: Sequence[MaskedBlock]) -> None:
         self._run = run
-        self._of = {name: (masked, at) for masked in blocks for at, name in enumerate(masked.block.variables)}
-        self._codes = {id(masked): _spread(run, masked.grouping.labels, masked.settled.groups) for masked in blocks}
+        self._of: dict[str, tuple[Settled, int, NDArray[np.intp]]] = {}
+        for masked in blocks:
+            codes = _spread(run, masked.grouping.labels, masked.settled.groups)
+            self._of.update((name, (masked.settled, at, codes)) for at, name in enumerate(masked.block.variables))
 
     def __getitem__(self, name: str) -> Coded:
-        masked, position = self._of[name]
-        if position in masked.settled.own:
+        settled, position, codes = self._of[name]
+        if position in settled.own:
             single = _spread(self._run, np.arange(len(self._run.kept)), len(self._run.kept))
-            return Coded(_and_nothing(masked.settled.own[position].objects()), single)
-        return Coded(_and_nothing(masked.settled.texts(position)), self._codes[id(masked)])
+            return Coded(_and_nothing(settled.own[position].objects()), single)
+        return Coded(_and_nothing(settled.texts(position)), codes)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._of
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._of)

@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+import numpy as np
 from lxml import etree
+from numpy.typing import NDArray
 
+from masktron.sources.lexicon import Lexicon
 from masktron.sources.records import Coded, Field, Layout
 from masktron.sources.xml.outline import released
 from masktron.sources.xml.spacing import Spacing
@@ -23,6 +26,7 @@ class Edits:
     ----------
     layout : Layout
     replacements : mapping of str to Coded
+        Each is asked for once, when the first record is made anew: texts may be made when they are asked for.
     removed : collection of str
     spacing : Spacing
     """
@@ -32,6 +36,7 @@ class Edits:
     removed: Collection[str]
     spacing: Spacing
     _ranks: dict[str, int] = field(init=False, default_factory=dict)
+    _taken: dict[str, tuple[Lexicon, NDArray[np.intp]]] = field(init=False, default_factory=dict)
 
     def __post_init__(self) -> None:
         self._ranks.update({f.tag: rank for rank, f in enumerate(self.layout.fields) if not f.attribute})
@@ -68,11 +73,14 @@ class Edits:
             record.text, record[-1].tail = self.spacing.inner, self.spacing.closing
 
     def _lexeme(self, f: Field, i: int, given: str | None) -> str | None:
-        coded = self.replacements.get(f.name)
-        if coded is None:
-            return None if f.name in self.removed else given
-        lexeme: str | None = coded.texts[coded.codes[i]]
-        return lexeme
+        taken = self._taken.get(f.name)
+        if taken is None:
+            coded = self.replacements.get(f.name)
+            if coded is None:
+                return None if f.name in self.removed else given
+            taken = self._taken[f.name] = Lexicon.of(coded.texts.tolist()), coded.codes
+        texts, codes = taken
+        return texts[int(codes[i])]
 
 
 @dataclass(frozen=True, slots=True)

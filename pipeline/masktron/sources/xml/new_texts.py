@@ -11,7 +11,7 @@ import numpy as np
 from lxml import etree
 from numpy.typing import NDArray
 
-from masktron.errors import DocumentError
+from masktron.errors import DocumentError, UsageError
 from masktron.sources.records import Coded, Layout
 
 _FORBIDDEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
@@ -22,29 +22,46 @@ _SEPARATOR = "\0"
 """Stands between texts while they are escaped and encoded all at once: no text holds it, and no codec changes it."""
 
 
-def check_texts(layout: Layout, replacements: Mapping[str, Coded]) -> None:
-    """Refuse the first text, record by record, that XML cannot hold.
+def check_replacements(layout: Layout, replacements: Mapping[str, Coded], n: int) -> None:
+    """Refuse arrays that are not of n records, and the first text, record by record, that XML cannot hold.
 
     Raises
     ------
     DocumentError
-        It names field and record.
+        A text cannot be held; it names field and record.
+    UsageError
+        A field has another number of new values than there are records, or codes without a text.
     """
     found: list[tuple[int, str, str]] = []
     for f in layout.fields:
         coded = replacements.get(f.name)
-        if coded is None or writable(coded.texts):
+        if coded is None:
             continue
-        problems = {code: problem for code, text in enumerate(coded.texts) if (problem := _problem(text))}
-        rows = np.flatnonzero(np.isin(coded.codes, list(problems)))
-        if len(rows):
-            found.append((int(rows[0]), f.name, problems[int(coded.codes[rows[0]])]))
+        _check_codes(f.name, coded, n)
+        if (problem := _first_problem(coded)) is not None:
+            found.append((problem[0], f.name, problem[1]))
     if found:
-        row, name, problem = min(found, key=lambda one: one[0])
+        row, name, why = min(found, key=lambda one: one[0])
         raise DocumentError(
-            f"the new value of {name!r} in record {row + 1} cannot be written as XML: {problem}",
+            f"the new value of {name!r} in record {row + 1} cannot be written as XML: {why}",
             hint="values are text without control characters",
         )
+
+
+def _check_codes(name: str, coded: Coded, n: int) -> None:
+    if coded.codes.shape != (n,):
+        raise UsageError(f"{name!r} has {coded.codes.shape} new values, and the file has {n:,} records")
+    if n and not 0 <= coded.codes.min() <= coded.codes.max() < len(coded.texts):
+        raise UsageError(f"{name!r} has codes beyond its {len(coded.texts):,} texts")
+
+
+def _first_problem(coded: Coded) -> tuple[int, str] | None:
+    """Return the first record whose text XML cannot hold, and what libxml2 has against it."""
+    if writable(coded.texts):
+        return None
+    problems = {code: problem for code, text in enumerate(coded.texts) if (problem := _problem(text))}
+    rows = np.flatnonzero(np.isin(coded.codes, list(problems)))
+    return (int(rows[0]), problems[int(coded.codes[rows[0]])]) if len(rows) else None
 
 
 def writable(texts: NDArray[np.object_]) -> bool:

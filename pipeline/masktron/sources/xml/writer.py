@@ -18,7 +18,7 @@ from masktron.sources.records import Coded, Layout
 from masktron.sources.xml.edits import Edits, RecordText, records_of, serialised
 from masktron.sources.xml.layout import confirm
 from masktron.sources.xml.microdata import chunk_document, iter_chunks, record_lines
-from masktron.sources.xml.new_texts import check_texts
+from masktron.sources.xml.new_texts import check_replacements
 from masktron.sources.xml.outline import CLOSING, opening, released
 from masktron.sources.xml.parser import scan
 from masktron.sources.xml.reordered import Reordered, joined, parts_of, place_for
@@ -88,13 +88,13 @@ def write_masked(
         An unknown field, or an array that does not have one entry per record.
     """
     n = _flat_records(source, layout) if plain is None else plain.records
-    _check_arguments(layout, replacements, removed, n)
+    _check_names(layout, replacements, removed)
     for name, array in (("keep", keep), ("order", order)):
         if array is not None and array.shape != (n,):
             raise UsageError(f"{name} has the shape {array.shape}, and the file has {n:,} records")
     if order is not None and not _is_permutation(order):
         raise UsageError(f"order is not a permutation of the {n:,} records")
-    check_texts(layout, replacements)
+    check_replacements(layout, replacements, n)
     kept = np.ones(n, dtype=np.bool_) if keep is None else keep
     edits = Edits(layout, replacements, removed, spacing_of(source, layout))
     if plain is not None:
@@ -135,16 +135,12 @@ def _flat_records(source: Path, layout: Layout) -> int:
     return len(record_lines(source, layout))
 
 
-def _check_arguments(layout: Layout, replacements: Mapping[str, Coded], removed: Collection[str], n: int) -> None:
+def _check_names(layout: Layout, replacements: Mapping[str, Coded], removed: Collection[str]) -> None:
     for name in (*replacements, *removed):
         if layout.field(name) is None:
             names = ", ".join(f.name for f in layout.fields)
             raise UsageError(f"the file has no field {name!r}", hint=f"its fields are {names}")
-    for name, coded in replacements.items():
-        if coded.codes.shape != (n,):
-            raise UsageError(f"{name!r} has {coded.codes.shape} new values, and the file has {n:,} records")
-        if n and not 0 <= coded.codes.min() <= coded.codes.max() < len(coded.texts):
-            raise UsageError(f"{name!r} has codes beyond its {len(coded.texts):,} texts")
+    for name in replacements:
         if name in removed:
             raise UsageError(f"the field {name!r} is both replaced and removed")
 
