@@ -282,16 +282,3 @@ def _missing(column: Column) -> NDArray[np.intp]:
     if coded.any():
         codes[coded] = int(Status.CODE) + column.taken(coded).ranked()[1]
     return codes
-
-
-def lexeme_codes(lexemes: NDArray[np.object_]) -> NDArray[np.intp]:
-    """Number the distinct lexemes in sorted order, absent ones first."""
-    return distinct_lexemes(lexemes)[1]
-
-
-def distinct_lexemes(lexemes: NDArray[np.object_]) -> tuple[list[str | None], NDArray[np.intp]]:
-    """Return the distinct lexemes in sorted order, an absent one first, and their numbers by record, shape (n,)."""
-    texts = lexemes.tolist()
-    distinct = sorted(set(texts), key=lambda text: ("", "") if text is None else ("=", text))
-    numbers = {text: number for number, text in enumerate(distinct)}
-    return distinct, np.fromiter(map(numbers.__getitem__, texts), dtype=np.intp, count=len(texts))

@@ -15,7 +15,7 @@ import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Protocol, Self
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -54,6 +54,9 @@ from masktron.streams import Streams
 
 _NAMED = 3
 """Fields of a block that its stage is called by."""
+
+type _Forming = Callable[[Partition], RecordGroups]
+"""Forms the groups of a partition."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,7 +198,7 @@ def _by_groups(
 ) -> list[MaskedBlock]:
     """Mask the blocks that no method draws; groups are formed in threads before they are asked for."""
     grouped = [partition for partition in plan.partitions if not all(block in drawn for block in partition.blocks)]
-    whole = _Whole(inputs, shared)
+    whole = functools.partial(_whole, inputs, shared)
     makers = [_Groups(inputs, partition, whole, keep_missing=keep_missing) for partition in grouped]
     formed = Prefetch(_counted([maker.first for maker in makers], progress), cores)
     masked: list[MaskedBlock] = []
@@ -273,25 +276,14 @@ def _drawable(file: FileValues, plan: Plan, method: Method) -> list[Block]:
 
 def _alone(inputs: MaskingInputs, shared: SharedWork, block: Block, *, keep_missing: bool) -> MaskedBlock:
     """Mask a block by groups of its own."""
-    groups = _Groups(inputs, Partition((block,)), _Whole(inputs, shared), keep_missing=keep_missing)
+    whole = functools.partial(_whole, inputs, shared)
+    groups = _Groups(inputs, Partition((block,)), whole, keep_missing=keep_missing)
     return choose(inputs, block, group=groups.of, settle=settle_block)
 
 
-class _Forming(Protocol):
-    """Forms the groups of a partition."""
-
-    def __call__(self, partition: Partition) -> RecordGroups: ...
-
-
-class _Whole:
-    """Forms groups of all records together."""
-
-    def __init__(self, inputs: MaskingInputs, shared: SharedWork) -> None:
-        self._inputs = inputs
-        self._shared = shared
-
-    def __call__(self, partition: Partition) -> RecordGroups:
-        return self._shared.groups(self._inputs, partition, lambda: group(self._inputs, partition))
+def _whole(inputs: MaskingInputs, shared: SharedWork, partition: Partition) -> RecordGroups:
+    """Form groups of all records together."""
+    return shared.groups(inputs, partition, lambda: group(inputs, partition))
 
 
 class _Parted:

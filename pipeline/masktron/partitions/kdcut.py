@@ -62,6 +62,26 @@ class Cuts:
         return max(self._seen, key=lambda cut: (cut.records, cut.blocks, cut.excess), default=None)
 
 
+def excess_of_cuts(once_more: float, blocks: int, dimensions: int) -> float:
+    """Carry what it costs to cut every block once more over to the levels of the cut that made them.
+
+    A cut costs in proportion to the groups that it goes through. A level of cuts has 2 ** (1 / d) times the surface
+    of the level above.
+
+    Parameters
+    ----------
+    once_more : float
+        Sum of squares within groups that this adds.
+    blocks : int
+        At least 2: where there are fewer, they are taken for two.
+    dimensions : int
+    """
+    ratio: float = 2.0 ** (-1.0 / dimensions)
+    levels = float(np.log2(max(blocks, 2)))
+    scale: float = ratio * (1.0 - ratio**levels) / (1.0 - ratio)
+    return once_more * scale
+
+
 def kd_cut(points: NDArray[np.float64], most: int, k: int) -> list[NDArray[np.intp]]:
     """Halve records at the median of the widest column until no block has more than `most`.
 

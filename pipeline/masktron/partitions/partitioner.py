@@ -15,7 +15,7 @@ from masktron.errors import UsageError
 from masktron.kernels import mdav as kernel
 from masktron.kernels import univariate
 from masktron.partitions.column_kinds import Kinds
-from masktron.partitions.kdcut import Cut, Cuts, kd_cut
+from masktron.partitions.kdcut import Cut, Cuts, excess_of_cuts, kd_cut
 from masktron.partitions.mdav import require_groups
 
 AFFORDABLE = 100_000
@@ -131,17 +131,10 @@ class Partitioner:
         return labels
 
     def _estimate(self, points: NDArray[np.float64], blocks: list[NDArray[np.intp]], within: float, k: int) -> float:
-        """Cut every block once more, and carry what that costs over to the levels of the cut.
-
-        A cut costs in proportion to the groups that it goes through. A level of cuts has 2 ** (1 / d) times the
-        surface of the level above.
-        """
+        """Cut every block once more, and carry what that costs over to the levels of the cut."""
         halves = [block[half] for block in blocks for half in kd_cut(points[block], max(len(block) - 1, 2 * k), k)]
         once_more = within_groups(points, self._partitioned(points, halves, k)) - within
-        ratio: float = 2.0 ** (-1.0 / int(_varying(points).sum()))
-        levels = float(np.log2(len(blocks)))
-        scale: float = ratio * (1.0 - ratio**levels) / (1.0 - ratio)
-        return once_more * scale
+        return excess_of_cuts(once_more, len(blocks), int(_varying(points).sum()))
 
 
 def partition_whole(points: NDArray[np.float64], k: int, *, of: int = 0) -> Labels:

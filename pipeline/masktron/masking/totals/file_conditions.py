@@ -12,11 +12,10 @@ from numpy.typing import NDArray
 from masktron.classify.forms import ALWAYS, variables_of
 from masktron.constraints import CrossRecordEdit, Relation, Tally, TallyBound
 from masktron.grouping.members import codes_of
-from masktron.masking.file_values import distinct_lexemes, lexeme_codes
 from masktron.masking.record_rules import RecordRules, held_disjuncts
 from masktron.masking.totals.control_totals import ControlTotals
 from masktron.masking.totals.total_condition import TallyTerm, TextColumns, TotalCondition
-from masktron.sources.lexical import parse_number
+from masktron.settle.prototypes import numbers_of
 
 
 class FileConditions:
@@ -60,7 +59,7 @@ class FileConditions:
             for tally, _ in bound.terms:
                 if tally.field not in variables or tally.function not in ("sum", "avg"):
                     continue
-                codes += [lexeme_codes(self._file.texts[name]) for name in tally.by]
+                codes += [self._file.columns[name].ranked()[1] for name in tally.by]
                 if tally.where != ALWAYS and self._file.masked.isdisjoint(variables_of(tally.where)):
                     codes.append(self._where(tally, self._file.texts).astype(np.intp))
         return codes
@@ -100,7 +99,7 @@ class FileConditions:
     def _classes(self, bound: TallyBound) -> Iterator[tuple[int, NDArray[np.bool_]]]:
         """Yield the classes of records for which a condition is asked one by one."""
         by = next((tally.by for tally, _ in bound.terms if tally.by), ())
-        columns = [lexeme_codes(self._file.texts[name]) for name in by]
+        columns = [self._file.columns[name].ranked()[1] for name in by]
         codes = codes_of(np.stack([np.zeros(self._file.n, dtype=np.intp), *columns], axis=1))
         for code in range(int(codes.max()) + 1):
             yield code, codes == code
@@ -108,11 +107,5 @@ class FileConditions:
     def _where(self, tally: Tally, columns: TextColumns) -> NDArray[np.bool_]:
         """Tell which records a tally takes, shape (n,)."""
         texts = {name: columns[name] for name in variables_of(tally.where)}
-        numbers = {name: _numbers(column) for name, column in texts.items()}
+        numbers = {name: numbers_of(column) for name, column in texts.items()}
         return held_disjuncts(tally.where, self._file.n, numbers, texts, {}).any(axis=1)
-
-
-def _numbers(column: NDArray[np.object_]) -> NDArray[np.float64]:
-    distinct, codes = distinct_lexemes(column)
-    known = [np.nan if lexeme is None else parse_number(lexeme) for lexeme in distinct]
-    return np.array(known, dtype=np.float64)[codes]

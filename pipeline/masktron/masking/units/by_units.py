@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,7 +26,7 @@ from masktron.masking.inputs import MaskingInputs
 from masktron.masking.per_record import solved_parts
 from masktron.masking.units.unit_cutting import Units
 from masktron.masking.units.unit_parts import UnitParts, UnitSlices
-from masktron.partitions.kdcut import Cut, kd_cut
+from masktron.partitions.kdcut import Cut, excess_of_cuts, kd_cut
 from masktron.plan import Block, Partition
 from masktron.progress import Told, untold
 from masktron.settle.prototypes import Settled
@@ -33,16 +34,6 @@ from masktron.sources.lexicon import Lexicon
 
 LOOKED_AT = 3
 """Units that are cut once more, to estimate what cutting costs."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Grouping:
-    """Forms the groups of a unit."""
-
-    partition: Partition
-
-    def __call__(self, inputs: MaskingInputs) -> RecordGroups:
-        return group(inputs, self.partition)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,16 +51,6 @@ class _Halving:
 
     def _within(self, inputs: MaskingInputs) -> float:
         return spread_within(inputs.rules, self.partition, group(inputs, self.partition))
-
-
-@dataclass(frozen=True, slots=True)
-class _Settling:
-    """Finds the prototypes of the groups of a unit."""
-
-    block: Block
-
-    def __call__(self, inputs: MaskingInputs, grouping: RecordGroups) -> Settled:
-        return settle_block(inputs, self.block, grouping)
 
 
 class ByUnits:
@@ -99,7 +80,7 @@ class ByUnits:
         InfeasibleError
             A unit cannot be grouped.
         """
-        groupings = [*self._parts.grouped(_Grouping(self._partition), told)]
+        groupings = [*self._parts.grouped(partial(group, partition=self._partition), told)]
         inside = [own.cut for own in groupings if own.cut is not None]
         cut = self._cut() or max(inside, key=lambda cut: (cut.records, cut.blocks), default=None)
         spread = 0.0 if cut is None else self._spread()
@@ -117,17 +98,15 @@ class ByUnits:
         del inputs
         told(0, grouping.groups)
         found: list[Settled] = []
-        for settled in self._parts.settled(_Settling(block)):
+        groups = 0
+        for settled in self._parts.settled(partial(_settled, block=block)):
             found.append(settled)
-            told(sum(one.groups for one in found), grouping.groups)
+            groups += settled.groups
+            told(groups, grouping.groups)
         return joined_prototypes(self._units, grouping, found)
 
     def _cut(self) -> Cut | None:
-        """Return the largest cut, with an estimate of what cutting all strata costs.
-
-        Some units are cut once more. A cut costs in proportion to the groups that it goes through, and a level of
-        cuts has 2 ** (1 / d) times the surface of the level above (`masktron.partitions.partitioner`).
-        """
+        """Return the largest cut, with an estimate of what cutting all strata costs, for which some units are cut."""
         if not self._units.cut:
             return None
         records, blocks, largest = max(self._units.cut)
@@ -139,10 +118,13 @@ class ByUnits:
         looked_at = inside[:: -(-len(inside) // LOOKED_AT)]
         once_more = sum(self._parts.found(_Halving(self._partition), looked_at))
         share = int(sizes[looked_at].sum()) / sum(own for own, *_ in self._units.cut)
-        ratio = 2.0 ** (-1.0 / len(self._partition.grouped))
-        levels = float(np.log2(max(blocks, 2)))
-        scale = ratio * (1.0 - ratio**levels) / (1.0 - ratio)
-        return Cut(records, blocks, largest, once_more / share * scale, measured=False)
+        excess = excess_of_cuts(once_more / share, blocks, len(self._partition.grouped))
+        return Cut(records, blocks, largest, excess, measured=False)
+
+
+def _settled(inputs: MaskingInputs, grouping: RecordGroups, block: Block) -> Settled:
+    """Find the prototypes of the groups of a unit."""
+    return settle_block(inputs, block, grouping)
 
 
 def joined_groups(units: Units, groupings: Sequence[RecordGroups]) -> RecordGroups:

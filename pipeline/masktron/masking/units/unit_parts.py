@@ -90,7 +90,7 @@ class UnitParts:
 
     def grouped(self, work: GroupUnit, told: Told = untold) -> Iterator[RecordGroups]:
         """Form the groups of each unit, and yield them in the order of the units."""
-        task = _GroupTask(self._parts.folder, work, self._given, self._groups)
+        task = _UnitTask(self._parts.folder, work, (self._given,), self._groups)
         for part in self._parts.map(
             self._slices.executor,
             task,
@@ -103,7 +103,7 @@ class UnitParts:
     def settled(self, work: SettleUnit) -> Iterator[Settled]:
         """Find the prototypes of each unit, and yield them in the order of the units."""
         names = _Names(self._slices.next_name("prototypes"))
-        task = _SettleTask(self._parts.folder, work, self._given, self._groups, names)
+        task = _UnitTask(self._parts.folder, work, (self._given, self._groups), names)
         slices = [(names(unit), unit) for unit in range(len(self._units))]
         for part in self._parts.map(self._slices.executor, task, slices, stage="finding prototypes"):
             yield self._read(part.name)
@@ -148,32 +148,19 @@ class _Spilled:
 
 
 @dataclass(frozen=True, slots=True)
-class _GroupTask:
+class _UnitTask:
+    """Makes a part of a unit from others of it."""
+
     folder: Path
-    work: GroupUnit
-    given: _Names
+    work: GroupUnit | SettleUnit
+    given: tuple[_Names, ...]
     made: _Names
 
     def __call__(self, unit: int) -> RunPart:
-        inputs = _load(self.folder, self.given(unit))
+        loaded = [_load(self.folder, names(unit)) for names in self.given]
         with _in_unit(unit):
-            grouping = self.work(inputs)
-        return write_part(self.folder, self.made(unit), partial(_dump, grouping))
-
-
-@dataclass(frozen=True, slots=True)
-class _SettleTask:
-    folder: Path
-    work: SettleUnit
-    given: _Names
-    groups: _Names
-    made: _Names
-
-    def __call__(self, unit: int) -> RunPart:
-        inputs, grouping = _load(self.folder, self.given(unit)), _load(self.folder, self.groups(unit))
-        with _in_unit(unit):
-            settled = self.work(inputs, grouping)
-        return write_part(self.folder, self.made(unit), partial(_dump, settled))
+            found = self.work(*loaded)
+        return write_part(self.folder, self.made(unit), partial(_dump, found))
 
 
 @dataclass(frozen=True, slots=True)
