@@ -6,7 +6,7 @@ from collections.abc import Callable, Generator, Iterable
 from typing import Self
 
 from masktron.executor.contract import number_of
-from masktron.executor.travelling import blas_alone
+from masktron.kernels.blas_threads import blas_alone
 from masktron.progress import Told, untold
 
 

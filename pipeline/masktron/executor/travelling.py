@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 import pickle
-import sys
 import threading
 import traceback
 from collections import OrderedDict
 from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
-from functools import cache
 from types import MappingProxyType
 from typing import Any
 
-from threadpoolctl import ThreadpoolController
-
 from masktron.errors import MasktronError
 from masktron.executor.contract import SliceFailedError
+from masktron.kernels.blas_threads import blas_alone
 from masktron.processes import rules_within
 
 ALONE = MappingProxyType(
@@ -81,18 +77,6 @@ def portable(error: Exception) -> Exception:
     except Exception:  # noqa: BLE001 -- whatever an error's own class does when it is made again
         same = False
     return error if same else SliceFailedError(where)
-
-
-def blas_alone() -> AbstractContextManager[object]:
-    """Return a context in which BLAS, as far as it is loaded, has one thread."""
-    loaded = tuple(name for name in ("numpy", "scipy.linalg") if name in sys.modules)
-    return _controller(loaded).limit(limits=1) if loaded else nullcontext()
-
-
-@cache
-def _controller(loaded: tuple[str, ...]) -> ThreadpoolController:
-    found: ThreadpoolController = ThreadpoolController().select(user_api="blas")  # type: ignore[no-untyped-call]
-    return found
 
 
 def _function(blob: bytes) -> Callable[[Any], Any]:

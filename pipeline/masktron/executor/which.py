@@ -5,8 +5,6 @@ from __future__ import annotations
 from masktron.config import EXECUTORS, Config, ExecutorName
 from masktron.errors import UsageError
 from masktron.executor.contract import Executor
-from masktron.executor.local_processes import LocalProcesses
-from masktron.executor.serial import Serial
 from masktron.kernels.cores import usable_cores
 from masktron.processes import interpreter
 
@@ -50,5 +48,9 @@ def executor_of(name: ExecutorName = "local", *, workers: int, scheduler: str | 
     if scheduler is not None:
         raise UsageError("local processes have no scheduler", hint="--executor dask, or leave the scheduler out")
     if workers == 1 or interpreter() is None:  # a program that holds an interpreter cannot start another one
+        from masktron.executor.serial import Serial  # noqa: PLC0415 -- most runs ask for none
+
         return Serial()
+    from masktron.executor.local_processes import LocalProcesses  # noqa: PLC0415
+
     return LocalProcesses(workers)

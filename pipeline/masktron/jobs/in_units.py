@@ -17,6 +17,7 @@ from masktron.executor.run_parts import RunParts, former_fingerprint, parts_fold
 from masktron.executor.which import executor_of
 from masktron.files import file_hash
 from masktron.jobs.column_memory import memory_of_run
+from masktron.jobs.documents import digests
 from masktron.jobs.prepared import Opened, Prepared
 from masktron.jobs.randomness import rules_in_one_form
 from masktron.kernels.cores import usable_cores
@@ -36,7 +37,6 @@ _UNIT_CELL = 250
 """Bytes that a worker takes at most for each cell of a unit: the points, groups and candidates of one partition."""
 _SHARE = 6
 """Part of the memory, as a divisor, that one unit may take: a few are worked on at once."""
-_MASKING = "masking in units"
 _PART_CELL = 40
 """Bytes that a cell takes in parts: in those of its partition, of its groups and of its prototypes."""
 _NOT_IN_PARTS = frozenset(
@@ -119,8 +119,7 @@ def parts_of(run: Prepared, out: Path, *, resume: bool, progress: Progress) -> I
     DocumentError
         There is too little room on the disk.
     """
-    most = run.config.unit_records
-    if most is None:
+    if run.config.unit_records is None:
         yield None
         return
     if isinstance(out, AddressPath):
@@ -136,7 +135,8 @@ def parts_of(run: Prepared, out: Path, *, resume: bool, progress: Progress) -> I
         parts = stack.enter_context(RunParts(folder, _fingerprint(run), resume=resume))
         if parts.found is not None:
             progress(f"found {parts.found}", 0)
-        require_room(folder, _room(run) - sum(path.stat().st_size for path in folder.iterdir()), what=_MASKING)
+        written = sum(path.stat().st_size for path in folder.iterdir())
+        require_room(folder, _room(run) - written, what="masking in units")
         try:
             yield parts
         except BaseException as error:
@@ -192,9 +192,7 @@ def _fingerprint(run: Prepared) -> dict[str, str]:
         "input": run.source.digest,
         "rules": _summed(json.dumps([rules, rules_in_one_form(run.job, "")], default=_plain)),
         "plan": _summed(json.dumps(run.plan.as_dict(), sort_keys=True, default=_plain)),
-        "documents": ",".join(
-            f"{one.name}:{hashlib.sha256(one.text.encode()).hexdigest()}" for one in run.job.rulebook.beside
-        ),
+        "documents": json.dumps(digests(run.job.rulebook, run.source.digest), sort_keys=True),
         "settings": _summed(text),
         "version": json.dumps(versions(), sort_keys=True),
         "unit_records": str(run.config.unit_records),

@@ -1,0 +1,29 @@
+"""BLAS in one thread: several add up in another order."""
+
+from __future__ import annotations
+
+import sys
+from contextlib import AbstractContextManager, nullcontext
+from functools import cache
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from threadpoolctl import ThreadpoolController
+
+
+def blas_alone() -> AbstractContextManager[object]:
+    """Return a context in which BLAS, as far as it is loaded, has one thread.
+
+    numpy's BLAS and scipy's are libraries of their own: each has to be loaded to be found.
+    """
+    loaded = tuple(name for name in ("numpy", "scipy.linalg") if name in sys.modules)
+    return _controller(loaded).limit(limits=1) if loaded else nullcontext()
+
+
+@cache
+def _controller(loaded: tuple[str, ...]) -> ThreadpoolController:
+    """Return the BLAS libraries of this process: looking for them takes a hundred times as long as limiting them."""
+    from threadpoolctl import ThreadpoolController  # noqa: PLC0415 -- most commands do without it
+
+    found: ThreadpoolController = ThreadpoolController().select(user_api="blas")  # type: ignore[no-untyped-call]
+    return found
