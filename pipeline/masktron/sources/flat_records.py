@@ -33,7 +33,38 @@ class RecordSlice:
     column: int = 1
 
 
-class FlatRecords(ABC):
+class InSlices:
+    """A file that may be read slice by slice, of which each slice tells nothing but its records.
+
+    Attributes
+    ----------
+    path : Path
+        The file, for messages.
+    """
+
+    path: Path
+
+    def remarks(self) -> object:
+        """Return what the slice that was read last tells of the whole file: small, and picklable."""
+        return None
+
+    def settle(self, remarks: Sequence[object]) -> None:
+        """Refuse what only all slices together tell.
+
+        Parameters
+        ----------
+        remarks : sequence of object
+            Of each slice.
+
+        Raises
+        ------
+        DocumentError
+        """
+        if any(remark is not None for remark in remarks):
+            raise ValueError(f"nobody knows what slices of {self.path} tell of it")
+
+
+class FlatRecords(InSlices, ABC):
     """Reads the records of a file as often as wanted, a batch in memory at a time.
 
     It can be pickled where there are slices: what is read is the file, wherever that is done.
@@ -45,7 +76,6 @@ class FlatRecords(ABC):
     layout : Layout
     """
 
-    path: Path
     layout: Layout
 
     @property
@@ -78,25 +108,6 @@ class FlatRecords(ABC):
             There are no slices.
         """
         raise ValueError(f"{self.path} cannot be cut at {piece.begin}")
-
-    def remarks(self) -> object:
-        """Return what the slice that was read last tells of the whole file: small, and picklable."""
-        return None
-
-    def settle(self, remarks: Sequence[object]) -> None:
-        """Refuse what only all slices together tell.
-
-        Parameters
-        ----------
-        remarks : sequence of object
-            Of each slice.
-
-        Raises
-        ------
-        DocumentError
-        """
-        if any(remark is not None for remark in remarks):
-            raise ValueError(f"nobody knows what slices of {self.path} tell of it")
 
     @abstractmethod
     def require_unchanged(self) -> None:

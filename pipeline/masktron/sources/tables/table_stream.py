@@ -4,21 +4,20 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Generator, Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from masktron.sources.flat_records import RecordSlice
+from masktron.sources.flat_records import InSlices, RecordSlice
 from masktron.sources.tables.arrow_scalars import truths_of
 from masktron.sources.tables.string_cells import require_xml
 from masktron.sources.tables.two_readings import disagreement, first_unlike, unlike_counts
 from masktron.sources.variables import Variable
 
 
-class TableStream(ABC):
+class TableStream(InSlices, ABC):
     """A file of which a block of records is in memory at a time.
 
     Attributes
@@ -37,7 +36,6 @@ class TableStream(ABC):
         As those of a `Table`; what only values tell is told of the first block.
     """
 
-    path: Path
     names: tuple[str, ...]
     count: int
     first: tuple[int, ...]
@@ -81,25 +79,6 @@ class TableStream(ABC):
     def readings_in(self, piece: RecordSlice) -> Generator[tuple[Sequence[pa.Array], Sequence[pa.Array] | None]]:
         """Yield the blocks of a slice; as `readings`."""
         raise ValueError(f"{self.path} cannot be cut at {piece.begin}")
-
-    def remarks(self) -> object:
-        """Return what the slice that was read last tells of the whole file: small, and picklable."""
-        return None
-
-    def settle(self, remarks: Sequence[object]) -> None:
-        """Refuse what only all slices together tell, as `readings` does.
-
-        Parameters
-        ----------
-        remarks : sequence of object
-            Of each slice.
-
-        Raises
-        ------
-        DocumentError
-        """
-        if any(remark is not None for remark in remarks):
-            raise ValueError(f"nobody knows what slices of {self.path} tell of it")
 
     def blocks(self) -> Generator[Sequence[pa.Array]]:
         """Yield blocks of records on which both readers agree.
