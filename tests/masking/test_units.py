@@ -102,14 +102,14 @@ def test_a_part_is_measured_in_the_scales_of_the_file(inputs: MaskingInputs, run
         for name in partition.variables:
             if name in file.numeric or name in file.ranks:
                 assert part.points([name]).tobytes() == file.points([name])[some].tobytes()
-            assert part.unit(name) == file.unit(name)
+            assert part.measured_in(name) == file.measured_in(name)
             assert part.deviation(name) == file.deviation(name)
             if name in file.numeric:
                 assert [part.grid(name, tied=tied) == file.grid(name, tied=tied) for tied in (True, False)] == [
                     True
                 ] * 2
     assert part.part(np.arange(5)).scales == part.scales
-    assert part.unit("A") != file.part(some).unit("B")
+    assert part.measured_in("A") != file.part(some).measured_in("B")
 
 
 def masked(run: Prepared, slices: UnitSlices | None) -> Masked:

@@ -17,8 +17,8 @@ class FieldScale:
     ----------
     standard : Standard
         Of its numbers or ranks.
-    unit : float
-        Of distances in settle.
+    measured_in : float
+        What distances are measured in, in settle.
     deviation : float
         Standard deviation of its numbers, with divisor n; 0 where there are none.
     free, tied : Grid or None
@@ -26,7 +26,7 @@ class FieldScale:
     """
 
     standard: Standard
-    unit: float
+    measured_in: float
     deviation: float
     free: Grid | None
     tied: Grid | None

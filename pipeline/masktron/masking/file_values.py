@@ -131,7 +131,7 @@ class FileValues:
         number = name in self.numeric
         return FieldScale(
             standard=self.standard(name),
-            unit=self.unit(name),
+            measured_in=self.measured_in(name),
             deviation=self.deviation(name),
             free=self.grid(name, tied=False) if number else None,
             tied=self.grid(name, tied=True) if number else None,
@@ -145,9 +145,9 @@ class FileValues:
         require_finite(own[:, None])
         return Standard.of(own)
 
-    def unit(self, name: str) -> float:
-        """Return the unit of distances of a field in settle."""
-        return float(scales(self.ordered(name)[:, None])[0]) if self.scales is None else self.scales[name].unit
+    def measured_in(self, name: str) -> float:
+        """Return what distances of a field are measured in, in settle."""
+        return float(scales(self.ordered(name)[:, None])[0]) if self.scales is None else self.scales[name].measured_in
 
     def deviation(self, name: str) -> float:
         """Return the standard deviation of the numbers of a field, with divisor n; 0 where there are none."""

@@ -149,7 +149,7 @@ def _search(rules: RecordRules, block: Block) -> Search:
     numbers = [name for name in block.variables if name in file.numeric]
     return Search(
         grids={name: file.grid(name, tied=name in tied) for name in numbers},
-        scale={name: file.unit(name) for name in block.variables},
+        scale={name: file.measured_in(name) for name in block.variables},
         tied=tied,
         codes=file.codes,
     )

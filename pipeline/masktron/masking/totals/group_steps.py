@@ -78,7 +78,7 @@ class BlockSteps:
         self._beside: dict[tuple[int, tuple[str | None, ...]], Search] = {}
         self._exits = masked.settled.exits
         variables = masked.block.variables
-        self._scale = {name: inputs.file.unit(name) for name in variables}
+        self._scale = {name: inputs.file.measured_in(name) for name in variables}
 
     @property
     def result(self) -> MaskedBlock:
