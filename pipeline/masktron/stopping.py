@@ -14,6 +14,7 @@ from pathlib import Path
 from types import FrameType
 from typing import Any, NoReturn
 
+from masktron.counts import counted
 from masktron.supervisor import listening, tell_stopped
 
 _SAID = {"SIGINT": "interrupted", "SIGTERM": "terminated", "SIGHUP": "ended with its terminal"}
@@ -111,10 +112,10 @@ def stoppable(*, afterwards: signal.Handlers | None = None) -> Iterator[None]:
             except BaseException as error:
                 if (number := signals.received or _interrupted(error)) is None:
                     raise
-                _tell(number, published.names)
+                _tell(number, published.names, published.parts)
             else:
                 if signals.received is not None:  # in a place where Python drops what is raised
-                    _tell(signals.received, published.names)
+                    _tell(signals.received, published.names, published.parts)
     finally:
         signals.put_back(afterwards)
 
@@ -127,8 +128,8 @@ def _interrupted(error: BaseException) -> int | None:
     return None
 
 
-def _tell(number: int, written: tuple[str, ...]) -> NoReturn:
-    line = Killed().line(number, written, asked=True)
+def _tell(number: int, written: tuple[str, ...], parts: tuple[Path, ...]) -> NoReturn:
+    line = Killed().line(number, written, parts, asked=True)
     if not tell_stopped(number, line):
         with suppress(OSError, ValueError):  # the terminal may be gone, or standard error closed
             sys.stderr.write(line)
@@ -139,15 +140,22 @@ def _tell(number: int, written: tuple[str, ...]) -> NoReturn:
 class Killed:
     """What is done for a process that had to be killed, or was: `masktron.supervisor.Afterwards`."""
 
-    def line(self, number: int, written: tuple[str, ...], *, asked: bool) -> str:
-        """Say what ended the run, and which outputs are in their place."""
+    def line(self, number: int, written: tuple[str, ...], parts: tuple[Path, ...], *, asked: bool) -> str:
+        """Say what ended the run, which outputs are in their place, and which parts of it stay."""
+        from masktron.executor.run_parts import left_parts  # noqa: PLC0415
         from masktron.report.text import printable  # noqa: PLC0415
 
+        left = [one for folder in parts for one in left_parts(folder.parent) if one.folder == folder and one.parts]
         what = (
             f"written before that: {', '.join(printable(name.replace('\n', ' ')) for name in written)}"
             if written
+            else "no output was written"
+            if left
             else "nothing was written"
         )
+        for one in left:
+            folder = printable(str(one.folder).replace("\n", " "))
+            what += f"; left for --resume: {counted(one.parts, 'finished part')} in {folder}"
         name = signal.Signals(number).name
         if asked:
             return f"{_SAID[name]}; {what}\n"

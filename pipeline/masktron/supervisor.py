@@ -66,6 +66,11 @@ def tell_output(target: str, final: Path, identity: os.stat_result) -> None:
     _CHANNEL.tell("output", target, str(final.absolute()), identity.st_dev, identity.st_ino)
 
 
+def tell_parts(folder: Path) -> None:
+    """Say where finished parts of the run stay if it is ended."""
+    _CHANNEL.tell("parts", str(folder.absolute()))
+
+
 def tell_grace(seconds: float) -> None:
     """Say how long this process may take to end after a signal: a server has requests to answer first."""
     _CHANNEL.tell("grace", seconds)
@@ -79,8 +84,11 @@ def tell_stopped(number: int, line: str) -> bool:
 class Afterwards(Protocol):
     """What is done for a process that was killed."""
 
-    def line(self, number: int, written: tuple[str, ...], *, asked: bool) -> str:
-        """Return the line about the signal that ended the run, one that was sent to it or (not asked) another."""
+    def line(self, number: int, written: tuple[str, ...], parts: tuple[Path, ...], *, asked: bool) -> str:
+        """Return the line about the signal that ended the run, one that was sent to it or (not asked) another.
+
+        `written` are the outputs in their place, `parts` the folders where finished parts may have stayed.
+        """
         ...
 
     def clean(self, folder: Path, *, folders: bool) -> None:
@@ -216,7 +224,8 @@ class _Watch:
         for folder, folders in dict.fromkeys(tuple(what) for kind, *what in self._told if kind == "scratch"):
             afterwards.clean(Path(folder), folders=folders)
         written = [what[0] for kind, *what in self._told if kind == "output" and _is_there(*what[1:])]
-        _say(afterwards.line(number, tuple(dict.fromkeys(written)), asked=asked))
+        parts = dict.fromkeys(Path(what[0]) for kind, *what in self._told if kind == "parts")
+        _say(afterwards.line(number, tuple(dict.fromkeys(written)), tuple(parts), asked=asked))
 
 
 def _is_there(final: str, device: int, node: int) -> bool:
