@@ -176,8 +176,8 @@ class Constants:
     size: float
 
     @classmethod
-    def of(cls, commands: Sequence[Command], records: int, size: int) -> Constants:
-        """Take them from runs of `validate`, `mask` and `check` on one file, on all cores of this machine."""
+    def of(cls, commands: Sequence[Command], records: int, size: int, workers: int) -> Constants:
+        """Take them from runs of `validate`, `mask` and `check` on one file, with so many workers."""
         validate, mask, check = commands
         survey = sum(one.seconds for one in validate.stages if one.name.startswith("validate: surveying"))
         units = sum(
@@ -186,7 +186,7 @@ class Constants:
         return cls(
             survey / records,
             validate.cpu / records,
-            units * (os.cpu_count() or 1) / records,
+            units * workers / records,
             (mask.seconds - units) / records,
             check.seconds / records,
             max(mask.megabytes * 1e6 - BASE, 0.0) / records,
@@ -264,7 +264,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
         print(table(["stage", "wall clock", "in units of bare parsing", "all processes"], rows))
         print(f"\nparts of `mask` on disk: {commands[1].disk:,.1f} MB; CPU of `validate` {commands[0].cpu:.1f} s")
         if options.scaling:
-            print(f"\nfrom {records:,} records:\n\n{scaling(Constants.of(commands, records, size))}")
+            cost = Constants.of(commands, records, size, options.workers or os.cpu_count() or 1)
+            print(f"\nfrom {records:,} records:\n\n{scaling(cost)}")
         if options.json:
             content = {"records": records, "bytes": size, "bare": bare, "commands": [asdict(one) for one in commands]}
             options.json.parent.mkdir(parents=True, exist_ok=True)
