@@ -115,18 +115,6 @@ class _ArrowTyped(TableFormat):
             raise UsageError(_NO_COLUMN, hint=_LESS)
         self._save(target, released_values(release, carried.values), carried.way)
 
-    def write_blocks(self, target: Path, stream: TableStream, release: StreamedRelease, told: Told) -> bool:
-        """Write a file with the schema, the metadata and the compression of the original, from temporary files."""
-        if not isinstance(stream, TypedStream):
-            return False
-        if not release.variables:
-            raise UsageError(_NO_COLUMN, hint=_LESS)
-        way = self._way_of(stream.path)
-        values = streamed_values(stream, release, [size for _, size in _cuts(len(release.rows), way.blocks)], told)
-        stream.require_unchanged()
-        self._save(target, values, way)
-        return True
-
     def create(self, target: Path, table: Table, options: Options) -> None:
         """Write a new file."""
         del options
@@ -158,10 +146,6 @@ class _ArrowTyped(TableFormat):
         """Return the values, and how they were written."""
 
     @abstractmethod
-    def _way_of(self, path: Path) -> ColumnWriting:
-        """Return how a file was written."""
-
-    @abstractmethod
     def _save(self, target: Path, values: pa.Table, way: ColumnWriting) -> None:
         """Write values."""
 
@@ -189,10 +173,6 @@ class ParquetFormat(_ArrowTyped):
         with pq.ParquetFile(path) as file:
             return file.read(), _parquet_way(file)
 
-    def _way_of(self, path: Path) -> ColumnWriting:
-        with pq.ParquetFile(path) as file:
-            return _parquet_way(file)
-
     def _save(self, target: Path, values: pa.Table, way: ColumnWriting) -> None:
         settings = dict(way.settings or {})
         for name in ("use_dictionary", "write_statistics"):
@@ -206,6 +186,19 @@ class ParquetFormat(_ArrowTyped):
         with pq.ParquetWriter(target, values.schema, **settings) as writer:
             for block in _blocks(values, way.blocks):
                 writer.write_table(block, row_group_size=max(1, len(block)))
+
+    def write_blocks(self, target: Path, stream: TableStream, release: StreamedRelease, told: Told) -> bool:
+        """Write a file with the schema, the metadata and the compression of the original, from temporary files."""
+        if not isinstance(stream, TypedStream):
+            return False
+        if not release.variables:
+            raise UsageError(_NO_COLUMN, hint=_LESS)
+        with pq.ParquetFile(stream.path) as file:
+            way = _parquet_way(file)
+        values = streamed_values(stream, release, [size for _, size in _cuts(len(release.rows), way.blocks)], told)
+        stream.require_unchanged()
+        self._save(target, values, way)
+        return True
 
     def read_again(self, path: Path, table: Table) -> SecondReading:
         """Read the file row group by row group, as values of Python and numpy."""
@@ -243,9 +236,13 @@ class ArrowFormat(_ArrowTyped):
                 )
 
     def _load(self, path: Path) -> tuple[pa.Table, ColumnWriting]:
+        with path.open("rb") as stream:
+            codec = compression_of(stream)
         with opened_arrow(path) as reader:
-            values = pa.Table.from_batches(list(batches_of(reader)), reader.schema)
-        return values, self._way_of(path)
+            batches = list(batches_of(reader))
+            settings = {"stream": isinstance(reader, pa.ipc.RecordBatchStreamReader), "compression": codec}
+            values = pa.Table.from_batches(batches, reader.schema)
+        return values, ColumnWriting(tuple(batch.num_rows for batch in batches), settings)
 
     def _save(self, target: Path, values: pa.Table, way: ColumnWriting) -> None:
         settings = way.settings or {}
@@ -255,13 +252,6 @@ class ArrowFormat(_ArrowTyped):
             for block in _blocks(values, way.blocks or (_BLOCK,)):
                 for batch in block.combine_chunks().to_batches():
                     writer.write_batch(batch)
-
-    def _way_of(self, path: Path) -> ColumnWriting:
-        with path.open("rb") as stream:
-            codec = compression_of(stream)
-        with opened_arrow(path) as reader:
-            settings = {"stream": isinstance(reader, pa.ipc.RecordBatchStreamReader), "compression": codec}
-            return ColumnWriting(tuple(batch.num_rows for batch in batches_of(reader)), settings)
 
     def stream(self, path: Path, options: Options) -> TableStream | None:
         """Open a file whose columns say what they mean without the rest of the file, all but categories."""
