@@ -114,6 +114,7 @@ def test_bytes_are_those_of_a_table_in_memory(
     ways: list[dict[str, object]] = [
         {},
         {"order": order, "removed": ("B", "E")},
+        {"order": order, "removed": ("D", "E", "F", "G")},
         {"order": order, "keep": random.random(ROWS) < 0.6},
         {"keep": np.zeros(ROWS, dtype=np.bool_)},
     ]

@@ -93,7 +93,7 @@ class SpilledRows:
 
     def some(self, rows: NDArray[np.intp]) -> dict[str, pa.ChunkedArray]:
         """Return some rows as columns by name: each chunk is asked once, for all that it has of them."""
-        if not len(rows):
+        if not len(rows) or not self._batches:
             return dict(zip(self._empty.column_names, self._empty.columns, strict=True))
         part = np.searchsorted(self._starts, rows, side="right") - 1
         order = np.argsort(part, kind="stable")
