@@ -223,15 +223,14 @@ def test_a_full_disk_is_one_error_and_leaves_nothing(
         patch.setattr(table_source.TwinWriter, "write", fail)
         with pytest.raises(DocumentError, match="temporary files cannot be written: No space left"):
             source.document_path  # noqa: B018
-    with monkeypatch.context() as patch:
-        patch.setattr(os, "write", fail)
-        with pytest.raises(DocumentError, match="columns cannot be kept in temporary files: No space left"):
-            source.write(tmp_path / "out", {"A": codes(ROWS, ["1"], 1)})
+    part: tuple[object, str] = os, "write"
+    said = "columns cannot be kept in temporary files: No space left"
     if suffix == "parquet":
-        with monkeypatch.context() as patch:
-            patch.setattr(spilled.SpilledRows, "some", fail)
-            with pytest.raises(DocumentError, match="temporary files cannot be written: No space left"):
-                source.write(tmp_path / "out", {"A": codes(ROWS, ["1"], 1)})
+        part, said = (spilled.SpilledRows, "some"), "temporary files cannot be written: No space left"
+    with monkeypatch.context() as patch:
+        patch.setattr(*part, fail)
+        with pytest.raises(DocumentError, match=said):
+            source.write(tmp_path / "out", {"A": codes(ROWS, ["1"], 1)})
     assert source.document_path.stat().st_size > ROWS  # it can be written now
     del source
     gc.collect()  # errors and their frames

@@ -20,7 +20,6 @@ from numpy.typing import NDArray
 from masktron.config import Kind
 from masktron.errors import DocumentError, UsageError
 from masktron.progress import Told
-from masktron.sources.array_stores import FolderStore
 from masktron.sources.tables.arrow_blocks import compression_of
 from masktron.sources.tables.arrow_columns import categories_of, replaced, taken, values_of, without_categories
 from masktron.sources.tables.arrow_lexemes import is_text, lexemes_of, require_sound, value_type, variable_of
@@ -30,7 +29,7 @@ from masktron.sources.tables.arrow_stream import arrow_stream, batches_of, opene
 from masktron.sources.tables.arrow_values import UnfitError
 from masktron.sources.tables.column_names import xml_names
 from masktron.sources.tables.parquet_stream import parquet_stream
-from masktron.sources.tables.spilled import KeptTexts, MappedTexts, SpilledRows, spilled
+from masktron.sources.tables.spilled import SpilledRows, spilled
 from masktron.sources.tables.table_format import Options, SecondReading, TableFormat
 from masktron.sources.tables.table_model import StreamedRelease, Table, TableRelease
 from masktron.sources.tables.table_stream import TableStream
@@ -512,11 +511,11 @@ def streamed_values(stream: TypedStream, release: StreamedRelease, blocks: Seque
     fields = {variable.name: of_name[variable.name] for variable in release.variables}
     kept = [field.name for name, field in fields.items() if name not in release.masked]
     own = SpilledRows(_columns_of(stream, kept, release.folder))
-    masked: dict[str, tuple[MappedTexts, NDArray[np.intp]]] = {}
+    masked: dict[str, tuple[SpilledRows, NDArray[np.intp]]] = {}
     for name in [name for name in fields if name in release.masked]:
-        texts, coded = KeptTexts(FolderStore(release.folder)), release.masked[name]
-        texts.add(coded.texts)
-        masked[name] = texts.whole(), coded.codes
+        coded, one = release.masked[name], pa.schema([fields[name]])
+        # a text is made a value once, however many records have it
+        masked[name] = SpilledRows(spilled(_typed(coded.texts, one), one, release.folder)), coded.codes
     empty = {field.name: pa.chunked_array([], type=field.type) for field in fields.values()}
     schema = pa.schema(fields.values(), _released_metadata(stream.schema, empty, len(release.rows)))
 
@@ -528,15 +527,23 @@ def streamed_values(stream: TypedStream, release: StreamedRelease, blocks: Seque
                 if name not in masked:
                     columns.append(one_array(there[field.name]))
                     continue
-                texts, codes = masked[name]
-                nothing = pa.chunked_array([pa.nulls(len(rows), field.type)])
-                everywhere = np.ones(len(rows), dtype=np.bool_)
-                columns.append(one_array(replaced(nothing, everywhere, texts.some(codes[rows]), field.name)))
+                values, codes = masked[name]
+                columns.append(one_array(values.some(codes[rows])[field.name]))
             yield pa.RecordBatch.from_arrays(columns, schema=schema)
             done += len(rows)
             told(done, len(release.rows))
 
     return spilled(batches(), schema, release.folder)
+
+
+def _typed(texts: NDArray[np.object_], schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+    """Yield new texts of a column as values of its type."""
+    field = schema.field(0)
+    for start in range(0, len(texts), _BLOCK):
+        lexemes = pa.chunked_array([pa.array(texts[start : start + _BLOCK].tolist(), type=pa.string())])
+        nothing = pa.chunked_array([pa.nulls(len(lexemes), field.type)])
+        values = replaced(nothing, np.ones(len(lexemes), dtype=np.bool_), lexemes, field.name)
+        yield pa.RecordBatch.from_arrays([one_array(values)], schema=schema)
 
 
 def _columns_of(stream: TypedStream, names: Sequence[str], folder: Path) -> pa.Table:

@@ -20,7 +20,6 @@ from masktron.errors import DocumentError
 from masktron.scratch import create_private
 from masktron.sources.array_stores import FolderStore
 from masktron.sources.tables.arrow_columns import taken
-from masktron.sources.tables.arrow_scalars import truths_of
 from masktron.sources.tables.string_cells import octets_of
 
 _AT_ONCE = 1 << 16
@@ -113,7 +112,7 @@ class SpilledRows:
 
 
 class KeptTexts:
-    """Texts in files of a folder, each a `str` or None, by their position.
+    """Texts in files of a folder, by their position; what is None has no characters.
 
     Parameters
     ----------
@@ -145,17 +144,16 @@ class KeptTexts:
             sizes = np.nan_to_num(pc.binary_length(part).to_numpy(zero_copy_only=False)).astype(np.int64)
             self._octets.add(octets_of(part))
             self._ends.add(np.cumsum(sizes) + self._bytes)
-            self._there.add(truths_of(part.is_valid()))
             self._bytes += int(sizes.sum())
             self._size += len(part)
         return first
 
     def whole(self) -> MappedTexts:
         """Return all texts; nothing is added any more."""
-        octets, ends, there = self._octets.whole(), self._ends.whole(), self._there.whole()
+        octets, ends = self._octets.whole(), self._ends.whole()
         for array in (octets, ends):
             array.flags.writeable = False
-        return MappedTexts(octets, ends, there)
+        return MappedTexts(octets, ends)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -168,17 +166,7 @@ class MappedTexts:
         UTF-8.
     ends : ndarray of int64, shape (m + 1,)
         Text i is ``octets[ends[i]:ends[i + 1]]``.
-    there : ndarray of bool, shape (m,)
-        False where it is None.
     """
 
     octets: NDArray[np.uint8]
     ends: NDArray[np.int64]
-    there: NDArray[np.bool_]
-
-    def some(self, codes: NDArray[np.intp]) -> pa.ChunkedArray:
-        """Return the texts at some positions as a column of strings."""
-        buffers = [None, pa.py_buffer(self.ends), pa.py_buffer(self.octets)]
-        texts = pa.Array.from_buffers(pa.large_string(), len(self.there), buffers)
-        found = texts.take(pa.array(codes, mask=~self.there[codes]))
-        return pa.chunked_array([found.cast(pa.string())])
