@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from masktron.sources.opening import open_source
 from paths import ROOT
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="it reads /proc")
@@ -59,3 +60,17 @@ def test_more_nodes_are_faster_only_where_workers_do_it(large: dict[str, object]
     assert few[:2] == ["10^8", "4"]
     assert few[3:7] == ["16.7 min", "1.0 h", "2.0 h", "100 GB"]
     assert many[3:7] == ["1.0 min", "1.0 h", "2.0 h", "100 GB"]
+
+
+@pytest.mark.parametrize("suffix", ["xml", "csv", "parquet"])
+def test_a_file_has_the_same_records_in_any_format(large: dict[str, object], tmp_path: Path, suffix: str) -> None:
+    fields = [f"V{at}" for at in range(1, 17)]
+    data = tmp_path / "large.xml"
+    record = "".join(f"<{name}>{at}.5</{name}>" for at, name in enumerate(fields))
+    data.write_text(f"<Data>{f'<Record>{record}</Record>' * 70}</Data>", encoding="utf-8")
+    found = large["in_format"](data, suffix)  # type: ignore[operator]
+    assert [path.name for path in tmp_path.iterdir()] == [f"large.{suffix}"] == [found.name]
+    records = open_source(found).records()
+    assert list(records.columns) == fields
+    assert [set(column.lexemes.tolist()) for column in records.columns.values()] == [{f"{at}.5"} for at in range(16)]
+    assert len(records) == 70

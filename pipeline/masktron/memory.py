@@ -24,6 +24,11 @@ def free_memory() -> int:
     return min(found)
 
 
+def memory_of_run(memory: int | None) -> int:
+    """Return how many bytes a run may take: those that were asked for, or half of what is free."""
+    return free_memory() // 2 if memory is None else memory
+
+
 def _available() -> int:
     with suppress(OSError, ValueError, IndexError):
         for line in _INFO.read_text().splitlines():

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from masktron.memory import free_memory
+from masktron.memory import memory_of_run
 from masktron.progress import Told, untold
 from masktron.scratch import private_folder, require_room
 from masktron.sources.records import Records
@@ -15,11 +15,6 @@ _CELL = 20
 """Bytes of a cell in a column, where one in three has a text that no other has."""
 _SHARE = 8
 """Part of the memory, as a divisor, that the columns of one file may take."""
-
-
-def memory_of_run(memory: int | None) -> int:
-    """Return how many bytes a run may take: those that were asked for, or half of what is free."""
-    return free_memory() // 2 if memory is None else memory
 
 
 def read_columns(
@@ -50,5 +45,5 @@ def read_columns(
     if needed * _SHARE <= memory_of_run(memory):
         return source.records(missing=missing, told=told)
     with private_folder() as folder:
-        require_room(folder, needed, what=f"reading {source.path.name} into files")
+        require_room(folder, needed + source.beside_columns, what=f"reading {source.path.name} into files")
         return source.records(missing=missing, told=told, storage=folder)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 from types import MappingProxyType
@@ -17,6 +18,9 @@ from masktron.sources.known_formats import XML, format_of_name, table_format
 from masktron.sources.opening import format_of, open_source, require_options
 from masktron.write.atomic import blamed
 from masktron.write.publication import publication, require_new
+
+_ALL = sys.maxsize
+"""Memory for a table, which is always read as a whole here: a new file is made of it."""
 
 
 def run_convert(
@@ -77,7 +81,7 @@ def run_convert(
     refuse_outputs({"the output": out}, {"the data": data, "the metadata": reading.metadata})
     require_new(out, [data], replaces=replaces)
     progress(f"reading {data.name}", 0)
-    source = open_source(data, reading=reading, progress=progress, whole=True)
+    source = open_source(data, reading=reading, progress=progress, whole=True, memory=_ALL)
     table = table_of_source(source)
     losses, notes = [*form_of_source(source)], tuple(notes_of_source(source))
     if not table.variables:
@@ -113,7 +117,7 @@ def run_convert(
         if len(table) or target != XML:  # without records, a document has no fields
             named = None if isinstance(place, AddressPath) else target
             how = ReadOptions(writing.record, named, writing.options)
-            again = table_of_source(open_source(place, reading=how, progress=progress, whole=True))
+            again = table_of_source(open_source(place, reading=how, progress=progress, whole=True, memory=_ALL))
             if len(again) != len(table):
                 raise ViolationError(f"{counted(len(again), 'record')} read back of {len(table)}", where=str(out))
             names = [[one.column for one in read.variables] for read in (table, again)]

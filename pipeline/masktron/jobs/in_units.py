@@ -16,12 +16,12 @@ from masktron.errors import DocumentError, MasktronError, OutsideLimitsError, Re
 from masktron.executor.run_parts import RunParts, former_fingerprint, parts_folder
 from masktron.executor.which import executor_of
 from masktron.files import file_hash
-from masktron.jobs.column_memory import memory_of_run
 from masktron.jobs.documents import digests
 from masktron.jobs.prepared import Opened, Prepared
 from masktron.jobs.randomness import rules_in_one_form
 from masktron.kernels.cores import usable_cores
 from masktron.masking.units.unit_parts import UnitSlices
+from masktron.memory import memory_of_run
 from masktron.progress import Progress
 from masktron.scratch import private_folder, require_room
 from masktron.sources.frame_path import FramePath

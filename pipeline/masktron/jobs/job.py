@@ -175,6 +175,7 @@ def open_job(
     judge: EarlyReader | None = None,
     given: Given = NOT_GIVEN,
     whole: bool = False,
+    memory: int | None = None,
 ) -> Job:
     """Read the rulebook, open and survey the file, and classify the rules.
 
@@ -186,8 +187,8 @@ def open_job(
         Of the file, where libxml2 has begun to read it.
     given : Given
         The documents that rules read.
-    whole : bool
-        Whether the job needs all records: see `masktron.sources.opening.open_source`.
+    whole, memory
+        Whether the job needs all records, and what it may take: see `masktron.sources.opening.open_source`.
 
     Raises
     ------
@@ -197,7 +198,9 @@ def open_job(
     progress(f"reading {rules.name}", 0)
     rulebook = open_rulebook(rules, phase)
     contexts = context_names(rulebook)
-    source = open_source(data, reading=reading, contexts=contexts, progress=progress, judge=judge, whole=whole)
+    source = open_source(
+        data, reading=reading, contexts=contexts, progress=progress, judge=judge, whole=whole, memory=memory
+    )
     source.require_readable()  # that is said before anything is said of documents
     rulebook = bound(rulebook, given)
     progress(f"surveying {data.name}", 0)

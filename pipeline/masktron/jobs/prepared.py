@@ -144,8 +144,16 @@ def open_original(data: Path, rules: Path, config: Config, progress: Progress) -
         What is given cannot be masked.
     """
     stated, given = config, Given(config.documents, data, spare=config.spare_documents)
+    how = config.reading
     job = open_job(
-        data, rules, reading=config.reading, phase=config.phase, progress=progress, given=given, whole=True
+        data,
+        rules,
+        reading=how,
+        phase=config.phase,
+        progress=progress,
+        given=given,
+        whole=True,
+        memory=config.memory,
     )
     require_flat(job)
     config, told = completed(config, job.source)

@@ -8,6 +8,7 @@ from pathlib import Path
 from masktron.addresses import AddressPath
 from masktron.config import AS_IT_SAYS, ReadOptions, did_you_mean
 from masktron.errors import UsageError
+from masktron.memory import memory_of_run
 from masktron.progress import Progress
 from masktron.sources.frame_path import FRAME, FramePath
 from masktron.sources.known_formats import XML, format_names, format_of_name, table_format
@@ -86,6 +87,7 @@ def open_source(
     progress: Progress | None = None,
     judge: EarlyReader | None = None,
     whole: bool = False,
+    memory: int | None = None,
 ) -> Source:
     """Return the source of a file. Nothing is read before it is asked for something.
 
@@ -101,15 +103,18 @@ def open_source(
     judge : EarlyReader, optional
         Of this file.
     whole : bool
-        Whether all records will be asked for: then a large table is read into memory at once. Else it is first
-        surveyed for being read block by block.
+        Whether all records will be asked for: then a table that is small beside the memory is read into it at once.
+        Else it is first surveyed for being read block by block, where it is a large one.
+    memory : int, optional
+        Bytes that the run may take; half of what is free when not given. A table that takes more than an eighth of
+        them is read block by block, where its format can be.
 
     Raises
     ------
     UsageError
         There is no such format, or it has no such option.
     """
-    source = _opened(path, reading, contexts, progress, judge, whole=whole)
+    source = _opened(path, reading, contexts, progress, judge, memory=memory_of_run(memory) if whole else None)
     source.metadata = reading.metadata
     return source
 
@@ -121,7 +126,7 @@ def _opened(
     progress: Progress | None,
     judge: EarlyReader | None,
     *,
-    whole: bool,
+    memory: int | None,
 ) -> Source:
     if isinstance(path, FramePath):
         from masktron.sources.tables.frame_source import FrameSource  # noqa: PLC0415 -- loads pandas
@@ -136,5 +141,5 @@ def _opened(
     from masktron.sources.tables.table_source import TableRequest, TableSource  # noqa: PLC0415 -- loads pyarrow
 
     options = path.options if isinstance(path, AddressPath) else reading.options
-    asked = TableRequest(options, reading.record, contexts, progress, whole=whole)
+    asked = TableRequest(options, reading.record, contexts, progress, memory)
     return TableSource(path, table_format(name), asked)

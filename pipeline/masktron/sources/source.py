@@ -80,6 +80,11 @@ class Source(ABC):
         return ()
 
     @property
+    def beside_columns(self) -> int:
+        """Bytes of temporary files that a job on all records takes beside their columns, roughly."""
+        return 0
+
+    @property
     @abstractmethod
     def layout(self) -> Layout:
         """Where records and fields stand.

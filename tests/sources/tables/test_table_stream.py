@@ -25,7 +25,7 @@ from masktron.evaluation.tiered import evaluate
 from masktron.kernels import separated as kernel
 from masktron.rulebook.schematron.reader import read_rules
 from masktron.sources.opening import open_source
-from masktron.sources.tables import arrow_files, parquet_stream, table_model, table_source
+from masktron.sources.tables import arrow_files, parquet_stream, table_model, table_source, typed_stream
 from masktron.sources.tables.arrow_files import ParquetFormat
 from masktron.sources.tables.separated import csv_outline, csv_stream
 from masktron.sources.tables.separated.csv_dialect import CsvDialect
@@ -348,19 +348,19 @@ def test_readings_that_differ_in_a_late_block_stop_the_run(
 ) -> None:
     data, rules = tmp_path / "d.parquet", write_rules(tmp_path / "r.sch", "A >= 0")
     pq.write_table(pa.table({"A": list(range(20))}), data)
-    true = parquet_stream.object_columns
+    true = typed_stream.object_columns
 
     def spoilt(batch: pa.RecordBatch, **named: bool) -> list[pa.Array]:
         columns = true(batch, **named)
         return [pa.array(["18" if text == "17" else text for text in one.to_pylist()]) for one in columns]
 
-    monkeypatch.setattr(parquet_stream, "object_columns", spoilt)
+    monkeypatch.setattr(typed_stream, "object_columns", spoilt)
     report = tmp_path / "report.svrl"
     done = Runner(capsys)("validate", data, "--rules", rules, "--svrl", report)
     assert done.code == 4
     assert f"{data}: two readers do not agree on column 'A' of record 18" in done.err
     assert not report.exists()
-    monkeypatch.setattr(parquet_stream, "object_columns", lambda batch, **named: true(batch.slice(0, 2), **named))
+    monkeypatch.setattr(typed_stream, "object_columns", lambda batch, **named: true(batch.slice(0, 2), **named))
     with pytest.raises(DocumentError, match="different numbers of records"):
         evaluate(EvaluationRequest.of(open_source(data), read_rules(rules)))
 

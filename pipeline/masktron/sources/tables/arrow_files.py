@@ -5,33 +5,42 @@ from __future__ import annotations
 import json
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
+from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.ipc
 import pyarrow.parquet as pq
+from numpy.typing import NDArray
 
 from masktron.config import Kind
 from masktron.errors import DocumentError, UsageError
+from masktron.progress import Told
 from masktron.sources.tables.arrow_blocks import compression_of
 from masktron.sources.tables.arrow_columns import categories_of, replaced, taken, values_of, without_categories
 from masktron.sources.tables.arrow_lexemes import is_text, lexemes_of, require_sound, value_type, variable_of
 from masktron.sources.tables.arrow_objects import object_columns
+from masktron.sources.tables.arrow_scalars import one_array
+from masktron.sources.tables.arrow_stream import arrow_stream, batches_of, opened_arrow
 from masktron.sources.tables.arrow_values import UnfitError
 from masktron.sources.tables.column_names import xml_names
 from masktron.sources.tables.parquet_stream import parquet_stream
+from masktron.sources.tables.spilled import SpilledRows, spilled
 from masktron.sources.tables.table_format import Options, SecondReading, TableFormat
-from masktron.sources.tables.table_model import Table, TableRelease
+from masktron.sources.tables.table_model import StreamedRelease, Table, TableRelease
 from masktron.sources.tables.table_stream import TableStream
+from masktron.sources.tables.typed_stream import TypedStream
 from masktron.sources.variables import Variable
 
 _ROWS = 1 << 14
 """Rows that are Python objects at once."""
 _BLOCK = 1 << 16
 """Rows of a block of a new Arrow file."""
+_NO_COLUMN, _LESS = "no column is left to write", "leave less columns out"
 _PANDAS = b"pandas"
 _INDEX = "__index_level_"
 _FEATHER_1, _ENCRYPTED = b"FEA1", b"PARE"
@@ -102,7 +111,7 @@ class _ArrowTyped(TableFormat):
         """Write a file with the schema, the metadata and the compression of the original."""
         carried: ArrowCarried = release.original.carried
         if not release.cells.num_columns:
-            raise UsageError("no column is left to write", hint="leave less columns out")
+            raise UsageError(_NO_COLUMN, hint=_LESS)
         self._save(target, released_values(release, carried.values), carried.way)
 
     def create(self, target: Path, table: Table, options: Options) -> None:
@@ -177,6 +186,19 @@ class ParquetFormat(_ArrowTyped):
             for block in _blocks(values, way.blocks):
                 writer.write_table(block, row_group_size=max(1, len(block)))
 
+    def write_blocks(self, target: Path, stream: TableStream, release: StreamedRelease, told: Told) -> bool:
+        """Write a file with the schema, the metadata and the compression of the original, from temporary files."""
+        if not isinstance(stream, TypedStream):
+            return False
+        if not release.variables:
+            raise UsageError(_NO_COLUMN, hint=_LESS)
+        with pq.ParquetFile(stream.path) as file:
+            way = _parquet_way(file)
+        values = streamed_values(stream, release, [size for _, size in _cuts(len(release.rows), way.blocks)], told)
+        stream.require_unchanged()
+        self._save(target, values, way)
+        return True
+
     def read_again(self, path: Path, table: Table) -> SecondReading:
         """Read the file row group by row group, as values of Python and numpy."""
         compiled = table.large
@@ -215,8 +237,8 @@ class ArrowFormat(_ArrowTyped):
     def _load(self, path: Path) -> tuple[pa.Table, ColumnWriting]:
         with path.open("rb") as stream:
             codec = compression_of(stream)
-        with _opened(path) as reader:
-            batches = list(_batches(reader))
+        with opened_arrow(path) as reader:
+            batches = list(batches_of(reader))
             settings = {"stream": isinstance(reader, pa.ipc.RecordBatchStreamReader), "compression": codec}
             values = pa.Table.from_batches(batches, reader.schema)
         return values, ColumnWriting(tuple(batch.num_rows for batch in batches), settings)
@@ -230,15 +252,26 @@ class ArrowFormat(_ArrowTyped):
                 for batch in block.combine_chunks().to_batches():
                     writer.write_batch(batch)
 
+    def stream(self, path: Path, options: Options) -> TableStream | None:
+        """Open a file whose columns say what they mean without the rest of the file, all but categories."""
+        del options
+        try:
+            self._require_kind(path)
+            with opened_arrow(path) as reader:
+                notes = tuple(_metadata_notes(reader.schema))
+            return arrow_stream(path, notes)
+        except (OSError, pa.ArrowException):
+            return None  # reading it says what is wrong
+
     def read_again(self, path: Path, table: Table) -> SecondReading:
         """Read the file batch by batch, as values of Python and numpy."""
         compiled = table.large
-        with _opened(path) as reader:
+        with opened_arrow(path) as reader:
             names = tuple(reader.schema.names)
 
         def blocks() -> Iterator[Sequence[pa.Array]]:
-            with _opened(path) as again:
-                for batch in _batches(again):
+            with opened_arrow(path) as again:
+                for batch in batches_of(again):
                     for start in range(0, batch.num_rows, _ROWS):
                         yield object_columns(batch.slice(start, _ROWS), compiled=compiled)
 
@@ -279,31 +312,22 @@ def _codec(name: str) -> str:
 
 def _blocks(values: pa.Table, sizes: tuple[int, ...]) -> Iterator[pa.Table]:
     """Cut a table into blocks of these sizes, the last size again and again if there are more rows."""
-    start, at = 0, 0
-    while start < len(values):
-        size = sizes[min(at, len(sizes) - 1)] if sizes else len(values)
-        if size == 0 and at >= len(sizes):
-            size = max(sizes) or len(values)
+    for start, size in _cuts(len(values), sizes):
         yield values.slice(start, size)
+
+
+def _cuts(rows: int, sizes: tuple[int, ...]) -> Iterator[tuple[int, int]]:
+    """Yield where each block begins, and its rows."""
+    start, at = 0, 0
+    while start < rows:
+        size = sizes[min(at, len(sizes) - 1)] if sizes else rows
+        if size == 0 and at >= len(sizes):
+            size = max(sizes) or rows
+        size = min(size, rows - start)
+        yield start, size
         start, at = start + size, at + 1
     if not at:
-        yield values
-
-
-def _opened(path: Path) -> Any:
-    file = pa.OSFile(str(path))
-    try:
-        return pa.ipc.open_file(file)
-    except pa.ArrowInvalid:
-        file.seek(0)
-        return pa.ipc.open_stream(file)
-
-
-def _batches(reader: Any) -> Iterator[pa.RecordBatch]:
-    if isinstance(reader, pa.ipc.RecordBatchStreamReader):
-        yield from reader
-    else:
-        yield from (reader.get_batch(at) for at in range(reader.num_record_batches))
+        yield 0, 0
 
 
 def table_of(values: pa.Table, where: str, carried: object = None, *, listing: bool = False) -> Table:
@@ -462,6 +486,80 @@ def released_values(release: TableRelease, values: pa.Table) -> pa.Table:
     named = dict(zip((field.name for field in kept), columns, strict=True))
     metadata = _released_metadata(values.schema, named, len(release.rows))
     return pa.Table.from_arrays(columns, schema=pa.schema(kept, metadata))
+
+
+def streamed_values(stream: TypedStream, release: StreamedRelease, blocks: Sequence[int], told: Told) -> pa.Table:
+    """Return the typed columns that are released, mapped to files: as `released_values`, some rows at a time.
+
+    Parameters
+    ----------
+    stream : TypedStream
+        The original.
+    release : StreamedRelease
+    blocks : sequence of int
+        Rows of each block that is going to be written. No chunk of a column belongs to two of them.
+    told : callable
+
+    Raises
+    ------
+    UsageError
+        A masked value does not fit the type of its column.
+    DocumentError
+        There is no room for temporary files.
+    """
+    of_name = dict(zip(stream.names, stream.schema, strict=True))
+    fields = {variable.name: of_name[variable.name] for variable in release.variables}
+    kept = [field.name for name, field in fields.items() if name not in release.masked]
+    own = SpilledRows(_columns_of(stream, kept, release.folder))
+    masked: dict[str, tuple[SpilledRows, NDArray[np.intp]]] = {}
+    for name in [name for name in fields if name in release.masked]:
+        coded, one = release.masked[name], pa.schema([fields[name]])
+        # a text is made a value once, however many records have it
+        masked[name] = SpilledRows(spilled(_typed(coded.texts, one), one, release.folder)), coded.codes
+    empty = {field.name: pa.chunked_array([], type=field.type) for field in fields.values()}
+    schema = pa.schema(fields.values(), _released_metadata(stream.schema, empty, len(release.rows)))
+
+    def batches() -> Iterator[pa.RecordBatch]:
+        done = 0
+        for rows in _some_rows(release.rows, blocks):
+            there, columns = own.some(rows), []
+            for name, field in fields.items():
+                if name not in masked:
+                    columns.append(one_array(there[field.name]))
+                    continue
+                values, codes = masked[name]
+                columns.append(one_array(values.some(codes[rows])[field.name]))
+            yield pa.RecordBatch.from_arrays(columns, schema=schema)
+            done += len(rows)
+            told(done, len(release.rows))
+
+    return spilled(batches(), schema, release.folder)
+
+
+def _typed(texts: NDArray[np.object_], schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+    """Yield new texts of a column as values of its type."""
+    field = schema.field(0)
+    for start in range(0, len(texts), _BLOCK):
+        lexemes = pa.chunked_array([pa.array(texts[start : start + _BLOCK].tolist(), type=pa.string())])
+        nothing = pa.chunked_array([pa.nulls(len(lexemes), field.type)])
+        values = replaced(nothing, np.ones(len(lexemes), dtype=np.bool_), lexemes, field.name)
+        yield pa.RecordBatch.from_arrays([one_array(values)], schema=schema)
+
+
+def _columns_of(stream: TypedStream, names: Sequence[str], folder: Path) -> pa.Table:
+    """Put some typed columns of a file into another one, that is mapped to memory."""
+    schema = pa.schema([stream.schema.field(name) for name in names])
+    with closing(stream.typed_batches()) as batches:
+        return spilled((batch.select(names) for batch in batches) if names else (), schema, folder)
+
+
+def _some_rows(rows: NDArray[np.intp], blocks: Sequence[int]) -> Iterator[NDArray[np.intp]]:
+    """Yield the rows of each block in parts, of a size in which writers look at them anyway."""
+    first = 0
+    for size in blocks:
+        for start in range(0, size, _BLOCK):
+            yield rows[first + start : first + min(start + _BLOCK, size)]
+        first += size
 
 
 def _unused(release: TableRelease, name: str, column: pa.ChunkedArray) -> set[str]:

@@ -185,8 +185,8 @@ class TwinWriter:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._stream.write(f"{self._after}\n".encode())
-        self._stream.close()
+        with self._stream:
+            self._stream.write(f"{self._after}\n".encode())
 
     def write(self, columns: Sequence[pa.Array]) -> None:
         """Write some records.

@@ -16,7 +16,8 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from masktron.errors import DocumentError, UsageError
-from masktron.sources.tables.table_model import Table, TableRelease
+from masktron.progress import Told
+from masktron.sources.tables.table_model import StreamedRelease, Table, TableRelease
 from masktron.sources.tables.table_stream import TableStream
 
 _ROWS = 1 << 14
@@ -174,6 +175,30 @@ class TableFormat(ABC):
         UsageError
             A value does not fit its column, or no file of this format can be written; says what to do.
         """
+
+    def write_blocks(self, target: Path, stream: TableStream, release: StreamedRelease, told: Told) -> bool:
+        """Write a file like the original, as `write` does, without the whole table; tell whether this format can.
+
+        The bytes are those that `write` gives. False is said before anything is written.
+
+        Parameters
+        ----------
+        target : Path
+        stream : TableStream
+            Of the original, as `stream` has opened it.
+        release : StreamedRelease
+        told : callable
+            Told of the records written, and of how many there are.
+
+        Raises
+        ------
+        UsageError
+            As `write`.
+        DocumentError
+            The original has changed, or there is no room for temporary files.
+        """
+        del target, stream, release, told
+        return False
 
     @abstractmethod
     def create(self, target: Path, table: Table, options: Options) -> None:

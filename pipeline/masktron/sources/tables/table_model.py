@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,6 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from masktron.sources.records import Coded
 from masktron.sources.variables import Variable
 
 _LARGE = 4_000_000
@@ -111,6 +114,29 @@ class TableRelease:
         longest text, may tell of values that are not released: it is made anew from those that are.
         """
         return len(self.rows) == len(self.original) and not self.changed(name).any()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class StreamedRelease:
+    """What is to be written of a table of which a block of records is in memory at a time.
+
+    Attributes
+    ----------
+    variables : tuple of Variable
+        Those that are released, in the order of the original.
+    rows : ndarray of intp, shape (n,)
+        The position in the original of each record.
+    masked : mapping of str to Coded
+        New lexemes of the variables that were masked, for each record of the original. Texts are made when they are
+        asked for, so that each is asked once.
+    folder : Path
+        For temporary files; the owner's alone.
+    """
+
+    variables: tuple[Variable, ...]
+    rows: NDArray[np.intp]
+    masked: Mapping[str, Coded]
+    folder: Path
 
 
 def _differ(before: pa.ChunkedArray, after: pa.ChunkedArray) -> NDArray[np.bool_]:

@@ -23,7 +23,7 @@ from masktron.addresses import AddressPath
 from masktron.errors import DocumentError, MasktronError
 from masktron.files import file_hash, refuse_special
 from masktron.progress import Progress, Told, untold
-from masktron.scratch import create_private, private_folder
+from masktron.scratch import create_private, private_folder, require_room
 from masktron.sources.array_stores import FolderStore
 from masktron.sources.flat_records import FlatRecords
 from masktron.sources.frame_path import FramePath
@@ -40,10 +40,11 @@ from masktron.sources.tables.document import (
     twin_layout,
     twin_names,
 )
+from masktron.sources.tables.spilled import kept_in
 from masktron.sources.tables.stamped_stream import require_stamp, stamp_of_file
 from masktron.sources.tables.table_digest import record_digest
 from masktron.sources.tables.table_format import Options, TableFormat
-from masktron.sources.tables.table_model import Table, TableRelease
+from masktron.sources.tables.table_model import StreamedRelease, Table, TableRelease
 from masktron.sources.tables.table_records import HeldRecords, RecordBlocks, TableRecords
 from masktron.sources.tables.table_stream import TableStream
 from masktron.sources.tables.two_readings import Compared
@@ -55,6 +56,14 @@ from masktron.sources.xml.wellformed import SMALLEST, Stamp
 from masktron.sources.xml.xml_source import XmlSource
 
 _NO_CODES: frozenset[str] = frozenset()
+_CELL = 20
+"""Bytes of a cell in memory, beside its text."""
+_SHARE = 8
+"""Part of the memory, as a divisor, that a table may take that is read at once."""
+_UNPACKED = 25
+"""Times the bytes of a file that its table has, at most, for it to be read without a look at it."""
+_TWINS, _COPIES = 2, 2
+"""Documents that engines read, of the file and of the one that is written; copies of its columns meanwhile."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,15 +80,16 @@ class TableRequest:
         Of the rules: they say what the elements of the twin are called.
     progress : callable, optional
         Told of what takes long.
-    whole : bool
-        Whether all records will be asked for, so that a large file is not read block by block.
+    memory : int, optional
+        Bytes that the run may take, where all records will be asked for: a table that is small beside them is read at
+        once. Without it, any large file is read block by block.
     """
 
     options: Options = MappingProxyType({})
     record: str | None = None
     contexts: ContextNames = NO_CONTEXTS
     progress: Progress | None = None
-    whole: bool = False
+    memory: int | None = None
 
 
 class TableSource(Source):
@@ -188,13 +198,21 @@ class TableSource(Source):
     def _stream(self) -> TableStream | None:
         """The file block by block, where it is a large one that can be read so."""
         self._stamp  # noqa: B018 -- before anything is read
-        if self._asked.whole:
-            return None
+        memory = self._asked.memory
+        named = memory is None or isinstance(self._file, AddressPath | FramePath)
+        if not named and self._file.stat().st_size * _UNPACKED * _SHARE <= (memory or 0):
+            return None  # a small file is not surveyed for nothing
         found = self.format.stream(self._file, self._asked.options)
-        if found is None or self._size_of_twin(found) < SMALLEST:
+        if found is None or self._size_of_twin(found) < SMALLEST or self._is_held(found):
             return None
         # where a name stands twice, the survey of the twin has to say what that means
         return None if twin_layout(self._twin_of(found.names), found.names, found.first) is None else found
+
+    def _is_held(self, stream: TableStream) -> bool:
+        """Whether all records will be asked for, and are small beside the memory."""
+        if self._asked.memory is None:
+            return False
+        return (stream.text + stream.count * len(stream.names) * _CELL) * _SHARE <= self._asked.memory
 
     def _size_of_twin(self, stream: TableStream) -> int:
         """Return roughly how many bytes the twin would have."""
@@ -212,21 +230,35 @@ class TableSource(Source):
     @cached_property
     def _document(self) -> Path:
         """Where the twin is, written from a second reading that agrees with the first one."""
-        table, path, where = self.table, self._twin_path, str(self.path)
-        if table.large:
+        path, where = self._twin_path, str(self.path)
+        if self._stream is not None:
+            require_room(path.parent, self._size_of_twin(self._stream), what=f"what engines read of {self.path.name}")
+        if self._stream is not None or self.table.large:
             compile_first(self._asked.progress)
         path.unlink(missing_ok=True)  # of an attempt that was refused
-        os.close(create_private(path))
-        with _texts_readable(where):
-            reading = self.format.read_again(self._file, table)
-            compared = Compared(table.cells, reading.columns, where)
-            with TwinWriter(path, reading.columns, self.twin, where) as writer:
-                for block in reading.in_columns(where):
-                    writer.write(block)
-                    compared.take(block)
-        compared.end()
+        with _texts_readable(where), kept_in(path.parent):
+            os.close(create_private(path))
+            if self._stream is None:
+                self._write_held(self.table, path, where)
+            else:
+                self._write_streamed(self._stream, path, where)
         self._require_unchanged()
         return path
+
+    def _write_held(self, table: Table, path: Path, where: str) -> None:
+        reading = self.format.read_again(self._file, table)
+        compared = Compared(table.cells, reading.columns, where)
+        with TwinWriter(path, reading.columns, self.twin, where) as writer:
+            for block in reading.in_columns(where):
+                writer.write(block)
+                compared.take(block)
+        compared.end()
+
+    def _write_streamed(self, stream: TableStream, path: Path, where: str) -> None:
+        columns = [variable.column for variable in stream.variables]
+        with TwinWriter(path, columns, self.twin, where) as writer, closing(stream.again()) as blocks:
+            for block in blocks:
+                writer.write(block)
 
     @cached_property
     def _twin_path(self) -> Path:
@@ -270,6 +302,13 @@ class TableSource(Source):
         """Return the number of records."""
         return len(self.table) if self._stream is None else self._stream.count
 
+    @property
+    def beside_columns(self) -> int:
+        """Bytes of the documents that engines read, and of what is put together for the file that is written."""
+        if self._stream is None:
+            return 0
+        return _TWINS * self._size_of_twin(self._stream) + _COPIES * self._stream.text
+
     def vocabulary(self) -> Vocabulary:
         """Return the names of the twin."""
         return names_of(self.layout)
@@ -288,7 +327,7 @@ class TableSource(Source):
         storage: Path | None = None,
     ) -> Records:
         """Read the records as columns."""
-        if storage is not None and self._stream is not None and only is None and self.count is not None:
+        if self._stream is not None:
             return self._stored(self._stream, missing, told, storage)
         self._document  # noqa: B018 -- both readings agree
         columns = {}
@@ -305,9 +344,9 @@ class TableSource(Source):
         return Records(self.path, self.layout, MappingProxyType(columns), self.format.lines_of(self.table))
 
     def _stored(
-        self, stream: TableStream, missing: Mapping[str, frozenset[str]], told: Told, storage: Path
+        self, stream: TableStream, missing: Mapping[str, frozenset[str]], told: Told, storage: Path | None
     ) -> Records:
-        """Read the records block by block, as both readers have them, into files of a folder."""
+        """Read the records block by block, as both readers have them; into files of a folder, where there is one."""
         from masktron.sources.xml.table import columns_of_batches  # noqa: PLC0415 -- loads numba
 
         typed = {variable.name: variable.typed for variable in self.variables}
@@ -325,7 +364,7 @@ class TableSource(Source):
                 cell_of,
                 typed=typed,
                 told=lambda done: told(done, stream.count),
-                store=FolderStore(storage),
+                store=None if storage is None else FolderStore(storage),
             )
         if found is None:
             raise AssertionError("a cell of a table has no markup")
@@ -346,12 +385,9 @@ class TableSource(Source):
         """The twin, and the records without it."""
         flat: FlatRecords | None = None
         if self.count is not None:
-            # what is in memory has been compared by then
-            held: RecordBlocks
-            if self._stream is None or "_document" in vars(self):
+            held: RecordBlocks | None = self._stream
+            if held is None:
                 held = HeldRecords(self.table, self.format.lines_of(self.table))
-            else:
-                held = self._stream
             flat = TableRecords(self.path, self.layout, self.twin, held)
         return EngineDocument(self.path, self.layout, flat, lambda: self.document_path)
 
@@ -373,7 +409,7 @@ class TableSource(Source):
             found = re.search(rf"{re.escape(str(self._twin_path))}(?::(\d+)(?::\d+)?)?", error.where)
             if found is not None:
                 record = -1 if found[1] is None else int(found[1]) - FIRST_LINE
-                line = f":{self.format.line_of(self.table, record)}" if 0 <= record < len(self.table) else ""
+                line = f":{self.place(record, 0, 0)[0]}" if 0 <= record < self.estimate() else ""
                 error.where = f"{error.where[: found.start()]}{self.path}{line}{error.where[found.end() :]}"
             raise
 
@@ -388,10 +424,14 @@ class TableSource(Source):
         told: Told = untold,
     ) -> int:
         """Write a file of the same format, with the same types, labels and whatever else it carries."""
-        size = len(self.table)
+        size = self.estimate()
         rows = np.arange(size, dtype=np.intp) if order is None else order
         if keep is not None:
             rows = rows[keep[rows]]
+        if self._stream is not None and self._written is None:
+            variables = tuple(v for v in self._stream.variables if v.name not in removed)
+            if self._written_streamed(self._stream, target, variables, rows, replacements, told):
+                return len(rows)
         taken = pa.array(rows)
         cells = {}
         for name in self.table.cells.column_names:
@@ -406,6 +446,21 @@ class TableSource(Source):
         self._save(target, TableRelease(self.table, pa.table(cells), rows, frozenset(replacements)))
         told(size, size)
         return len(rows)
+
+    def _written_streamed(
+        self,
+        stream: TableStream,
+        target: Path,
+        variables: tuple[Variable, ...],
+        rows: NDArray[np.intp],
+        replacements: Mapping[str, Coded],
+        told: Told,
+    ) -> bool:
+        """Write what is released without the whole table, where the format can; tell whether it could."""
+        with private_folder() as folder:
+            require_room(folder, _COPIES * stream.text, what=f"writing a file like {self.path.name}")
+            release = StreamedRelease(variables, rows, replacements, folder)
+            return self.format.write_blocks(opened_place(target), stream, release, told)
 
     def _save(self, target: Path, release: TableRelease) -> None:
         """Write what is released."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Generator, Sequence
+from contextlib import closing
 from typing import Any
 
 import numpy as np
@@ -93,6 +94,11 @@ class TableStream(InSlices, ABC):
     def blocks_in(self, piece: RecordSlice) -> Generator[Sequence[pa.Array]]:
         """Yield the blocks of a slice on which both readers agree; as `blocks`."""
         return self._agreed(self.readings_in(piece), piece.first, piece.first + piece.records)
+
+    def again(self) -> Generator[Sequence[pa.Array]]:
+        """Yield blocks of records as the second reader has them, which agrees with the first; as `blocks`."""
+        with closing(self.readings()) as found:
+            yield from self._agreed(((other, own) for own, other in found if other is not None), 0, self.count)
 
     def _agreed(
         self,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -71,6 +71,60 @@ class Compared:
 
     def _uncounted(self) -> DocumentError:
         return unlike_counts(self._where)
+
+
+class ComparedBlocks:
+    """Compares what a second reader says with what a first one does, block by block; blocks need not be alike.
+
+    Parameters
+    ----------
+    blocks : iterator of sequences of pyarrow.Array
+        The first reading: columns of strings.
+    names : sequence of str
+        Of the columns.
+    where : str
+        The file.
+    """
+
+    def __init__(self, blocks: Iterator[Sequence[pa.Array]], names: Sequence[str], where: str) -> None:
+        self._blocks, self._names, self._where = blocks, names, where
+        self._held: Sequence[pa.Array] = ()
+        self._done = 0
+
+    def take(self, block: Sequence[pa.Array]) -> None:
+        """Compare the next records.
+
+        Raises
+        ------
+        DocumentError
+            A cell is another one: says which column and record. Or the first reader has fewer records.
+        """
+        size = len(block[0])
+        start = 0
+        while start < size:
+            while not self._held or not len(self._held[0]):
+                found = next(self._blocks, None)
+                if found is None:
+                    raise unlike_counts(self._where)
+                self._held = found
+            some = min(size - start, len(self._held[0]))
+            for name, own, theirs in zip(self._names, self._held, block, strict=True):
+                one, other = own.slice(0, some), theirs.slice(start, some)
+                if not one.equals(other):
+                    raise disagreement(name, self._done + first_unlike(one, other), self._where)
+            self._held = [column.slice(some) for column in self._held]
+            self._done, start = self._done + some, start + some
+
+    def end(self) -> None:
+        """Refuse a second reading with fewer records.
+
+        Raises
+        ------
+        DocumentError
+        """
+        left = [*self._held[:1], *(block[0] for block in self._blocks)]
+        if any(map(len, left)):
+            raise unlike_counts(self._where)
 
 
 def first_unlike(own: pa.ChunkedArray | pa.Array, other: pa.ChunkedArray | pa.Array) -> int:

@@ -13,6 +13,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from masktron.errors import DocumentError, UsageError
+from masktron.progress import Told
 from masktron.sources.tables.arrow_lexemes import is_text
 from masktron.sources.tables.column_names import xml_names
 from masktron.sources.tables.separated import csv_dialect as said
@@ -23,12 +24,12 @@ from masktron.sources.tables.separated.csv_doubts import CellBlocks, CsvDoubts, 
 from masktron.sources.tables.separated.csv_notes import notes_of
 from masktron.sources.tables.separated.csv_outline import CsvOutline, outline_of, records_in
 from masktron.sources.tables.separated.csv_problems import refuse_excel_line, refuse_unsound
-from masktron.sources.tables.separated.csv_stream import csv_stream
+from masktron.sources.tables.separated.csv_stream import CsvStream, csv_stream
 from masktron.sources.tables.separated.csv_survey import HeldText, survey_of
 from masktron.sources.tables.separated.number_spellings import has_groups, to_lexemes
-from masktron.sources.tables.separated.writing import write_like, write_new
+from masktron.sources.tables.separated.writing import write_like, write_mapped, write_new
 from masktron.sources.tables.table_format import Options, SecondReading, TableFormat
-from masktron.sources.tables.table_model import Table, TableRelease
+from masktron.sources.tables.table_model import StreamedRelease, Table, TableRelease
 from masktron.sources.tables.table_stream import TableStream
 from masktron.sources.variables import Variable
 
@@ -101,6 +102,15 @@ class CsvFormat(TableFormat):
         same = write_like(target, content, carried.outline, release, carried.groups)
         if same and content.dialect.compression:
             shutil.copyfile(carried.path, target)
+
+    def write_blocks(self, target: Path, stream: TableStream, release: StreamedRelease, told: Told) -> bool:
+        """Write a file in the dialect of the original, of which the system holds what it likes in memory."""
+        if not isinstance(stream, CsvStream):
+            return False
+        stream.require_unchanged()
+        write_mapped(target, stream, release, told)
+        stream.require_unchanged()
+        return True
 
     def create(self, target: Path, table: Table, options: Options) -> None:
         """Write a new file: UTF-8, a line of names, quotes where there have to be, unless options say otherwise."""

@@ -30,7 +30,7 @@ from masktron.sources.tables.stamped_stream import StampedStream
 from masktron.sources.tables.string_cells import placed_cells
 from masktron.sources.tables.table_format import Options
 from masktron.sources.tables.table_stream import TableStream, places_of_values
-from masktron.sources.tables.two_readings import disagreement, unlike_counts, unlike_names
+from masktron.sources.tables.two_readings import ComparedBlocks, disagreement, unlike_counts, unlike_names
 from masktron.sources.variables import Variable
 from masktron.sources.xml.wellformed import Stamp, stamp_of
 
@@ -41,8 +41,8 @@ _SLICED = 2
 _HEAD = 64
 
 
-class _FileText:
-    """The bytes of a file on a disk.
+class FileText:
+    """The bytes of a file on a disk, without a mark at their beginning.
 
     Parameters
     ----------
@@ -71,6 +71,10 @@ class _FileText:
                 decoder.decode(block, final=last)
                 yield block, last
 
+    def mapped(self) -> NDArray[np.uint8]:
+        """Return all bytes, mapped to memory."""
+        return np.asarray(np.memmap(self._path, np.uint8, "r", offset=self._skipped))
+
     def part(self, begin: int, size: int) -> bytes:
         """Return some of the bytes."""
         with self._path.open("rb") as stream:
@@ -78,9 +82,26 @@ class _FileText:
             return stream.read(size)
 
 
-class _CsvStream(StampedStream):
-    def __init__(self, path: Path, text: _FileText, outline: CsvOutline, stamp: Stamp, *, said: bool) -> None:
-        self.path, self._bytes, self._outline, self._stamp, self._said = path, text, outline, stamp, said
+class CsvStream(StampedStream):
+    """A file that is neither packed nor in another encoding, and whose numbers are lexemes.
+
+    Parameters
+    ----------
+    path : Path
+    text : FileText
+    outline : CsvOutline
+    stamp : Stamp
+    said : bool
+        Whether the user says what the decimal point is.
+
+    Attributes
+    ----------
+    outline : CsvOutline
+    bytes : FileText
+    """
+
+    def __init__(self, path: Path, text: FileText, outline: CsvOutline, stamp: Stamp, *, said: bool) -> None:
+        self.path, self.bytes, self.outline, self._stamp, self._said = path, text, outline, stamp, said
         self._seen: object = None
         columns = outline.columns
         self.names = xml_names(columns, f"{path}:1")
@@ -102,9 +123,22 @@ class _CsvStream(StampedStream):
                 yield block, None
         doubts.settle(self._read)
 
+    def again(self) -> Generator[Sequence[pa.Array]]:
+        """Yield what the standard library reads, which agrees with what pyarrow does."""
+        where = str(self.path)
+        reading = second_reading(self.path, self.outline.dialect, self.outline.longest)
+        if reading.columns != self.outline.columns:
+            raise unlike_names(where)
+        with closing(self.blocks()) as blocks:
+            compared = ComparedBlocks(blocks, self.names, where)
+            for block in reading.in_columns(where):
+                compared.take(block)
+                yield block
+            compared.end()
+
     def pieces(self) -> Sequence[RecordSlice]:
         """Return slices of `_SLICED` segments, by their positions."""
-        segments, first, found = self._outline.segments, 0, []
+        segments, first, found = self.outline.segments, 0, []
         for begin in range(0, len(segments), _SLICED):
             size = sum(segment.records for segment in segments[begin : begin + _SLICED])
             found.append(RecordSlice(first, size, begin, begin + _SLICED))
@@ -133,14 +167,14 @@ class _CsvStream(StampedStream):
 
     def lines(self, first: int, size: int) -> NDArray[np.int64]:
         """Return the lines in which records begin."""
-        return self._outline.lines(first, size)
+        return self.outline.lines(first, size)
 
     def _doubts(self) -> CsvDoubts:
-        return CsvDoubts(self._outline, str(self.path), said=self._said)
+        return CsvDoubts(self.outline, str(self.path), said=self._said)
 
     def _read(self, piece: RecordSlice | None = None) -> Generator[Sequence[pa.Array]]:
         done = 0 if piece is None else piece.first
-        segments = self._outline.segments
+        segments = self.outline.segments
         self.require_unchanged()
         for segment in segments if piece is None else segments[piece.begin : piece.end]:
             try:
@@ -154,8 +188,8 @@ class _CsvStream(StampedStream):
 
     def _block(self, segment: Segment, before: int) -> Sequence[pa.Array]:
         """Return the records of a segment, on which pyarrow and a kernel agree."""
-        data, where = self._bytes.part(segment.begin, segment.size), str(self.path)
-        table = records_of(data, segment.records, self._outline, where)
+        data, where = self.bytes.part(segment.begin, segment.size), str(self.path)
+        table = records_of(data, segment.records, self.outline, where)
         block = [one_array(column) for column in table.columns]
         at = self._unlike(data, block)
         if at >= 0:
@@ -168,7 +202,7 @@ class _CsvStream(StampedStream):
         return block
 
     def _unlike(self, data: bytes, block: Sequence[pa.Array]) -> int:
-        dialect = self._outline.dialect
+        dialect = self.outline.dialect
         texts, starts, stops, there = placed_cells(block)
         null = [text.encode() for text in dialect.null]
         return unlike_cell(
@@ -205,7 +239,7 @@ def csv_stream(path: Path, options: Options) -> TableStream | None:
     body = head[len(begin.mark) :]
     if begin.other or begin.codec != "utf-8" or not body or is_excel_line(body):
         return None
-    text = _FileText(path, len(begin.mark))
+    text = FileText(path, len(begin.mark))
     try:
         found = survey_of(text, replace(said, codec=begin.codec, mark=begin.mark), suffix_delimiter(path), where)
     except UnicodeDecodeError:
@@ -215,4 +249,4 @@ def csv_stream(path: Path, options: Options) -> TableStream | None:
     outline = outline_of(text, found, where)
     if outline.dialect.has_names and second_reading(path, outline.dialect, outline.begin).columns != outline.columns:
         raise unlike_names(where)
-    return _CsvStream(path, text, outline, stamp, said="decimal" in options)
+    return CsvStream(path, text, outline, stamp, said="decimal" in options)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -14,12 +15,16 @@ from numpy.typing import NDArray
 
 from masktron.errors import UsageError
 from masktron.kernels.separated import join_records
+from masktron.progress import Told
+from masktron.sources.array_stores import FolderStore
 from masktron.sources.tables.arrow_scalars import one_array
 from masktron.sources.tables.separated.content import Content, sink
 from masktron.sources.tables.separated.csv_dialect import CANDIDATES, CsvDialect
 from masktron.sources.tables.separated.csv_outline import CsvOutline, record_starts
+from masktron.sources.tables.separated.csv_stream import CsvStream
 from masktron.sources.tables.separated.number_spellings import from_lexemes, to_lexemes
-from masktron.sources.tables.table_model import Table, TableRelease
+from masktron.sources.tables.spilled import KeptTexts
+from masktron.sources.tables.table_model import StreamedRelease, Table, TableRelease
 
 _ROWS = 1 << 17
 """Records that are put together at once."""
@@ -68,29 +73,127 @@ def write_like(
     UsageError
         The dialect cannot hold a masked value; names the column.
     """
-    dialect, header = outline.dialect, int(outline.dialect.has_names)
-    octets = np.frombuffer(content.data, dtype=np.uint8)
-    starts = record_starts(content.data, dialect, outline.records + header)
-    sizes = np.diff(starts, append=len(octets))
-    replaced = _replaced(release, dialect, groups)
-    ending = np.frombuffer(dialect.ending.encode(), dtype=np.uint8)
+    header = int(outline.dialect.has_names)
+    starts = record_starts(content.data, outline.dialect, outline.records + header)
+    replaced = _replaced(release, outline.dialect, groups)
     offsets, texts = _joined(replaced.texts)
-    lengths = np.diff(offsets)
-    none = np.full((1, max(1, len(replaced.codes))), -1, dtype=np.int64)
+    octets = np.frombuffer(content.data, dtype=np.uint8)
+    original = _Original(octets, outline, starts, replaced.slots, offsets, texts)
+    rows, columns = release.rows, replaced.codes
+
+    def some(at: int) -> list[NDArray[np.int64]]:
+        return [column[at : at + _ROWS] for column in columns]
+
+    return _written(target, original, rows, some) == content.digest
+
+
+def write_mapped(target: Path, stream: CsvStream, release: StreamedRelease, told: Told) -> None:
+    """Write a release in the dialect of the original; what is larger than some records is mapped to memory.
+
+    Parameters
+    ----------
+    target : Path
+    stream : CsvStream
+        The original.
+    release : StreamedRelease
+    told : callable
+        Told of the records written, and of how many there are.
+
+    Raises
+    ------
+    UsageError
+        The dialect cannot hold a masked value; names the column.
+    DocumentError
+        There is no room for temporary files.
+    """
+    outline, store = stream.outline, FolderStore(release.folder)
+    slots = np.full(len(stream.variables), -2, dtype=np.int64)
+    kept, firsts = KeptTexts(store), []
+    codes: list[NDArray[np.intp]] = []
+    released = {variable.name for variable in release.variables}
+    for position, variable in enumerate(stream.variables):
+        if variable.name not in released:
+            continue
+        slots[position] = -1
+        if (coded := release.masked.get(variable.name)) is None:
+            continue
+        slots[position] = len(codes)
+        own = partial(
+            _file_texts, dialect=outline.dialect, column=variable.column, groups=False, single=len(released) == 1
+        )
+        firsts.append(kept.add(coded.texts, own))
+        codes.append(coded.codes)
+    texts = kept.whole()
+    original = _Original(stream.bytes.mapped(), outline, _starts(stream, store), slots, texts.ends, texts.octets)
+
+    def some(at: int) -> list[NDArray[np.int64]]:
+        told(at, len(release.rows))
+        part = release.rows[at : at + _ROWS]
+        return [own[part] + first for own, first in zip(codes, firsts, strict=True)]
+
+    _written(target, original, release.rows, some)
+    told(len(release.rows), len(release.rows))
+
+
+def _starts(stream: CsvStream, store: FolderStore) -> NDArray[np.int64]:
+    """Return where the records of a file begin, that with the names among them; mapped to memory."""
+    starts = store.growing(np.int64)
+    if stream.outline.dialect.has_names:
+        starts.add(np.zeros(1, dtype=np.int64))
+    for one in stream.outline.segments:
+        data = stream.bytes.part(one.begin, one.size)
+        starts.add(record_starts(data, stream.outline.dialect, one.records) + one.begin)
+    return starts.whole()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Original:
+    """The bytes of a file, where its records begin, what is done with each column, and the texts that come there."""
+
+    octets: NDArray[np.uint8]
+    outline: CsvOutline
+    starts: NDArray[np.int64]
+    slots: NDArray[np.int64]
+    offsets: NDArray[np.int64]
+    texts: NDArray[np.uint8]
+
+
+def _written(
+    target: Path,
+    original: _Original,
+    rows: NDArray[np.intp],
+    codes: Callable[[int], list[NDArray[np.int64]]],
+) -> bytes:
+    """Write records, and return the digest of what was written, unpacked."""
+    octets, outline, starts = original.octets, original.outline, original.starts
+    dialect = outline.dialect
+    ending = np.frombuffer(dialect.ending.encode(), dtype=np.uint8)
     try:
         with sink(target, dialect) as out:
             held = b""
-            for rows, codes in _blocks(release.rows, replaced.codes, none, header):
-                longest = int(sizes[rows].sum()) + len(rows) * len(ending)
-                longest += int(lengths[codes[codes >= 0]].sum())
+            for some, new in _blocks(rows, codes, int(dialect.has_names)):
+                stops = starts[np.minimum(some + 1, len(starts) - 1)]
+                stops[some + 1 == len(starts)] = len(octets)
+                taken = new[new >= 0]
+                longest = int((stops - starts[some]).sum()) + len(some) * len(ending)
+                longest += int((original.offsets[taken + 1] - original.offsets[taken]).sum())
                 buffer = np.empty(longest, dtype=np.uint8)
                 size = join_records(
-                    octets, *dialect.codes, starts[rows], replaced.slots, codes, offsets, texts, ending, buffer
+                    octets,
+                    *dialect.codes,
+                    starts[some],
+                    original.slots,
+                    new,
+                    original.offsets,
+                    original.texts,
+                    ending,
+                    buffer,
                 )
                 out.write(held)
                 held = buffer[:size].tobytes()
-            out.write(held + content.data[outline.stop :] if outline.closed else held[: -len(ending)])
-            return out.digest() == content.digest
+            tail = octets[outline.stop :].tobytes()
+            out.write(held + tail if outline.closed else held[: -len(ending)])
+            return out.digest()
     except UnicodeEncodeError:
         raise UsageError(
             f"the encoding {dialect.codec} of the file cannot hold a masked value", hint="convert the file to UTF-8"
@@ -139,13 +242,14 @@ def write_new(target: Path, table: Table, dialect: CsvDialect) -> None:
 
 
 def _blocks(
-    rows: NDArray[np.intp], codes: list[NDArray[np.int64]], none: NDArray[np.int64], header: int
+    rows: NDArray[np.intp], codes: Callable[[int], list[NDArray[np.int64]]], header: int
 ) -> Iterator[tuple[NDArray[np.intp], NDArray[np.int64]]]:
     if header:
-        yield np.zeros(1, dtype=np.intp), none
+        width = max(1, len(codes(len(rows))))
+        yield np.zeros(1, dtype=np.intp), np.full((1, width), -1, dtype=np.int64)
     for at in range(0, len(rows), _ROWS):
         part = rows[at : at + _ROWS]
-        columns = [column[at : at + _ROWS] for column in codes]
+        columns = codes(at)
         changed = np.stack(columns, axis=1) if columns else np.full((len(part), 1), -1, dtype=np.int64)
         yield part + header, np.ascontiguousarray(changed)
 

@@ -1,0 +1,259 @@
+"""Tables that are written without being in memory: the bytes are those of tables that are."""
+
+from __future__ import annotations
+
+import datetime
+import decimal
+import errno
+import gc
+import os
+import shutil
+import tempfile
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.feather
+import pyarrow.parquet as pq
+import pytest
+
+from cli_runner import Runner, write_rules
+from masktron.errors import DocumentError, UsageError
+from masktron.sources.opening import open_source
+from masktron.sources.records import Coded
+from masktron.sources.source import Source
+from masktron.sources.tables import arrow_files, arrow_stream, parquet_stream, spilled, table_source
+from masktron.sources.tables.separated import csv_stream, writing
+from masktron.sources.tables.two_readings import ComparedBlocks
+
+ROWS = 400
+ALL = 1 << 60
+SUFFIXES = ["csv", "parquet", "arrow", "arrows"]
+
+
+@pytest.fixture(autouse=True)
+def small_blocks(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """Blocks of a few records, and a folder for temporary files."""
+    for module, name, size in (
+        (csv_stream, "_BLOCK", 900),
+        (parquet_stream, "_ROWS", 30),
+        (arrow_stream, "_ROWS", 30),
+        (arrow_files, "_BLOCK", 64),
+        (spilled, "_AT_ONCE", 16),
+        (writing, "_ROWS", 70),
+        (table_source, "SMALLEST", 0),
+    ):
+        monkeypatch.setattr(module, name, size)
+    folder = tmp_path / "temporary"
+    folder.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(folder))
+    return folder
+
+
+def table(rows: int = ROWS) -> pa.Table:
+    some = range(rows)
+    return pa.table(
+        {
+            "A": pa.array([row % 11 if row % 7 else None for row in some], pa.int16()),
+            "B": pa.array([f'<é, "{row}">' if row % 5 else None for row in some]),
+            "C": pa.array([decimal.Decimal(row) / 4 for row in some], pa.decimal128(9, 2)),
+            "D": pa.array([datetime.date(2020, 1, 1 + row % 28) for row in some]),
+            "E": pa.array([row / 3 for row in some], pa.float64()),
+            "F": pa.array([row % 2 == 0 for row in some]),
+            "G": pa.array([f"t{row % 9}" for row in some], pa.large_string()),
+        }
+    )
+
+
+def written(path: Path, suffix: str, values: pa.Table) -> Path:
+    if suffix == "csv":
+        pa.csv.write_csv(values, path)
+    elif suffix == "parquet":
+        pq.write_table(values, path, row_group_size=150, compression="zstd")
+    elif suffix == "arrow":
+        pa.feather.write_feather(values, path, chunksize=130, compression="lz4")
+    else:
+        with pa.OSFile(str(path), "wb") as sink, pa.ipc.new_stream(sink, values.schema) as stream:
+            stream.write_table(values, max_chunksize=90)
+    return path
+
+
+def opened(path: Path, *, streamed: bool) -> Source:
+    return open_source(path, whole=True, memory=0 if streamed else ALL)
+
+
+def codes(size: int, texts: list[str | None], seed: int) -> Coded:
+    drawn = np.random.default_rng(seed).integers(0, len(texts), size)
+    return Coded(np.array(texts, dtype=np.object_), drawn.astype(np.intp))
+
+
+def put(path: Path, target: Path, *, streamed: bool, **how: object) -> bytes:
+    new = {
+        "A": codes(ROWS, ["3", "12", *map(str, range(40)), None], 1),
+        "B": codes(ROWS, ['"', "a,b", None, "<x>"], 2),
+        "C": codes(ROWS, ["1.25", "7"], 3),
+    }
+    done = []
+    source = opened(path, streamed=streamed)
+    keep = how.get("keep")
+    records = source.write(target, new, told=lambda at, of: done.append((at, of)), **how)  # type: ignore[arg-type]
+    assert records == (ROWS if keep is None else np.count_nonzero(keep))  # type: ignore[call-overload]
+    assert all(at == of for at, of in done[-1:])
+    return target.read_bytes()
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_bytes_are_those_of_a_table_in_memory(
+    tmp_path: Path, suffix: str, monkeypatch: pytest.MonkeyPatch, small_blocks: Path
+) -> None:
+    path = written(tmp_path / f"data.{suffix.rstrip('s')}", suffix, table())
+    random = np.random.default_rng(5)
+    order = random.permutation(ROWS).astype(np.intp)
+    ways: list[dict[str, object]] = [
+        {},
+        {"order": order, "removed": ("B", "E")},
+        {"order": order, "removed": ("D", "E", "F", "G")},
+        {"order": order, "keep": random.random(ROWS) < 0.6},
+        {"keep": np.zeros(ROWS, dtype=np.bool_)},
+    ]
+    for how in ways:
+        whole = put(path, tmp_path / f"a.{path.suffix}", streamed=False, **how)
+        with monkeypatch.context() as patch:
+            if path.suffix != ".arrow":
+                patch.setattr(table_source.TableSource, "table", None)  # the whole of it is not read
+            assert put(path, tmp_path / f"b.{path.suffix}", streamed=True, **how) == whole
+    assert list(small_blocks.iterdir()) == []
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_what_is_seen_is_that_of_a_table_in_memory(
+    tmp_path: Path, suffix: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = written(tmp_path / f"data.{suffix.rstrip('s')}", suffix, table())
+    whole = opened(path, streamed=False)
+    texts = {name: column.lexemes.tolist() for name, column in whole.records().columns.items()}
+    twin = whole.document_path.read_bytes()
+    with monkeypatch.context() as patch:
+        patch.setattr(table_source.TableSource, "table", None)
+        source = opened(path, streamed=True)
+        assert {name: column.lexemes.tolist() for name, column in source.records().columns.items()} == texts
+        assert source.document_path.read_bytes() == twin
+        assert source.beside_columns > 2 * len(twin)
+        assert (source.notes, source.own_variables) == (whole.notes, whole.own_variables)
+        assert [source.place(at, 1, 1) for at in (-1, 0, 77)] == [whole.place(at, 1, 1) for at in (-1, 0, 77)]
+
+
+@pytest.mark.parametrize("suffix", ["csv", "parquet"])
+def test_masked_files_and_manifests_are_the_same(
+    tmp_path: Path, suffix: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    random = np.random.default_rng(8)
+    first, second = random.integers(0, 90, (2, 150))
+    values = pa.table({"A": first, "B": second, "T": first + second, "R": random.integers(0, 3, 150)})
+    path = written(tmp_path / f"data.{suffix}", suffix, values)
+    rules = write_rules(tmp_path / "rules.sch", "T = A + B", "sum(../Record/A) >= 0")
+    key = tmp_path / "key"
+    key.write_text("c3e1a098eca45ebbe3922d2342d74ac158d7c076218c891e2c0c478edfaeb9a8", encoding="ascii")
+    masktron = Runner(capsys)
+    found = []
+    for name in ("held", "streamed"):
+        if name == "streamed":
+            monkeypatch.setattr(table_source, "_SHARE", ALL)
+            monkeypatch.setattr(table_source.TableSource, "table", None)
+        out, manifest = tmp_path / f"{name}.{suffix}", tmp_path / f"{name}.json"
+        said = masktron(
+            *("mask", path, "--rules", rules, "--out", out, "--manifest", manifest, "-k", 3, "--key", key),
+            *("--role", "R=untouched", "--workers", 1),
+        )
+        assert said.code == 0, said.err
+        said = masktron("check", out, "--rules", rules, "--original", path, "--manifest", manifest)
+        assert said.code == 0, said.err
+        found.append(out.read_bytes())
+    assert found[0] == found[1]
+    said = masktron("assess", out, "--original", path, "--manifest", manifest)
+    assert said.code == 0, said.err
+
+
+def test_a_value_that_does_not_fit_is_refused(tmp_path: Path, small_blocks: Path) -> None:
+    path = written(tmp_path / "data.parquet", "parquet", table())
+    source = opened(path, streamed=True)
+    target = tmp_path / "out.parquet"
+    with pytest.raises(UsageError, match="column 'A' of type int16 cannot hold a masked value") as caught:
+        source.write(target, {"A": codes(ROWS, ["1", "70000"], 1)})
+    assert "70000" not in str(caught.value)
+    assert not target.exists()
+    with pytest.raises(UsageError, match="no column is left to write"):
+        source.write(target, {}, removed=table().column_names)
+    del caught
+    assert list(small_blocks.iterdir()) == []
+
+
+@pytest.mark.parametrize("suffix", ["csv", "parquet"])
+def test_room_is_required_before_anything_is_written(
+    tmp_path: Path, suffix: str, monkeypatch: pytest.MonkeyPatch, small_blocks: Path
+) -> None:
+    path = written(tmp_path / f"data.{suffix.rstrip('s')}", suffix, table())
+    source = opened(path, streamed=True)
+    source.layout  # noqa: B018 -- the survey
+    target = tmp_path / "out"
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: SimpleNamespace(free=100))
+    with pytest.raises(DocumentError, match=r"writing a file like data.*needs .* of disk"):
+        source.write(target, {})
+    assert not target.exists()
+    with pytest.raises(DocumentError, match=r"what engines read of data.* needs .* of disk"):
+        source.document_path  # noqa: B018
+    del source
+    assert list(small_blocks.glob("*/*")) == []
+
+
+@pytest.mark.parametrize("suffix", ["csv", "parquet"])
+def test_a_full_disk_is_one_error_and_leaves_nothing(
+    tmp_path: Path, suffix: str, monkeypatch: pytest.MonkeyPatch, small_blocks: Path
+) -> None:
+    path = written(tmp_path / f"data.{suffix}", suffix, table())
+
+    def fail(*_: object, **__: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    source = opened(path, streamed=True)
+    source.layout  # noqa: B018 -- the survey
+    with monkeypatch.context() as patch:
+        patch.setattr(table_source.TwinWriter, "write", fail)
+        with pytest.raises(DocumentError, match="temporary files cannot be written: No space left"):
+            source.document_path  # noqa: B018
+    part: tuple[object, str] = os, "write"
+    said = "columns cannot be kept in temporary files: No space left"
+    if suffix == "parquet":
+        part, said = (spilled.SpilledRows, "some"), "temporary files cannot be written: No space left"
+    with monkeypatch.context() as patch:
+        patch.setattr(*part, fail)
+        with pytest.raises(DocumentError, match=said):
+            source.write(tmp_path / "out", {"A": codes(ROWS, ["1"], 1)})
+    assert source.document_path.stat().st_size > ROWS  # it can be written now
+    del source
+    gc.collect()  # errors and their frames
+    assert list(small_blocks.iterdir()) == []
+
+
+def test_readings_are_compared_whatever_their_blocks() -> None:
+    def blocks(*sizes: int, texts: str = "abcdefgh") -> list[list[pa.Array]]:
+        at, found = 0, []
+        for size in sizes:
+            found.append([pa.array(list(texts[at : at + size]))])
+            at += size
+        return found
+
+    def compare(own: list[list[pa.Array]], other: list[list[pa.Array]]) -> None:
+        compared = ComparedBlocks(iter(own), ["V"], "d.csv")
+        for block in other:
+            compared.take(block)
+        compared.end()
+
+    compare(blocks(3, 0, 5), blocks(1, 6, 1))
+    for own, other in ((blocks(3, 5), blocks(4, 3)), (blocks(3, 4), blocks(8))):
+        with pytest.raises(DocumentError, match="different numbers of records"):
+            compare(own, other)
+    with pytest.raises(DocumentError, match="column 'V' of record 7"):
+        compare(blocks(3, 5), blocks(4, 4, texts="abcdefxh"))
