@@ -237,9 +237,7 @@ class FullAudit(Audit):
             for disjunct in form_of(edit.constraint)
             for atom in disjunct
         ]
-        order = (
-            np.arange(len(rows)) if self.described.order is None else np.array(self.described.order, dtype=np.intp)
-        )
+        order = np.arange(len(rows)) if self.described.order is None else self.described.order
         back = np.argsort(order)
         pair = pair_of(
             declared,

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import AbstractContextManager
 from types import MappingProxyType
 
+from masktron.large_arrays import arrays_in_files
 from masktron.memory import free_memory
 from masktron.progress import Told, untold
 from masktron.scratch import private_folder, require_room
@@ -20,6 +22,15 @@ _SHARE = 8
 def memory_of_run(memory: int | None) -> int:
     """Return how many bytes a run may take: those that were asked for, or half of what is free."""
     return free_memory() // 2 if memory is None else memory
+
+
+def arrays_of_run(records: int, fields: int, memory: int | None) -> AbstractContextManager[None]:
+    """Have arrays with an entry for each record put into files where the columns of so many records are."""
+    return arrays_in_files(wanted=not _fit(records * fields * _CELL, memory))
+
+
+def _fit(size: int, memory: int | None) -> bool:
+    return size * _SHARE <= memory_of_run(memory)
 
 
 def read_columns(
@@ -47,7 +58,7 @@ def read_columns(
         The file cannot be read, or a record is not flat; or there is too little room for temporary files.
     """
     needed = source.estimate() * len(source.layout.fields) * _CELL
-    if needed * _SHARE <= memory_of_run(memory):
+    if _fit(needed, memory):
         return source.records(missing=missing, told=told)
     with private_folder() as folder:
         require_room(folder, needed, what=f"reading {source.path.name} into files")

@@ -15,6 +15,7 @@ from masktron.jobs.column_memory import read_columns
 from masktron.jobs.described import completed
 from masktron.jobs.pairing import NOTHING_STATED, UNMASKED, Stated, paired
 from masktron.kernels.cores import usable_cores
+from masktron.large_arrays import kept
 from masktron.measures.assessed import Assessed, ColumnsOnDemand
 from masktron.progress import Progress, told_as
 from masktron.sources.lexicon import Lexicon
@@ -92,7 +93,7 @@ def compare(
         original=before,
         masked=after,
         numeric=fields.numeric,
-        codes={name: column.numbered() for name, column in after.items()},
+        codes={name: kept(column.numbered()) for name, column in after.items()},
         weights=None if fields.weight is None else _weights(source, fields.weight, rows),
         classes=classes,
         blocks=() if described is None else described.blocks,
