@@ -209,14 +209,13 @@ def _credit_of_columns(
     if not dimensions:
         return np.full(n, min(1.0, depth / n))
     queries = kernel.CodedPoints.of(released, new_array)
-    prototype, _ = alike(queries.codes, n)
+    prototype = kept(alike(queries.codes, n)[0])
     points = _put_together(known, (n, dimensions))
     place, count = alike(map(codes_of, points.T), n)
+    place = kept(place)
     if count < n:
         points = _first_of_each(points, place, count)
-    return kernel.credits_of_links(
-        points, np.bincount(place), kept(place), queries, kept(prototype), workers, depth, new_array
-    )
+    return kernel.credits_of_links(points, np.bincount(place), place, queries, prototype, workers, depth, new_array)
 
 
 def _first_of_each(points: NDArray[np.float64], place: NDArray[np.intp], count: int) -> NDArray[np.float64]:
