@@ -33,8 +33,10 @@ _WORKER = 300_000_000
 _CELL = 150
 """Bytes that a run on all records takes at most for each cell of the file."""
 _HELD_CELL = 12
-"""Bytes that a run in units takes at most for each cell of the file, besides its units and pages of files that the
-system may take back."""
+"""Bytes that a run in units takes at most for each cell of the file while units are masked, besides these and pages
+of files that the system may take back."""
+_LATER_CELL = 18
+"""Bytes that it takes at most for each cell when the file is read back and measured."""
 _UNIT_CELL = 250
 """Bytes that a worker takes at most for each cell of a unit: the points, groups and candidates of one partition."""
 _SHARE = 6
@@ -99,7 +101,8 @@ def _unit_records(original: Opened, config: Config) -> int | None:
     if _BASE + records * fields * _CELL <= memory:
         return None
     held = _BASE + records * fields * _HELD_CELL
-    least = held + LEAST_UNIT * config.k * fields * _UNIT_CELL * _SHARE
+    units = LEAST_UNIT * config.k * fields * _UNIT_CELL * _SHARE
+    least = max(held + units, _BASE + records * fields * _LATER_CELL)
     if memory < least:
         raise ResourceError(
             f"{memory / 1e6:,.0f} MB do not hold {counted(LEAST_UNIT * config.k, 'record')} of {fields} fields at a "
