@@ -19,7 +19,7 @@ ORDER = [
     {"arrays", "counts", "files", "figures", "heap", "memory", "processes", "progress", "resources", "serialised"}
     | {"streams", "thresholds", "toml_text", "versions"},
     {"release_key", "supervisor", "rulebook_text"},
-    {"constraints", "config", "kernels", "scratch"},
+    {"constraints", "config", "kernels", "large_arrays", "scratch"},
     {"executor", "settings", "keyword_arguments"},
     {"sources", "engines"},
     {"xpath"},

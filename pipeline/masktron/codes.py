@@ -205,11 +205,11 @@ def _values_of_codes(column: Column) -> int:
     """Return how many different values a field has that looks like one of codes, and 0 for any other."""
     if column.decimals:
         return 0
-    held = column.texts()
     # most amounts end here: there are very many of them
     many = len(np.unique(column.numbers[column.used & (column.states == Status.PRESENT)])) > MOST_CODES
-    if many and not any(map(_LEADING_ZERO.match, held)):
+    if many and not any(map(_LEADING_ZERO.match, column.each_text())):
         return 0
+    held = column.texts()
     distinct = {str(lexeme).strip(XML_SPACE) for lexeme in held}
     if not all(map(is_integer, distinct)):
         return 0

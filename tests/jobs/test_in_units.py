@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import mmap
 import os
 import random
 import stat
@@ -17,14 +18,16 @@ import pytest
 
 import masktron
 from cli_runner import write_data, write_rules
+from masktron import large_arrays
 from masktron.config import Config, memory_of
 from masktron.errors import DocumentError, InfeasibleError, ResourceError, UsageError, ViolationError
 from masktron.executor.run_parts import RunPart, RunParts, parts_folder
-from masktron.jobs import in_units
+from masktron.jobs import column_memory, in_units
 from masktron.jobs.check import run_check
 from masktron.jobs.mask import run_mask
 from masktron.results import MaskResult
 
+mapped = mmap.mmap
 KEY = bytes(range(32))
 RULES = ("A + B = T", "A >= 0")
 
@@ -295,6 +298,33 @@ def test_memory_says_how_many_records_are_masked_at_once(
     monkeypatch.setattr(in_units, "_UNIT_CELL", 10_000)
     with pytest.raises(ResourceError, match="400 MB do not hold"):
         mask(given, unit_records=None, memory=400_000_000)
+
+
+def test_what_is_held_of_all_records_counts(given: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(in_units, "_BASE", 399_000_000)
+    monkeypatch.setattr(in_units, "_CELL", 10_000)
+    monkeypatch.setattr(in_units, "_HELD_CELL", 500)
+    mask(given, unit_records=None, memory=400_000_000)
+    manifest = json.loads((given[0].parent / "m.manifest.json").read_text())
+    assert manifest["config"]["unit_records"] == 64, "480,000 bytes are held of 240 records, and 86 fit into the rest"
+    monkeypatch.setattr(in_units, "_HELD_CELL", 5000)
+    with pytest.raises(ResourceError, match="held of all 240") as caught:
+        mask(given, unit_records=None, memory=400_000_000)
+    assert "405 MB with --memory" in caught.value.hint
+
+
+def test_arrays_in_files_change_nothing(given: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch) -> None:
+    mask(given, "memory.xml")
+    monkeypatch.setattr(column_memory, "_SHARE", 10**12)
+    monkeypatch.setattr(large_arrays, "LARGE", 1)
+    made: list[int] = []
+    monkeypatch.setattr(mmap, "mmap", lambda *given: made.append(given[1]) or mapped(*given))
+    mask(given, "files.xml")
+    assert len(made) > 20
+    folder = given[0].parent
+    assert (folder / "memory.xml").read_bytes() == (folder / "files.xml").read_bytes()
+    texts = [(folder / f"{name}.manifest.json").read_text() for name in ("memory", "files")]
+    assert texts[0].replace("memory.", "files.") == texts[1].replace("memory.xml", "files.xml")
 
 
 @pytest.mark.parametrize(

@@ -196,7 +196,7 @@ def test_all_that_is_compiled_is_compiled_while_the_user_is_told_so(
 
 def test_what_is_compiled_ahead_is_what_is_called() -> None:
     points = np.random.default_rng(1).normal(size=(300, 3))
-    entries = (mdav_tree._form, mdav_tree._add_all, univariate_path.last_groups, credit_links, mdav_tree.build)
+    entries = (mdav_tree._form, mdav_tree._add_all, univariate_path.last_groups, credit_links, mdav_tree.build_in)
     for compiling in (mdav.compile_tree, univariate.compile_path, kernel_linkage.compile_links):
         compiling()
     ahead = [len(entry.signatures) for entry in entries]

@@ -127,6 +127,16 @@ def test_a_lexicon_gives_its_texts_back(texts: list[str | None]) -> None:
         own[len(texts)]
 
 
+@pytest.mark.parametrize("length", [0, 1, 7, 8, 9, 16, 17, 64, 65, 200])
+@pytest.mark.parametrize("many", [300, 20_001])
+def test_equal_texts_of_any_length_are_found(length: int, many: int) -> None:
+    draw = np.random.default_rng(length)
+    texts = ["".join(chr(97 + 25 * at) for at in row) for row in draw.integers(0, 2, (300, length))]
+    texts = (texts * (many // 300 + 1))[:many]
+    places: dict[str, int] = {}
+    assert Lexicon.of(texts).same().tolist() == [places.setdefault(text, at) for at, text in enumerate(texts)]
+
+
 def whole(path: Path) -> Records:
     layout, _ = survey_exactly(path)
     return read_records(path, layout)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Self, overload
 
@@ -75,8 +75,13 @@ class Members(Sequence[Rows]):
 
 def codes_of(columns: NDArray[np.generic]) -> NDArray[np.intp]:
     """Number the distinct rows of a 2-d array, in sorted order; shape (n,). All 0 where there are no columns."""
-    codes = np.zeros(len(columns), dtype=np.intp)
-    for column in columns.T:
+    return codes_of_columns(columns.T, len(columns))
+
+
+def codes_of_columns(columns: Iterable[NDArray[np.generic]], n: int) -> NDArray[np.intp]:
+    """Number distinct rows as `codes_of`, of columns of shape (n,) that come one after the other."""
+    codes = np.zeros(n, dtype=np.intp)
+    for column in columns:
         own = _numbered(column)
         # two codes below n give one below n * n, which is in the order of the pairs
         codes = _numbered(codes * (int(own.max(initial=0)) + 1) + own)

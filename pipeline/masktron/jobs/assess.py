@@ -9,6 +9,7 @@ from pathlib import Path
 from masktron.config import Config, did_you_mean
 from masktron.errors import UsageError
 from masktron.figures import FIGURES, NAMES, Figure, figure_of
+from masktron.jobs.column_memory import arrays_of_run
 from masktron.jobs.common import file_notes
 from masktron.jobs.compared import compare, require_described
 from masktron.jobs.pairing import NOTHING_STATED, TO_PAIR, UNPAIRED, Stated
@@ -103,7 +104,8 @@ def run_assess(
     told: tuple[str, ...] = ()
     if against and described is not None:
         files, told = with_earlier(files, described, beside, against, config, progress)
-    figures = measure(names, files, told_as(progress, "measuring risk and utility", "figures"))
+    with arrays_of_run(len(files), len(files.original), config.memory):
+        figures = measure(names, files, told_as(progress, "measuring risk and utility", "figures"))
     result = AssessResult(
         masked=shown(masked),
         original=shown(original),

@@ -15,7 +15,7 @@ from masktron.counts import counted
 from masktron.errors import DocumentError, UsageError
 from masktron.figures import FIGURES, Figure, figure_of
 from masktron.jobs.audit import Audit
-from masktron.jobs.column_memory import read_columns
+from masktron.jobs.column_memory import arrays_of_run, read_columns
 from masktron.jobs.common import shown_path
 from masktron.jobs.compared import ReorderedColumns, compare, require_described
 from masktron.jobs.limits import over_limits
@@ -237,9 +237,7 @@ class FullAudit(Audit):
             for disjunct in form_of(edit.constraint)
             for atom in disjunct
         ]
-        order = (
-            np.arange(len(rows)) if self.described.order is None else np.array(self.described.order, dtype=np.intp)
-        )
+        order = np.arange(len(rows)) if self.described.order is None else self.described.order
         back = np.argsort(order)
         pair = pair_of(
             declared,
@@ -301,7 +299,8 @@ class FullAudit(Audit):
                 "--same-order"
             )
             names = [name for name in names if name not in wanting]
-        measured = measure(names, files, told_as(progress, "measuring risk and utility", "figures"))
+        with arrays_of_run(len(files), len(files.original), config.memory):
+            measured = measure(names, files, told_as(progress, "measuring risk and utility", "figures"))
         over = list(over_limits(measured, limits))
         self.problems += over
         self.notes += notes

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import AbstractContextManager
 from types import MappingProxyType
 
+from masktron.large_arrays import arrays_in_files
 from masktron.memory import memory_of_run
 from masktron.progress import Told, untold
 from masktron.scratch import private_folder, require_room
@@ -15,6 +17,15 @@ _CELL = 20
 """Bytes of a cell in a column, where one in three has a text that no other has."""
 _SHARE = 8
 """Part of the memory, as a divisor, that the columns of one file may take."""
+
+
+def arrays_of_run(records: int, fields: int, memory: int | None) -> AbstractContextManager[None]:
+    """Have arrays with an entry for each record put into files where the columns of so many records are."""
+    return arrays_in_files(wanted=not _fit(records * fields * _CELL, memory))
+
+
+def _fit(size: int, memory: int | None) -> bool:
+    return size * _SHARE <= memory_of_run(memory)
 
 
 def read_columns(
@@ -42,7 +53,7 @@ def read_columns(
         The file cannot be read, or a record is not flat; or there is too little room for temporary files.
     """
     needed = source.estimate() * len(source.layout.fields) * _CELL
-    if needed * _SHARE <= memory_of_run(memory):
+    if _fit(needed, memory):
         return source.records(missing=missing, told=told)
     with private_folder() as folder:
         require_room(folder, needed + source.beside_columns, what=f"reading {source.path.name} into files")

@@ -11,10 +11,11 @@ from numpy.typing import NDArray
 
 from masktron.config import Config, Kind, Role, did_you_mean
 from masktron.errors import DocumentError, UsageError
-from masktron.jobs.column_memory import read_columns
+from masktron.jobs.column_memory import arrays_of_run, read_columns
 from masktron.jobs.described import completed
 from masktron.jobs.pairing import NOTHING_STATED, UNMASKED, Stated, paired
 from masktron.kernels.cores import usable_cores
+from masktron.large_arrays import kept
 from masktron.measures.assessed import Assessed, ColumnsOnDemand
 from masktron.progress import Progress, told_as
 from masktron.sources.lexicon import Lexicon
@@ -88,11 +89,13 @@ def compare(
         back,
     )
     classes = None if class_field is None else _known(source, class_field).taken(rows).numbered(held=True)
+    with arrays_of_run(len(released), len(after), config.memory):
+        codes = {name: kept(column.numbered()) for name, column in after.items()}
     assessed = Assessed(
         original=before,
         masked=after,
         numeric=fields.numeric,
-        codes={name: column.numbered() for name, column in after.items()},
+        codes=codes,
         weights=None if fields.weight is None else _weights(source, fields.weight, rows),
         classes=classes,
         blocks=() if described is None else described.blocks,

@@ -34,6 +34,11 @@ _WORKER = 300_000_000
 """Bytes that a worker takes with nothing to do: libraries and compiled code."""
 _CELL = 150
 """Bytes that a run on all records takes at most for each cell of the file."""
+_HELD_CELL = 12
+"""Bytes that a run in units takes at most for each cell of the file while units are masked, besides these and pages
+of files that the system may take back."""
+_LATER_CELL = 18
+"""Bytes that it takes at most for each cell when the file is read back and measured."""
 _UNIT_CELL = 250
 """Bytes that a worker takes at most for each cell of a unit: the points, groups and candidates of one partition."""
 _SHARE = 6
@@ -96,13 +101,17 @@ def _unit_records(original: Opened, config: Config) -> int | None:
     records, fields = len(original.kept), len(original.records.columns)
     if _BASE + records * fields * _CELL <= memory:
         return None
-    most = max(memory - _BASE, 0) // _SHARE // (fields * _UNIT_CELL)
-    if most < LEAST_UNIT * config.k:
+    held = _BASE + records * fields * _HELD_CELL
+    units = LEAST_UNIT * config.k * fields * _UNIT_CELL * _SHARE
+    least = max(held + units, _BASE + records * fields * _LATER_CELL)
+    if memory < least:
         raise ResourceError(
-            f"{memory / 1e6:,.0f} MB do not hold {counted(LEAST_UNIT * config.k, 'record')} of {fields} fields",
+            f"{memory / 1e6:,.0f} MB do not hold {counted(LEAST_UNIT * config.k, 'record')} of {fields} fields at a "
+            f"time, and what is held of all {records:,}",
             where=str(original.job.source.path),
-            hint="give more with --memory",
+            hint=f"give at least {-(-least // 10**6):,} MB with --memory".replace(",", ""),
         )
+    most = (memory - held) // _SHARE // (fields * _UNIT_CELL)
     return max(LEAST_UNIT * config.k, 1 << (most.bit_length() - 1))
 
 
@@ -172,17 +181,17 @@ def units_in(run: Prepared, parts: RunParts | None) -> Iterator[UnitSlices | Non
     if parts is None or most is None:
         yield None
         return
-    workers = _workers(config, len(run.records.columns), most)
+    workers = _workers(config, len(run.kept), len(run.records.columns), most)
     with executor_of(config.executor, workers=workers, scheduler=config.scheduler) as executor:
         yield UnitSlices(parts, executor, most)
 
 
-def _workers(config: Config, fields: int, most: int) -> int:
+def _workers(config: Config, records: int, fields: int, most: int) -> int:
     """Return how many units are worked on at once: as many as the memory holds, where it is that of this machine."""
     asked = config.workers or usable_cores()
     if config.scheduler is not None:
         return asked
-    left = memory_of_run(config.memory) - 2 * _BASE
+    left = memory_of_run(config.memory) - 2 * _BASE - records * fields * _HELD_CELL
     return max(1, min(asked, left // (_WORKER + most * fields * _UNIT_CELL)))
 
 

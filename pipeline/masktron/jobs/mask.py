@@ -8,6 +8,7 @@ from pathlib import Path
 from masktron.config import Config
 from masktron.executor.run_parts import RunParts
 from masktron.files import refuse_outputs
+from masktron.jobs.column_memory import arrays_of_run
 from masktron.jobs.in_units import parts_of, sized, units_in
 from masktron.jobs.limits import refuse_class_limits
 from masktron.jobs.mask_result import mask_result
@@ -98,7 +99,10 @@ def run_mask(
         if registered is not None:
             progress("looking up the records in the register of releases", 0)
             registered.look_up(run)
-        with parts_of(run, out, resume=resume, progress=progress) as parts:
+        with (
+            arrays_of_run(len(run.records), len(run.records.columns), config.memory),
+            parts_of(run, out, resume=resume, progress=progress) as parts,
+        ):
             made = masked_by(run, progress, parts=parts)
             with publication(out, released=True, replaces=replaces) as place, atomic_path(manifest) as confidential:
                 written = write(run, made, place, out, progress)
@@ -113,7 +117,8 @@ def run_mask(
                 if registered is not None:
                     entry, told = registered.enter(run, written)
                     result = replace(result, notes=(*result.notes, *told))
-                write_plain(confidential, manifest_of(run, made, result, written, declared, entry))
+                lists = {} if written.order is None else {"order": written.order}
+                write_plain(confidential, manifest_of(run, made, result, written, declared, entry), lists)
                 settle_publication(place)
     confirmed = () if registered is None else registered.confirm()
     return replace(result, data=in_memory, notes=(*result.notes, *confirmed))

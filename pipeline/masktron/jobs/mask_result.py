@@ -23,6 +23,7 @@ from masktron.jobs.untested import told, written_untested
 from masktron.jobs.written import WrittenFile
 from masktron.kernels.cores import usable_cores
 from masktron.kernels.distinct import alike
+from masktron.large_arrays import kept
 from masktron.masking import Masked, MaskedBlock, Perturbed, Trial
 from masktron.measures.achieved_k import achieved_k, shared_columns
 from masktron.measures.assessed import Assessed, pairs_of
@@ -155,7 +156,7 @@ def side_by_side(
     run: Prepared, made: Masked, columns: Mapping[str, Column]
 ) -> tuple[tuple[BlockResult, ...], Assessed]:
     """Put masked columns, in the order of the original, beside it: block by block, and as figures need them."""
-    codes = {name: columns[name].numbered() for name in run.plan.by_role(Role.CONFIDENTIAL)}
+    codes = {name: kept(columns[name].numbered()) for name in run.plan.by_role(Role.CONFIDENTIAL)}
     blocks = tuple(_block_result(run, block, columns, codes) for block in made.blocks)
     return blocks, _assessed(run, columns, codes, blocks)
 

@@ -106,7 +106,7 @@ def _as_described(released: Records, source: Records, described: DescribedReleas
             where=str(released.source),
             hint="give the files and the manifest of one run of mask",
         )
-    return rows if described.order is None else rows[np.array(described.order, dtype=np.intp)]
+    return rows if described.order is None else rows[described.order]
 
 
 def _require_as_many(released: Records, source: Records, n: int) -> None:

@@ -18,6 +18,7 @@ from masktron.jobs.column_memory import read_columns
 from masktron.jobs.compared import ReorderedColumns, absent
 from masktron.jobs.prepared import Prepared
 from masktron.jobs.revalidate import Asking, Revalidation, revalidate
+from masktron.large_arrays import kept
 from masktron.masking import Masked, MaskedBlock
 from masktron.progress import Progress, told_as
 from masktron.scratch import private_folder
@@ -127,7 +128,7 @@ def _order(run: Prepared) -> NDArray[np.intp] | None:
     if not run.ordering.random or run.randomness.streams is None:
         return None
     generator = run.randomness.streams.generator("order")
-    return generator.permutation(int(run.originals.keep.sum())).astype(np.intp)
+    return kept(generator.permutation(int(run.originals.keep.sum())).astype(np.intp, copy=False))
 
 
 def _source_order(run: Prepared, order: NDArray[np.intp]) -> NDArray[np.intp]:
@@ -206,7 +207,7 @@ def _in_order(run: Prepared, masked: Records, order: NDArray[np.intp] | None) ->
         columns.setdefault(name, absent(run.records.columns[name].field, len(masked)))
     if order is None:
         return columns
-    return ReorderedColumns(columns, np.argsort(order))
+    return ReorderedColumns(columns, kept(np.argsort(order)))
 
 
 def _and_nothing(lexemes: NDArray[np.object_]) -> NDArray[np.object_]:

@@ -7,11 +7,11 @@ there is none, only boxes as near as the own original are opened.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,9 +19,11 @@ from numpy.typing import NDArray
 from masktron.kernels.compiling import is_compiled
 from masktron.kernels.distinct import factorized
 from masktron.kernels.linkage_search import credit_links
-from masktron.kernels.mdav_tree import BoxTree, build
+from masktron.kernels.mdav_tree import BoxTree, build_in
 
 _CAPACITY = 64
+type NewArray = Callable[[Any, Any], NDArray[Any]]
+"""Returns an array to be filled, by shape and type."""
 _PIECES = 64
 """Into which the queries are cut: enough for any number of threads, and for an interruption to be heard."""
 
@@ -40,13 +42,15 @@ class CodedPoints:
     values: tuple[NDArray[np.float64], ...]
 
     @classmethod
-    def of(cls, columns: Iterable[NDArray[np.float64]]) -> Self:
-        """Code the columns of points, which have no NaN."""
+    def of(cls, columns: Iterable[NDArray[np.float64]], new_array: NewArray = np.empty) -> Self:
+        """Code the columns of points, which have no NaN; `new_array` makes the arrays that are returned."""
         codes, values = [], []
         for column in columns:
             own, distinct = factorized(column)
-            codes.append(own.astype(np.int32))
-            values.append(distinct)
+            codes.append(new_array(len(own), np.int32))
+            codes[-1][:] = own
+            values.append(new_array(len(distinct), np.float64))
+            values[-1][:] = distinct
         return cls(tuple(codes), tuple(values))
 
     def taken(self, which: NDArray[np.int64]) -> NDArray[np.float64]:
@@ -65,6 +69,7 @@ def credits_of_links(
     prototype: NDArray[np.int64],
     workers: int,
     depth: int = 1,
+    new_array: NewArray = np.empty,
 ) -> NDArray[np.float64]:
     """Credit every query by the chance that its own person is among the `depth` nearest, ties in random order.
 
@@ -86,12 +91,14 @@ def credits_of_links(
         Threads; the result does not depend on them.
     depth : int
         How many people a query may be linked to, at least 1.
+    new_array : callable
+        Makes the arrays of the tree, which take as much as the places.
 
     Returns
     -------
     ndarray of float64, shape (n,)
     """
-    tree = build(places, np.arange(len(places)), _CAPACITY, places.mean(axis=0))
+    tree = _tree(places, new_array)
     order = _order(tree, own, prototype)
     credit = np.empty(len(own))
     ends = np.linspace(0, len(own), _PIECES + 1).astype(np.int64).tolist()
@@ -110,6 +117,15 @@ def credits_of_links(
     return credit
 
 
+def _tree(places: NDArray[np.float64], new_array: NewArray) -> BoxTree:
+    m, d = places.shape
+    leaves = 1 << (m // _CAPACITY).bit_length()
+    near = new_array((leaves, d, _CAPACITY), np.float32)
+    ids = new_array((leaves, _CAPACITY), np.int64)
+    leaf_of, slot_of = new_array(m, np.int64), new_array(m, np.int64)
+    return build_in(places, np.arange(m), places.mean(axis=0), near, ids, leaf_of, slot_of)
+
+
 def compile_links() -> None:
     """Compile the search, on one record."""
     one, records = np.zeros((1, 1)), np.zeros(1, dtype=np.int64)
@@ -118,7 +134,7 @@ def compile_links() -> None:
 
 def links_ready() -> bool:
     """Tell whether compiled code is at hand."""
-    return is_compiled(credit_links) and is_compiled(build)
+    return is_compiled(credit_links) and is_compiled(build_in)
 
 
 def _order(tree: BoxTree, own: NDArray[np.int64], prototype: NDArray[np.int64]) -> NDArray[np.int64]:

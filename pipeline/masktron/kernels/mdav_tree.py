@@ -351,18 +351,40 @@ def build(
     points: NDArray[np.float64], order: NDArray[np.int64], capacity: int, centre: NDArray[np.float64]
 ) -> BoxTree:
     """Build a tree over the points whose indices are in `order`, which is permuted."""
+    leaves = 1
+    while len(order) // leaves + 1 > capacity:
+        leaves *= 2
+    near = np.empty((leaves, points.shape[1], capacity), np.float32)
+    ids = np.empty((leaves, capacity), np.int64)
+    leaf_of = np.empty(len(points), np.int64)
+    slot_of = np.empty(len(points), np.int64)
+    return build_in(points, order, centre, near, ids, leaf_of, slot_of)
+
+
+@kernel
+def build_in(
+    points: NDArray[np.float64],
+    order: NDArray[np.int64],
+    centre: NDArray[np.float64],
+    near: NDArray[np.float32],
+    ids: NDArray[np.int64],
+    leaf_of: NDArray[np.int64],
+    slot_of: NDArray[np.int64],
+) -> BoxTree:
+    """Build a tree in arrays of the shapes that `BoxTree` names, which are filled here.
+
+    There are as many leaves as the least power of two of which each holds fewer points than `ids` has columns.
+    """
     n = len(order)
     d = points.shape[1]
+    leaves = len(ids)
     depth = 0
-    while (n >> depth) + 1 > capacity:
+    while 1 << depth < leaves:
         depth += 1
     _arrange(points, order, depth)
-    leaves = 1 << depth
-    near = np.zeros((leaves, d, capacity), np.float32)
-    ids = np.empty((leaves, capacity), np.int64)
     count = np.empty(leaves, np.int64)
-    leaf_of = np.full(len(points), -1, np.int64)
-    slot_of = np.empty(len(points), np.int64)
+    near[:] = np.float32(0.0)
+    leaf_of[:] = -1
     norm = 0.0
     for leaf in range(leaves):
         low = leaf * n >> depth

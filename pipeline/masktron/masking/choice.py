@@ -33,7 +33,8 @@ from masktron.masking.file_values import FileValues
 from masktron.masking.inputs import MaskingInputs
 from masktron.masking.masked import MaskedBlock, Trial
 from masktron.masking.per_record import refuse_torn
-from masktron.measures.information_loss import information_loss
+from masktron.measures.base import FieldPairs
+from masktron.measures.information_loss import loss_of_fields
 from masktron.plan import Block
 from masktron.settle.prototypes import Settled, numbers_of
 
@@ -165,11 +166,19 @@ def _attempt(inputs: MaskingInputs, option: Block, grouping: RecordGroups, settl
     return _Attempt(option, grouping, settled, exposure, loss, copied, mixed)
 
 
-def _numbers(file: FileValues, block: Block) -> tuple[list[int], NDArray[np.float64]]:
-    """Positions of the numeric variables in the block, and their values, shape (n, p)."""
-    at = [position for position, name in enumerate(block.variables) if name in file.numeric]
-    none = np.empty((file.n, 0))
-    return at, np.column_stack([none, *(file.values[block.variables[position]] for position in at)])
+type _Masking = Callable[[int, NDArray[np.float64]], NDArray[np.float64]]
+"""Returns the masked numbers of the variable at a position of the block, given the original ones, shape (n,)."""
+
+
+def _lost(file: FileValues, block: Block, masking: _Masking) -> float:
+    """Information loss over the numeric variables of a block, of which one is in memory at a time."""
+
+    def columns(position: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        original = file.values[block.variables[position]]
+        return original, masking(position, original)
+
+    numeric = [position for position, name in enumerate(block.variables) if name in file.numeric]
+    return loss_of_fields(FieldPairs(columns, numeric, file.n))
 
 
 def _loss(file: FileValues, block: Block, grouping: RecordGroups, settled: Settled) -> float:
@@ -178,10 +187,11 @@ def _loss(file: FileValues, block: Block, grouping: RecordGroups, settled: Settl
     A value that a record loses to another pattern of missing values counts as if the mean of the file had replaced
     it: the measure leaves such cells out, so that losing them would pay.
     """
-    at, original = _numbers(file, block)
-    written = [_written(file, block.variables[position], settled, position, grouping) for position in at]
-    masked = np.column_stack([np.empty((file.n, 0)), *written])
-    return information_loss(original, _filled(masked, original))
+
+    def masked(position: int, original: NDArray[np.float64]) -> NDArray[np.float64]:
+        return _filled(_written(file, block.variables[position], settled, position, grouping), original)
+
+    return _lost(file, block, masked)
 
 
 def _written(
@@ -203,18 +213,15 @@ def _filled(masked: NDArray[np.float64], original: NDArray[np.float64]) -> NDArr
 
 
 def _means(values: NDArray[np.float64], labels: NDArray[np.intp]) -> NDArray[np.float64]:
-    """Plain means by group of what is present, NaN where nothing is; shape (groups, p).
+    """Plain means of a column by group, of what is present, NaN where nothing is; shape (groups,).
 
     Weights do not count here, as they do not in the measure.
     """
     present = ~np.isnan(values)
     filled = np.where(present, values, 0.0)
-    power = np.frexp(np.abs(filled).max(axis=0, initial=0.0))[1]  # by powers of two, so that no sum overflows
-    sums = np.zeros((int(labels.max()) + 1, values.shape[1]))
-    counts = np.zeros_like(sums)
-    for column, (scaled, there) in enumerate(zip(np.ldexp(filled, -power).T, present.T, strict=True)):
-        sums[:, column] = np.bincount(labels, scaled, minlength=len(sums))
-        counts[:, column] = np.bincount(labels, there, minlength=len(sums))
+    power = np.frexp(np.abs(filled).max(initial=0.0))[1]  # by powers of two, so that no sum overflows
+    sums = np.bincount(labels, np.ldexp(filled, -power))
+    counts = np.bincount(labels, present, minlength=len(sums))
     means = np.divide(sums, counts, out=np.full_like(sums, np.nan), where=counts > 0)
     restored: NDArray[np.float64] = np.ldexp(means, power)
     return restored
@@ -222,8 +229,8 @@ def _means(values: NDArray[np.float64], labels: NDArray[np.intp]) -> NDArray[np.
 
 def _least_loss(file: FileValues, block: Block, grouping: RecordGroups) -> float:
     """Loss of the means of the groups: that of any prototypes of this partition is no smaller."""
-    _, original = _numbers(file, block)
-    return information_loss(original, _means(original, grouping.labels)[grouping.labels])
+    labels = grouping.labels
+    return _lost(file, block, lambda _, original: _means(original, labels)[labels])
 
 
 def _joined(failures: dict[str, InfeasibleError]) -> InfeasibleError:

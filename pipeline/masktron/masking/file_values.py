@@ -15,8 +15,10 @@ from masktron.aggregators.median import Median
 from masktron.aggregators.mode import Mode
 from masktron.arrays import FloatColumns, Floats
 from masktron.config import Role
+from masktron.grouping.members import codes_of_columns
 from masktron.kernels.mdav import TREE_FROM
 from masktron.kernels.standardise import Standard
+from masktron.large_arrays import kept
 from masktron.masking.file_scales import FieldScale, FileScales
 from masktron.partitions.column_kinds import NOMINAL, NUMBER, ORDINAL, Kinds
 from masktron.partitions.encode import encode_nominal
@@ -76,13 +78,13 @@ class FileValues:
             n=len(records),
             numeric=frozenset(fact.name for fact in plan.fields if fact.numeric),
             ranks={
-                fact.name: ranks(columns[fact.name], fact.order)
+                fact.name: kept(ranks(columns[fact.name], fact.order))
                 for fact in plan.fields
                 if fact.order is not None and fact.role is Role.CONFIDENTIAL
             },
             masked=frozenset(plan.by_role(Role.CONFIDENTIAL)),
             codes={fact.name: fact.code_numbers for fact in plan.fields},
-            weights=columns[weight[0]].values if weight else None,
+            weights=kept(columns[weight[0]].values) if weight else None,
         )
 
     @property
@@ -201,6 +203,10 @@ class FileValues:
         distinct, codes = self.columns[name].ranked()
         return np.array([text or "" for text in distinct], dtype=np.object_)[codes]
 
+    def patterns(self, variables: Sequence[str]) -> NDArray[np.intp]:
+        """Number the patterns of missing values, shape (n,): the rows of `missing`, one column at a time."""
+        return codes_of_columns((_missing(self.columns[name]) for name in variables), self.n)
+
     def missing(self, variables: Sequence[str]) -> NDArray[np.intp]:
         """Code what is missing and how, shape (n, p): 0 for values; missing codes differ by their lexeme."""
         return np.stack([_missing(self.columns[name]) for name in variables], axis=1)
@@ -221,6 +227,10 @@ class FileValues:
         if name in self.ranks:
             return self.ranks[name]
         return np.where(self.columns[name].present, self.columns[name].ranked()[1].astype(np.float64), np.nan)
+
+    def ordered_of(self, name: str, records: NDArray[np.intp]) -> NDArray[np.float64]:
+        """Return what `ordered` does of a field of numbers or ranks, for some records."""
+        return self.values_of(name, records) if name in self.numeric else self.ranks[name][records]
 
     def middles(
         self,

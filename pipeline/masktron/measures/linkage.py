@@ -12,6 +12,7 @@ from masktron.kernels import linkage as kernel
 from masktron.kernels.distinct import alike, codes_of
 from masktron.kernels.nearest import nearest_places, squared_distances
 from masktron.kernels.sums import scaled
+from masktron.large_arrays import kept, new_array
 from masktron.measures.base import FieldPairs, require_finite
 
 TREE_FROM = 20_000
@@ -139,7 +140,7 @@ def _points(pairs: FieldPairs, axes: _Axes) -> tuple[NDArray[np.float64], NDArra
 
 
 def _put_together(columns: Iterable[NDArray[np.float64]], shape: tuple[int, int]) -> NDArray[np.float64]:
-    points = np.empty(shape)
+    points: NDArray[np.float64] = new_array(shape, np.float64)
     for at, column in enumerate(columns):
         points[:, at] = column
     return points
@@ -207,13 +208,14 @@ def _credit_of_columns(
     n, dimensions = shape
     if not dimensions:
         return np.full(n, min(1.0, depth / n))
-    queries = kernel.CodedPoints.of(released)
-    prototype, _ = alike(queries.codes, n)
+    queries = kernel.CodedPoints.of(released, new_array)
+    prototype = kept(alike(queries.codes, n)[0])
     points = _put_together(known, (n, dimensions))
     place, count = alike(map(codes_of, points.T), n)
+    place = kept(place)
     if count < n:
         points = _first_of_each(points, place, count)
-    return kernel.credits_of_links(points, np.bincount(place), place, queries, prototype, workers, depth)
+    return kernel.credits_of_links(points, np.bincount(place), place, queries, prototype, workers, depth, new_array)
 
 
 def _first_of_each(points: NDArray[np.float64], place: NDArray[np.intp], count: int) -> NDArray[np.float64]:

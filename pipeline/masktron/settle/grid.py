@@ -263,10 +263,11 @@ def grid_of(column: Column, *, tied: bool) -> Grid:
     if column.decimals > LONG or not column.typed.keeps(largest, column.decimals):
         digits = TIED_DIGITS if tied else FREE_DIGITS
         return replace(bounds, decimals=column.decimals, digits=digits if sure is None else min(digits, sure))
-    numbers = column.written_numbers()
     # a binary fraction has no zeros at its end
     padded = (
-        sure is None and column.decimals > 0 and all(_places(str(lexeme)) == column.decimals for lexeme in numbers)
+        sure is None
+        and column.decimals > 0
+        and all(_places(lexeme) == column.decimals for lexeme in column.each_number())
     )
     return replace(bounds, decimals=column.decimals, padded=padded)
 

@@ -9,8 +9,14 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
+from masktron.kernels.distinct import factorized
+from masktron.large_arrays import new_array
+
 _NOTHING = 0xFF
 """The byte that stands for an absent text: none of UTF-8 has it."""
+_LONG = 64
+"""Bytes of a text that is not worth to be compared eight bytes at a time."""
+_WORD = 8
 _AT_ONCE = 1 << 15
 """Texts that are made into objects together."""
 
@@ -102,10 +108,38 @@ class Lexicon:
         """Return, for each text, the first position of an equal one, shape (m,)."""
         if self.distinct:
             return np.arange(len(self))
-        places: dict[str | None, int] = {}
-        return np.fromiter(
-            (places.setdefault(text, at) for at, text in enumerate(self.objects())), dtype=np.intp, count=len(self)
-        )
+        sizes = self.ends[1:] - self.ends[:-1]
+        by_size = np.argsort(sizes, kind="stable")
+        found = new_array(len(self), np.intp)
+        for alike in np.split(by_size, np.flatnonzero(np.diff(sizes[by_size])) + 1):
+            # rows of one size are in ascending order
+            found[alike] = alike[self._first_of_equal(alike)] if len(alike) > 1 else alike
+        return found
+
+    def _first_of_equal(self, rows: NDArray[np.intp]) -> NDArray[np.intp]:
+        """Return, for each text of some of one length in bytes, the first place of an equal one among them."""
+        size = int(self.ends[rows[0] + 1] - self.ends[rows[0]])
+        if size > _LONG:
+            places: dict[bytes, int] = {}
+            texts = (self.data[begin : begin + size].tobytes() for begin in self.ends[rows].tolist())
+            return np.fromiter((places.setdefault(text, at) for at, text in enumerate(texts)), np.intp, len(rows))
+        codes = np.zeros(len(rows), dtype=np.intp)
+        for begin in range(0, size, _WORD):
+            words = self._words(rows, begin, min(size - begin, _WORD))
+            own, distinct = factorized(words)
+            # both numbers are at most 2**31, so that the product fits
+            codes = own if not begin else factorized(codes * len(distinct) + own)[0]
+        first = np.empty(int(codes.max()) + 1, dtype=np.intp)
+        first[codes[::-1]] = np.arange(len(rows))[::-1]  # of several assignments the last one stays
+        return first[codes]
+
+    def _words(self, rows: NDArray[np.intp], begin: int, width: int) -> NDArray[np.int64]:
+        """Return up to eight bytes of some texts, from one of them on, as an integer each."""
+        octets = np.zeros((len(rows), _WORD), dtype=np.uint8)
+        for at in range(0, len(rows), _AT_ONCE):
+            starts = self.ends[rows[at : at + _AT_ONCE]].astype(np.int64) + begin
+            octets[at : at + _AT_ONCE, :width] = self.data[starts[:, None] + np.arange(width)]
+        return octets.view(np.int64).ravel()
 
     def absent(self) -> NDArray[np.bool_]:
         """Return which texts are None, shape (m,)."""

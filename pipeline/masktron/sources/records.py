@@ -284,7 +284,10 @@ class Column:
         used = np.flatnonzero(self.used)
         if len(used) < len(self) or self.lexicon.distinct:
             return len(used) == len(self)
-        return len(set(self.lexicon.some(used).tolist())) == len(self)
+        same = self.lexicon.same()[used]
+        found = np.zeros(len(self.lexicon), dtype=np.bool_)
+        found[same] = True
+        return int(np.count_nonzero(found)) == len(self)
 
     def taken(self, which: NDArray[np.intp] | NDArray[np.bool_]) -> Column:
         """Return some cells, in the order of their positions."""
@@ -335,10 +338,21 @@ class Column:
         found = [str(text) for text in self.lexicon.some(self._of(states or (Status.PRESENT,)))]
         return found if self.lexicon.distinct else list(dict.fromkeys(found))
 
+    def each_text(self) -> Iterator[str]:
+        """Yield the texts of the cells that hold a value, in no special order; some of them more than once."""
+        yield from self._some(self._of((Status.PRESENT,)))
+
+    def each_number(self) -> Iterator[str]:
+        """Yield the texts of the cells that hold a number, in no special order; some of them more than once."""
+        yield from self._some(np.flatnonzero(self.used & ~np.isnan(self.numbers)))
+
+    def _some(self, which: NDArray[np.intp]) -> Iterator[str]:
+        for at in range(0, len(which), LONG_COLUMN):
+            yield from map(str, self.lexicon.some(which[at : at + LONG_COLUMN]))
+
     def written_numbers(self) -> list[str]:
         """Return the texts of the cells that hold a number, each distinct one once, in no special order."""
-        at = np.flatnonzero(self.used & ~np.isnan(self.numbers))
-        return list(dict.fromkeys(str(text) for text in self.lexicon.some(at)))
+        return list(dict.fromkeys(self.each_number()))
 
     def as_read(self) -> NDArray[np.float64]:
         """Return the numbers as rules read them, shape (n,): a code that is a number counts as one."""

@@ -7,7 +7,8 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
 
 from masktron.addresses import is_address
 from masktron.config import AS_IT_SAYS, ReadOptions, limits_from
@@ -16,8 +17,15 @@ from masktron.files import read_text
 from masktron.write.atomic import atomic_path
 from masktron.write.declared import Declared, declared_from
 
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
 _GIVE = "give the .manifest.json that mask wrote"
 MANIFEST_VERSION = 1
+_NO_LISTS: Mapping[str, NDArray[np.integer]] = MappingProxyType({})
+_AT_ONCE = 1 << 14
+"""Numbers of a list that are written together."""
 NOTICE = "CONFIDENTIAL: this manifest may help to undo the masking; it must not leave the agency."
 
 
@@ -38,9 +46,27 @@ def _harmless(text: str) -> str:
 _RISKY = re.compile("[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 
 
-def write_plain(path: Path, content: Mapping[str, Any]) -> None:
-    """Write a manifest, plain data as UTF-8 JSON, to a path of `masktron.write.atomic.atomic_path`."""
-    path.write_text(dump(content), encoding="utf-8")
+def write_plain(path: Path, content: Mapping[str, Any], lists: Mapping[str, NDArray[np.integer]] = _NO_LISTS) -> None:
+    """Write a manifest, plain data as UTF-8 JSON, to a path of `masktron.write.atomic.atomic_path`.
+
+    Parameters
+    ----------
+    path : Path
+    content : mapping of str to plain data
+    lists : mapping of str to ndarray of integers, shape (n,)
+        Long lists that stand in the place of entries of the content, and are never in memory as text or objects.
+    """
+    rest = dump({name: [] if name in lists else value for name, value in content.items()})
+    with path.open("w", encoding="utf-8") as stream:
+        for name in (name for name in content if name in lists):
+            # a text has no line end in it, so that this is no text
+            before, entry, rest = rest.partition(f"\n  {json.dumps(name)}: [")
+            stream.write(before + entry)
+            for begin in range(0, len(lists[name]), _AT_ONCE):
+                part = lists[name][begin : begin + _AT_ONCE].tolist()
+                stream.write(("," if begin else "") + ",".join(f"\n    {one}" for one in part))
+            stream.write("\n  " if len(lists[name]) else "")
+        stream.write(rest)
 
 
 def write_json(path: Path, content: Mapping[str, Any]) -> None:
@@ -85,7 +111,7 @@ class DescribedRelease:
         Rules that the file may break.
     excluded : tuple of int
         Positions (from 0) of the original records that were left out.
-    order : tuple of int or None
+    order : ndarray of intp, shape (n,), or None
         Original position (among the records that were kept) of each masked record, where they were shuffled.
     numeric : tuple of str
         Those of the masked fields that were masked as numbers.
@@ -121,7 +147,7 @@ class DescribedRelease:
     masked: tuple[str, ...]
     allowed: tuple[str, ...]
     excluded: tuple[int, ...]
-    order: tuple[int, ...] | None
+    order: NDArray[np.intp] | None
     numeric: tuple[str, ...]
     weight: str | None
     missing: Mapping[str, frozenset[str]]
@@ -201,9 +227,7 @@ def _described(content: Mapping[str, Any]) -> DescribedRelease:
     excluded = tuple(position - 1 for position in _list(result, "excluded", int))
     if len({*excluded}) < len(excluded) or min(excluded, default=0) < 0:
         raise ValueError("the list of excluded records is wrong")
-    order = None if content["order"] is None else tuple(_list(content, "order", int))
-    if order is not None and sorted(order) != list(range(len(order))):
-        raise ValueError("the order of the records is not a permutation")
+    order = None if content["order"] is None else _permutation(_list(content, "order", int))
     return DescribedRelease(
         output=_text(_table(content, "output"), "sha256"),
         original=_text(_table(content, "original"), "sha256"),
@@ -229,6 +253,18 @@ def _described(content: Mapping[str, Any]) -> DescribedRelease:
         reading=_reading(content),
         limits=_limits(content),
     )
+
+
+def _permutation(order: list[Any]) -> NDArray[np.intp]:
+    import numpy as np  # noqa: PLC0415 -- other commands read no long lists
+
+    # what is out of range fits no array of integers, maybe
+    if not all(0 <= position < len(order) for position in order):
+        raise ValueError("the order of the records is not a permutation")
+    found = np.array(order, dtype=np.intp)
+    if (np.bincount(found, minlength=len(found)) > 1).any():
+        raise ValueError("the order of the records is not a permutation")
+    return found
 
 
 def _limits(content: Mapping[str, Any]) -> dict[str, float]:

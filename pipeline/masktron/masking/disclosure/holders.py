@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from masktron.grouping.members import codes_of
 from masktron.grouping.record_groups import RecordGroups
 from masktron.kernels import distinct
+from masktron.large_arrays import kept
 from masktron.masking.file_values import FileValues
 from masktron.settle.prototypes import Settled
 
@@ -48,10 +49,10 @@ class Holders:
         cls, file: FileValues, k: int, variables: Sequence[str], grouping: RecordGroups, settled: Settled
     ) -> Holders:
         """Compare the prototypes of a block with all records."""
-        cells = [_coded(file, name, settled, at) for at, name in enumerate(variables)]
-        own, written = [one for one, _ in cells], [other for _, other in cells]
+        cells = (_coded(file, name, settled, at) for at, name in enumerate(variables))
+        own, written = map(list, zip(*((kept(one), other) for one, other in cells), strict=True))
         equal, some = np.ones(file.n, dtype=np.bool_), np.zeros(grouping.groups, dtype=np.bool_)
-        for values, prototypes in cells:
+        for values, prototypes in zip(own, written, strict=True):
             masked = prototypes[grouping.labels]
             equal &= (values == masked) | np.isnan(masked)
             some |= ~np.isnan(prototypes)
@@ -61,7 +62,7 @@ class Holders:
             equal=equal,
             held=held,
             in_file=_in_file(own, written, held),
-            alone=np.any([_alone(*pair, grouping, k) for pair in cells], axis=0),
+            alone=np.any([_alone(*pair, grouping, k) for pair in zip(own, written, strict=True)], axis=0),
             _own=own,
             _written=written,
             _labels=grouping.labels,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
@@ -14,7 +15,7 @@ from masktron.classify.forms import satisfied
 from masktron.classify.forms import variables_of as variables_of_form
 from masktron.constraints import Atom, Form, Linear
 from masktron.grouping.disjuncts import Disjuncts, UnmaskedBound
-from masktron.grouping.members import codes_of
+from masktron.grouping.members import codes_of, codes_of_columns
 from masktron.grouping.record_groups import RecordGroups, group_records
 from masktron.masking.groups.unequal_sizes import with_unequal_sizes
 from masktron.masking.inputs import MaskingInputs
@@ -36,7 +37,7 @@ def group(inputs: MaskingInputs, partition: Partition) -> RecordGroups:
     """
     rules, file = inputs.rules, inputs.file
     conditions = FileConditions(rules)
-    patterns = codes_of(file.missing(partition.variables))
+    patterns = file.patterns(partition.variables)
     apart = parted(rules, partition, conditions, patterns)
     points, cuts = points_of(rules, partition), Cuts()
     formed = functools.partial(
@@ -71,13 +72,20 @@ def parted(
     Patterns of missing values, classes that totals are taken over, unmasked fields that tie masked ones, and signs
     for geometric means.
     """
-    parting = [patterns, *conditions.parting(partition.variables)]
+    return codes_of_columns(_parting(rules, partition, conditions, patterns), rules.file.n)
+
+
+def _parting(
+    rules: RecordRules, partition: Partition, conditions: FileConditions, patterns: NDArray[np.intp]
+) -> Iterator[NDArray[np.intp]]:
+    """Yield the codes that part records, one after the other."""
+    yield patterns
+    yield from conditions.parting(partition.variables)
     for block in partition.blocks:
         limits = limits_of(rules, block)
-        parting += [_parted(rules, block, name) for name in block.ties if name not in limits]
+        yield from (_parted(rules, block, name) for name in block.ties if name not in limits)
         if block.one_signed:
-            parting += [np.nan_to_num(np.sign(rules.file.values[name])).astype(np.intp) for name in block.variables]
-    return codes_of(np.stack(parting, axis=1))
+            yield from (np.nan_to_num(np.sign(rules.file.values[name])).astype(np.intp) for name in block.variables)
 
 
 def spread_within(rules: RecordRules, partition: Partition, grouping: RecordGroups) -> float:

@@ -12,7 +12,7 @@ records are looked at when all units are joined.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from masktron.grouping.record_groups import RecordGroups
+from masktron.large_arrays import kept, new_array
 from masktron.masking.block.settling import settle_block
 from masktron.masking.groups.strata import group, points_of, spread_within
 from masktron.masking.inputs import MaskingInputs
@@ -80,11 +81,10 @@ class ByUnits:
         InfeasibleError
             A unit cannot be grouped.
         """
-        groupings = [*self._parts.grouped(partial(group, partition=self._partition), told)]
-        inside = [own.cut for own in groupings if own.cut is not None]
-        cut = self._cut() or max(inside, key=lambda cut: (cut.records, cut.blocks), default=None)
+        joined = joined_groups(self._units, self._parts.grouped(partial(group, partition=self._partition), told))
+        cut = self._cut() or joined.cut
         spread = 0.0 if cut is None else self._spread()
-        return replace(joined_groups(self._units, groupings), cut=cut, spread=spread)
+        return replace(joined, cut=cut, spread=spread)
 
     def _spread(self) -> float:
         """Return the sum of squares of the coordinates of all records."""
@@ -127,18 +127,19 @@ def _settled(inputs: MaskingInputs, grouping: RecordGroups, block: Block) -> Set
     return settle_block(inputs, block, grouping)
 
 
-def joined_groups(units: Units, groupings: Sequence[RecordGroups]) -> RecordGroups:
-    """Number the groups of all units, unit after unit."""
-    labels = np.empty(len(units.members.order), dtype=np.intp)
+def joined_groups(units: Units, groupings: Iterable[RecordGroups]) -> RecordGroups:
+    """Number the groups of all units, unit after unit; the cut is the largest of those inside units."""
+    labels = new_array(len(units.members.order), np.intp)
+    mixed, pooled, cuts = [], [], []
     groups = 0
     for rows, own in zip(units.members, groupings, strict=True):
         labels[rows] = groups + own.labels
         groups += own.groups
-    return RecordGroups(
-        labels,
-        np.concatenate([own.mixed for own in groupings]),
-        np.concatenate([own.pooled for own in groupings]),
-    )
+        mixed.append(own.mixed)
+        pooled.append(own.pooled)
+        cuts += [] if own.cut is None else [own.cut]
+    cut = max(cuts, key=lambda cut: (cut.records, cut.blocks), default=None)
+    return RecordGroups(labels, np.concatenate(mixed), np.concatenate(pooled), cut)
 
 
 def joined_prototypes(units: Units, grouping: RecordGroups, found: Sequence[Settled]) -> Settled:
@@ -158,14 +159,21 @@ def joined_prototypes(units: Units, grouping: RecordGroups, found: Sequence[Sett
             settled.column(position, labels)
             for labels, settled in zip(_labels(units, grouping, found), found, strict=True)
         ]
-        own[position] = Lexicon.joined(parts).only(np.argsort(units.members.order))
+        own[position] = _kept(Lexicon.joined(parts).only(np.argsort(units.members.order)))
     known = [settled.known for settled in found]
     return Settled(
-        tuple(Lexicon.joined(parts) for parts in zip(*(settled.written for settled in found), strict=True)),
+        tuple(_kept(Lexicon.joined(parts)) for parts in zip(*(settled.written for settled in found), strict=True)),
         np.concatenate([settled.stages for settled in found]),
         own,
-        None if any(one is None for one in known) else np.concatenate([one for one in known if one is not None]),
+        None
+        if any(one is None for one in known)
+        else kept(np.concatenate([one for one in known if one is not None])),
     )
+
+
+def _kept(lexicon: Lexicon) -> Lexicon:
+    """Return texts that are held until they are written."""
+    return replace(lexicon, data=kept(lexicon.data), ends=kept(lexicon.ends))
 
 
 def _labels(units: Units, grouping: RecordGroups, found: Sequence[Settled]) -> Iterator[NDArray[np.intp]]:

@@ -9,13 +9,15 @@ unit, and on nothing else: not on memory that happens to be free, nor on who mas
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
-from masktron.grouping.members import Members, Rows, codes_of
+from masktron.grouping.members import Members, Rows
+from masktron.large_arrays import kept
 from masktron.masking.file_values import FileValues
 from masktron.masking.groups.strata import parted
 from masktron.masking.record_rules import RecordRules
@@ -72,8 +74,7 @@ def cut_into_units(rules: RecordRules, partition: Partition, k: int, most: int, 
     Theorem: every unit has at least k records, if the file has. Proof: parts are joined to the next one, and the last
     one to the one before it, until they have `LEAST` times k records or there is one unit.
     """
-    patterns = codes_of(rules.file.missing(partition.variables))
-    strata = Members.of(parted(rules, partition, FileConditions(rules), patterns))
+    strata = Members.of(parted(rules, partition, FileConditions(rules), rules.file.patterns(partition.variables)))
     near = _Near(rules.file, partition, sample)
     units: list[Rows] = []
     cut: list[tuple[int, int, int]] = []
@@ -84,10 +85,16 @@ def cut_into_units(rules: RecordRules, partition: Partition, k: int, most: int, 
         units += parts
     small = (strata[stratum] for stratum in np.flatnonzero((strata.sizes > 0) & (strata.sizes <= most)).tolist())
     units = _without_remnant([*units, *_filled(small, most, LEAST * k)], LEAST * k)
-    labels = np.empty(rules.file.n, dtype=np.intp)
-    for number, rows in enumerate(units):
-        labels[rows] = number
-    return Units(Members.of(labels, len(units)), tuple(cut))
+    return Units(_members(units), tuple(cut))
+
+
+def _members(units: Sequence[Rows]) -> Members:
+    """Put units one behind the other, with the records of each in ascending order."""
+    order = np.concatenate(units)
+    starts = np.concatenate([[0], np.cumsum([len(rows) for rows in units])]).astype(np.intp)
+    for begin, end in pairwise(starts.tolist()):
+        order[begin:end].sort()
+    return Members(kept(order), starts)
 
 
 def _filled(parts: Iterable[Rows], most: int, least: int) -> Iterator[Rows]:
@@ -149,8 +156,15 @@ class _Coordinates:
     def __init__(self, file: FileValues, variables: Iterable[str]) -> None:
         names = list(variables)
         ordered = [name for name in names if name in file.numeric or name in file.ranks]
-        self._columns = [(file.standard(name), file.ordered(name)) for name in ordered or names[:1]]
+        self._file = file
+        self._standards = {name: file.standard(name) for name in ordered or names[:1]}
+        self._categories = {name: file.ordered(name) for name in names[:1] if not ordered}
 
     def __call__(self, rows: Rows) -> NDArray[np.float64]:
         """Return the coordinates of some records, shape (rows, d); 0 where the value is missing."""
-        return np.stack([np.nan_to_num(standard.places(own[rows])) for standard, own in self._columns], axis=1)
+        own = ((standard, self._values(name, rows)) for name, standard in self._standards.items())
+        return np.stack([np.nan_to_num(standard.places(values)) for standard, values in own], axis=1)
+
+    def _values(self, name: str, rows: Rows) -> NDArray[np.float64]:
+        categories = self._categories.get(name)
+        return self._file.ordered_of(name, rows) if categories is None else categories[rows]

@@ -12,6 +12,7 @@ from lxml import etree
 from numpy.typing import NDArray
 
 from masktron.errors import DocumentError, UsageError
+from masktron.large_arrays import kept, new_array
 from masktron.sources.records import Coded, Layout
 
 _FORBIDDEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
@@ -127,11 +128,12 @@ def octets_of(coded: Coded, codec: str, *, attribute: bool) -> Octets:
         encoded = joined.encode(codec, "xmlcharrefreplace")
         ends.append(len(together) + np.flatnonzero(np.frombuffer(encoded, dtype=np.uint8) == 0))
         together += encoded
-    spans = np.full((len(there), 2), -1, dtype=np.int64)
+    spans: NDArray[np.int64] = new_array((len(there), 2), np.int64)
+    spans[:] = -1
     stops = np.concatenate(ends)
     spans[there, 0] = np.concatenate([[0], stops[:-1] + 1])[: len(stops)]
     spans[there, 1] = stops
-    octets = np.frombuffer(together, dtype=np.uint8)
+    octets = kept(np.frombuffer(together, dtype=np.uint8))
     return Octets(octets, spans, np.ascontiguousarray(coded.codes, dtype=np.int64))
 
 
