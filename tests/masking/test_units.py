@@ -95,6 +95,18 @@ def test_a_stratum_that_is_cut_shares_units_with_remnants_alone(inputs: MaskingI
         assert {records for records, *_ in units.cut} == {*np.bincount(strata)[large].tolist()}
 
 
+def test_records_far_out_are_masked_together(tmp_path: Path) -> None:
+    draw = random.Random(4)
+    far = sorted(draw.sample(range(800), 20))
+    made = [{"A": draw.randint(10_000, 90_000) if i in far else draw.randint(0, 100), "B": i % 7} for i in range(800)]
+    data, rules = write_data(tmp_path / "d.xml", made), write_rules(tmp_path / "r.sch", "A >= 0", "B >= 0")
+    config = Config(k=3, key=bytes(range(32)), numeric=("B",))
+    run = prepare(data, rules, config, chosen(config.method, config.params, 3), no_progress)
+    (partition,) = (one for one in run.plan.partitions if "A" in one.grouped)
+    units = cut_into_units(inputs_of(run).rules, partition, 3, 100)
+    assert set(far) <= set(units.members[0].tolist())
+
+
 def test_a_part_is_measured_in_the_scales_of_the_file(inputs: MaskingInputs, run: Prepared) -> None:
     file, some = inputs.file, np.arange(3, 400, 7)
     part = file.part(some)

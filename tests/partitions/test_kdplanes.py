@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from masktron.partitions.kdplanes import KdPlanes
+from masktron.partitions.kdplanes import Edge, KdPlanes
 
 POINTS = st.tuples(st.integers(1, 80), st.integers(1, 3), st.integers(1, 12), st.integers(0, 2**32 - 1))
 
@@ -50,3 +50,15 @@ def test_a_large_value_of_half_the_records_is_parted_from_the_others() -> None:
 
 def test_points_without_a_coordinate_are_one_block() -> None:
     assert KdPlanes.of(np.empty((4, 0)), 1).blocks == 1
+
+
+@given(POINTS, st.integers(0, 30))
+def test_few_points_lie_beyond_the_edge_and_all_of_them_farther_out(
+    shape: tuple[int, int, int, int], far: int
+) -> None:
+    n, d, values, seed = shape
+    points = np.random.default_rng(seed).integers(0, values, (n, d)).astype(np.float64)
+    beyond = Edge.of(points, min(far, n - 1)).beyond(points)
+    distances = np.square(points - np.median(points, axis=0)).sum(axis=1)
+    assert beyond.sum() <= far
+    assert distances[~beyond].max() < distances[beyond].min(initial=np.inf)

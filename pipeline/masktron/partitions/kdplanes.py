@@ -1,4 +1,4 @@
-"""Blocks of near records, cut by planes that were found in a sample."""
+"""Blocks of near records, cut by a sphere and by planes that were found in a sample."""
 
 from __future__ import annotations
 
@@ -9,6 +9,48 @@ import numpy as np
 from numpy.typing import NDArray
 
 from masktron.partitions.kdcut import widest
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Edge:
+    """A sphere around the median, beyond which few records lie.
+
+    Attributes
+    ----------
+    centre : ndarray of float64, shape (d,)
+    reach : float
+        Square of the radius.
+    """
+
+    centre: NDArray[np.float64]
+    reach: float
+
+    @classmethod
+    def of(cls, sample: NDArray[np.float64], far: int) -> Self:
+        """Find the sphere beyond which at most `far` records of a sample lie.
+
+        Parameters
+        ----------
+        sample : ndarray of float64, shape (m, d)
+            Finite, of at least one record.
+        far : int
+            Fewer than m.
+        """
+        centre = np.median(sample, axis=0)
+        last = len(sample) - 1 - far
+        return cls(centre, float(np.partition(_distances(sample, centre), last)[last]))
+
+    def beyond(self, points: NDArray[np.float64]) -> NDArray[np.bool_]:
+        """Tell which points, shape (n, d), lie beyond it, shape (n,)."""
+        return _distances(points, self.centre) > self.reach
+
+
+def _distances(points: NDArray[np.float64], centre: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return squared distances, shape (n,), added column by column: the same on every processor."""
+    total = np.zeros(len(points))
+    for own, middle in zip(points.T, centre.tolist(), strict=True):
+        total += np.square(own - middle)
+    return total
 
 
 @dataclass(frozen=True, slots=True, eq=False)

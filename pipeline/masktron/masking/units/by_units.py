@@ -34,7 +34,7 @@ from masktron.settle.prototypes import Settled
 from masktron.sources.lexicon import Lexicon
 
 LOOKED_AT = 3
-"""Units that are cut once more, to estimate what cutting costs."""
+"""Units that are cut once more, to estimate what cutting costs, beside one of records far out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,20 +106,31 @@ class ByUnits:
         return joined_prototypes(self._units, grouping, found)
 
     def _cut(self) -> Cut | None:
-        """Return the largest cut, with an estimate of what cutting all strata costs, for which some units are cut."""
+        """Return the largest cut, with an estimate of what cutting all strata costs, for which some units are cut.
+
+        Units with records far out are no part of a tree of cuts. One of them is cut, and what that costs is added for
+        all of their records: most often more than the one cut around them did cost.
+        """
         if not self._units.cut:
             return None
         records, blocks, largest = max(self._units.cut)
         sizes = self._units.members.sizes
-        of_cuts = np.arange(min(len(sizes), sum(own for _, own, _ in self._units.cut)))
-        inside = of_cuts[sizes[of_cuts] >= 4 * self._inputs.k].tolist()
-        if not inside:
-            return Cut(records, blocks, largest, 0.0, measured=False)
-        looked_at = inside[:: -(-len(inside) // LOOKED_AT)]
-        once_more = sum(self._parts.found(_Halving(self._partition), looked_at))
-        share = int(sizes[looked_at].sum()) / sum(own for own, *_ in self._units.cut)
-        excess = excess_of_cuts(once_more / share, blocks, len(self._partition.grouped))
+        firsts = np.cumsum([0, *(own for _, own, _ in self._units.cut)])
+        of_cuts = np.arange(min(len(sizes), firsts[-1]))
+        far = np.isin(of_cuts, firsts[:-1])
+        excess = excess_of_cuts(self._once_more(of_cuts[~far], LOOKED_AT), blocks, len(self._partition.grouped))
+        excess += self._once_more(of_cuts[far], 1)
         return Cut(records, blocks, largest, excess, measured=False)
+
+    def _once_more(self, units: NDArray[np.intp], most: int) -> float:
+        """Return what it costs to cut each of these units once more, if they are like some of them."""
+        sizes = self._units.members.sizes
+        inside = units[sizes[units] >= 4 * self._inputs.k]
+        if not len(inside):
+            return 0.0
+        looked_at = inside[:: -(-len(inside) // most)]
+        found = sum(self._parts.found(_Halving(self._partition), looked_at.tolist()))
+        return found * int(sizes[units].sum()) / int(sizes[looked_at].sum())
 
 
 def _settled(inputs: MaskingInputs, grouping: RecordGroups, block: Block) -> Settled:

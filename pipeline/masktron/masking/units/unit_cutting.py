@@ -1,9 +1,10 @@
 """Units of near records: the parts in which a file is masked that does not fit as a whole.
 
 A unit is whole strata, or a part of one stratum: what parts records when groups are formed parts them here first, so
-that nearly all groups could be formed as in the whole file. A stratum of too many records is cut by planes that are
-found in every so-many-th record of it. Where units lie depends on the records, the partition, k and the size of a
-unit, and on nothing else: not on memory that happens to be free, nor on who masks them.
+that nearly all groups could be formed as in the whole file. Of a stratum of too many records, those that lie far out
+come first: they are few, and near each other alone, so that cutting between them costs most. The others are cut by
+planes that are found in every so-many-th record. Where units lie depends on the records, the partition, k and the
+size of a unit, and on nothing else: not on memory that happens to be free, nor on who masks them.
 """
 
 from __future__ import annotations
@@ -23,13 +24,15 @@ from masktron.masking.groups.strata import parted
 from masktron.masking.record_rules import RecordRules
 from masktron.masking.totals.file_conditions import FileConditions
 from masktron.partitions.kdcut import kd_cut
-from masktron.partitions.kdplanes import KdPlanes
+from masktron.partitions.kdplanes import Edge, KdPlanes
 from masktron.plan import Partition
 
 SAMPLE = 200_000
 """Records in which planes are found."""
 LEAST = 10
 """A unit has at least so many groups of k."""
+FAR = 1 / 32
+"""Part of the records of a stratum that lie far out, if one unit holds so many."""
 _FILLED = 0.8
 """Part of a unit that a cell of the planes is meant to fill: a sample does not halve exactly."""
 _AT_ONCE = 1 << 18
@@ -45,7 +48,7 @@ class Units:
         Positions of the records of each unit, ascending; every record is in one.
     cut : tuple of (int, int, int)
         Of each stratum that was cut: its records, its units, and the records of the largest of these. Their units
-        come first.
+        come first, and of each of them the one with the records that lie far out.
     """
 
     members: Members
@@ -135,14 +138,20 @@ class _Near:
         return _Coordinates(self._file, self._variables)
 
     def parts(self, rows: Rows, k: int, most: int) -> Iterator[Rows]:
-        """Yield parts of at most `most` records, those side by side after each other."""
+        """Yield parts of at most `most` records: those far out, then others, side by side."""
         step = -(-len(rows) // self._sample)
-        planes = KdPlanes.of(self._coordinates(rows[::step]), max(1, int(_FILLED * most / step)))
+        sample = self._coordinates(rows[::step])
+        full = max(1, int(_FILLED * most / step))
+        edge = Edge.of(sample, min(full, int(FAR * len(sample))))
+        planes = KdPlanes.of(sample[~edge.beyond(sample)], full)
         places = np.empty(len(rows), dtype=np.intp)
         for start in range(0, len(rows), _AT_ONCE):
-            places[start : start + _AT_ONCE] = planes.places(self._coordinates(rows[start : start + _AT_ONCE]))
-        for members in Members.of(places, planes.blocks):
+            points = self._coordinates(rows[start : start + _AT_ONCE])
+            places[start : start + _AT_ONCE] = np.where(edge.beyond(points), 0, 1 + planes.places(points))
+        for members in Members.of(places, 1 + planes.blocks):
             part = rows[members]
+            if not len(part):
+                continue
             if len(part) <= most:
                 yield part
                 continue
