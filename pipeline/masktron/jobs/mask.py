@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 
 from masktron.config import Config
+from masktron.executor.contract import Executor
 from masktron.executor.run_parts import RunParts
 from masktron.files import refuse_outputs
 from masktron.jobs.in_units import parts_of, sized, units_in
@@ -20,6 +22,7 @@ from masktron.jobs.released import (
     require_contract,
     require_releasable,
 )
+from masktron.jobs.sharing import executor_of_run
 from masktron.jobs.written import write
 from masktron.kernels import ready
 from masktron.kernels.compiling import said_of_compiling
@@ -92,16 +95,20 @@ def run_mask(
     refuse_outputs({"the output": out, "the manifest": manifest}, inputs)
     refuse_foreign_manifest(manifest, out)
     require_new(out, [data], replaces=replaces)
-    with registration(config, again, out) as registered:
-        original = sized(open_original(data, rules, config, progress), out, resume=resume)
+    with ExitStack() as stack:
+        executor = executor_of_run(config)
+        if executor is not None:
+            stack.enter_context(executor)
+        registered = stack.enter_context(registration(config, again, out))
+        original = sized(open_original(data, rules, config, progress, executor), out, resume=resume)
         run = planned(original, original.config, method, progress)
         if registered is not None:
             progress("looking up the records in the register of releases", 0)
             registered.look_up(run)
         with parts_of(run, out, resume=resume, progress=progress) as parts:
-            made = masked_by(run, progress, parts=parts)
+            made = masked_by(run, progress, parts=parts, executor=executor)
             with publication(out, released=True, replaces=replaces) as place, atomic_path(manifest) as confidential:
-                written = write(run, made, place, out, progress)
+                written = write(run, made, place, out, progress, executor)
                 progress("comparing it with the original", 0)
                 result, measured = mask_result(run, made, written, out, manifest, progress)
                 progress("testing the contract, writing the manifest", 0)
@@ -120,7 +127,11 @@ def run_mask(
 
 
 def masked_by(
-    run: Prepared, progress: Progress, shared: SharedWork | None = None, parts: RunParts | None = None
+    run: Prepared,
+    progress: Progress,
+    shared: SharedWork | None = None,
+    parts: RunParts | None = None,
+    executor: Executor | None = None,
 ) -> Masked:
     """Split and group the kept records, mask, aggregate and settle them.
 
@@ -130,13 +141,15 @@ def masked_by(
         Of other runs on the same records.
     parts : RunParts, optional
         Where records are masked unit by unit.
+    executor : Executor, optional
+        Of the whole run, which may mask units.
     """
     job, config, records = run.job, run.config, len(run.kept)
     if compiles_first(records, run.plan, job.edits, run.method) or linking_compiles_first(records):
         progress(said_of_compiling(kept=ready.kernels_kept()), 0)
         compile_for(records, run.plan, job.edits, run.method)
         compile_linking(records)
-    with units_in(run, parts) as units:
+    with units_in(run, parts, executor) as units:
         return mask_records(
             run.kept,
             run.plan,
