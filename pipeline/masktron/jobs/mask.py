@@ -95,11 +95,10 @@ def run_mask(
     refuse_outputs({"the output": out, "the manifest": manifest}, inputs)
     refuse_foreign_manifest(manifest, out)
     require_new(out, [data], replaces=replaces)
-    with ExitStack() as stack:
-        executor = executor_of_run(config)
+    executor = executor_of_run(config)
+    with ExitStack() as working, registration(config, again, out) as registered:
         if executor is not None:
-            stack.enter_context(executor)
-        registered = stack.enter_context(registration(config, again, out))
+            working.enter_context(executor)
         original = sized(open_original(data, rules, config, progress, executor), out, resume=resume)
         run = planned(original, original.config, method, progress)
         if registered is not None:
@@ -109,6 +108,7 @@ def run_mask(
             made = masked_by(run, progress, parts=parts, executor=executor)
             with publication(out, released=True, replaces=replaces) as place, atomic_path(manifest) as confidential:
                 written = write(run, made, place, out, progress, executor)
+                working.close()  # nothing is left for workers, whose memory the figures may need
                 progress("comparing it with the original", 0)
                 result, measured = mask_result(run, made, written, out, manifest, progress)
                 progress("testing the contract, writing the manifest", 0)
