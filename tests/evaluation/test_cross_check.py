@@ -19,7 +19,7 @@ import pytest
 
 from examples import parts
 from masktron.engines.engine_process import EngineProcess, TooLongError
-from masktron.errors import DocumentError
+from masktron.errors import DocumentError, ResourceError
 from masktron.evaluation import cross_check, parallel, tasks_by_executor
 from masktron.evaluation import worker_pool as pool_module
 from masktron.evaluation.cross_check import CrossCheck, EnginePart, PartProgress, Question, ask, by_processes
@@ -245,6 +245,32 @@ def test_what_takes_too_long_in_a_worker_is_left_to_who_can_name_it(
     assert found.counts.keys() == {0}
     # and Saxon is asked no more
     assert sum(task.lane == 1 for piece in executor.given for task in piece) == 3
+
+
+@pytest.mark.parametrize("times", [1, 2])
+def test_an_engine_that_is_killed_in_a_worker_is_started_once_more(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, times: int
+) -> None:
+    path, layout = written(tmp_path)
+    book, question = rules(tmp_path), asking(sample=0)
+    real, killed = EngineProcess.within, list[str]()
+
+    def within(self: EngineProcess, seconds: float | None, name: str, *given: Any) -> Any:
+        if name == "run_parsed" and len(killed) < times:
+            killed.append(name)
+            self.close()
+            raise ResourceError("the process of Saxon was killed from outside")
+        return real(self, seconds, name, *given)
+
+    expected = alone(path, book, layout, question)
+    monkeypatch.setattr(EngineProcess, "within", within)
+    if times > 1:
+        with pytest.raises(ResourceError, match="the process of Saxon was killed from outside"):
+            by_executor(path, book, layout, question, ByHand())
+    else:
+        forbid(monkeypatch)
+        assert_same(by_executor(path, book, layout, question, ByHand()), expected)
+    assert len(killed) == times
 
 
 def refusing_saxon(_self: EngineProcess, _seconds: float | None, question: str, *_given: Any) -> Any:

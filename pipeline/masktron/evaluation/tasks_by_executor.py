@@ -12,7 +12,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from masktron.errors import DocumentError
+from masktron.errors import DocumentError, ResourceError
 from masktron.evaluation.worker_pool import RefusedError, Task, Work
 from masktron.executor.contract import Executor
 from masktron.scratch import name_to_be
@@ -45,6 +45,13 @@ class TaskBatch:
     def _work(self) -> Work:
         return self._opening()
 
+    def _answer(self, task: Task) -> Any:
+        """Do a task, once more where the process of an engine was ended meanwhile, and return its last answer."""
+        try:
+            return list(self._work(task))[-1]
+        except ResourceError:
+            return list(self._work(task))[-1]  # in a new process
+
     def __call__(self, tasks: tuple[Task, ...]) -> BatchAnswers:
         """Do some tasks; the answer of one that is refused is its error, and nothing else of its lane is done.
 
@@ -52,6 +59,8 @@ class TaskBatch:
         ------
         DocumentError
             The file cannot be read here.
+        ResourceError
+            The process of an engine ends again and again, or cannot be started.
         """
         found: dict[int, Any] = {}
         refused = set[int]()
@@ -59,8 +68,7 @@ class TaskBatch:
             if task.lane in refused:
                 continue
             try:
-                for answer in self._work(task):
-                    found[place] = answer
+                found[place] = self._answer(task)
             except RefusedError as refusal:
                 refused.add(task.lane)
                 found[place] = refusal
