@@ -32,6 +32,7 @@ class Edits:
     removed: Collection[str]
     spacing: Spacing
     _ranks: dict[str, int] = field(init=False, default_factory=dict)
+    _coded: dict[str, Coded | None] = field(init=False, default_factory=dict)
 
     def __post_init__(self) -> None:
         self._ranks.update({f.tag: rank for rank, f in enumerate(self.layout.fields) if not f.attribute})
@@ -68,7 +69,9 @@ class Edits:
             record.text, record[-1].tail = self.spacing.inner, self.spacing.closing
 
     def _lexeme(self, f: Field, i: int, given: str | None) -> str | None:
-        coded = self.replacements.get(f.name)
+        if f.name not in self._coded:  # the texts of a field are made each time that they are asked for
+            self._coded[f.name] = self.replacements.get(f.name)
+        coded = self._coded[f.name]
         if coded is None:
             return None if f.name in self.removed else given
         lexeme: str | None = coded.texts[coded.codes[i]]
