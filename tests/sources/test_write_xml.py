@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import codecs
 import tempfile
+from collections import UserDict
 from pathlib import Path
 from xml.sax.saxutils import escape, quoteattr
 
@@ -386,15 +387,12 @@ def test_signs_of_what_is_left_out_may_stand_in_two_blocks(tmp_path, monkeypatch
 def test_texts_are_asked_for_once_however_many_records_there_are(tmp_path: Path) -> None:
     """They may be made when they are asked for, of all records at once."""
 
-    class Asked(dict[str, Coded]):
+    class Asked(UserDict[str, Coded]):
         times = 0
 
         def __getitem__(self, name: str) -> Coded:
             self.times += 1
             return super().__getitem__(name)
-
-        def get(self, name: str, default: object = None) -> Coded | None:
-            return self[name] if name in self else None
 
     path = tmp_path / "data.xml"
     path.write_text(f"<Data>{'<Record><A>1</A></Record>' * 50}</Data>")
