@@ -184,10 +184,12 @@ class Constants:
         Seconds of one core in `validate`.
     units : float
         Seconds of one core for groups and prototypes.
+    engines : float
+        Seconds of one core until libxml2 and Saxon have judged it, in `mask` and in `check`.
     rest : float
         Seconds of the client for all else of `mask`.
     check : float
-        Seconds of the client.
+        Seconds of the client for all else of `check`.
     memory : float
         Bytes of the client in `mask`, beside `BASE`.
     parts : float
@@ -199,6 +201,7 @@ class Constants:
     survey: float
     slices: float
     units: float
+    engines: float
     rest: float
     check: float
     memory: float
@@ -213,12 +216,15 @@ class Constants:
         units = sum(
             one.seconds for one in mask.stages if one.name.startswith(("mask: forming groups", "mask: masking"))
         )
+        # nothing else is under way in `check` meanwhile
+        engines = sum(one.seconds for one in check.stages if one.name.startswith("check: asking"))
         return cls(
             survey / records,
             validate.cpu / records,
             units * workers / records,
-            (mask.seconds - units) / records,
-            check.seconds / records,
+            engines * workers / records,
+            (mask.seconds - units - engines) / records,
+            (check.seconds - engines) / records,
             max(mask.megabytes * 1e6 - BASE, 0.0) / records,
             mask.disk * 1e6 / records,
             size / records,
@@ -231,14 +237,15 @@ def scaling(cost: Constants) -> str:
     for n in (10**8, 10**9):
         for nodes in (4, 64):
             cores = nodes * CORES
+            engines = max(n * cost.engines / cores, n * cost.size / DISK)
             rows.append(
                 [
                     f"10^{len(str(n)) - 1}",
                     str(nodes),
                     _hours(n * cost.survey + max(n * cost.slices / cores, n * cost.size / DISK)),
                     _hours(max(n * cost.units / cores, 2 * n * cost.parts / DISK)),
-                    _hours(n * cost.rest),
-                    _hours(n * cost.check),
+                    _hours(n * cost.rest + engines),
+                    _hours(n * cost.check + engines),
                     f"{(BASE + n * cost.memory) / 1e9:,.0f} GB",
                     f"{n * (cost.parts + 2 * cost.size) / 1e9:,.0f} GB",
                     f"{_hours(2 * n * cost.parts / (nodes * NETWORK))}",
@@ -259,7 +266,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--format", choices=("xml", "csv", "parquet"), default="xml", help="of the file")
     parser.add_argument("--memory", default="1GB", help="of mask")
     parser.add_argument("--unit-records", type=int, help="of mask; as many as the memory holds by default")
-    parser.add_argument("--workers", type=int, help="of validate and mask")
+    parser.add_argument("--workers", type=int, help="of validate, mask and check")
     parser.add_argument("--scaling", action="store_true", help="print the table of docs/scaling.md")
     parser.add_argument("--folder", type=Path, help="for files, where the disk for temporary files is small")
     parser.add_argument("--json", type=Path, help="also write the figures here")
@@ -282,7 +289,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         for what, given in (
             ("validate", ["validate", data, "--rules", RULES, *workers]),
             ("mask", mask),
-            ("check", ["check", out, "--rules", RULES, "--original", data, "--manifest", manifest]),
+            ("check", ["check", out, "--rules", RULES, "--original", data, "--manifest", manifest, *workers]),
         ):
             commands.append(run(what, given, folder))
             print(f"{what}: {commands[-1].seconds:.1f} s, {commands[-1].megabytes:.0f} MB", flush=True)

@@ -275,6 +275,7 @@ def test_assess_takes_the_settings_that_say_what_fields_are(frame: pd.DataFrame)
         "numeric",
         "record",
         "workers",
+        "memory",
         "format",
         "format_options",
         "metadata",

@@ -55,11 +55,11 @@ def test_more_nodes_are_faster_only_where_workers_do_it(large: dict[str, object]
     constants, scaling = large["Constants"], large["scaling"]
     assert callable(constants)
     assert callable(scaling)
-    lines = scaling(constants(1e-6, 1e-6, 6.4e-4, 3.6e-5, 7.2e-5, 1000, 1, 1)).splitlines()
+    lines = scaling(constants(1e-6, 1e-6, 6.4e-4, 4.608e-3, 3.6e-5, 7.2e-5, 1000, 1, 1)).splitlines()
     few, many = ([cell.strip() for cell in line.strip("|").split("|")] for line in lines[2:4])
     assert few[:2] == ["10^8", "4"]
-    assert few[3:7] == ["16.7 min", "1.0 h", "2.0 h", "100 GB"]
-    assert many[3:7] == ["1.0 min", "1.0 h", "2.0 h", "100 GB"]
+    assert few[3:7] == ["16.7 min", "3.0 h", "4.0 h", "100 GB"]
+    assert many[3:7] == ["1.0 min", "1.1 h", "2.1 h", "100 GB"]
 
 
 @pytest.mark.parametrize("suffix", ["xml", "csv", "parquet"])

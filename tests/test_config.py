@@ -163,6 +163,7 @@ OPTIONS = [
     ("mask d.xml -r r.sch -o o.xml", ("--max-observed-share",), "a number"),
     ("explain r.sch", ("-k", "--group-size-vars"), "an integer"),
     ("assess m.xml --original d.xml", ("--workers",), "an integer"),
+    ("check m.xml -r r.sch", ("--workers",), "an integer"),
     ("combine e.csv", ("--level", "--ratio"), "a number"),
 ]
 

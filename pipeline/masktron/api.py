@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 
 from masktron.addresses import AddressPath, is_address, path_of
-from masktron.config import Config, ExecutorName, Role, config_from, did_you_mean, limits_from
+from masktron.config import Config, ExecutorName, Role, config_from, did_you_mean, limits_from, memory_of
 from masktron.errors import UsageError
 from masktron.executor.which import asked_executor
 from masktron.jobs.assess import run_assess
@@ -50,7 +50,7 @@ from masktron.results import (
     ValidateResult,
 )
 from masktron.scratch import private_folder
-from masktron.settings import FieldSettings, Settings, takes
+from masktron.settings import FieldSettings, PairSettings, Settings, takes
 from masktron.sources.frame_path import FramePath
 from masktron.sources.tables.frames import ArrowFrame, frame_format, is_data_frame, renamed, standing_for
 from masktron.sources.tables.pandas_back import require_one_type
@@ -536,6 +536,10 @@ def check(
     allow_empty: bool = False,
     same_order: bool = False,
     rule_timeout: float = RULE_SECONDS,
+    memory: int | str | None = None,
+    workers: int | None = None,
+    executor: ExecutorName = "local",
+    scheduler: str | None = None,
 ) -> CheckResult:
     """Check a masked file: its edits, and as far as manifest and original are given its contract.
 
@@ -564,6 +568,15 @@ def check(
         As for `assess`, for limits of figures.
     rule_timeout : float
         As for `validate`.
+    memory : int or str, optional
+        Bytes that all processes may take, or a text such as ``4GB``; half of what is free when None.
+    workers : int, optional
+        Processes that slices of a large flat file are given to, for the rules and for engines that are not ours. When
+        None, rules are evaluated in this process, and engines have a process for each core, up to four. The result is
+        the same for any number.
+    executor : {"local", "dask"}
+    scheduler : str, optional
+        As for `validate`.
 
     Returns
     -------
@@ -579,8 +592,14 @@ def check(
     require_inputs(figures, original, manifest)
     _no_format(format, masked, original)
     bounds = thresholds({} if max_failures is None else max_failures)
-    patience = rules_within(Config(rule_timeout=rule_timeout).rule_timeout)
-    with patience:
+    way = Config(
+        rule_timeout=rule_timeout,
+        memory=None if memory is None else memory_of(memory),
+        workers=workers,
+        executor=executor,
+        scheduler=scheduler,
+    )
+    with rules_within(way.rule_timeout):
         return run_check(
             _source(masked, "masked"),
             _path(rules, "rules"),
@@ -593,6 +612,7 @@ def check(
             limits=figures,
             allow_unfired=_rules(allow_unfired),
             allow_empty=_switch(allow_empty, "allow_empty"),
+            config=way,
             stated=_stated(masked, original, same_order),
         )
 
@@ -651,7 +671,7 @@ def tune(
         )
 
 
-@takes(FieldSettings)
+@takes(PairSettings)
 @told_in_python
 def assess(
     masked: Microdata,
@@ -665,7 +685,7 @@ def assess(
     against_original: OneOrMore | None = None,
     against_manifest: OneOrMore | None = None,
     config: Config | None = None,
-    **settings: Unpack[FieldSettings],
+    **settings: Unpack[PairSettings],
 ) -> AssessResult:
     """Compare a masked file with its original: what risk is left, and what the data are still good for.
 
@@ -693,8 +713,8 @@ def assess(
     against_manifest : path or list of paths, optional
         Their manifests, in the same order; the one beside each when not given.
     config : Config, optional
-        Roles, kinds and missing codes where there is no manifest; ``record`` and ``workers``. Those given by name
-        override them, such as ``roles={"Id": "key"}``.
+        Roles, kinds and missing codes where there is no manifest; ``record``, ``memory`` and ``workers``. Those given
+        by name override them, such as ``roles={"Id": "key"}``.
 
     Returns
     -------

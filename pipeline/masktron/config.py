@@ -204,8 +204,9 @@ class Config:
         Records for which groups and prototypes are found at once, at least `LEAST_UNIT` groups of k; more are cut
         into units of near records, each masked as a file of its own. As many as `memory` holds when None.
     memory : int or None
-        Bytes that `mask` may take, in all its processes; a text such as ``4GB`` as well. Half of what is free when
-        None.
+        Bytes that `mask`, `check` and `assess` may take, in all their processes; a text such as ``4GB`` as well. Half
+        of what is free when None. What `mask` does not fit into it is masked in units, and columns that would take
+        much of it are read into files that are mapped to memory.
     max_failures : mapping of rule id to str
         Failures of a rule that `validate` and `check` let pass: ``5`` nodes, or ``0.5%`` of those on which it fired;
         ``*`` for the hard rules that it does not name. `mask` does not read it.
@@ -227,11 +228,12 @@ class Config:
         them. `load_config` sets it; it is no setting.
     workers : int or None
         Partitions whose groups `mask` forms at once, or blocks of `max_block_records` where there is one; as
-        many as there are cores when None. The written file is the same for any number. Processes that `validate`
-        gives slices of a large flat file to; this process alone when None.
+        many as there are cores when None. The written file is the same for any number. Processes that `validate`,
+        `mask` and `check` give slices of a large flat file to, for the rules and for engines that are not ours; when
+        None, this process alone, and for those engines as many as there are cores, up to four. Threads of `assess`.
     executor : {"local", "dask"}
-        Who works on slices in `validate` and on units in `mask`: processes of this machine, or the workers of a Dask
-        cluster, for which ``masktron[dask]`` has to be installed. The result is the same.
+        Who works on slices in `validate`, `mask` and `check` and on units in `mask`: processes of this machine, or
+        the workers of a Dask cluster, for which ``masktron[dask]`` has to be installed. The result is the same.
     scheduler : str or None
         Address of a Dask scheduler, as ``tcp://HOST:8786``. When None, there is a cluster of `workers` on this
         machine (as many as there are cores when that is None, too), which ends with the run.

@@ -30,7 +30,13 @@ class FieldSettings(TypedDict, total=False):
     workers: int | None
 
 
-class Settings(FieldSettings, total=False):
+class PairSettings(FieldSettings, total=False):
+    """What fields are, how two files are read, and how much memory they may take."""
+
+    memory: int | str | None
+
+
+class Settings(PairSettings, total=False):
     """Every field of `Config`, in the forms that Python has for it; a test keeps the two in step."""
 
     k: int
@@ -49,7 +55,6 @@ class Settings(FieldSettings, total=False):
     max_observed_share: float
     max_block_records: int | None
     unit_records: int | None
-    memory: int | str | None
     executor: ExecutorName
     scheduler: str | None
     max_failures: Mapping[str, int | str]

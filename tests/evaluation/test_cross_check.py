@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+import pickle
 import subprocess
 import sys
 import textwrap
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Generator, Iterable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,16 +18,20 @@ import numpy as np
 import pytest
 
 from examples import parts
-from masktron.errors import DocumentError
-from masktron.evaluation import cross_check, parallel
+from masktron.engines.engine_process import EngineProcess, TooLongError
+from masktron.errors import DocumentError, ResourceError
+from masktron.evaluation import cross_check, parallel, tasks_by_executor
 from masktron.evaluation import worker_pool as pool_module
-from masktron.evaluation.cross_check import CrossCheck, PartProgress, Question, ask, by_processes
+from masktron.evaluation.cross_check import CrossCheck, EnginePart, PartProgress, Question, ask, by_processes
 from masktron.evaluation.exact import evaluate
 from masktron.evaluation.parallel import EngineCounts
 from masktron.evaluation.request import EvaluationRequest
 from masktron.evaluation.runner import EngineChoice
 from masktron.evaluation.second_opinion import evaluate_with_pyschematron
 from masktron.evaluation.worker_pool import RefusedError, WorkerPool, WorkerPoolError
+from masktron.executor.contract import Executor
+from masktron.executor.serial import Serial
+from masktron.progress import Told, untold
 from masktron.rulebook.schema import Rulebook
 from masktron.rulebook.schematron.reader import read_rules
 from masktron.sources.records import Layout
@@ -82,6 +88,34 @@ def by_pool(
         EvaluationRequest(path, book, layout), question, processes=processes, small=0, size=size, told=told
     )
     return ask(EvaluationRequest(path, book, layout), question, found=found, told=told)
+
+
+class ByHand(Serial):
+    """An executor to and from which everything travels as bytes, and which says what it was given."""
+
+    def __init__(self, before: Callable[[], object] = object) -> None:
+        self.given: list[tuple[Any, ...]] = []
+        self.stages: set[str] = set()
+        self._before = before
+
+    def map[S, R](
+        self, function: Callable[[S], R], slices: Iterable[S], *, stage: str, told: Told = untold
+    ) -> Generator[R]:
+        self.stages.add(stage)
+        there = pickle.loads(pickle.dumps(function))  # noqa: S301 -- our own
+        for piece in slices:
+            assert isinstance(piece, tuple)
+            self.given.append(piece)
+            self._before()
+            yield pickle.loads(pickle.dumps(there(pickle.loads(pickle.dumps(piece)))))  # noqa: S301 -- our own
+
+
+def by_executor(
+    path: Path, book: Rulebook, layout: Layout, question: Question, executor: Executor, **options: Any
+) -> CrossCheck:
+    request = EvaluationRequest(path, book, layout, executor=executor)
+    found = by_processes(request, question, small=0, size=300, by_executor=0, **options)
+    return ask(request, question, found=found)
 
 
 def alone(path: Path, book: Rulebook, layout: Layout, question: Question) -> CrossCheck:
@@ -144,6 +178,109 @@ def test_a_sample_of_all_records_is_complete(tmp_path: Path, monkeypatch: pytest
     assert_same(by_pool(path, book, layout, asking(sample=99), processes=1), expected)
 
 
+def test_an_executor_finds_what_each_engine_finds_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path, layout = written(tmp_path)
+    book = rules(tmp_path)
+    expected = alone(path, book, layout, asking())
+    forbid(monkeypatch)
+    monkeypatch.setattr(tasks_by_executor, "TOGETHER", 3)
+    executor, told = ByHand(), list[tuple[EnginePart, int]]()
+    assert_same(by_executor(path, book, layout, asking(), executor, told=lambda *what: told.append(what)), expected)
+    # the sample alone; slices of one engine together, in the order of the file
+    lanes = [{task.lane for task in piece} for piece in executor.given]
+    assert lanes[0] == {-1}
+    assert all(len(own) == 1 for own in lanes)
+    assert {len(piece) for piece in executor.given[1:]} >= {3}
+    assert executor.stages == {"asking engines about data.xml"}
+    for part in ("auto", "saxon"):
+        done = [number for name, number in told if name == part]
+        assert done == sorted(done)
+        assert done[-1] == 60
+
+
+def test_a_small_file_is_given_to_no_executor(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path, layout = written(tmp_path)
+    book, executor, pools = rules(tmp_path), ByHand(), list[int]()
+
+    def pool(number: int, _opening: object) -> None:
+        pools.append(number)
+        raise WorkerPoolError
+
+    monkeypatch.setattr(cross_check, "WorkerPool", pool)
+    request = EvaluationRequest(path, book, layout, executor=executor)
+    by_processes(request, asking(), small=0, size=300, processes=1)
+    assert (executor.given, pools) == ([], [1])
+
+
+def test_a_document_that_workers_elsewhere_do_not_see_stays_here(tmp_path: Path) -> None:
+    path, layout = written(tmp_path)
+    near, far = ByHand(), ByHand()
+    far.elsewhere = True
+    for executor, kept in ((near, near), (far, None)):
+        request = EvaluationRequest(path, rules(tmp_path), layout, write=lambda: path, executor=executor)
+        assert request.on_document().executor is kept
+        assert replace(request, write=None).on_document().executor is executor
+
+
+def test_a_worker_that_cannot_read_the_file_says_which(tmp_path: Path) -> None:
+    path, layout = written(tmp_path)
+    book = rules(tmp_path)
+    with pytest.raises(DocumentError, match="a worker cannot read the file: No such file") as caught:
+        by_executor(path, book, layout, asking(), ByHand(lambda: path.unlink(missing_ok=True)))
+    assert caught.value.where == str(path)
+    assert "full paths" in caught.value.hint
+
+
+def test_what_takes_too_long_in_a_worker_is_left_to_who_can_name_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, layout = written(tmp_path)
+    book = rules(tmp_path)
+    monkeypatch.setattr(EngineProcess, "within", refusing_saxon)
+    monkeypatch.setattr(tasks_by_executor, "TOGETHER", 3)
+    executor = ByHand()
+    found = by_processes(
+        EvaluationRequest(path, book, layout, executor=executor), asking(sample=0), small=0, size=300, by_executor=0
+    )
+    assert found.counts.keys() == {0}
+    # and Saxon is asked no more
+    assert sum(task.lane == 1 for piece in executor.given for task in piece) == 3
+
+
+@pytest.mark.parametrize("times", [1, 2])
+def test_an_engine_that_is_killed_in_a_worker_is_started_once_more(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, times: int
+) -> None:
+    path, layout = written(tmp_path)
+    book, question = rules(tmp_path), asking(sample=0)
+    real, killed = EngineProcess.within, list[str]()
+
+    def within(self: EngineProcess, seconds: float | None, name: str, *given: Any) -> Any:
+        if name == "run_parsed" and len(killed) < times:
+            killed.append(name)
+            self.close()
+            raise ResourceError("the process of Saxon was killed from outside")
+        return real(self, seconds, name, *given)
+
+    expected = alone(path, book, layout, question)
+    monkeypatch.setattr(EngineProcess, "within", within)
+    if times > 1:
+        with pytest.raises(ResourceError, match="the process of Saxon was killed from outside"):
+            by_executor(path, book, layout, question, ByHand())
+    else:
+        forbid(monkeypatch)
+        assert_same(by_executor(path, book, layout, question, ByHand()), expected)
+    assert len(killed) == times
+
+
+def refusing_saxon(_self: EngineProcess, _seconds: float | None, question: str, *_given: Any) -> Any:
+    if question == "version":
+        return "Saxon"
+    if question == "run_parsed":
+        raise TooLongError(question)
+    return 1
+
+
 HEAD = {"libxml2": "", "Saxon": 'queryBinding="xslt2"'}
 
 
@@ -182,6 +319,10 @@ def test_what_cannot_be_cut_is_left_to_each_engine(tmp_path: Path, name: str) ->
     expected = alone(path, book, layout, question)
     assert [one.records for one in expected.counts] == [records] * 2
     assert_same(found, expected)
+    # what an executor has found out, if anything, is right
+    request = EvaluationRequest(path, book, layout, executor=ByHand())
+    for lane, (own, _) in by_processes(request, question, small=0, size=300, by_executor=0).counts.items():
+        assert (own.records, own.fired.tolist()) == (records, expected.counts[lane].fired.tolist())
 
 
 def test_a_rule_across_records_is_left_to_each_engine(tmp_path: Path) -> None:

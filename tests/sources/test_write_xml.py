@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import codecs
 import tempfile
+from collections import UserDict
 from pathlib import Path
 from xml.sax.saxutils import escape, quoteattr
 
@@ -381,3 +382,21 @@ def test_signs_of_what_is_left_out_may_stand_in_two_blocks(tmp_path, monkeypatch
             path.write_text(f"<!{'x' * before}{sign}x<x")
             assert left_out_module._has_signs(path, 2)
             assert not left_out_module._has_signs(path, before + 3)
+
+
+def test_texts_are_asked_for_once_however_many_records_there_are(tmp_path: Path) -> None:
+    """They may be made when they are asked for, of all records at once."""
+
+    class Asked(UserDict[str, Coded]):
+        times = 0
+
+        def __getitem__(self, name: str) -> Coded:
+            self.times += 1
+            return super().__getitem__(name)
+
+    path = tmp_path / "data.xml"
+    path.write_text(f"<Data>{'<Record><A>1</A></Record>' * 50}</Data>")
+    new = Asked(A=Coded(np.array(["7"], dtype=np.object_), np.zeros(50, dtype=np.intp)))
+    assert write_masked(path, tmp_path / "out.xml", detect_layout(path), new) == 50
+    assert (tmp_path / "out.xml").read_text().count("<A>7</A>") == 50
+    assert new.times < 10

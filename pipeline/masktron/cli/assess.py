@@ -66,6 +66,7 @@ def assess(
             parser=options.integer, metavar="N", help="Threads; no figure depends on them.", show_default="cores"
         ),
     ] = None,
+    memory: options.Memory = None,
     record: options.Record = None,
     format: options.Format = None,  # noqa: A002 -- the name of the option
     format_option: options.FormatOptions = None,
@@ -99,6 +100,7 @@ def assess(
         ordinal,
         numeric=numeric,
         workers=workers,
+        memory=memory,
         record=record,
         format=format,
         format_option=format_option,

@@ -33,6 +33,10 @@ def check(
     allow_empty: options.AllowEmpty = False,
     limit: options.Limits = None,
     same_order: options.SameOrder = False,
+    memory: options.Memory = None,
+    workers: options.CheckWorkers = None,
+    executor: options.Executor = None,
+    scheduler: options.Scheduler = None,
     rule_timeout: options.RuleTimeout = None,
     json: options.Json = None,
     html: options.Html = None,
@@ -55,6 +59,10 @@ def check(
         metadata=metadata,
         phase=phase,
         allow_unfired=tuple(allow_unfired or ()) or None,
+        memory=memory,
+        workers=workers,
+        executor=executor,
+        scheduler=scheduler,
         rule_timeout=rule_timeout,
     )
     running.check_outputs({"--json": json, "--html": html}, documents_of(settings))

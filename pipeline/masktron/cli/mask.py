@@ -128,8 +128,9 @@ def mask(
         typer.Option(
             parser=options.integer,
             metavar="N",
-            help="Partitions whose groups are formed at once, or blocks of the only one, or units; the result is the "
-            "same for any number.",
+            help="Partitions whose groups are formed at once, or blocks of the only one, or units; and processes "
+            "that slices of a large flat file are given to, for the rules and for engines that are not masktron's, "
+            "where it is given. The result is the same for any number.",
             show_default="the number of cores",
         ),
     ] = None,

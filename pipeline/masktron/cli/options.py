@@ -211,6 +211,25 @@ RuleTimeout = Annotated[
         show_default="60",
     ),
 ]
+Memory = Annotated[
+    str | None,
+    typer.Option(
+        metavar="SIZE",
+        help="Memory that all processes of the run may take, such as 4GB: what would take much of it is read into "
+        "files that are mapped to memory.",
+        show_default="half of what is free",
+    ),
+]
+CheckWorkers = Annotated[
+    int | None,
+    typer.Option(
+        parser=integer,
+        metavar="N",
+        help="Processes that a large flat file is given to in slices, for the rules and for engines that are not "
+        "masktron's; the result is the same for any number.",
+        show_default="this process for the rules, the cores for engines",
+    ),
+]
 Executor = Annotated[
     str | None,
     typer.Option(

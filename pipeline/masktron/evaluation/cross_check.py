@@ -6,12 +6,15 @@ so that the cores are busy to the end. What is found does not depend on who did 
 and added up in the order of the file, and the sample, in which one document may change what is said of the next, is
 one task. Each engine still reads with its own parser, and what a slice has to be is tested by the engine.
 
+Where the request has an executor, its workers do these tasks, several at a time
+(`masktron.evaluation.tasks_by_executor`).
+
 What cannot be done like that, and every error, is left to `masktron.evaluation.parallel` and `evaluate`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -42,14 +45,19 @@ from masktron.evaluation.request import EvaluationRequest
 from masktron.evaluation.runner import EngineChoice, Run, described
 from masktron.evaluation.second_opinion import NotSampledError, Opinion, evaluate_cut, evaluate_with_pyschematron
 from masktron.evaluation.stylesheet import EngineName
+from masktron.evaluation.tasks_by_executor import TaskBatch, TasksByExecutor
 from masktron.evaluation.worker_pool import RefusedError, WorkerPool, WorkerPoolError
+from masktron.executor.contract import Executor
 from masktron.processes import interpreter
 from masktron.rulebook.schema import Rulebook
+from masktron.scratch import name_to_be
 from masktron.sources.records import Layout
 from masktron.sources.xml.slices import Frame, NotSlicedError, cuts, framed, framed_test, places
 
 MOST_PROCESSES = 4
 """Each has Saxon's library and heap, some 170 MB."""
+BY_EXECUTOR = 1 << 23
+"""Bytes up to which a file is not worth an executor: one slice of those in which rules are evaluated."""
 CHUNK = 25
 """Records in each document that pyschematron sees."""
 _SAMPLE = -1
@@ -291,6 +299,7 @@ def by_processes(
     processes: int | None = None,
     small: int = SMALL,
     size: int = SLICE,
+    by_executor: int = BY_EXECUTOR,
     told: PartProgress | None = None,
 ) -> PoolResults:
     """Find out what can be found out in other processes; no engine runs in this one.
@@ -305,6 +314,13 @@ def by_processes(
         Bytes up to which a file is not worth a process.
     size : int
         Bytes of a slice.
+    by_executor : int
+        Bytes up to which a file is not worth the executor of the request, if it has one.
+
+    Raises
+    ------
+    DocumentError, ResourceError
+        What the executor says of a worker that cannot read the file, or of workers that are lost.
     """
     request = request.on_document()
     path, rulebook, layout = request.path, request.rulebook, request.layout
@@ -319,11 +335,16 @@ def by_processes(
     asked = asked_of(request, question.aside) if question.aside else None
     work: recounting.Recount | None = None
     try:
-        tasks: list[Slice | Sample | ReadTask] = []
+        first: list[Slice | Sample] = []
         if not rulebook.documents:
-            tasks += _sampling(frame, question, size)
-            tasks += _slicing(frame, rulebook, layout, question, list(cuts(frame, size)))
+            first += _sampling(frame, question, size)
+            first += _slicing(frame, rulebook, layout, question, list(cuts(frame, size)))
+        if request.executor is not None and path.stat().st_size > by_executor:
+            gathered.take_all(_through(request.executor, frame, request, first, sampling=bool(question.sample)))
+            first = []
+        tasks: list[Slice | Sample | ReadTask] = [*first]
         if isinstance(asked, Asked):
+            # values of records travel with these tasks: they stay on this machine
             work = _recount_of(asked, question, size, tell)
             tasks += work.reading()
         number = min(cores(MOST_PROCESSES) if processes is None else processes, len(tasks))
@@ -342,6 +363,18 @@ def by_processes(
     if _stamp(path) != before:
         return PoolResults({}, None)
     return replace(gathered.found(), recounted=None if work is None else work.results())
+
+
+def _through(
+    executor: Executor, frame: Frame, request: EvaluationRequest, tasks: Sequence[Slice | Sample], *, sampling: bool
+) -> Iterator[tuple[Any, Any]]:
+    """Have an executor do tasks; its workers need no schema of pyschematron where nothing is asked of that."""
+    path, rulebook = request.path.absolute(), request.rulebook
+    book = rulebook if sampling else replace(rulebook, pyschematron_schema=None)
+    batch = TaskBatch(Opening(replace(frame, path=path), book, request.layout), path)
+    with executor as entered:
+        through = TasksByExecutor(entered, batch, f"asking engines about {name_to_be(path)}")
+        yield from through.answers(tasks)
 
 
 def _stamp(path: Path) -> tuple[int, int, int]:
@@ -421,6 +454,11 @@ class _Gathered:
                 self._told(self._engines[task.lane], done)
             case _:
                 self._told(None, answer)
+
+    def take_all(self, answers: Iterable[tuple[Any, Any]]) -> None:
+        """Take tasks with their answers."""
+        for task, answer in answers:
+            self.take(task, answer)
 
     def found(self) -> PoolResults:
         """Return the counts of the engines that had nothing to refuse."""

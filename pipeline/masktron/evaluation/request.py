@@ -72,7 +72,8 @@ class EvaluationRequest:
         Writes the document that engines read, and returns where it is; without it, `path` is that document.
     executor : Executor, optional
         Who evaluates the slices of a file that can be cut, entered for that alone; without it, this process reads the
-        file from its beginning to its end. What is found is the same.
+        file from its beginning to its end. What is found is the same. Also who has engines judge slices of a document
+        (`masktron.evaluation.cross_check`).
     """
 
     path: Path
@@ -113,7 +114,11 @@ class EvaluationRequest:
         DocumentError
             The file cannot be read a second time, or not as it was the first time.
         """
-        return self if self.write is None else replace(self, path=self.write(), flat=None, write=None)
+        if self.write is None:
+            return self
+        # workers elsewhere do not see it
+        own = None if self.executor is None or self.executor.elsewhere else self.executor
+        return replace(self, path=self.write(), flat=None, write=None, executor=own)
 
     @property
     def engines(self) -> tuple[EngineName, ...]:

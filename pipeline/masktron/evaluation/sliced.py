@@ -30,6 +30,7 @@ from masktron.evaluation.tiers import Assigned, ColumnCompiler, CompiledColumns,
 from masktron.evaluation.walk import Lane, Walk
 from masktron.executor.contract import Executor
 from masktron.rulebook.schema import Rulebook
+from masktron.scratch import name_to_be
 from masktron.sources.flat_records import FlatRecords, RecordSlice
 from masktron.sources.records import Layout
 
@@ -140,7 +141,7 @@ def walk_slices(
 ) -> VerdictTally:
     """Evaluate all slices of a file, and return what was found in all of them."""
     tally = request.tally()
-    stage = f"judging {request.path.name}"
+    stage = f"judging {name_to_be(request.path)}"
     remarks: list[object] = []
     with executor, closing(executor.map(evaluation, flat.slices(), stage=stage)) as results:
         for found in results:

@@ -29,10 +29,13 @@ class Executor(Protocol):
         As in ``--executor``.
     workers : int
         How many slices are worked on at a time, as far as that is known before a map.
+    elsewhere : bool
+        Whether workers may be on other machines, which see no temporary file of this one.
     """
 
     name: str
     workers: int
+    elsewhere: bool
 
     def __enter__(self) -> Self: ...
 

@@ -58,6 +58,7 @@ class DaskExecutor:
                 f"--executor dask needs dask.distributed: {problem}", hint="pip install 'masktron[dask]'"
             ) from None
         self.workers = workers
+        self.elsewhere = scheduler is not None
         self._scheduler = scheduler
         self._client: Client | None = None
         self._failure: Callable[[], str | None] = lambda: None

@@ -44,6 +44,7 @@ class LocalProcesses:
     """
 
     name = "local"
+    elsewhere = False
 
     def __init__(self, workers: int) -> None:
         self.workers = workers
@@ -75,7 +76,7 @@ class LocalProcesses:
                         break
                     with self._changed:
                         self._ready.append(_Task(run, given, carried(piece)))
-                        self._changed.notify()
+                        self._changed.notify_all()  # another map may wait, too
                     given += 1
                 if taken == given:
                     return
@@ -102,9 +103,13 @@ class LocalProcesses:
     def _lead_all(self) -> None:
         if self._closing:
             raise RuntimeError("an executor that is closed")
-        while len(self._leaders) < self.workers:
-            leader = threading.Thread(target=self._lead, name="masktron-executor", daemon=True)
-            self._leaders.append(leader)
+        with self._changed:
+            new = [
+                threading.Thread(target=self._lead, name="masktron-executor", daemon=True)
+                for _ in range(len(self._leaders), self.workers)
+            ]
+            self._leaders += new
+        for leader in new:
             leader.start()
 
     def _lead(self) -> None:
@@ -172,7 +177,7 @@ class LocalProcesses:
         with self._changed:
             if not task.run.over:
                 self._ready.appendleft(task)
-            self._changed.notify()
+            self._changed.notify_all()
 
     def _fail(self, run: _Run, failure: Exception) -> None:
         with self._changed:

@@ -15,6 +15,7 @@ class Serial:
 
     name = "serial"
     workers = 1
+    elsewhere = False
 
     def __enter__(self) -> Self:
         return self

@@ -5,21 +5,31 @@ from __future__ import annotations
 from masktron.config import EXECUTORS, Config, ExecutorName
 from masktron.errors import UsageError
 from masktron.executor.contract import Executor
+from masktron.executor.standing import StandingExecutor
 from masktron.kernels.cores import usable_cores
 from masktron.processes import interpreter
 
 
-def asked_executor(config: Config) -> Executor | None:
+def asked_executor(config: Config, most: int | None = None) -> StandingExecutor | None:
     """Return the executor that settings ask for; None where they are content with this process.
+
+    Parameters
+    ----------
+    config : Config
+    most : int, optional
+        Workers that this machine has the memory for; without effect on those of a scheduler.
 
     Raises
     ------
     UsageError
         Dask is not installed.
     """
-    if config.executor == "local" and config.workers in (None, 1):
+    workers = config.workers if config.executor == "local" else config.workers or usable_cores()
+    if most is not None and workers is not None and config.scheduler is None:
+        workers = min(workers, most)
+    if config.executor == "local" and workers in (None, 1):
         return None
-    return executor_of(config.executor, workers=config.workers or usable_cores(), scheduler=config.scheduler)
+    return StandingExecutor(executor_of(config.executor, workers=workers or 1, scheduler=config.scheduler))
 
 
 def executor_of(name: ExecutorName = "local", *, workers: int, scheduler: str | None = None) -> Executor:

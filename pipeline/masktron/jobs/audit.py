@@ -6,10 +6,11 @@ from collections.abc import Collection, Mapping, Sequence
 from shlex import quote
 from typing import TYPE_CHECKING
 
-from masktron.config import Config, Role
+from masktron.config import Config
 from masktron.counts import counted
 from masktron.errors import DocumentError, UsageError
 from masktron.evaluation.findings import Evaluation
+from masktron.executor.contract import Executor
 from masktron.files import file_hash
 from masktron.jobs.documents import ORIGINAL_NAMES, documents_that_are, how_to_give, without_document
 from masktron.jobs.job import Job
@@ -152,6 +153,7 @@ class Audit:
         failing: Collection[int],
         prefetched: Background[EngineCounts] | None,
         progress: Progress,
+        executor: Executor | None = None,
     ) -> None:
         """Let engines that are not ours read every record: what only one engine says is no proof."""
         total = len(self.job.edits) - len(self.left_out)
@@ -166,6 +168,7 @@ class Audit:
                 progress=progress,
                 failing=failing,
                 prefetched=prefetched,
+                executor=executor,
             )
         self.not_checked += [f"by an engine that is not masktron's, rule {note}" for note in alone]
         for opinion in opinions:
@@ -216,7 +219,7 @@ class Audit:
 
     # the original
 
-    def against_original(self, data: Records | None, roles: Mapping[str, Role], stated: Stated) -> None:
+    def against_original(self, data: Records | None, config: Config, stated: Stated) -> None:
         """Check that records and fields are those of the original; here without one."""
         self.not_checked.append("records and fields: need the original (--original)")
         if self.described and self.described.declared.drawn:

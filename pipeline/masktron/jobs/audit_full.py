@@ -96,10 +96,10 @@ class FullAudit(Audit):
 
     # the original
 
-    def against_original(self, data: Records | None, roles: Mapping[str, Role], stated: Stated) -> None:
+    def against_original(self, data: Records | None, config: Config, stated: Stated) -> None:
         """Check that records and fields are those of the original, and unmasked cells unchanged."""
         if self.original is None:
-            super().against_original(data, roles, stated)
+            super().against_original(data, config, stated)
             return
         self._same_original(self.original.digest)
         if not self._has_records(self.original):
@@ -119,7 +119,7 @@ class FullAudit(Audit):
             self.not_checked.append(f"records and fields: those of the original are not flat: {_deviation(shape)}")
             return
         self._surroundings(layout)
-        source = read_columns(self.original)
+        source = read_columns(self.original, memory=config.memory)
         excluded = set(self.described.excluded) if self.described else set()
         if len(data) != len(source) - len(excluded):
             self.problems.append(
@@ -128,7 +128,7 @@ class FullAudit(Audit):
             )
         self._fields(data, source)
         if self.described is None:
-            self._declared_unmasked(data, source, roles, stated)
+            self._declared_unmasked(data, source, config.roles, stated)
         else:
             self._unmasked(data, source, excluded, self.described)
         self._masked_at_all(data, source)

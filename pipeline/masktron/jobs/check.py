@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
+from contextlib import nullcontext
 from pathlib import Path
 
 from masktron.config import AS_IT_SAYS, Config, ReadOptions
@@ -24,6 +25,7 @@ from masktron.jobs.following import allowances, with_allowances
 from masktron.jobs.job import open_job
 from masktron.jobs.pairing import NOTHING_STATED, Stated
 from masktron.jobs.revalidate import saxon_prefetched
+from masktron.jobs.sharing import executor_of_run
 from masktron.jobs.untested import may_be_untested
 from masktron.progress import Progress, no_progress, told_as
 from masktron.results import CheckResult, FigureResult, shown
@@ -73,7 +75,7 @@ def run_check(
     allow_empty : bool
         Whether a file without records may comply.
     config : Config, optional
-        Roles, kinds and missing codes, for figures without a manifest.
+        Roles, kinds and missing codes, for figures without a manifest; memory, workers, executor and scheduler.
     stated : Stated
         What is said of the order of records, for figures without a manifest.
 
@@ -91,6 +93,7 @@ def run_check(
         refuse_class_limits(limits or {})
     described = None if manifest is None else read_manifest(manifest)
     bounds = dict(limits or {}) if described is None else strictest(limits or {}, described.limits)
+    settled = config or Config()
     reading = reading if described is None else reading.or_as(described.reading)
     known = () if described is None else described.as_original
     given = Given(documents or {}, original, known=known, optional=True, spare=spare_documents)
@@ -105,8 +108,9 @@ def run_check(
     audit.rules_apply(unfired)
     sized = size_notes(job)
     progress(judging_stage(job, sized), 0)
-    with saxon_prefetched(job.source, job, beside, progress) as prefetched:
-        evaluation = job.evaluate(beside, progress)
+    executor = executor_of_run(settled)
+    with executor or nullcontext(), saxon_prefetched(job.source, job, beside, progress) as prefetched:
+        evaluation = job.evaluate(beside, progress, executor=executor)
         if not allow_empty:
             require_records(job, evaluation.records, MAY_BE_EMPTY)
         results = with_allowances(job.rule_results(evaluation, audit.left_out), allowed)
@@ -114,17 +118,17 @@ def run_check(
         results = audit.tested(results, evaluation, unfired)
         hard, soft = violations(results)
         audit.rules_fired(results, evaluation)
-        audit.second_opinions(evaluation, failing, prefetched, progress)
+        audit.second_opinions(evaluation, failing, prefetched, progress, executor)
     audit.identity()
     # all cells in memory, which is much for a large file: only where they are compared with something
     compared = original is not None or manifest is not None
     told = told_as(progress, f"reading {masked.name}")
-    data = read_columns(job.source, told=told) if job.source.shape.flat and compared else None
+    memory = settled.memory
+    data = read_columns(job.source, memory=memory, told=told) if job.source.shape.flat and compared else None
     min_group = audit.groups(data)
-    settled = config or Config()
     if described is None and beside is not None and compared:
         settled, _ = completed(settled, beside)
-    audit.against_original(data, settled.roles, stated)
+    audit.against_original(data, settled, stated)
     del data  # limits read both files anew
     figures = audit.limits(bounds, settled, stated, min_group, progress)
     return CheckResult(

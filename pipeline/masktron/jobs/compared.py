@@ -75,7 +75,7 @@ def compare(
     if described is None:
         config, told = completed(config, original)
     missing = config.missing if described is None else described.missing
-    released, source = (_read(one, missing, progress) for one in (masked, original))
+    released, source = (_read(one, missing, config.memory, progress) for one in (masked, original))
     fields = _declared(released, source, config) if described is None else _as_described(released, source, described)
     pairing = paired(released, source, described, config.roles, stated)
     rows, back = np.sort(pairing.rows), np.argsort(pairing.rows)
@@ -179,7 +179,7 @@ class _Fields:
     notes: tuple[str, ...]
 
 
-def _read(source: Source, missing: Mapping[str, frozenset[str]], progress: Progress) -> Records:
+def _read(source: Source, missing: Mapping[str, frozenset[str]], memory: int | None, progress: Progress) -> Records:
     progress(f"surveying {source.path.name}", 0)
     shape = source.shape
     if not shape.flat:
@@ -188,7 +188,8 @@ def _read(source: Source, missing: Mapping[str, frozenset[str]], progress: Progr
             where=f"{source.path}:{shape.line}",
             hint="nested or repeated fields cannot be compared; write one record per person or unit",
         )
-    records = read_columns(source, missing=missing, told=told_as(progress, f"reading {source.path.name}"))
+    told = told_as(progress, f"reading {source.path.name}")
+    records = read_columns(source, missing=missing, memory=memory, told=told)
     if not len(records):
         raise DocumentError(
             "the file has no records", where=str(source.path), hint="name the record element with --record"

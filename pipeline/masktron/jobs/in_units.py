@@ -13,6 +13,7 @@ from masktron.addresses import AddressPath
 from masktron.config import LEAST_UNIT, Config
 from masktron.counts import counted
 from masktron.errors import DocumentError, MasktronError, OutsideLimitsError, ResourceError, UsageError
+from masktron.executor.contract import Executor
 from masktron.executor.run_parts import RunParts, former_fingerprint, parts_folder
 from masktron.executor.which import executor_of
 from masktron.files import file_hash
@@ -175,14 +176,24 @@ def _room(run: Prepared) -> int:
 
 
 @contextmanager
-def units_in(run: Prepared, parts: RunParts | None) -> Iterator[UnitSlices | None]:
-    """Give what masks unit by unit, with the workers that do so; None where the file is masked as a whole."""
+def units_in(run: Prepared, parts: RunParts | None, shared: Executor | None = None) -> Iterator[UnitSlices | None]:
+    """Give what masks unit by unit, with the workers that do so; None where the file is masked as a whole.
+
+    Parameters
+    ----------
+    run : Prepared
+    parts : RunParts or None
+    shared : Executor, optional
+        Of the whole run; it is taken where the memory holds a unit for each of its workers.
+    """
     config, most = run.config, run.config.unit_records
     if parts is None or most is None:
         yield None
         return
     workers = _workers(config, len(run.kept), len(run.records.columns), most)
-    with executor_of(config.executor, workers=workers, scheduler=config.scheduler) as executor:
+    if shared is None or shared.workers > workers:
+        shared = executor_of(config.executor, workers=workers, scheduler=config.scheduler)
+    with shared as executor:
         yield UnitSlices(parts, executor, most)
 
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 
 from masktron.config import Config
+from masktron.executor.contract import Executor
 from masktron.executor.run_parts import RunParts
 from masktron.files import refuse_outputs
 from masktron.jobs.column_memory import arrays_of_run
@@ -21,6 +23,7 @@ from masktron.jobs.released import (
     require_contract,
     require_releasable,
 )
+from masktron.jobs.sharing import executor_of_run
 from masktron.jobs.written import write
 from masktron.kernels import ready
 from masktron.kernels.compiling import said_of_compiling
@@ -93,8 +96,11 @@ def run_mask(
     refuse_outputs({"the output": out, "the manifest": manifest}, inputs)
     refuse_foreign_manifest(manifest, out)
     require_new(out, [data], replaces=replaces)
-    with registration(config, again, out) as registered:
-        original = sized(open_original(data, rules, config, progress), out, resume=resume)
+    executor = executor_of_run(config)
+    with ExitStack() as working, registration(config, again, out) as registered:
+        if executor is not None:
+            working.enter_context(executor)
+        original = sized(open_original(data, rules, config, progress, executor), out, resume=resume)
         run = planned(original, original.config, method, progress)
         if registered is not None:
             progress("looking up the records in the register of releases", 0)
@@ -103,9 +109,10 @@ def run_mask(
             arrays_of_run(len(run.records), len(run.records.columns), config.memory),
             parts_of(run, out, resume=resume, progress=progress) as parts,
         ):
-            made = masked_by(run, progress, parts=parts)
+            made = masked_by(run, progress, parts=parts, executor=executor)
             with publication(out, released=True, replaces=replaces) as place, atomic_path(manifest) as confidential:
-                written = write(run, made, place, out, progress)
+                written = write(run, made, place, out, progress, executor)
+                working.close()  # nothing is left for workers, whose memory the figures may need
                 progress("comparing it with the original", 0)
                 result, measured = mask_result(run, made, written, out, manifest, progress)
                 progress("testing the contract, writing the manifest", 0)
@@ -125,7 +132,11 @@ def run_mask(
 
 
 def masked_by(
-    run: Prepared, progress: Progress, shared: SharedWork | None = None, parts: RunParts | None = None
+    run: Prepared,
+    progress: Progress,
+    shared: SharedWork | None = None,
+    parts: RunParts | None = None,
+    executor: Executor | None = None,
 ) -> Masked:
     """Split and group the kept records, mask, aggregate and settle them.
 
@@ -135,13 +146,15 @@ def masked_by(
         Of other runs on the same records.
     parts : RunParts, optional
         Where records are masked unit by unit.
+    executor : Executor, optional
+        Of the whole run, which may mask units.
     """
     job, config, records = run.job, run.config, len(run.kept)
     if compiles_first(records, run.plan, job.edits, run.method) or linking_compiles_first(records):
         progress(said_of_compiling(kept=ready.kernels_kept()), 0)
         compile_for(records, run.plan, job.edits, run.method)
         compile_linking(records)
-    with units_in(run, parts) as units:
+    with units_in(run, parts, executor) as units:
         return mask_records(
             run.kept,
             run.plan,

@@ -12,6 +12,7 @@ from masktron.config import Config
 from masktron.constraints import CrossRecordEdit
 from masktron.errors import ViolationError
 from masktron.evaluation.findings import Evaluation, Verdict
+from masktron.executor.contract import Executor
 from masktron.jobs.common import departure_notes, file_notes, notes_of, violations
 from masktron.jobs.job import Job
 from masktron.jobs.untested import may_be_untested, refuse, untested, written_untested
@@ -57,10 +58,18 @@ class Originals:
     untested: Mapping[int, Untested] = field(default_factory=dict)
 
 
-def judge_originals(job: Job, config: Config, progress: Progress) -> Originals:
+def judge_originals(job: Job, config: Config, progress: Progress, executor: Executor | None = None) -> Originals:
     """Evaluate the original and decide what may be masked.
 
     In XPath 1.0 that is what the Recommendation says; what libxml2 alone says of records is reported.
+
+    Parameters
+    ----------
+    job : Job
+    config : Config
+    progress : callable
+    executor : Executor, optional
+        Who evaluates slices of the file, where it can be cut.
 
     Raises
     ------
@@ -69,7 +78,7 @@ def judge_originals(job: Job, config: Config, progress: Progress) -> Originals:
     RulebookError, ViolationError
         A hard rule is not tested, and the settings do not allow that.
     """
-    evaluation = job.evaluate(job.source, progress, keep_verdicts=True)
+    evaluation = job.evaluate(job.source, progress, executor=executor, keep_verdicts=True)
     allowed = {job.index_of(rule) for rule in config.allow}
     soft = {check.index for check in job.rulebook.checks if check.soft}
     idle = untested(job, evaluation, range(len(job.rulebook.checks)), job.source)

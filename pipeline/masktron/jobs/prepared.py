@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from masktron.codes import fields_of, likely_missing, unmet_in
 from masktron.config import Config, Role, did_you_mean
 from masktron.errors import UsageError
+from masktron.executor.contract import Executor
 from masktron.jobs.column_memory import read_columns
 from masktron.jobs.common import judging_stage, require_flat, require_records, size_notes
 from masktron.jobs.described import completed
@@ -135,8 +136,18 @@ def prepare(data: Path, rules: Path, config: Config, method: Chosen, progress: P
     return planned(original, original.config, method, progress)
 
 
-def open_original(data: Path, rules: Path, config: Config, progress: Progress) -> Opened:
+def open_original(
+    data: Path, rules: Path, config: Config, progress: Progress, executor: Executor | None = None
+) -> Opened:
     """Parse, classify the rules and the fields, and judge the original.
+
+    Parameters
+    ----------
+    data, rules : Path
+    config : Config
+    progress : callable
+    executor : Executor, optional
+        Who judges slices of the original.
 
     Raises
     ------
@@ -164,7 +175,7 @@ def open_original(data: Path, rules: Path, config: Config, progress: Progress) -
     fields, likely = fields_of(records, job.edits, config)
     sized = size_notes(job)
     progress(judging_stage(job, sized), 0)
-    originals = judge_originals(job, config, progress)
+    originals = judge_originals(job, config, progress, executor)
     return Opened(
         job=job,
         config=config,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, nullcontext
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Self
 
 from masktron.evaluation.background import Background
@@ -26,6 +27,7 @@ from masktron.evaluation.runner import EngineChoice, engines_of
 from masktron.evaluation.second_opinion import Opinion, compare
 from masktron.evaluation.tiered import evaluate
 from masktron.evaluation.tiers import Tier
+from masktron.executor.contract import Executor
 from masktron.jobs.job import Job
 from masktron.processes import interpreter
 from masktron.progress import Progress, expect
@@ -72,6 +74,7 @@ def revalidate(
     progress: Progress,
     decided: Evaluation | None = None,
     asking: Asking | None = None,
+    executor: Executor | None = None,
 ) -> Revalidation:
     """Evaluate a written file.
 
@@ -89,9 +92,11 @@ def revalidate(
         What decides, with the verdicts on all records; by default `masktron.evaluation.tiered` is asked.
     asking : Asking, optional
         Of the same file, where engines were begun before.
+    executor : Executor, optional
+        Who evaluates slices of the file, and has engines judge them.
     """
     if asking is None:
-        with Asking(written, job, original=original, progress=progress) as begun:
+        with Asking(written, job, original=original, progress=progress, executor=executor) as begun:
             return revalidate(
                 written,
                 job,
@@ -100,15 +105,15 @@ def revalidate(
                 progress=progress,
                 decided=decided,
                 asking=begun,
+                executor=executor,
             )
     rules = sorted(binding)
     stage = "re-validating the written file"
     if decided is None:
         if written.count is not None:
             expect(progress, stage, written.count)
-        decided = evaluate(
-            EvaluationRequest.of(written, job.rulebook, original, progress=lambda done: progress(stage, done))
-        )
+        told = partial(progress, stage)
+        decided = evaluate(EvaluationRequest.of(written, job.rulebook, original, progress=told, executor=executor))
     asked = asking.opinions(decided)
     alone = judged_by_columns_alone(job, decided, rules, asked.counts)
     engines = [
@@ -133,6 +138,8 @@ class Asking:
         As for `revalidate`. Progress is called from another thread too.
     everything : bool
         Whether pyschematron judges all records, not a sample.
+    executor : Executor, optional
+        Who has engines judge slices of the file; processes of this machine without it.
     """
 
     def __init__(
@@ -143,10 +150,11 @@ class Asking:
         original: Source,
         progress: Progress,
         everything: bool = False,
+        executor: Executor | None = None,
     ) -> None:
         self._everything = everything
         self._written, self._job, self._progress = written, job, progress
-        self._request = EvaluationRequest.of(written, job.rulebook, original).on_document()
+        self._request = EvaluationRequest.of(written, job.rulebook, original, executor=executor).on_document()
         self._original = original
         self._begun: tuple[Question, Background[PoolResults]] | None = None
         self._stack = ExitStack()
@@ -198,6 +206,7 @@ def second_opinions(
     progress: Progress,
     failing: Collection[int] = (),
     prefetched: Background[EngineCounts] | None = None,
+    executor: Executor | None = None,
 ) -> tuple[list[EngineResult], tuple[str, ...]]:
     """Ask engines that are not ours about every record of a file: libxml2 and Saxon, or Saxon from XPath 2.0 on.
 
@@ -219,6 +228,8 @@ def second_opinions(
         what libxml2 alone counts otherwise, while Saxon agrees, is its known deviation in numbers of XPath 1.0.
     prefetched : Background of EngineCounts, optional
         Saxon at work on the same question.
+    executor : Executor, optional
+        Who has engines judge slices of a large file; processes of this machine without it.
 
     Returns
     -------
@@ -229,7 +240,7 @@ def second_opinions(
     source = job.source
     question = Question(_others(job, source, decided), to_recount(job, source, decided), decided.records)
     told = _telling(job, source, question, progress)
-    request = EvaluationRequest.of(source, job.rulebook, original).on_document()
+    request = EvaluationRequest.of(source, job.rulebook, original, executor=executor).on_document()
     opinions = ask(request, question, prefetched=prefetched, told=told)
     alone = judged_by_columns_alone(job, decided, rules, opinions.counts)
     return _second(job, decided, rules, opinions.counts, failing, lenient=True), alone

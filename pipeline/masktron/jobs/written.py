@@ -14,6 +14,7 @@ from masktron.counts import counted
 from masktron.errors import InfeasibleError, ViolationError
 from masktron.evaluation.request import EvaluationRequest
 from masktron.evaluation.tiered import evaluate
+from masktron.executor.contract import Executor
 from masktron.jobs.column_memory import read_columns
 from masktron.jobs.compared import ReorderedColumns, absent
 from masktron.jobs.prepared import Prepared
@@ -52,7 +53,9 @@ class WrittenFile:
     verdict: Revalidation
 
 
-def write(run: Prepared, made: Masked, target: Path, out: Path, progress: Progress) -> WrittenFile:
+def write(
+    run: Prepared, made: Masked, target: Path, out: Path, progress: Progress, executor: Executor | None = None
+) -> WrittenFile:
     """Write a file like the original, read it back and have it judged.
 
     Parameters
@@ -61,6 +64,8 @@ def write(run: Prepared, made: Masked, target: Path, out: Path, progress: Progre
         What is written.
     out : Path
         What it is going to be called.
+    executor : Executor, optional
+        Who evaluates slices of the written file, and has engines judge them.
 
     Raises
     ------
@@ -72,13 +77,21 @@ def write(run: Prepared, made: Masked, target: Path, out: Path, progress: Progre
     order = _order(run)
     written, count = _put(run, made, target, out, order, progress)
     everything = run.config.pyschematron_all
-    asking = Asking(written, run.job, original=run.source, progress=progress, everything=everything)
+    asking = Asking(
+        written, run.job, original=run.source, progress=progress, everything=everything, executor=executor
+    )
     with written.blamed(), asking:
         reading = told_as(progress, "reading the written file back")
         masked = read_columns(written, missing=run.config.missing, memory=run.config.memory, told=reading)
         _require_all(run, count, masked)
         verdict = revalidate(
-            written, run.job, original=run.source, binding=run.binding, progress=progress, asking=asking
+            written,
+            run.job,
+            original=run.source,
+            binding=run.binding,
+            progress=progress,
+            asking=asking,
+            executor=executor,
         )
     # what became of single records nobody asks any more
     verdict = replace(verdict, evaluation=replace(verdict.evaluation, verdicts=None))

@@ -5,11 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-import numpy as np
 from lxml import etree
-from numpy.typing import NDArray
 
-from masktron.sources.lexicon import Lexicon
 from masktron.sources.records import Coded, Field, Layout
 from masktron.sources.xml.outline import released
 from masktron.sources.xml.spacing import Spacing
@@ -36,7 +33,7 @@ class Edits:
     removed: Collection[str]
     spacing: Spacing
     _ranks: dict[str, int] = field(init=False, default_factory=dict)
-    _taken: dict[str, tuple[Lexicon, NDArray[np.intp]]] = field(init=False, default_factory=dict)
+    _coded: dict[str, Coded | None] = field(init=False, default_factory=dict)
 
     def __post_init__(self) -> None:
         self._ranks.update({f.tag: rank for rank, f in enumerate(self.layout.fields) if not f.attribute})
@@ -73,14 +70,13 @@ class Edits:
             record.text, record[-1].tail = self.spacing.inner, self.spacing.closing
 
     def _lexeme(self, f: Field, i: int, given: str | None) -> str | None:
-        taken = self._taken.get(f.name)
-        if taken is None:
-            coded = self.replacements.get(f.name)
-            if coded is None:
-                return None if f.name in self.removed else given
-            taken = self._taken[f.name] = Lexicon.of(coded.texts.tolist()), coded.codes
-        texts, codes = taken
-        return texts[int(codes[i])]
+        if f.name not in self._coded:  # the texts of a field are made each time that they are asked for
+            self._coded[f.name] = self.replacements.get(f.name)
+        coded = self._coded[f.name]
+        if coded is None:
+            return None if f.name in self.removed else given
+        lexeme: str | None = coded.texts[coded.codes[i]]
+        return lexeme
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,30 @@
+"""Who has a part in a run besides this process: as many workers as were asked for, and as the memory holds."""
+
+from __future__ import annotations
+
+from masktron.config import Config
+from masktron.executor.standing import StandingExecutor
+from masktron.executor.which import asked_executor
+from masktron.memory import memory_of_run
+
+_RUN = 600_000_000
+"""Bytes that are left to this process."""
+_WORKER = 300_000_000
+"""Bytes that a worker takes, with its process of Saxon."""
+
+
+def executor_of_run(config: Config) -> StandingExecutor | None:
+    """Return who evaluates rules and asks engines in slices; None where that is this process.
+
+    It is worth entering around all that it has to do: its workers are started at the first slices and then stay.
+
+    Parameters
+    ----------
+    config : Config
+
+    Raises
+    ------
+    UsageError
+        Dask is not installed.
+    """
+    return asked_executor(config, max(1, (memory_of_run(config.memory) - _RUN) // _WORKER))
