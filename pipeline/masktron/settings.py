@@ -48,7 +48,7 @@ class Settings(FieldSettings, total=False):
     order: Order
     max_observed_share: float
     max_block_records: int | None
-    unit_records: int | None
+    unit_records: int | str | None
     memory: int | str | None
     executor: ExecutorName
     scheduler: str | None

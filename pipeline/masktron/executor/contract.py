@@ -29,10 +29,13 @@ class Executor(Protocol):
         As in ``--executor``.
     workers : int
         How many slices are worked on at a time, as far as that is known before a map.
+    notes : tuple of str
+        What the user has to know of how workers were reached; it is known when there were any.
     """
 
     name: str
     workers: int
+    notes: tuple[str, ...]
 
     def __enter__(self) -> Self: ...
 

@@ -44,6 +44,7 @@ class LocalProcesses:
     """
 
     name = "local"
+    notes: tuple[str, ...] = ()
 
     def __init__(self, workers: int) -> None:
         self.workers = workers

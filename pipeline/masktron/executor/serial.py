@@ -15,6 +15,7 @@ class Serial:
 
     name = "serial"
     workers = 1
+    notes: tuple[str, ...] = ()
 
     def __enter__(self) -> Self:
         return self

@@ -13,7 +13,7 @@ from masktron.addresses import AddressPath
 from masktron.config import LEAST_UNIT, Config
 from masktron.counts import counted
 from masktron.errors import DocumentError, MasktronError, OutsideLimitsError, ResourceError, UsageError
-from masktron.executor.run_parts import RunParts, former_fingerprint, parts_folder
+from masktron.executor.run_parts import RunParts, former_fingerprint, left_behind, parts_folder
 from masktron.executor.which import executor_of
 from masktron.files import file_hash
 from masktron.jobs.column_memory import memory_of_run
@@ -65,7 +65,15 @@ def sized(original: Opened, out: Path, *, resume: bool) -> Opened:
         The memory is too small for any unit.
     """
     config = original.config
-    if resume:
+    if config.unit_records == 0 and resume:
+        raise UsageError(
+            "a file that is masked as a whole keeps nothing that could be gone on from",
+            where=str(out),
+            hint="run without --resume, or without --unit-records whole",
+        )
+    if config.unit_records == 0:
+        config = replace(config, unit_records=None)
+    elif resume:
         former = None if isinstance(out, AddressPath) else former_fingerprint(parts_folder(out))
         if former is None:
             raise UsageError(
@@ -121,7 +129,10 @@ def parts_of(run: Prepared, out: Path, *, resume: bool, progress: Progress) -> I
     """
     most = run.config.unit_records
     if most is None:
-        yield None
+        with ExitStack() as stack:
+            if not isinstance(out, AddressPath | FramePath):
+                _tell_left(stack, out, progress)
+            yield None
         return
     if isinstance(out, AddressPath):
         raise UsageError(
@@ -150,6 +161,17 @@ def parts_of(run: Prepared, out: Path, *, resume: bool, progress: Progress) -> I
                 else:
                     progress(kept, 0)
             raise
+
+
+def _tell_left(stack: ExitStack, out: Path, progress: Progress) -> None:
+    """Say what a run in units has left beside the output, which goes when this one is done."""
+    try:
+        found = stack.enter_context(left_behind(parts_folder(out)))
+    except DocumentError as error:
+        progress(f"left alone: {error.where}: {error.what}", 0)
+        return
+    if found is not None:
+        progress(f"found {found}; they go when {out.name} is written", 0)
 
 
 def _room(run: Prepared) -> int:
