@@ -138,6 +138,7 @@ class Runs:
         """Kill one process at a random time; None where the run had ended before."""
         loading = 0.0 if draw.random() < 0.1 else _LOADING
         after = draw.uniform(loading * self.seconds, self.seconds)
+        before = self._parts()
         begun = time.monotonic()
         process = self.started(*more)
         try:
@@ -159,7 +160,10 @@ class Runs:
         code, said = _end(process)
         for pid in family:
             assert ends(pid), f"process {pid} ({family[pid]}) goes on"
-        return self._looked_at(kind, after, stage, code, said)
+        found = self._looked_at(kind, after, stage, code, said)
+        if "--resume" in more and found.output == "old":
+            assert found.parts >= before, "what was finished is lost"
+        return found
 
     def _looked_at(self, kind: str, after: float, stage: str, code: int, said: str) -> Kill:
         assert "Traceback" not in said, said

@@ -286,10 +286,14 @@ class RunParts:
             if not _is_own(entry) or not (known or entry.name.startswith(_TEMPORARY)):
                 raise self._foreign()
         self._remove(lambda _: True)
-        os.close(create_private(self.folder / _JOURNAL))
-        self.run = secrets.token_hex(8)
-        self._append({"fingerprint": {**fingerprint, _RUN: self.run}})
-        _sync(self.folder)
+        try:
+            os.close(create_private(self.folder / _JOURNAL))
+            self.run = secrets.token_hex(8)
+            self._append({"fingerprint": {**fingerprint, _RUN: self.run}})
+            _sync(self.folder)
+        except OSError:
+            self.remove()
+            raise
 
     def __enter__(self) -> Self:
         return self
@@ -549,7 +553,7 @@ def _unwritten(folder: Path, problem: OSError) -> DocumentError:
     return DocumentError(
         f"parts of the run cannot be written: {os.strerror(problem.errno) if problem.errno else problem}",
         where=str(folder),
-        hint="free space, and go on from what is finished with --resume"
+        hint="free space, or write the output to another disk"
         if full
         else "name an output in a folder that you may write to",
     )

@@ -12,7 +12,15 @@ from pathlib import Path
 from masktron.addresses import AddressPath
 from masktron.config import LEAST_UNIT, Config
 from masktron.counts import counted
-from masktron.errors import DocumentError, MasktronError, OutsideLimitsError, ResourceError, UsageError
+from masktron.errors import (
+    DocumentError,
+    InfeasibleError,
+    MasktronError,
+    OutsideLimitsError,
+    ResourceError,
+    UsageError,
+    ViolationError,
+)
 from masktron.executor.run_parts import RunParts, former_fingerprint, left_behind, parts_folder
 from masktron.executor.which import executor_of
 from masktron.files import file_hash
@@ -118,7 +126,8 @@ def parts_of(run: Prepared, out: Path, *, resume: bool, progress: Progress) -> I
     """Give the place of what units have come to, where the settings ask for units; it is removed at the end.
 
     They are kept where the run is ended from outside, or by something that can be mended there: a full disk, a lack
-    of memory, a limit that is too narrow; not where the records and the rules are why.
+    of memory, a scheduler that does not answer, a limit that is too narrow; not where the records and the rules are
+    why.
 
     Raises
     ------
@@ -151,11 +160,14 @@ def parts_of(run: Prepared, out: Path, *, resume: bool, progress: Progress) -> I
         try:
             yield parts
         except BaseException as error:
-            mendable = isinstance(error, ResourceError | DocumentError | OutsideLimitsError)
-            if frame or (isinstance(error, MasktronError) and not mendable):
+            refused = isinstance(error, ViolationError | InfeasibleError) and not isinstance(
+                error, OutsideLimitsError
+            )
+            if frame or refused:
                 parts.remove()
             elif parts.names:
-                kept = f"{counted(len(parts.names), 'finished part')} of the run stay in {folder} for --resume"
+                many = counted(len(parts.names), "finished part of the run stays", "finished parts of the run stay")
+                kept = f"{many} in {folder} for --resume"
                 if isinstance(error, MasktronError):
                     error.hint = "; ".join(filter(None, (error.hint, kept)))
                 else:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from masktron.codes import fields_of, likely_missing, unmet_in
 from masktron.config import Config, Role, did_you_mean
 from masktron.errors import UsageError
-from masktron.jobs.column_memory import read_columns
+from masktron.jobs.column_memory import column_notes, read_columns
 from masktron.jobs.common import judging_stage, require_flat, require_records, size_notes
 from masktron.jobs.described import completed
 from masktron.jobs.documents import Given
@@ -166,6 +166,7 @@ def open_original(data: Path, rules: Path, config: Config, progress: Progress) -
         originals=originals,
         notes=(
             *told,
+            *column_notes(job.source, config.memory),
             *unmet_in(records, stated.missing),
             *likely.notes(),
             *likely_missing(records, fields, job.edits, job.source.variables),
