@@ -14,7 +14,7 @@ from pathlib import Path
 from types import FrameType
 from typing import Any, NoReturn
 
-from masktron.supervisor import listening, tell_stopped
+from masktron.supervisor import kept_parts, listening, tell_stopped
 
 _SAID = {"SIGINT": "interrupted", "SIGTERM": "terminated", "SIGHUP": "ended with its terminal"}
 _SETTLING = 2.0
@@ -128,7 +128,7 @@ def _interrupted(error: BaseException) -> int | None:
 
 
 def _tell(number: int, written: tuple[str, ...]) -> NoReturn:
-    line = Killed().line(number, written, asked=True)
+    line = Killed().line(number, written, kept_parts(), asked=True)
     if not tell_stopped(number, line):
         with suppress(OSError, ValueError):  # the terminal may be gone, or standard error closed
             sys.stderr.write(line)
@@ -139,8 +139,8 @@ def _tell(number: int, written: tuple[str, ...]) -> NoReturn:
 class Killed:
     """What is done for a process that had to be killed, or was: `masktron.supervisor.Afterwards`."""
 
-    def line(self, number: int, written: tuple[str, ...], *, asked: bool) -> str:
-        """Say what ended the run, and which outputs are in their place."""
+    def line(self, number: int, written: tuple[str, ...], kept: tuple[str, ...], *, asked: bool) -> str:
+        """Say what ended the run, which outputs are in their place, and where parts are that can be gone on from."""
         from masktron.report.text import printable  # noqa: PLC0415
 
         what = (
@@ -148,6 +148,9 @@ class Killed:
             if written
             else "nothing was written"
         )
+        if kept:
+            folders = ", ".join(printable(name.replace("\n", " ")) for name in kept)
+            what += f"; finished parts of the run stay in {folders} for --resume"
         name = signal.Signals(number).name
         if asked:
             return f"{_SAID[name]}; {what}\n"
