@@ -149,17 +149,17 @@ class Runs:
             assert _end(process)[0] == 0
             self.seconds = time.monotonic() - begun
             return None
-        family = _family(process.pid)
+        running = family(process.pid)
         kinds: dict[str, list[int]] = {name: list(pids) for name, pids in others.items() if pids}
-        for pid, kind in family.items():
+        for pid, kind in running.items():
             kinds.setdefault(kind, []).append(pid)
         kind = draw.choice(sorted(kinds))
         after, stage = time.monotonic() - begun, self._stage()
         with suppress(ProcessLookupError):
             os.kill(draw.choice(sorted(kinds[kind])), signal.SIGKILL)
         code, said = _end(process)
-        for pid in family:
-            assert ends(pid), f"process {pid} ({family[pid]}) goes on"
+        for pid in running:
+            assert ends(pid), f"process {pid} ({running[pid]}) goes on"
         found = self._looked_at(kind, after, stage, code, said)
         if "--resume" in more and found.output == "old":
             assert found.parts >= before, "what was finished is lost"
@@ -236,7 +236,7 @@ def _end(process: subprocess.Popen[str], within: float = 300.0) -> tuple[int, st
     return process.returncode, said
 
 
-def _family(first: int) -> dict[int, str]:
+def family(first: int) -> dict[int, str]:
     """Return the processes of a run with what they are."""
     parents: dict[int, int] = {}
     for path in Path("/proc").iterdir():
@@ -339,7 +339,7 @@ class Cluster:
     def processes(self) -> dict[str, list[int]]:
         """Those that can be killed."""
         scheduler, nanny = self._processes
-        workers = [pid for pid, kind in _family(nanny.pid).items() if _is_dask_worker(pid)]
+        workers = [pid for pid, kind in family(nanny.pid).items() if _is_dask_worker(pid)]
         return {"scheduler": [scheduler.pid], "worker": workers}
 
     def mend(self) -> None:
@@ -349,7 +349,7 @@ class Cluster:
             self.start()
 
     def stop(self) -> None:
-        families = [pid for process in self._processes for pid in _family(process.pid)]
+        families = [pid for process in self._processes for pid in family(process.pid)]
         for pid in families:
             with suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)

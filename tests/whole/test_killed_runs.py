@@ -14,9 +14,9 @@ from pathlib import Path
 import pytest
 
 from cli_runner import write_data, write_rules
-from killed_runs import KEY, Cluster, Kill, Runs, cluster
+from killed_runs import KEY, Cluster, Kill, Runs, cluster, family
 from masktron.config import Config
-from masktron.executor.run_parts import former_fingerprint, parts_folder
+from masktron.executor.run_parts import RunParts, parts_folder
 from masktron.jobs.mask import run_mask
 from other_processes import ends
 from paths import RULES, SAMPLES
@@ -35,12 +35,15 @@ def made(folder: Path, records: int) -> tuple[Path, Path]:
 
 
 @pytest.mark.parametrize("seed", range(1))
-def test_a_client_that_is_killed(tmp_path: Path, seed: int) -> None:
+def test_a_client_that_is_killed(tmp_path: Path, seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """It ends with the supervisor that is killed, at a random number of parts, and its parts are gone on from."""
     data, rules = made(tmp_path, 240)
     runs = Runs(tmp_path, [str(data), "-r", str(rules), "-k", "3", "--unit-records", "70", "--workers", "1"])
     config = Config(k=3, key=bytes.fromhex(KEY), unit_records=70, workers=1)
+    entered, usual = list[str](), RunParts.enter
+    monkeypatch.setattr(RunParts, "enter", lambda own, part: (entered.append(part.name), usual(own, part))[1])
     run_mask(data, rules, tmp_path / "undisturbed.xml", config=config)
+    total = len(entered)
     journal = parts_folder(runs.out) / "journal"
     wanted = random.Random(seed).randrange(1, 12)
     with runs.started() as process:
@@ -49,13 +52,17 @@ def test_a_client_that_is_killed(tmp_path: Path, seed: int) -> None:
             assert time.monotonic() < until
             assert process.poll() is None
             time.sleep(0.005)
-        (client,) = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
+        processes = family(process.pid)
         os.kill(process.pid, signal.SIGKILL)
-    assert ends(int(client))
-    assert former_fingerprint(parts_folder(runs.out)) is not None
+    assert all(map(ends, processes))
+    assert sorted(processes.values())[:1] == ["client"]
+    done = journal.read_bytes().count(b"\n") - 1
+    assert wanted <= done < total
     assert not runs.out.exists()
+    entered.clear()
     run_mask(data, rules, runs.out, config=replace(config, unit_records=None), resume=True)
     assert runs.out.read_bytes() == (tmp_path / "undisturbed.xml").read_bytes()
+    assert len(entered) == total - done, "what was finished is taken"
     runs.nothing_left()
 
 
