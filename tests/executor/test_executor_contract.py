@@ -345,6 +345,26 @@ def test_a_worker_of_dask_says_what_it_does_not_see(
     assert "all nodes see" in caught.value.hint
 
 
+def test_dask_without_its_scheduler_before_a_stage(dask_here: Executor, monkeypatch: pytest.MonkeyPatch) -> None:
+    from distributed.client import ClosedClientError
+
+    client = dask_here._client  # type: ignore[attr-defined]
+    with monkeypatch.context() as patch:  # what a client says when it has lost its scheduler
+        patch.setattr(client, "scheduler_info", lambda **_: {"type": "Scheduler"})
+        assert list(dask_here.map(tasks.square, range(3), stage="squares")) == [0, 1, 4]
+
+    def closed(*_: object, **__: object) -> None:
+        raise ClosedClientError("Client is closed")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(client, "submit", closed)
+        with pytest.raises(ClosedClientError, match="Client is closed"):
+            list(dask_here.map(tasks.square, range(3), stage="squares"))
+        patch.setattr(client, "status", "closed")
+        with pytest.raises(ResourceError, match="squares: the Dask scheduler is gone"):
+            list(dask_here.map(tasks.square, range(3), stage="squares"))
+
+
 def test_dask_says_that_it_was_reached_without_certificates(dask_here: Executor) -> None:
     assert dask_here.notes == ()
     distributed = pytest.importorskip("distributed", reason="dask.distributed is not installed: masktron[dask]")

@@ -98,11 +98,13 @@ class DaskExecutor:
         client = self._client
         if client is None:
             raise RuntimeError("an executor that is not open")
-        self.workers = _threads_now(client) or self.workers  # a cluster may grow
+        with _reaching(client, stage):
+            self.workers = _threads_now(client) or self.workers  # a cluster may grow
         # Dask's dashboard shows what stands before the first hyphen
         name = f"{stage.replace('-', ' ')}-{secrets.token_hex(16)}"
         travelling, paths = carried_in_full(function)
-        shared = client.submit(_itself, travelling, key=(f"setting up {name}", 0), pure=False)
+        with _reaching(client, stage):
+            shared = client.submit(_itself, travelling, key=(f"setting up {name}", 0), pure=False)
         size, seconds, version = number_of(slices), rule_seconds(), version_of("masktron") or ""
         waiting = enumerate(slices)
         running: deque[Future[bytes]] = deque()
@@ -114,7 +116,8 @@ class DaskExecutor:
                         raise _scheduler_gone(stage)
                     number, what = piece
                     given = (shared, carried_in_full(what)[0], seconds, version, tuple(paths))
-                    running.append(client.submit(_done, *given, key=(name, number), pure=False))
+                    with _reaching(client, stage):
+                        running.append(client.submit(_done, *given, key=(name, number), pure=False))
                 if not running:
                     return
                 said = self._said(client, running[0], stage, taken)
@@ -245,8 +248,22 @@ def _threads(client: Client, address: str, least: int, failure: Callable[[], str
 
 
 def _threads_now(client: Client) -> int:
-    workers = client.scheduler_info(n_workers=-1)["workers"]
+    """Return how many slices the workers that are there can do at a time; 0 where the scheduler does not say."""
+    workers = client.scheduler_info(n_workers=-1).get("workers", {})
     return sum(int(worker["nthreads"]) for worker in workers.values())
+
+
+@contextmanager
+def _reaching(client: Client, stage: str) -> Iterator[None]:
+    """Take what Dask raises while its scheduler is not there for that."""
+    from distributed.client import ClosedClientError  # noqa: PLC0415
+
+    try:
+        yield
+    except (OSError, RuntimeError, ClosedClientError):
+        if client.status == "running":
+            raise
+        raise _scheduler_gone(stage) from None
 
 
 def _scheduler_gone(stage: str) -> ResourceError:
