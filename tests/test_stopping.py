@@ -16,7 +16,7 @@ from cli_runner import Runner, numbers, write_data, write_rules
 from examples import parts
 from masktron.executor.run_parts import RunParts, parts_folder, write_part
 from masktron.stopping import stoppable
-from masktron.write.atomic import atomic_path, parts_begun
+from masktron.write.atomic import atomic_path
 from other_processes import ends
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="sends POSIX signals")
@@ -73,11 +73,9 @@ IN_PARTS = """
 import masktron.cli.running
 from pathlib import Path
 from masktron.executor.run_parts import RunParts, parts_folder, write_part
-from masktron.write.atomic import parts_begun
 def deaf(*_):
     folder = parts_folder(Path("out.xml"))
     with RunParts(folder, {"input": "x"}) as parts:
-        parts_begun(folder)
         parts.enter(write_part(folder, "p", lambda stream: stream.write(b"1")))
         print("ready", flush=True)
         sum(range(10 ** 12))
@@ -212,18 +210,17 @@ def test_finished_parts_that_stay_are_named(tmp_path: Path, capsys: pytest.Captu
     folder = parts_folder(tmp_path / "out.xml")
     for made in (0, 2):
         with pytest.raises(SystemExit), stoppable(), RunParts(folder, {"input": "x"}) as parts:
-            parts_begun(folder)
             for at in range(made):
                 parts.enter(write_part(folder, f"p{at}", lambda stream: stream.write(b"1")))
             os.kill(os.getpid(), signal.SIGTERM)
-        left = f"no output was written; left for --resume: 2 finished parts in {folder}"
+        left = f"no output was written; finished parts of the run stay in {folder} for --resume"
         assert capsys.readouterr().err == f"terminated; {left if made else 'nothing was written'}\n"
 
 
 def test_a_run_that_hears_nothing_leaves_parts_too(tmp_path: Path) -> None:
     code, _, err = interrupted(tmp_path, IN_PARTS, signal.SIGTERM, "methods")
     folder = parts_folder(tmp_path / "out.xml")
-    left = f"left for --resume: 1 finished part in {folder}"
+    left = f"finished parts of the run stay in {folder} for --resume"
     assert (code, err) == (143, [f"terminated; no output was written; {left}"])
 
 

@@ -21,7 +21,7 @@ from masktron.errors import UsageError
 from masktron.figures import NAMES
 from masktron.files import read_text
 from masktron.processes import MOST_SECONDS, RULE_SECONDS
-from masktron.release_key import key_from
+from masktron.release_key import former_units, key_from
 from masktron.thresholds import thresholds
 
 
@@ -64,6 +64,8 @@ type Param = str | int | float | bool | tuple[str | int | float, ...] | None
 
 LEAST_UNIT = 20
 """Groups of k that a unit of records has room for, at least: below, few groups are what they would be in the file."""
+WHOLE = "whole"
+"""In the place of the size of units: none are cut."""
 LEAST_MEMORY = 400_000_000
 """Bytes: what masktron takes with little data, and some."""
 ALL_FIELDS = "*"
@@ -202,7 +204,8 @@ class Config:
         any number.
     unit_records : int or None
         Records for which groups and prototypes are found at once, at least `LEAST_UNIT` groups of k; more are cut
-        into units of near records, each masked as a file of its own. As many as `memory` holds when None.
+        into units of near records, each masked as a file of its own. 0 or ``whole``: all, whatever `memory` says.
+        When None, what the manifest says that `key` names, and else as many as `memory` holds.
     memory : int or None
         Bytes that `mask`, `check` and `assess` may take, in all their processes; a text such as ``4GB`` as well. Half
         of what is free when None. What `mask` does not fit into it is masked in units, and columns that would take
@@ -283,6 +286,9 @@ class Config:
     spare_documents: frozenset[str] = field(default=frozenset(), repr=False, compare=False)
 
     def __post_init__(self) -> None:
+        units: object = self.unit_records
+        if units == WHOLE:
+            object.__setattr__(self, "unit_records", 0)
         for name in ("k", "seed", "group_size_vars", "workers", "max_block_records", "unit_records", "memory"):
             value = getattr(self, name)
             if not isinstance(value, int) and isinstance(value, Integral):  # those of numpy
@@ -297,7 +303,9 @@ class Config:
             _integer("seed", self.seed)
             _require(self.seed >= 0, f"seed must be at least 0, not {self.seed}")
         if self.key is not None:
-            object.__setattr__(self, "key", key_from(self.key))
+            named: object = self.key
+            object.__setattr__(self, "key", key_from(named))
+            self._repeat_units(named)
             _require(self.seed is None, "a seed and a key are both given", "keep one of them: the key")
         _integer("group_size_vars", self.group_size_vars)
         _require(self.group_size_vars >= 1, f"group_size_vars must be at least 1, not {self.group_size_vars}")
@@ -354,6 +362,13 @@ class Config:
         both = sorted(set(self.numeric).intersection((*self.nominal, *self.ordinal)))
         _require(not both, f"{', '.join(both)}: declared as numeric and as categories", "keep one of them")
 
+    def _repeat_units(self, key: object) -> None:
+        """Take the size of units of the run that a key is of; with another k, that may be none."""
+        if self.unit_records is None and isinstance(key, str | PathLike):
+            size = former_units(key)
+            if size is None or size == 0 or size >= LEAST_UNIT * self.k:
+                object.__setattr__(self, "unit_records", size)
+
     def _require_sizes(self) -> None:
         """Refuse numbers of records and of bytes that nothing can be done with."""
         if self.max_block_records is not None:
@@ -366,7 +381,7 @@ class Config:
         if self.unit_records is not None:
             _integer("unit_records", self.unit_records)
             _require(
-                self.unit_records >= LEAST_UNIT * self.k,
+                self.unit_records == 0 or self.unit_records >= LEAST_UNIT * self.k,
                 f"unit_records must be at least {LEAST_UNIT}k = {LEAST_UNIT * self.k}, not {self.unit_records}",
                 "some ten thousand and more are usual: the smaller the units, the higher the information loss",
             )

@@ -82,6 +82,26 @@ def read_key(path: Path) -> bytes:
     return _checked(key, str(path))
 
 
+def former_units(path: str | PathLike[str]) -> int | None:
+    """Return the size of units in the run of a manifest: 0 where it masked the file as a whole.
+
+    None where the file is a key, or does not say it.
+
+    Raises
+    ------
+    UsageError
+        The file cannot be read.
+    """
+    text = read_text(Path(path), "key")
+    if not text.lstrip().startswith("{"):
+        return None
+    try:
+        size = json.loads(text)["config"].get("unit_records")
+    except (ValueError, RecursionError, KeyError, TypeError, AttributeError):
+        return None  # `read_key` says what is wrong with it
+    return size if isinstance(size, int) and size > 0 else 0
+
+
 def _in_manifest(text: str, path: Path) -> str:
     """Return the key of a manifest, as hexadecimal digits."""
     try:

@@ -27,6 +27,12 @@ if sys.platform != "win32":
 
 _FILE = re.compile(r"\.masktron-(.*)\.[0-9a-f]{16}\.part", re.DOTALL)
 _FOLDER = re.compile(r"masktron-[a-z0-9_]{8}\.scratch")
+_MOUNTS = Path("/proc/self/mountinfo")
+_OCTAL = re.compile(r"\\([0-7]{3})")
+_MEMORY = ("tmpfs", "ramfs")
+_NAMING = ("TMPDIR", "TEMP", "TMP")
+"""Variables by which somebody names a folder for temporary files, in the order of `tempfile`."""
+_KEPT = Path("/var/tmp")  # noqa: S108 - made by `tempfile`, for its owner alone
 _NOFOLLOW = getattr(os, "O_NOFOLLOW", 0)
 _NONBLOCK = getattr(os, "O_NONBLOCK", 0)
 
@@ -107,15 +113,21 @@ def unnamed_file(beside: Path) -> Iterator[BinaryIO]:
 
 
 @contextmanager
-def private_folder() -> Iterator[Path]:
-    """Give a temporary folder of the system, for its owner alone, and remove it afterwards.
+def private_folder(above: Path | None = None) -> Iterator[Path]:
+    """Give a temporary folder, for its owner alone, and remove it afterwards.
 
     Those that killed runs have left are removed before.
+
+    Parameters
+    ----------
+    above : Path, optional
+        A folder of the system for temporary files; the usual one when not given.
     """
-    remove_abandoned(Path(tempfile.gettempdir()), folders=True)
-    tell_folder(Path(tempfile.gettempdir()), folders=True)
+    above = Path(tempfile.gettempdir()) if above is None else above
+    remove_abandoned(above, folders=True)
+    tell_folder(above, folders=True)
     while True:
-        with tempfile.TemporaryDirectory(prefix="masktron-", suffix=".scratch") as name:
+        with tempfile.TemporaryDirectory(prefix="masktron-", suffix=".scratch", dir=above) as name:
             folder = Path(name)
             try:
                 descriptor = _open(folder) if sys.platform != "win32" else None
@@ -128,6 +140,37 @@ def private_folder() -> Iterator[Path]:
             finally:
                 if descriptor is not None:
                     os.close(descriptor)
+
+
+def folder_on_disk() -> tuple[Path, bool]:
+    """Return a folder for temporary files, and whether it is on a disk and not memory itself.
+
+    It is the usual one. Where that is memory, as ``/tmp`` is on many systems, and nobody has named it, it is
+    ``/var/tmp``, which the Filesystem Hierarchy Standard keeps when the machine is started anew.
+    """
+    usual = Path(tempfile.gettempdir())
+    if not in_memory(usual):
+        return usual, True
+    named = any(os.environ.get(name) for name in _NAMING)
+    if named or not os.access(_KEPT, os.W_OK | os.X_OK) or in_memory(_KEPT):
+        return usual, False
+    return _KEPT, True
+
+
+def in_memory(folder: Path) -> bool:
+    """Tell whether a folder is on a file system that is memory; False where the system does not tell (not Linux)."""
+    try:
+        lines = _MOUNTS.read_text(encoding="utf-8", errors="surrogateescape").splitlines()
+    except OSError:
+        return False
+    there = Path(os.path.realpath(folder))
+    found = ("", "")
+    for line in lines:  # the last of several at one place is the one that is seen
+        fields = line.split(" ")
+        place = _OCTAL.sub(lambda one: chr(int(one[1], 8)), fields[4])
+        if len(place) >= len(found[0]) and there.is_relative_to(place):
+            found = (place, fields[fields.index("-") + 1])
+    return found[1] in _MEMORY
 
 
 def remove_abandoned(folder: Path, *, folders: bool = False) -> None:

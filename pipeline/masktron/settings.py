@@ -54,7 +54,7 @@ class Settings(PairSettings, total=False):
     order: Order
     max_observed_share: float
     max_block_records: int | None
-    unit_records: int | None
+    unit_records: int | str | None
     executor: ExecutorName
     scheduler: str | None
     max_failures: Mapping[str, int | str]

@@ -14,8 +14,7 @@ from pathlib import Path
 from types import FrameType
 from typing import Any, NoReturn
 
-from masktron.counts import counted
-from masktron.supervisor import listening, tell_stopped
+from masktron.supervisor import kept_parts, listening, tell_stopped
 
 _SAID = {"SIGINT": "interrupted", "SIGTERM": "terminated", "SIGHUP": "ended with its terminal"}
 _SETTLING = 2.0
@@ -112,10 +111,10 @@ def stoppable(*, afterwards: signal.Handlers | None = None) -> Iterator[None]:
             except BaseException as error:
                 if (number := signals.received or _interrupted(error)) is None:
                     raise
-                _tell(number, published.names, published.parts)
+                _tell(number, published.names)
             else:
                 if signals.received is not None:  # in a place where Python drops what is raised
-                    _tell(signals.received, published.names, published.parts)
+                    _tell(signals.received, published.names)
     finally:
         signals.put_back(afterwards)
 
@@ -128,8 +127,8 @@ def _interrupted(error: BaseException) -> int | None:
     return None
 
 
-def _tell(number: int, written: tuple[str, ...], parts: tuple[Path, ...]) -> NoReturn:
-    line = Killed().line(number, written, parts, asked=True)
+def _tell(number: int, written: tuple[str, ...]) -> NoReturn:
+    line = Killed().line(number, written, kept_parts(), asked=True)
     if not tell_stopped(number, line):
         with suppress(OSError, ValueError):  # the terminal may be gone, or standard error closed
             sys.stderr.write(line)
@@ -140,22 +139,18 @@ def _tell(number: int, written: tuple[str, ...], parts: tuple[Path, ...]) -> NoR
 class Killed:
     """What is done for a process that had to be killed, or was: `masktron.supervisor.Afterwards`."""
 
-    def line(self, number: int, written: tuple[str, ...], parts: tuple[Path, ...], *, asked: bool) -> str:
-        """Say what ended the run, which outputs are in their place, and which parts of it stay."""
-        from masktron.executor.run_parts import left_parts  # noqa: PLC0415
+    def line(self, number: int, written: tuple[str, ...], kept: tuple[str, ...], *, asked: bool) -> str:
+        """Say what ended the run, which outputs are in their place, and where parts are that can be gone on from."""
         from masktron.report.text import printable  # noqa: PLC0415
 
-        left = [one for folder in parts for one in left_parts(folder.parent) if one.folder == folder and one.parts]
         what = (
             f"written before that: {', '.join(printable(name.replace('\n', ' ')) for name in written)}"
             if written
-            else "no output was written"
-            if left
-            else "nothing was written"
+            else f"{'no output' if kept else 'nothing'} was written"
         )
-        for one in left:
-            folder = printable(str(one.folder).replace("\n", " "))
-            what += f"; left for --resume: {counted(one.parts, 'finished part')} in {folder}"
+        if kept:
+            folders = ", ".join(printable(name.replace("\n", " ")) for name in kept)
+            what += f"; finished parts of the run stay in {folders} for --resume"
         name = signal.Signals(number).name
         if asked:
             return f"{_SAID[name]}; {what}\n"

@@ -36,6 +36,7 @@ class _Channel:
         self._descriptor: int | None = None
         self._owner = 0
         self._lock = threading.Lock()
+        self.parts: dict[str, None] = {}
 
     def open(self, descriptor: int) -> None:
         self._descriptor, self._owner = descriptor, os.getpid()
@@ -61,14 +62,28 @@ def tell_folder(folder: Path, *, folders: bool = False) -> None:
     _CHANNEL.tell("scratch", str(folder.absolute()), folders)
 
 
+def tell_parts(folder: Path) -> None:
+    """Say where parts of the run are, which stay where it is ended; their journal has a line of its own for each."""
+    name = str(folder.absolute())
+    _CHANNEL.parts[name] = None
+    _CHANNEL.tell("parts", name)
+
+
+def kept_parts() -> tuple[str, ...]:
+    """Return the folders in which runs of this process have left finished parts."""
+    return tuple(filter(_has_parts, _CHANNEL.parts))
+
+
+def _has_parts(folder: str) -> bool:
+    try:
+        return (Path(folder) / "journal").read_bytes().count(b"\n") > 1
+    except OSError:
+        return False
+
+
 def tell_output(target: str, final: Path, identity: os.stat_result) -> None:
     """Say which output is about to get its name."""
     _CHANNEL.tell("output", target, str(final.absolute()), identity.st_dev, identity.st_ino)
-
-
-def tell_parts(folder: Path) -> None:
-    """Say where finished parts of the run stay if it is ended."""
-    _CHANNEL.tell("parts", str(folder.absolute()))
 
 
 def tell_grace(seconds: float) -> None:
@@ -84,10 +99,10 @@ def tell_stopped(number: int, line: str) -> bool:
 class Afterwards(Protocol):
     """What is done for a process that was killed."""
 
-    def line(self, number: int, written: tuple[str, ...], parts: tuple[Path, ...], *, asked: bool) -> str:
+    def line(self, number: int, written: tuple[str, ...], kept: tuple[str, ...], *, asked: bool) -> str:
         """Return the line about the signal that ended the run, one that was sent to it or (not asked) another.
 
-        `written` are the outputs in their place, `parts` the folders where finished parts may have stayed.
+        It names what was written, and the folders in which finished parts stay.
         """
         ...
 
@@ -224,8 +239,8 @@ class _Watch:
         for folder, folders in dict.fromkeys(tuple(what) for kind, *what in self._told if kind == "scratch"):
             afterwards.clean(Path(folder), folders=folders)
         written = [what[0] for kind, *what in self._told if kind == "output" and _is_there(*what[1:])]
-        parts = dict.fromkeys(Path(what[0]) for kind, *what in self._told if kind == "parts")
-        _say(afterwards.line(number, tuple(dict.fromkeys(written)), tuple(parts), asked=asked))
+        kept = tuple(filter(_has_parts, dict.fromkeys(what[0] for kind, *what in self._told if kind == "parts")))
+        _say(afterwards.line(number, tuple(dict.fromkeys(written)), kept, asked=asked))
 
 
 def _is_there(final: str, device: int, node: int) -> bool:

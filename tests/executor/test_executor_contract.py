@@ -6,6 +6,7 @@ import json
 import os
 import random
 import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -311,6 +312,84 @@ def test_dask_refuses_workers_of_another_version(dask_here: Executor, monkeypatc
     monkeypatch.setattr(dask_cluster, "version_of", lambda _: next(asked))
     with pytest.raises(UsageError, match=r"a worker of the cluster has masktron 2\.0, and this is masktron 1\.0"):
         list(dask_here.map(tasks.square, [1], stage="other"))
+
+
+def test_dask_gets_paths_in_full(dask_here: Executor, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "data.csv").write_text("text")
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path)
+    running = dask_here.map(tasks.Reading(Path("data.csv")), range(40), stage="reading")
+    assert next(running) == "0 text"
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    assert list(running) == [f"{number} text" for number in range(1, 40)]
+
+
+def test_a_worker_of_dask_says_what_it_does_not_see(
+    dask_here: Executor, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    path = Path("data.csv")
+    path.write_text("text")
+    # what the client sees when it sends a task, and a worker of the same machine does not
+    monkeypatch.setattr(
+        tasks.Reading, "__call__", lambda own, _: (_ for _ in ()).throw(DocumentError("no", where=str(own.path)))
+    )
+    with pytest.raises(DocumentError) as kept:
+        list(dask_here.map(tasks.Reading(path), range(2), stage="reading"))
+    assert (kept.value.what, kept.value.where) == ("no", "data.csv")
+    monkeypatch.setattr(os, "access", lambda *_: False)
+    with pytest.raises(
+        UsageError, match=f"{tmp_path}/data.csv: a worker on {socket.gethostname()} does not see"
+    ) as caught:
+        list(dask_here.map(tasks.Reading(path), range(2), stage="reading"))
+    assert "all nodes see" in caught.value.hint
+
+
+def test_dask_without_its_scheduler_before_a_stage(dask_here: Executor, monkeypatch: pytest.MonkeyPatch) -> None:
+    from distributed.client import ClosedClientError
+
+    client = dask_here._client  # type: ignore[attr-defined]
+    with monkeypatch.context() as patch:  # what a client says when it has lost its scheduler
+        patch.setattr(client, "scheduler_info", lambda **_: {"type": "Scheduler"})
+        assert list(dask_here.map(tasks.square, range(3), stage="squares")) == [0, 1, 4]
+
+    def closed(*_: object, **__: object) -> None:
+        raise ClosedClientError("Client is closed")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(client, "submit", closed)
+        with pytest.raises(ClosedClientError, match="Client is closed"):
+            list(dask_here.map(tasks.square, range(3), stage="squares"))
+        patch.setattr(client, "status", "closed")
+        with pytest.raises(ResourceError, match="squares: the Dask scheduler is gone"):
+            list(dask_here.map(tasks.square, range(3), stage="squares"))
+
+
+def test_dask_says_that_it_was_reached_without_certificates(dask_here: Executor) -> None:
+    assert dask_here.notes == ()
+    distributed = pytest.importorskip("distributed", reason="dask.distributed is not installed: masktron[dask]")
+    with (
+        distributed.LocalCluster(
+            n_workers=1, processes=False, protocol="tcp://", dashboard_address="127.0.0.1:0", silence_logs=50
+        ) as cluster,
+        executor_of("dask", workers=1, scheduler=cluster.scheduler_address) as executor,
+    ):
+        (note,) = executor.notes
+        assert "without TLS" in note
+        assert "127.0.0.1" not in note
+
+
+def test_dask_on_this_machine_has_no_port_for_http() -> None:
+    distributed = pytest.importorskip("distributed", reason="dask.distributed is not installed: masktron[dask]")
+    from masktron.executor.dask_workers import local_cluster
+
+    with (
+        local_cluster(0) as cluster,
+        distributed.Client(cluster.address, security=cluster.security, set_as_default=False) as client,
+    ):
+        port = client.run_on_scheduler(lambda dask_scheduler: dask_scheduler.http_server.port)
+        with pytest.raises(ConnectionRefusedError):
+            socket.create_connection(("127.0.0.1", port))
 
 
 def test_dask_without_a_scheduler_or_workers(monkeypatch: pytest.MonkeyPatch) -> None:

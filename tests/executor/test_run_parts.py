@@ -23,8 +23,9 @@ from masktron.executor.run_parts import (
     LeftParts,
     RunPart,
     RunParts,
-    left_parts,
+    left_behind,
     parts_folder,
+    read_part,
     write_part,
 )
 from masktron.executor.serial import Serial
@@ -92,8 +93,7 @@ def test_a_run_that_fails_is_resumed(folder: Path, tmp_path: Path) -> None:
         made(parts, 3)
         raise CrashError
     assert computed(tmp_path) == ["part-0", "part-1", "part-2"]
-    (left,) = left_parts(tmp_path)
-    assert (left.folder, left.parts) == (folder, 3)
+    left = LeftParts(folder, 3, sum(path.stat().st_size for path in folder.iterdir()))
     told: list[tuple[int, int]] = []
     with RunParts(folder, RUN, resume=True) as parts, Serial() as executor:
         assert parts.found == left
@@ -104,7 +104,7 @@ def test_a_run_that_fails_is_resumed(folder: Path, tmp_path: Path) -> None:
         assert made(parts) == expected()
     assert told == [(done, 5) for done in range(1, 6)]
     assert computed(tmp_path) == ["part-3", "part-4"]
-    assert left_parts(tmp_path) == ()
+    assert not folder.exists()
 
 
 def test_without_resume_a_run_begins_anew_and_says_what_there_was(folder: Path, tmp_path: Path) -> None:
@@ -142,7 +142,6 @@ def test_two_runs_on_one_output(folder: Path, tmp_path: Path) -> None:
     with RunParts(folder, RUN) as parts:
         with pytest.raises(UsageError, match="another run is at work on this output"):
             RunParts(folder, RUN, resume=True)
-        assert left_parts(tmp_path) == ()
         assert made(parts) == expected()
 
 
@@ -222,8 +221,9 @@ def test_a_run_that_is_killed_is_resumed(folder: Path, tmp_path: Path) -> None:
     done = subprocess.run([sys.executable, "-c", code], env={**os.environ, "PYTHONPATH": search}, check=False)
     assert done.returncode == -9
     assert computed(tmp_path) == ["part-0", "part-1"]
-    assert [left.parts for left in left_parts(tmp_path)] == [1]
     with RunParts(folder, RUN, resume=True) as parts:
+        assert parts.found is not None
+        assert parts.found.parts == 1
         assert made(parts) == expected()
     assert computed(tmp_path) == [f"part-{i}" for i in range(1, 5)]
 
@@ -248,7 +248,7 @@ def test_a_full_disk_is_one_error_and_leaves_no_half(folder: Path) -> None:
         finally:
             resource.setrlimit(resource.RLIMIT_FSIZE, before)
         assert caught.value.exit_code is Exit.DOCUMENT
-        assert "--resume" in caught.value.hint
+        assert "free space" in caught.value.hint
         assert {path.name for path in folder.iterdir()} == {"journal", "one"}
 
 
@@ -306,6 +306,61 @@ def test_names_of_parts_are_plain(folder: Path, name: str) -> None:
 def test_a_function_that_writes_another_part_is_found_out(folder: Path) -> None:
     with RunParts(folder, RUN) as parts, pytest.raises(ValueError, match="a part called part-0 for one"):
         list(parts.map(Serial(), tasks.part_of_slice, [("one", (str(folder), "part-0", 0))], stage="parts"))
+
+
+def test_a_part_that_changes_within_its_run_is_not_read(folder: Path) -> None:
+    with RunParts(folder, RUN) as parts:
+        part = write_part(folder, "one", text(b"same"))
+        parts.enter(part)
+        assert read_part(folder, parts.entered("one")) == b"same"
+        for content in (b"some", b"sam", b"same "):
+            (folder / "one").write_bytes(content)
+            with pytest.raises(DocumentError, match="not what was written") as caught:
+                read_part(folder, part)
+            assert "--resume" in caught.value.hint
+
+
+def test_a_run_without_parts_removes_what_is_left_at_its_end(folder: Path) -> None:
+    with pytest.raises(CrashError), RunParts(folder, RUN) as parts:
+        made(parts, 3)
+        raise CrashError
+    with pytest.raises(CrashError), left_behind(folder) as found:
+        assert found is not None
+        assert found.parts == 3
+        raise CrashError
+    with RunParts(folder, RUN, resume=True) as parts:
+        assert len(parts.names) == 3
+        with pytest.raises(UsageError, match="another run is at work"), left_behind(folder):
+            pass
+        write_part(folder, "half", text(b"x"))
+    with left_behind(folder) as found:
+        assert found is None
+    folder.mkdir(mode=0o700)
+    (folder / ".writing-0123").touch(mode=0o600)
+    with left_behind(folder):
+        pass
+    assert not folder.exists()
+    folder.mkdir(mode=0o700)
+    (folder / "precious").write_text("mine")
+    with pytest.raises(DocumentError, match="no folder of parts of yours"), left_behind(folder):
+        pass
+    assert (folder / "precious").read_text() == "mine"
+
+
+def test_a_run_that_is_killed_while_it_removes_its_parts(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def crash(*_: object, **__: object) -> None:
+        raise CrashError
+
+    with monkeypatch.context() as patch, pytest.raises(CrashError), RunParts(folder, RUN) as parts:
+        parts.enter(write_part(folder, "one", text(b"x")))
+        patch.setattr(shutil, "rmtree", crash)
+    (left,) = folder.parent.iterdir()
+    assert (left / "one").exists()
+    other = folder.with_name(f"{folder.name}.gone-mine")
+    other.mkdir()
+    with RunParts(folder, RUN):
+        assert not left.exists()
+    assert [*folder.parent.iterdir()] == [other]
 
 
 def test_room_is_asked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

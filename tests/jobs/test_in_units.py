@@ -9,6 +9,7 @@ import random
 import stat
 import subprocess
 import sys
+from collections.abc import Callable, Generator, Iterable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -22,9 +23,12 @@ from masktron import large_arrays
 from masktron.config import Config, memory_of
 from masktron.errors import DocumentError, InfeasibleError, ResourceError, UsageError, ViolationError
 from masktron.executor.run_parts import RunPart, RunParts, parts_folder
+from masktron.executor.serial import Serial
 from masktron.jobs import column_memory, in_units
 from masktron.jobs.check import run_check
 from masktron.jobs.mask import run_mask
+from masktron.jobs.rerun import run_rerun
+from masktron.progress import Told, untold
 from masktron.results import MaskResult
 
 mapped = mmap.mmap
@@ -246,6 +250,103 @@ def test_parts_that_others_could_have_written_are_not_taken(given: tuple[Path, P
         mask(given, resume=True)
 
 
+def test_a_run_on_all_records_at_once_says_what_there_was(
+    given: tuple[Path, Path], killed: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told: list[str] = []
+    data, rules = given
+    out = data.parent / "m.xml"
+    with monkeypatch.context() as patch, pytest.raises(ResourceError):
+        patch.setattr("masktron.masking.run.keep_totals", _gone)
+        run_mask(data, rules, out, config=settings(unit_records=0))
+    assert killed.exists(), "nothing is written yet"
+    run_mask(data, rules, out, config=settings(unit_records=0), progress=lambda what, _: told.append(what))
+    assert [what for what in told if "7 finished parts" in what and "go when m.xml is written" in what]
+    assert not killed.exists()
+
+
+def _gone(*_: object, **__: object) -> None:
+    raise ResourceError("gone")
+
+
+class Twice(Serial):
+    """Computes every slice once more after its result was taken, as a worker does that was given up too early."""
+
+    def map[S, R](
+        self, function: Callable[[S], R], slices: Iterable[S], *, stage: str, told: Told = untold
+    ) -> Generator[R]:
+        late: list[S] = []
+        for piece in slices:
+            made = function(piece)
+            while late:
+                function(late.pop())
+            yield made
+            late.append(piece)
+        for piece in late:
+            function(piece)
+
+
+def test_a_slice_that_is_computed_twice_is_harmless(
+    given: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mask(given, "once.xml")
+    monkeypatch.setattr(in_units, "executor_of", lambda *_, **__: Twice())
+    mask(given, "m.xml")
+    folder = given[0].parent
+    assert (folder / "m.xml").read_bytes() == (folder / "once.xml").read_bytes()
+    assert not parts_folder(folder / "m.xml").exists()
+
+
+def test_parts_that_change_within_a_run_are_one_error(
+    given: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    entered = RunParts.enter
+
+    def changed(self: RunParts, part: RunPart) -> None:
+        entered(self, part)
+        if part.name.endswith("groups-000001"):
+            path = self.path(part.name)
+            path.write_bytes(path.read_bytes()[:-1] + b"?")
+
+    with monkeypatch.context() as patch, pytest.raises(DocumentError, match="not what was written") as caught:
+        patch.setattr(RunParts, "enter", changed)
+        mask(given)
+    assert "--resume" in caught.value.hint
+    assert mask(given, resume=True).valid
+
+
+@pytest.mark.parametrize("size", [70, None])
+def test_a_manifest_gives_the_size_of_units_with_its_key(given: tuple[Path, Path], size: int | None) -> None:
+    mask(given, unit_records=size or 0)
+    folder = given[0].parent
+    manifest = folder / "m.manifest.json"
+    assert json.loads(manifest.read_text())["config"]["unit_records"] == size
+    # with so little memory there are units of 128 records where nobody says how many
+    again = Config(k=3, key=manifest, workers=1, memory=400_000_000)  # type: ignore[arg-type]
+    assert again.unit_records == (size or 0)
+    run_mask(*given, folder / "again.xml", config=again)
+    assert (folder / "again.xml").read_bytes() == (folder / "m.xml").read_bytes()
+    assert replace(again, unit_records=90).unit_records == 90
+    assert Config(k=50, key=manifest).unit_records == (None if size else 0)  # type: ignore[arg-type]
+
+
+def test_a_file_may_be_pinned_whole(given: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(in_units, "_BASE", 399_000_000)
+    monkeypatch.setattr(in_units, "_CELL", 10_000)
+    folder = given[0].parent
+    mask(given, "whole.xml", unit_records="whole", memory=400_000_000)
+    manifest = folder / "whole.manifest.json"
+    assert json.loads(manifest.read_text())["config"]["unit_records"] is None
+    mask(given, "units.xml", unit_records=None, memory=400_000_000)
+    assert (folder / "units.xml").read_bytes() != (folder / "whole.xml").read_bytes()
+    monkeypatch.setattr("masktron.memory.free_memory", lambda: 800_000_000)
+    monkeypatch.setattr("masktron.jobs.column_memory.free_memory", lambda: 800_000_000)
+    result = run_rerun(manifest, given[0], folder / "again.xml")
+    assert result.same_bytes
+    with pytest.raises(UsageError, match="masked as a whole"):
+        mask(given, "whole.xml", unit_records=0, resume=True)
+
+
 def test_nothing_to_go_on_from(given: tuple[Path, Path]) -> None:
     with pytest.raises(UsageError, match="nothing to go on from"):
         mask(given, resume=True)
@@ -272,6 +373,17 @@ def test_a_lack_of_resources_keeps_the_parts_and_says_so(
         with pytest.raises(ResourceError) as caught:
             mask(given)
     assert "--resume" in caught.value.hint
+    mask(given, resume=True)
+
+
+def test_a_scheduler_that_does_not_answer_keeps_the_parts(
+    given: tuple[Path, Path], killed: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("distributed", reason="dask.distributed is not installed: masktron[dask]")
+    monkeypatch.setattr("masktron.executor.dask_cluster._MISSING", 0.3)
+    with pytest.raises(UsageError, match="no Dask scheduler answers") as caught:
+        mask(given, resume=True, executor="dask", scheduler="tcp://127.0.0.1:1")
+    assert "7 finished parts of the run stay in" in caught.value.hint
     mask(given, resume=True)
 
 

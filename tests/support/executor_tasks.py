@@ -110,6 +110,19 @@ class SetUp:
         return (os.getpid(), threading.get_ident()), self.times
 
 
+class Reading:
+    """Reads a file."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def __call__(self, number: int) -> str:
+        try:
+            return f"{number} {self.path.read_text()}"
+        except OSError as problem:
+            raise DocumentError(f"cannot be read: {problem.strerror}", where=str(self.path)) from None
+
+
 def part_of_slice(given: tuple[str, str, int]) -> RunPart:
     """Write a part of some bytes, and a line into a log of what was computed."""
     folder, name, number = given

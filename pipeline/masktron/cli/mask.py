@@ -92,10 +92,11 @@ def mask(
     unit_records: Annotated[
         int | None,
         typer.Option(
-            parser=options.integer,
-            metavar="N",
-            help="Mask more records than that in units of near ones, each as a file of its own; at least 20k.",
-            show_default="as many as --memory holds",
+            parser=options.integer_or_whole,
+            metavar="N|whole",
+            help="Mask more records than that in units of near ones, each as a file of its own; at least 20k. "
+            "'whole': cut nothing, whatever --memory says.",
+            show_default="that of --key MANIFEST, else as many as --memory holds",
         ),
     ] = None,
     memory: Annotated[
@@ -160,7 +161,6 @@ def mask(
 ) -> None:
     """Mask a file so that every edit still holds, and verify the written file."""
     from masktron.config import parse_params
-    from masktron.release_key import read_key
     from masktron.report.rendering import tables_of
     from masktron.sources.output_names import manifest_beside
 
@@ -180,7 +180,7 @@ def mask(
         ordinal,
         numeric=numeric,
         k=k,
-        key=None if key is None else read_key(key),
+        key=key,
         seed=seed,
         grouping=grouping,
         group_size_vars=group_size_vars,

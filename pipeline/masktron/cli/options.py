@@ -49,6 +49,16 @@ def integer(text: str) -> int:
         raise typer.BadParameter(f"it must be an integer, not {text!r}") from None
 
 
+def integer_or_whole(text: str) -> int:
+    """Read an option that is an integer, or ``whole`` for 0."""
+    if text == "whole":
+        return 0
+    try:
+        return int(text)
+    except ValueError:
+        raise typer.BadParameter(f"it must be an integer or 'whole', not {text!r}") from None
+
+
 def number(text: str) -> float:
     """Read an option that is a number."""
     try:

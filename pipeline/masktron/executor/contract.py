@@ -37,6 +37,11 @@ class Executor(Protocol):
     workers: int
     elsewhere: bool
 
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What the user has to know of how workers were reached; it is known when there were any."""
+        ...
+
     def __enter__(self) -> Self: ...
 
     def __exit__(

@@ -16,9 +16,9 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager, suppress
 from typing import TYPE_CHECKING, Any, Self
 
-from masktron.errors import ResourceError, UsageError
+from masktron.errors import MasktronError, ResourceError, UsageError
 from masktron.executor.contract import AHEAD, ended_twice, number_of
-from masktron.executor.travelling import answer, carried, result
+from masktron.executor.travelling import answer, as_given, carried, carried_in_full, result, seen
 from masktron.processes import rule_seconds
 from masktron.progress import Told, untold
 from masktron.versions import version_of
@@ -26,6 +26,12 @@ from masktron.versions import version_of
 if TYPE_CHECKING:
     from distributed import Client, Future
 
+_ENCRYPTED = ("tls://", "wss://", "inproc://")
+"""Protocols that ask for a certificate; and the one that does not leave this process."""
+_OPEN = (
+    "the scheduler of Dask was reached without TLS: whoever else reaches it or a worker could read the records and "
+    "change the answers; see docs/clusters.md"
+)
 _LOOKING = 1.0
 _MISSING = 20.0
 """Seconds after which a scheduler that does not answer, or has no workers, is given up."""
@@ -59,6 +65,7 @@ class DaskExecutor:
             ) from None
         self.workers = workers
         self.elsewhere = scheduler is not None
+        self.notes: tuple[str, ...] = ()
         self._scheduler = scheduler
         self._client: Client | None = None
         self._failure: Callable[[], str | None] = lambda: None
@@ -77,6 +84,7 @@ class DaskExecutor:
             self._client = stack.enter_context(_connected(address, security))
             least = self.workers if self._scheduler is None else 1
             self.workers = _threads(self._client, address, least, self._failure)
+            self.notes = () if address.startswith(_ENCRYPTED) else (_OPEN,)
             self._stack = stack.pop_all()
         return self
 
@@ -91,10 +99,13 @@ class DaskExecutor:
         client = self._client
         if client is None:
             raise RuntimeError("an executor that is not open")
-        self.workers = _threads_now(client) or self.workers  # a cluster may grow
+        with _reaching(client, stage):
+            self.workers = _threads_now(client) or self.workers  # a cluster may grow
         # Dask's dashboard shows what stands before the first hyphen
         name = f"{stage.replace('-', ' ')}-{secrets.token_hex(16)}"
-        shared = client.submit(_itself, carried(function), key=(f"setting up {name}", 0), pure=False)
+        travelling, paths = carried_in_full(function)
+        with _reaching(client, stage):
+            shared = client.submit(_itself, travelling, key=(f"setting up {name}", 0), pure=False)
         size, seconds, version = number_of(slices), rule_seconds(), version_of("masktron") or ""
         waiting = enumerate(slices)
         running: deque[Future[bytes]] = deque()
@@ -105,14 +116,18 @@ class DaskExecutor:
                     if client.status not in ("running", "connecting"):
                         raise _scheduler_gone(stage)
                     number, what = piece
-                    given = (shared, carried(what), seconds, version)
-                    running.append(client.submit(_done, *given, key=(name, number), pure=False))
+                    given = (shared, carried_in_full(what)[0], seconds, version, tuple(paths))
+                    with _reaching(client, stage):
+                        running.append(client.submit(_done, *given, key=(name, number), pure=False))
                 if not running:
                     return
                 said = self._said(client, running[0], stage, taken)
                 running.popleft().release()
                 taken += 1
-                value = result(said)
+                try:
+                    value = result(said)
+                except MasktronError as error:
+                    raise as_given(error, {} if isinstance(error, UsageError) else paths) from None
                 if size is not None:
                     told(taken, size)
                 yield value
@@ -155,7 +170,7 @@ def _itself(function: bytes) -> bytes:
     return function
 
 
-def _done(function: bytes, piece: bytes, seconds: float, version: str) -> bytes:
+def _done(function: bytes, piece: bytes, seconds: float, version: str, paths: tuple[str, ...]) -> bytes:
     """Do a slice, in a worker."""
     own = version_of("masktron") or ""
     if own != version:
@@ -168,7 +183,7 @@ def _done(function: bytes, piece: bytes, seconds: float, version: str) -> bytes:
                 ),
             )
         )
-    return answer(function, piece, seconds)
+    return seen(answer(function, piece, seconds), paths)
 
 
 @contextmanager
@@ -234,8 +249,22 @@ def _threads(client: Client, address: str, least: int, failure: Callable[[], str
 
 
 def _threads_now(client: Client) -> int:
-    workers = client.scheduler_info(n_workers=-1)["workers"]
+    """Return how many slices the workers that are there can do at a time; 0 where the scheduler does not say."""
+    workers = client.scheduler_info(n_workers=-1).get("workers", {})
     return sum(int(worker["nthreads"]) for worker in workers.values())
+
+
+@contextmanager
+def _reaching(client: Client, stage: str) -> Iterator[None]:
+    """Take what Dask raises while its scheduler is not there for that."""
+    from distributed.client import ClosedClientError  # noqa: PLC0415
+
+    try:
+        yield
+    except (OSError, RuntimeError, ClosedClientError):
+        if client.status == "running":
+            raise
+        raise _scheduler_gone(stage) from None
 
 
 def _scheduler_gone(stage: str) -> ResourceError:

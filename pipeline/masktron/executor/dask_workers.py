@@ -72,8 +72,13 @@ def local_cluster(workers: int) -> Iterator[ClusterHere]:
             f"a Dask cluster on this machine needs cryptography: {problem}", hint="pip install 'masktron[dask]'"
         ) from None
     with private_folder() as folder:
+        # Dask opens a port for HTTP in any case: it has no pages, and is closed below
         # a worker has no second slice in waiting, which would be blamed for its end too
-        settings = {"distributed.scheduler.worker-saturation": 1.0, "temporary-directory": str(folder)}
+        settings = {
+            "distributed.scheduler.worker-saturation": 1.0,
+            "temporary-directory": str(folder),
+            "distributed.scheduler.http.routes": [],
+        }
         with dask.config.set(settings):
             try:
                 cluster = LocalCluster(
@@ -84,12 +89,18 @@ def local_cluster(workers: int) -> Iterator[ClusterHere]:
                     dashboard_address=f"{_HOST}:0",
                     silence_logs=logging.CRITICAL,
                     # a slice that ends two workers is given to no third
-                    scheduler_kwargs={"allowed_failures": 1},
+                    scheduler_kwargs={"allowed_failures": 1, "dashboard": False},
                 )
             except OSError as problem:
                 raise ResourceError(f"a Dask scheduler cannot be started here: {problem}") from None
             with cluster, _Led(workers, (cluster.scheduler_address, security, str(folder))) as led:
+                cluster.sync(_deaf, cluster.scheduler)
                 yield ClusterHere(cluster.scheduler_address, security, lambda: led.failure)
+
+
+async def _deaf(server: Any) -> None:
+    """Close the port for HTTP, which is not encrypted and asks nobody who he is."""
+    server.http_server.stop()
 
 
 class _Led:
@@ -156,17 +167,20 @@ def serve() -> None:
 
 
 async def _work(address: str, security: Any, folder: str) -> None:
-    from distributed import Worker  # noqa: PLC0415 -- an extra
+    import dask  # noqa: PLC0415 -- an extra
+    from distributed import Worker  # noqa: PLC0415
 
     # memory is bounded by slices; what Dask would write to disk to save some are records
-    async with Worker(
-        address,
-        nthreads=1,
-        host=_HOST,
-        security=security,
-        local_directory=folder,
-        memory_limit=0,
-        dashboard_address=f"{_HOST}:0",
-        dashboard=False,
-    ) as worker:
-        await worker.finished()
+    with dask.config.set({"distributed.worker.http.routes": []}):
+        async with Worker(
+            address,
+            nthreads=1,
+            host=_HOST,
+            security=security,
+            local_directory=folder,
+            memory_limit=0,
+            dashboard_address=f"{_HOST}:0",
+            dashboard=False,
+        ) as worker:
+            await _deaf(worker)
+            await worker.finished()

@@ -45,6 +45,7 @@ class LocalProcesses:
 
     name = "local"
     elsewhere = False
+    notes: tuple[str, ...] = ()
 
     def __init__(self, workers: int) -> None:
         self.workers = workers

@@ -4,8 +4,8 @@ Records lie in them, so a folder of parts and all that is in it are for their ow
 it is whole and on the disk; the journal, which one process writes, has its size and its SHA-256. What was not entered
 there is computed again, with the same bytes. The folder is locked while its run lives, and removed at its end.
 
-Who may write to the folder can have a run load what he wants: it is trusted as far as it is the user's own, and not a
-link.
+A run loads what its parts hold, and that may be anything. So a part is read where it is a file of this user alone and
+no link, and only if its bytes are those that were entered.
 """
 
 from __future__ import annotations
@@ -14,12 +14,13 @@ import errno
 import hashlib
 import json
 import os
+import re
 import secrets
 import shutil
 import stat
 import sys
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from types import TracebackType
@@ -29,11 +30,14 @@ from masktron.errors import DocumentError, UsageError
 from masktron.executor.contract import Executor, number_of
 from masktron.progress import Told, untold
 from masktron.scratch import create_private, is_at, lock
+from masktron.supervisor import tell_parts
 
 _END = ".masktron-parts"
 _JOURNAL = "journal"
 _RUN = "run"
 _TEMPORARY = ".writing-"
+_GONE = re.compile(r"\.gone-[0-9a-f]{8}")
+"""End of the name of a folder that is being removed."""
 _BLOCK = 1 << 20
 _FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EROFS}
 
@@ -130,16 +134,29 @@ def write_part(folder: Path, name: str, write: Callable[[IO[bytes]], None]) -> R
     return part
 
 
-def read_part(folder: Path, name: str) -> bytes:
+def read_part(folder: Path, part: RunPart) -> bytes:
     """Read a part that this user has written, and nobody else can have.
+
+    Parameters
+    ----------
+    folder : Path
+    part : RunPart
+        As it was written.
 
     Raises
     ------
     DocumentError
-        It cannot be read, or it is not the user's own.
+        It cannot be read, is not the user's own, or has other bytes by now.
     """
-    _require_plain(name)
-    return _read_private(folder / name)
+    _require_plain(part.name)
+    content = _read_private(folder / part.name)
+    if RunPart(part.name, len(content), hashlib.sha256(content).hexdigest()) != part:
+        raise DocumentError(
+            "a part of the run is not what was written",
+            where=str(folder / part.name),
+            hint="go on with --resume, which makes it anew; if that happens again, look at the disk",
+        )
+    return content
 
 
 def _read_private(path: Path) -> bytes:
@@ -208,10 +225,11 @@ class RunParts:
             try:
                 self._begin(dict(fingerprint), resume=resume)
             except BaseException:
-                self._unlock()
+                self.release()
                 raise
         except OSError as problem:
             raise _unwritten(folder, problem) from None
+        tell_parts(folder)
 
     def _open(self) -> None:
         while True:
@@ -248,6 +266,7 @@ class RunParts:
         )
 
     def _begin(self, fingerprint: dict[str, str], *, resume: bool) -> None:
+        _remove_gone(self.folder)
         former, entered, whole = _journal(self.folder / _JOURNAL)
         if former is not None or entered or any(self.folder.iterdir()):
             self.found = LeftParts(self.folder, len(entered), _size(self.folder))
@@ -269,10 +288,14 @@ class RunParts:
             if not _is_own(entry) or not (known or entry.name.startswith(_TEMPORARY)):
                 raise self._foreign()
         self._remove(lambda _: True)
-        os.close(create_private(self.folder / _JOURNAL))
-        self.run = secrets.token_hex(8)
-        self._append({"fingerprint": {**fingerprint, _RUN: self.run}})
-        _sync(self.folder)
+        try:
+            os.close(create_private(self.folder / _JOURNAL))
+            self.run = secrets.token_hex(8)
+            self._append({"fingerprint": {**fingerprint, _RUN: self.run}})
+            _sync(self.folder)
+        except OSError:
+            self.remove()
+            raise
 
     def __enter__(self) -> Self:
         return self
@@ -284,7 +307,7 @@ class RunParts:
         if kind is None or not self._entered:
             self.remove()
         else:
-            self._unlock()
+            self.release()
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -318,6 +341,16 @@ class RunParts:
                 raise _unwritten(self.folder, problem) from problem
             self._entered[part.name] = part
         self._whole.add(part.name)
+
+    def entered(self, name: str) -> RunPart:
+        """Return a part that this run has entered.
+
+        Raises
+        ------
+        KeyError
+            It has not.
+        """
+        return self._entered[name]
 
     def done(self, name: str) -> RunPart | None:
         """Return a part if it is there, entered and whole: one that an earlier run has left is read once."""
@@ -393,7 +426,7 @@ class RunParts:
                 if gone.exists():
                     shutil.rmtree(gone)
         finally:
-            self._unlock()
+            self.release()
 
     def _append(self, line: object) -> None:
         if self._descriptor is not None and not is_at(self._descriptor, self.folder):
@@ -416,28 +449,50 @@ class RunParts:
             if which(entry.name):
                 entry.unlink()
 
-    def _unlock(self) -> None:
+    def release(self) -> None:
+        """Let another run have the folder."""
         if self._descriptor is not None:
             os.close(self._descriptor)
             self._descriptor = None
 
 
-def left_parts(folder: Path) -> tuple[LeftParts, ...]:
-    """Return what runs that were ended have left in a folder: nobody has a lock on it."""
-    found = []
-    for path in sorted(folder.glob(f".*{_END}")):
-        try:
-            descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_DIRECTORY", 0))
-        except OSError:  # somebody else's, or gone by now
-            continue
-        try:
-            if lock(descriptor) is True:
-                found.append(LeftParts(path, len(_journal(path / _JOURNAL)[1]), _size(path)))
-        except OSError:
-            continue
-        finally:
-            os.close(descriptor)
-    return tuple(found)
+@contextmanager
+def left_behind(folder: Path) -> Iterator[LeftParts | None]:
+    """Give what a run that was ended has left, and remove it at the end if there was no error.
+
+    For runs that need no parts, so that no records lie about beside their output.
+
+    Parameters
+    ----------
+    folder : Path
+        Of parts: `parts_folder`.
+
+    Raises
+    ------
+    UsageError
+        Another run is at work there.
+    DocumentError
+        It is not the user's own, or holds what no run has written.
+    """
+    _remove_gone(folder)
+    if not folder.is_symlink() and not folder.exists():
+        yield None
+        return
+    former = former_fingerprint(folder)
+    with RunParts(folder, former or {}, resume=former is not None) as parts:
+        yield parts.found
+
+
+def _remove_gone(folder: Path) -> None:
+    """Remove what a run was removing when it was ended: folders of this user beside the one of parts."""
+    with suppress(OSError):
+        for path in list(folder.parent.iterdir()):
+            name = path.name
+            if not name.startswith(folder.name) or not _GONE.fullmatch(name[len(folder.name) :]):
+                continue
+            found = path.lstat()
+            if stat.S_ISDIR(found.st_mode) and (sys.platform == "win32" or found.st_uid == os.geteuid()):
+                shutil.rmtree(path, ignore_errors=True)
 
 
 def former_fingerprint(folder: Path) -> dict[str, str] | None:
@@ -500,7 +555,7 @@ def _unwritten(folder: Path, problem: OSError) -> DocumentError:
     return DocumentError(
         f"parts of the run cannot be written: {os.strerror(problem.errno) if problem.errno else problem}",
         where=str(folder),
-        hint="free space, and go on from what is finished with --resume"
+        hint="free space, or write the output to another disk"
         if full
         else "name an output in a folder that you may write to",
     )

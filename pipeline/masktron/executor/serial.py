@@ -16,6 +16,7 @@ class Serial:
     name = "serial"
     workers = 1
     elsewhere = False
+    notes: tuple[str, ...] = ()
 
     def __enter__(self) -> Self:
         return self

@@ -31,6 +31,11 @@ class StandingExecutor:
         self._lock = threading.Lock()
         self._stack = ExitStack()
 
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What the user has to know of how workers were reached; it is known when there were any."""
+        return self._made.notes
+
     def __enter__(self) -> Self:
         self._entered += 1
         return self

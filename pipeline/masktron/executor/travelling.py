@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import io
+import os
 import pickle
+import socket
 import threading
 import traceback
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from masktron.errors import MasktronError
+from masktron.errors import MasktronError, UsageError
 from masktron.executor.contract import SliceFailedError
 from masktron.kernels.blas_threads import blas_alone
 from masktron.processes import rules_within
@@ -42,6 +46,72 @@ _FUNCTIONS = _Functions()
 def carried(what: object) -> bytes:
     """Return an object as bytes."""
     return pickle.dumps(what, protocol=pickle.HIGHEST_PROTOCOL)
+
+
+def carried_in_full(what: object) -> tuple[bytes, dict[str, str]]:
+    """Return an object as bytes in which paths are full: a relative one names another file in another folder.
+
+    Returns
+    -------
+    bytes
+    dict of str to str
+        Each path in full that stands in the object and is there, and as it was given.
+    """
+    stream = io.BytesIO()
+    pickler = _InFull(stream)
+    pickler.dump(what)
+    return stream.getvalue(), pickler.found
+
+
+class _InFull(pickle.Pickler):
+    """Writes paths in full."""
+
+    def __init__(self, stream: io.BytesIO) -> None:
+        super().__init__(stream, protocol=pickle.HIGHEST_PROTOCOL)
+        self.found: dict[str, str] = {}
+
+    def reducer_override(self, one: Any) -> Any:
+        """Return how a path is made again; everything else as it is usual."""
+        if type(one) is not type(Path()):  # addresses of databases and names of data frames are others
+            return NotImplemented
+        full = os.path.abspath(one)  # noqa: PTH100 -- a link stays one
+        if one.exists():
+            self.found[full] = str(one)
+        return type(one), (full,)
+
+
+def seen(said: bytes, paths: Iterable[str]) -> bytes:
+    """Return an answer; where it is an error, and this process does not see one of some paths, that error.
+
+    Parameters
+    ----------
+    said : bytes
+        As of `answer`.
+    paths : iterable of str
+        In full; those of `carried_in_full`.
+    """
+    done, _ = pickle.loads(said)  # noqa: S301 - our own bytes
+    if done or (hidden := next((path for path in paths if not os.access(path, os.R_OK)), None)) is None:
+        return said
+    return carried(
+        (
+            False,
+            UsageError(
+                f"a worker on {socket.gethostname()} does not see the file or folder, or may not read it",
+                where=hidden,
+                hint="put data, rules, documents and the output into a folder that all nodes see under the same "
+                "path, and let workers run as the user of this run",
+            ),
+        )
+    )
+
+
+def as_given(error: MasktronError, paths: Mapping[str, str]) -> MasktronError:
+    """Let an error of a worker name paths as they were given."""
+    for full, given in paths.items():
+        for part in ("what", "where", "hint"):
+            setattr(error, part, getattr(error, part).replace(full, given))
+    return error
 
 
 def answer(function: bytes, piece: bytes, seconds: float) -> bytes:

@@ -140,7 +140,12 @@ def run_check(
         problems=tuple(audit.problems),
         checked=tuple(audit.checked),
         not_checked=tuple(audit.not_checked),
-        notes=(*file_notes(job.source, beside), *sized, *audit.notes),
+        notes=(
+            *file_notes(job.source, beside),
+            *sized,
+            *audit.notes,
+            *(() if executor is None else executor.notes),
+        ),
         rules=results,
         figures=tuple(map(FigureResult.of, figures)),
         unevaluated=tuple(edit.check.id for edit in job.edits if edit.check.index in audit.left_out),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from types import MappingProxyType
@@ -9,7 +10,7 @@ from types import MappingProxyType
 from masktron.large_arrays import arrays_in_files
 from masktron.memory import memory_of_run
 from masktron.progress import Told, untold
-from masktron.scratch import private_folder, require_room
+from masktron.scratch import folder_on_disk, private_folder, require_room
 from masktron.sources.records import Records
 from masktron.sources.source import Source
 
@@ -35,7 +36,7 @@ def read_columns(
     memory: int | None = None,
     told: Told = untold,
 ) -> Records:
-    """Read the records of a file.
+    """Read the records of a file; on Windows, which removes no file that is mapped, always into memory.
 
     Parameters
     ----------
@@ -52,9 +53,27 @@ def read_columns(
     DocumentError
         The file cannot be read, or a record is not flat; or there is too little room for temporary files.
     """
-    needed = source.estimate() * len(source.layout.fields) * _CELL
-    if _fit(needed, memory):
+    if not _in_files(source, memory):
         return source.records(missing=missing, told=told)
-    with private_folder() as folder:
-        require_room(folder, needed + source.beside_columns, what=f"reading {source.path.name} into files")
+    with private_folder(folder_on_disk()[0]) as folder:
+        require_room(folder, _needed(source) + source.beside_columns, what=f"reading {source.path.name} into files")
         return source.records(missing=missing, told=told, storage=folder)
+
+
+def column_notes(source: Source, memory: int | None = None) -> tuple[str, ...]:
+    """Say where columns that were to be kept out of memory are in memory all the same."""
+    if not _in_files(source, memory) or folder_on_disk()[1]:
+        return ()
+    return (
+        "columns were read into temporary files to save memory, and the folder for these is memory itself: name one "
+        "that is on a disk (TMPDIR)",
+    )
+
+
+def _in_files(source: Source, memory: int | None) -> bool:
+    return sys.platform != "win32" and not _fit(_needed(source), memory)
+
+
+def _needed(source: Source) -> int:
+    """Return how many bytes the columns of a file take, about."""
+    return source.estimate() * len(source.layout.fields) * _CELL

@@ -12,9 +12,17 @@ from pathlib import Path
 from masktron.addresses import AddressPath
 from masktron.config import LEAST_UNIT, Config
 from masktron.counts import counted
-from masktron.errors import DocumentError, MasktronError, OutsideLimitsError, ResourceError, UsageError
+from masktron.errors import (
+    DocumentError,
+    InfeasibleError,
+    MasktronError,
+    OutsideLimitsError,
+    ResourceError,
+    UsageError,
+    ViolationError,
+)
 from masktron.executor.contract import Executor
-from masktron.executor.run_parts import RunParts, former_fingerprint, parts_folder
+from masktron.executor.run_parts import RunParts, former_fingerprint, left_behind, parts_folder
 from masktron.executor.which import executor_of
 from masktron.files import file_hash
 from masktron.jobs.documents import digests
@@ -27,7 +35,6 @@ from masktron.progress import Progress
 from masktron.scratch import private_folder, require_room
 from masktron.sources.frame_path import FramePath
 from masktron.versions import versions
-from masktron.write.atomic import parts_begun
 
 _BASE = 300_000_000
 """Bytes that a run takes with few records."""
@@ -72,7 +79,15 @@ def sized(original: Opened, out: Path, *, resume: bool) -> Opened:
         The memory is too small for any unit.
     """
     config = original.config
-    if resume:
+    if config.unit_records == 0 and resume:
+        raise UsageError(
+            "a file that is masked as a whole keeps nothing that could be gone on from",
+            where=str(out),
+            hint="run without --resume, or without --unit-records whole",
+        )
+    if config.unit_records == 0:
+        config = replace(config, unit_records=None)
+    elif resume:
         former = None if isinstance(out, AddressPath) else former_fingerprint(parts_folder(out))
         if former is None:
             raise UsageError(
@@ -121,7 +136,8 @@ def parts_of(run: Prepared, out: Path, *, resume: bool, progress: Progress) -> I
     """Give the place of what units have come to, where the settings ask for units; it is removed at the end.
 
     They are kept where the run is ended from outside, or by something that can be mended there: a full disk, a lack
-    of memory, a limit that is too narrow; not where the records and the rules are why.
+    of memory, a scheduler that does not answer, a limit that is too narrow; not where the records and the rules are
+    why.
 
     Raises
     ------
@@ -131,7 +147,10 @@ def parts_of(run: Prepared, out: Path, *, resume: bool, progress: Progress) -> I
         There is too little room on the disk.
     """
     if run.config.unit_records is None:
-        yield None
+        with ExitStack() as stack:
+            if not isinstance(out, AddressPath | FramePath):
+                _tell_left(stack, out, progress)
+            yield None
         return
     if isinstance(out, AddressPath):
         raise UsageError(
@@ -144,8 +163,6 @@ def parts_of(run: Prepared, out: Path, *, resume: bool, progress: Progress) -> I
         frame = isinstance(out, FramePath)
         folder = stack.enter_context(private_folder()) / "parts" if frame else parts_folder(out)
         parts = stack.enter_context(RunParts(folder, _fingerprint(run), resume=resume))
-        if not frame:
-            parts_begun(folder)
         if parts.found is not None:
             progress(f"found {parts.found}", 0)
         written = sum(path.stat().st_size for path in folder.iterdir())
@@ -153,16 +170,30 @@ def parts_of(run: Prepared, out: Path, *, resume: bool, progress: Progress) -> I
         try:
             yield parts
         except BaseException as error:
-            mendable = isinstance(error, ResourceError | DocumentError | OutsideLimitsError)
-            if frame or (isinstance(error, MasktronError) and not mendable):
+            refused = isinstance(error, ViolationError | InfeasibleError) and not isinstance(
+                error, OutsideLimitsError
+            )
+            if frame or refused:
                 parts.remove()
             elif parts.names:
-                kept = f"{counted(len(parts.names), 'finished part')} of the run stay in {folder} for --resume"
+                many = counted(len(parts.names), "finished part of the run stays", "finished parts of the run stay")
+                kept = f"{many} in {folder} for --resume"
                 if isinstance(error, MasktronError):
                     error.hint = "; ".join(filter(None, (error.hint, kept)))
                 else:
                     progress(kept, 0)
             raise
+
+
+def _tell_left(stack: ExitStack, out: Path, progress: Progress) -> None:
+    """Say what a run in units has left beside the output, which goes when this one is done."""
+    try:
+        found = stack.enter_context(left_behind(parts_folder(out)))
+    except DocumentError as error:
+        progress(f"left alone: {error.where}: {error.what}", 0)
+        return
+    if found is not None:
+        progress(f"found {found}; they go when {out.name} is written", 0)
 
 
 def _room(run: Prepared) -> int:

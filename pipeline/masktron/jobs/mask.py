@@ -155,12 +155,12 @@ def masked_by(
         compile_for(records, run.plan, job.edits, run.method)
         compile_linking(records)
     with units_in(run, parts, executor) as units:
-        return mask_records(
+        masked = mask_records(
             run.kept,
             run.plan,
             job.edits,
             job.rulebook,
-            original=run.source.document_path,
+            original=run.source.document_path.absolute(),  # units are masked by workers of other folders, too
             max_observed_share=config.max_observed_share,
             method=run.method,
             streams=run.randomness.streams,
@@ -172,3 +172,5 @@ def masked_by(
             units=units,
             progress=progress,
         )
+        used = executor if units is None else units.executor
+        return masked if used is None else replace(masked, notes=used.notes)

@@ -13,7 +13,7 @@ from masktron.codes import fields_of, likely_missing, unmet_in
 from masktron.config import Config, Role, did_you_mean
 from masktron.errors import UsageError
 from masktron.executor.contract import Executor
-from masktron.jobs.column_memory import read_columns
+from masktron.jobs.column_memory import column_notes, read_columns
 from masktron.jobs.common import judging_stage, require_flat, require_records, size_notes
 from masktron.jobs.described import completed
 from masktron.jobs.documents import Given
@@ -185,6 +185,7 @@ def open_original(
         originals=originals,
         notes=(
             *told,
+            *column_notes(job.source, config.memory),
             *unmet_in(records, stated.missing),
             *likely.notes(),
             *likely_missing(records, fields, job.edits, job.source.variables),

@@ -140,7 +140,7 @@ def _settings(config: Config, job: Job, chosen: Chosen, fields: Sequence[FieldFa
 
 def _units(config: Config) -> list[int]:
     """Records of a unit, where the file is masked in units."""
-    return [] if config.unit_records is None else [config.unit_records]
+    return [config.unit_records] if config.unit_records else []
 
 
 def _plain(parameter: Parameter, value: Any) -> object:

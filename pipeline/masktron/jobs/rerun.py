@@ -212,8 +212,8 @@ def _repeated_run(run: FormerRun, paths: _Paths, config: Config, how: Repeating,
     )
     if result.refused:
         raise ChangedInputError(result, where=str(paths.data))
-    if same and run.key is not None:
-        config = replace(config, key=run.key)
+    if same:  # as large units as then, or none: not what memory holds now
+        config = replace(config, key=run.key or config.key, unit_records=config.unit_records or 0)
     try:
         if how.dry_run:
             return _dry(result, paths, config, how, progress)

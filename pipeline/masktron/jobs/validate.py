@@ -154,6 +154,7 @@ def run_validate(
                 *warnings,
                 *departure_notes(job, evaluation),
                 *following.notes(),
+                *(() if executor is None else executor.notes),
             ),
             engine=evaluation.engine,
             evaluation=evaluation,

@@ -62,8 +62,8 @@ class FolderStore(ArrayStore):
     """Arrays in files of a folder, mapped to memory that the system may take back at any time.
 
     A file has no name any more once its array is whole, and is gone with the array or the process. Until then it is
-    the owner's alone, and goes with the folder, as `masktron.scratch.private_folder` gives one. On Windows, where a
-    mapped file keeps its name, it goes with the folder too.
+    the owner's alone, and goes with the folder, as `masktron.scratch.private_folder` gives one. On Windows a mapped
+    file keeps its name, and has to be let go of before its folder can be removed.
 
     Parameters
     ----------

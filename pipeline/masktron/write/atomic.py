@@ -14,7 +14,7 @@ from typing import Any
 
 from masktron.errors import DocumentError, MasktronError
 from masktron.scratch import is_at, locked_file, remove_abandoned
-from masktron.supervisor import tell_folder, tell_output, tell_parts
+from masktron.supervisor import tell_folder, tell_output
 
 _OUTPUT_TROUBLE = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EROFS}
 
@@ -32,7 +32,6 @@ class Published:
     def __init__(self) -> None:
         self._found: list[_Publication] = []
         self._tables: list[str] = []
-        self._parts: list[Path] = []
 
     def expect(self, target: str, final: Path, temporary: Path) -> None:
         """Take note of an output that is about to get its name."""
@@ -42,16 +41,6 @@ class Published:
     def add_table(self, target: str) -> None:
         """Take note of a table that is in its database."""
         self._tables.append(target)
-
-    def add_parts(self, folder: Path) -> None:
-        """Take note of a folder where finished parts of the run stay if it is ended."""
-        self._parts.append(folder)
-        tell_parts(folder)
-
-    @property
-    def parts(self) -> tuple[Path, ...]:
-        """Folders of finished parts, whether or not there are any."""
-        return tuple(dict.fromkeys(self._parts))
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -86,12 +75,6 @@ def table_published(target: str) -> None:
     """Take note of a table that is in its database, where somebody wants to know."""
     if (published := _PUBLISHED.get()) is not None:
         published.add_table(target)
-
-
-def parts_begun(folder: Path) -> None:
-    """Take note of a folder where finished parts of the run stay if it is ended, where somebody wants to know."""
-    if (published := _PUBLISHED.get()) is not None:
-        published.add_parts(folder)
 
 
 @contextmanager

@@ -90,7 +90,7 @@ class UnitParts:
 
     def grouped(self, work: GroupUnit, told: Told = untold) -> Iterator[RecordGroups]:
         """Form the groups of each unit, and yield them in the order of the units."""
-        task = _UnitTask(self._parts.folder, work, (self._given,), self._groups)
+        task = _UnitTask(self._parts.folder, work, self._groups)
         for part in self._parts.map(
             self._slices.executor,
             task,
@@ -98,20 +98,21 @@ class UnitParts:
             stage="forming groups",
             told=told,
         ):
-            yield self._read(part.name)
+            yield _load(self._parts.folder, part)
 
     def settled(self, work: SettleUnit) -> Iterator[Settled]:
         """Find the prototypes of each unit, and yield them in the order of the units."""
         names = _Names(self._slices.next_name("prototypes"))
-        task = _UnitTask(self._parts.folder, work, (self._given, self._groups), names)
-        slices = [(names(unit), unit) for unit in range(len(self._units))]
+        task = _UnitTask(self._parts.folder, work, names)
+        slices = [(names(unit), (unit, *self._written(unit))) for unit in range(len(self._units))]
         for part in self._parts.map(self._slices.executor, task, slices, stage="finding prototypes"):
-            yield self._read(part.name)
+            yield _load(self._parts.folder, part)
 
     def found(self, work: FindInUnit, units: Sequence[int]) -> Iterator[float]:
         """Find a number in some units, and yield it in their order."""
-        task = _FindTask(self._parts.folder, work, self._given)
-        yield from self._slices.executor.map(task, units, stage="measuring what the cut costs")
+        task = _FindTask(self._parts.folder, work)
+        given = [self._parts.entered(self._given(unit)) for unit in units]
+        yield from self._slices.executor.map(task, given, stage="measuring what the cut costs")
 
     @property
     def _parts(self) -> RunParts:
@@ -120,15 +121,19 @@ class UnitParts:
     def __len__(self) -> int:
         return len(self._units)
 
-    def spill(self, unit: int) -> None:
-        """Write the records of a unit as a part, if there is none."""
+    def spilled(self, unit: int) -> RunPart:
+        """Write the records of a unit as a part, if there is none, and return it."""
         name = self._given(unit)
-        if self._parts.done(name) is None:
+        part = self._parts.done(name)
+        if part is None:
             inputs = self._inputs.part(self._units.members[unit], self._fields)
-            self._parts.enter(write_part(self._parts.folder, name, partial(_dump, inputs)))
+            part = write_part(self._parts.folder, name, partial(_dump, inputs))
+            self._parts.enter(part)
+        return part
 
-    def _read(self, name: str) -> Any:
-        return _load(self._parts.folder, name)
+    def _written(self, unit: int) -> tuple[RunPart, RunPart]:
+        """Return the parts that have the records of a unit, and its groups."""
+        return self._parts.entered(self._given(unit)), self._parts.entered(self._groups(unit))
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,10 +146,9 @@ class _Spilled:
     def __len__(self) -> int:
         return len(self.parts)
 
-    def __iter__(self) -> Iterator[tuple[str, int]]:
+    def __iter__(self) -> Iterator[tuple[str, tuple[int, RunPart]]]:
         for unit in range(len(self)):
-            self.parts.spill(unit)
-            yield self.made(unit), unit
+            yield self.made(unit), (unit, self.parts.spilled(unit))
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,11 +157,11 @@ class _UnitTask:
 
     folder: Path
     work: GroupUnit | SettleUnit
-    given: tuple[_Names, ...]
     made: _Names
 
-    def __call__(self, unit: int) -> RunPart:
-        loaded = [_load(self.folder, names(unit)) for names in self.given]
+    def __call__(self, piece: tuple[int, *tuple[RunPart, ...]]) -> RunPart:
+        unit, *given = piece
+        loaded = [_load(self.folder, part) for part in given]
         with _in_unit(unit):
             found = self.work(*loaded)
         return write_part(self.folder, self.made(unit), partial(_dump, found))
@@ -167,18 +171,17 @@ class _UnitTask:
 class _FindTask:
     folder: Path
     work: FindInUnit
-    given: _Names
 
-    def __call__(self, unit: int) -> float:
-        return self.work(_load(self.folder, self.given(unit)))
+    def __call__(self, given: RunPart) -> float:
+        return self.work(_load(self.folder, given))
 
 
 def _dump(what: object, stream: BinaryIO) -> None:
     pickle.dump(what, stream, protocol=pickle.HIGHEST_PROTOCOL)
 
 
-def _load(folder: Path, name: str) -> Any:
-    return pickle.loads(read_part(folder, name))  # noqa: S301 -- written by this user, where nobody else can have written
+def _load(folder: Path, part: RunPart) -> Any:
+    return pickle.loads(read_part(folder, part))  # noqa: S301 -- written by this run: `read_part`
 
 
 @contextmanager
