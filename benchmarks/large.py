@@ -3,6 +3,8 @@
 Prints a table of stages in Markdown and, with ``--json``, writes the same figures; ``--scaling`` fills the table of
 docs/scaling.md from them. Seconds are multiples of bare parsing of the same file in the same run, too. Memory is the
 proportional set size of the process and of all that it has started, ten times a second; what is shared counts once.
+What is held of it is anonymous: no pages of files, mapped ones among them, which the system takes back when it needs
+memory.
 """
 
 from __future__ import annotations
@@ -56,11 +58,14 @@ class Stage:
         Until the next stage begins.
     megabytes : float
         Most that all processes took together.
+    held : float
+        Most of it that was anonymous, in megabytes.
     """
 
     name: str
     seconds: float
     megabytes: float
+    held: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +76,7 @@ class Command:
     seconds: float
     cpu: float
     megabytes: float
+    held: float
     disk: float
     stages: tuple[Stage, ...]
 
@@ -86,13 +92,14 @@ def processes_of(pid: int) -> Iterator[int]:
         return
 
 
-def megabytes_of(pid: int) -> float:
-    """Return the proportional set size of a process; 0 when it has ended."""
+def megabytes_of(pid: int) -> tuple[float, float]:
+    """Return the proportional set size of a process, and what of it is anonymous; 0 when it has ended."""
     try:
         lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
     except (FileNotFoundError, ProcessLookupError, PermissionError):  # PermissionError: it is just ending
-        return 0.0
-    return next((int(line.split()[1]) / 1e3 for line in lines if line.startswith("Pss:")), 0.0)
+        return 0.0, 0.0
+    found = {line.partition(":")[0]: int(line.split()[1]) * 1.024e-3 for line in lines if line.startswith("Pss")}
+    return found.get("Pss", 0.0), found.get("Pss_Anon", 0.0)
 
 
 def stage_of(progress: Path) -> str:
@@ -116,6 +123,7 @@ def run(name: str, arguments: Sequence[object], folder: Path) -> Command:
     environment = {**os.environ, "MASKTRON_PROGRESS": str(progress), "COLUMNS": "200"}
     seconds: dict[str, float] = {}
     memory: dict[str, float] = {}
+    held: dict[str, float] = {}
     disk = 0
     before = os.times()
     with said.open("wb") as stream:
@@ -126,7 +134,10 @@ def run(name: str, arguments: Sequence[object], folder: Path) -> Command:
             now = time.perf_counter()
             seconds[stage] = seconds.get(stage, 0.0) + now - last
             last = now
-            memory[stage] = max(memory.get(stage, 0.0), sum(map(megabytes_of, processes_of(process.pid))))
+            for seen, most in zip(
+                (memory, held), map(sum, zip(*map(megabytes_of, processes_of(process.pid)), strict=True)), strict=True
+            ):
+                seen[stage] = max(seen.get(stage, 0.0), most)
             disk = max(disk, sum(_size(path) for path in folder.glob(".*.masktron-parts/*")))
             time.sleep(LEAST_BETWEEN)
         taken = time.perf_counter() - start
@@ -134,8 +145,8 @@ def run(name: str, arguments: Sequence[object], folder: Path) -> Command:
         raise SystemExit(f"{name} ended with {process.returncode}:\n{said.read_text(encoding='utf-8')[-2000:]}")
     after = os.times()
     cpu = after.children_user + after.children_system - before.children_user - before.children_system
-    stages = tuple(Stage(f"{name}: {one}", seconds[one], memory[one]) for one in seconds)
-    return Command(name, taken, cpu, max(memory.values()), disk / 1e6, stages)
+    stages = tuple(Stage(f"{name}: {one}", seconds[one], memory[one], held[one]) for one in seconds)
+    return Command(name, taken, cpu, max(memory.values()), max(held.values()), disk / 1e6, stages)
 
 
 def in_format(data: Path, name: str) -> Path:
@@ -291,17 +302,27 @@ def main(arguments: Sequence[str] | None = None) -> None:
             ("mask", mask),
             ("check", ["check", out, "--rules", RULES, "--original", data, "--manifest", manifest, *workers]),
         ):
-            commands.append(run(what, given, folder))
-            print(f"{what}: {commands[-1].seconds:.1f} s, {commands[-1].megabytes:.0f} MB", flush=True)
+            done = run(what, given, folder)
+            commands.append(done)
+            print(f"{what}: {done.seconds:.1f} s, {done.megabytes:.0f} MB, {done.held:.0f} MB held", flush=True)
         print(f"\n{datetime.now(UTC):%Y-%m-%d}, Python {platform.python_version()}, {os.cpu_count()} cores, ", end="")
         print(f"{records:,} records of {len(FIELDS)} fields, {size / 1e6:,.0f} MB of {options.format}; ", end="")
         print(f"bare parsing of XML {bare:.2f} s\n")
         rows = [
-            [one.name, f"{one.seconds:.1f} s", f"{one.seconds / bare:.1f}", f"{one.megabytes:,.0f} MB"]
+            [
+                one.name,
+                f"{one.seconds:.1f} s",
+                f"{one.seconds / bare:.1f}",
+                f"{one.megabytes:,.0f} MB",
+                f"{one.held:,.0f} MB",
+            ]
             for command in commands
-            for one in (Stage(f"**{command.name}**", command.seconds, command.megabytes), *command.stages)
+            for one in (
+                Stage(f"**{command.name}**", command.seconds, command.megabytes, command.held),
+                *command.stages,
+            )
         ]
-        print(table(["stage", "wall clock", "in units of bare parsing", "all processes"], rows))
+        print(table(["stage", "wall clock", "in units of bare parsing", "all processes", "held"], rows))
         print(f"\nparts of `mask` on disk: {commands[1].disk:,.1f} MB; CPU of `validate` {commands[0].cpu:.1f} s")
         if options.scaling:
             cost = Constants.of(commands, records, size, options.workers or os.cpu_count() or 1)

@@ -16,7 +16,7 @@ from cli_runner import Runner, numbers, write_data, write_rules
 from examples import parts
 from masktron.executor.run_parts import RunParts, parts_folder, write_part
 from masktron.stopping import stoppable
-from masktron.write.atomic import atomic_path
+from masktron.write.atomic import atomic_path, parts_begun
 from other_processes import ends
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="sends POSIX signals")
@@ -58,7 +58,7 @@ def work(task):
 DEAF = """
 import os
 import masktron.cli.running
-from masktron.write.atomic import atomic_path
+from masktron.write.atomic import atomic_path, parts_begun
 def deaf(*_):
     with atomic_path("first.csv"):
         pass
@@ -73,9 +73,11 @@ IN_PARTS = """
 import masktron.cli.running
 from pathlib import Path
 from masktron.executor.run_parts import RunParts, parts_folder, write_part
+from masktron.write.atomic import parts_begun
 def deaf(*_):
     folder = parts_folder(Path("out.xml"))
     with RunParts(folder, {"input": "x"}) as parts:
+        parts_begun(folder)
         parts.enter(write_part(folder, "p", lambda stream: stream.write(b"1")))
         print("ready", flush=True)
         sum(range(10 ** 12))
@@ -210,6 +212,7 @@ def test_finished_parts_that_stay_are_named(tmp_path: Path, capsys: pytest.Captu
     folder = parts_folder(tmp_path / "out.xml")
     for made in (0, 2):
         with pytest.raises(SystemExit), stoppable(), RunParts(folder, {"input": "x"}) as parts:
+            parts_begun(folder)
             for at in range(made):
                 parts.enter(write_part(folder, f"p{at}", lambda stream: stream.write(b"1")))
             os.kill(os.getpid(), signal.SIGTERM)

@@ -14,7 +14,7 @@ from pathlib import Path
 from types import FrameType
 from typing import Any, NoReturn
 
-from masktron.supervisor import kept_parts, listening, tell_stopped
+from masktron.supervisor import has_parts, listening, tell_stopped
 
 _SAID = {"SIGINT": "interrupted", "SIGTERM": "terminated", "SIGHUP": "ended with its terminal"}
 _SETTLING = 2.0
@@ -111,10 +111,10 @@ def stoppable(*, afterwards: signal.Handlers | None = None) -> Iterator[None]:
             except BaseException as error:
                 if (number := signals.received or _interrupted(error)) is None:
                     raise
-                _tell(number, published.names)
+                _tell(number, published.names, published.parts)
             else:
                 if signals.received is not None:  # in a place where Python drops what is raised
-                    _tell(signals.received, published.names)
+                    _tell(signals.received, published.names, published.parts)
     finally:
         signals.put_back(afterwards)
 
@@ -127,8 +127,8 @@ def _interrupted(error: BaseException) -> int | None:
     return None
 
 
-def _tell(number: int, written: tuple[str, ...]) -> NoReturn:
-    line = Killed().line(number, written, kept_parts(), asked=True)
+def _tell(number: int, written: tuple[str, ...], parts: tuple[str, ...]) -> NoReturn:
+    line = Killed().line(number, written, tuple(filter(has_parts, parts)), asked=True)
     if not tell_stopped(number, line):
         with suppress(OSError, ValueError):  # the terminal may be gone, or standard error closed
             sys.stderr.write(line)

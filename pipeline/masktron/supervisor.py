@@ -36,7 +36,6 @@ class _Channel:
         self._descriptor: int | None = None
         self._owner = 0
         self._lock = threading.Lock()
-        self.parts: dict[str, None] = {}
 
     def open(self, descriptor: int) -> None:
         self._descriptor, self._owner = descriptor, os.getpid()
@@ -63,18 +62,12 @@ def tell_folder(folder: Path, *, folders: bool = False) -> None:
 
 
 def tell_parts(folder: Path) -> None:
-    """Say where parts of the run are, which stay where it is ended; their journal has a line of its own for each."""
-    name = str(folder.absolute())
-    _CHANNEL.parts[name] = None
-    _CHANNEL.tell("parts", name)
+    """Say where parts of the run are, which stay where it is ended."""
+    _CHANNEL.tell("parts", str(folder.absolute()))
 
 
-def kept_parts() -> tuple[str, ...]:
-    """Return the folders in which runs of this process have left finished parts."""
-    return tuple(filter(_has_parts, _CHANNEL.parts))
-
-
-def _has_parts(folder: str) -> bool:
+def has_parts(folder: str) -> bool:
+    """Tell whether there are finished parts: their journal has a line of its own for each."""
     try:
         return (Path(folder) / "journal").read_bytes().count(b"\n") > 1
     except OSError:
@@ -239,7 +232,7 @@ class _Watch:
         for folder, folders in dict.fromkeys(tuple(what) for kind, *what in self._told if kind == "scratch"):
             afterwards.clean(Path(folder), folders=folders)
         written = [what[0] for kind, *what in self._told if kind == "output" and _is_there(*what[1:])]
-        kept = tuple(filter(_has_parts, dict.fromkeys(what[0] for kind, *what in self._told if kind == "parts")))
+        kept = tuple(filter(has_parts, dict.fromkeys(what[0] for kind, *what in self._told if kind == "parts")))
         _say(afterwards.line(number, tuple(dict.fromkeys(written)), kept, asked=asked))
 
 

@@ -340,7 +340,6 @@ def test_a_file_may_be_pinned_whole(given: tuple[Path, Path], monkeypatch: pytes
     mask(given, "units.xml", unit_records=None, memory=400_000_000)
     assert (folder / "units.xml").read_bytes() != (folder / "whole.xml").read_bytes()
     monkeypatch.setattr("masktron.memory.free_memory", lambda: 800_000_000)
-    monkeypatch.setattr("masktron.jobs.column_memory.free_memory", lambda: 800_000_000)
     result = run_rerun(manifest, given[0], folder / "again.xml")
     assert result.same_bytes
     with pytest.raises(UsageError, match="masked as a whole"):

@@ -30,7 +30,6 @@ from masktron.errors import DocumentError, UsageError
 from masktron.executor.contract import Executor, number_of
 from masktron.progress import Told, untold
 from masktron.scratch import create_private, is_at, lock
-from masktron.supervisor import tell_parts
 
 _END = ".masktron-parts"
 _JOURNAL = "journal"
@@ -229,7 +228,6 @@ class RunParts:
                 raise
         except OSError as problem:
             raise _unwritten(folder, problem) from None
-        tell_parts(folder)
 
     def _open(self) -> None:
         while True:

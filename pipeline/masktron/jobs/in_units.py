@@ -35,6 +35,7 @@ from masktron.progress import Progress
 from masktron.scratch import private_folder, require_room
 from masktron.sources.frame_path import FramePath
 from masktron.versions import versions
+from masktron.write.atomic import parts_begun
 
 _BASE = 300_000_000
 """Bytes that a run takes with few records."""
@@ -163,6 +164,8 @@ def parts_of(run: Prepared, out: Path, *, resume: bool, progress: Progress) -> I
         frame = isinstance(out, FramePath)
         folder = stack.enter_context(private_folder()) / "parts" if frame else parts_folder(out)
         parts = stack.enter_context(RunParts(folder, _fingerprint(run), resume=resume))
+        if not frame:
+            parts_begun(folder)
         if parts.found is not None:
             progress(f"found {parts.found}", 0)
         written = sum(path.stat().st_size for path in folder.iterdir())

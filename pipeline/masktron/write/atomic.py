@@ -14,7 +14,7 @@ from typing import Any
 
 from masktron.errors import DocumentError, MasktronError
 from masktron.scratch import is_at, locked_file, remove_abandoned
-from masktron.supervisor import tell_folder, tell_output
+from masktron.supervisor import tell_folder, tell_output, tell_parts
 
 _OUTPUT_TROUBLE = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EROFS}
 
@@ -32,6 +32,7 @@ class Published:
     def __init__(self) -> None:
         self._found: list[_Publication] = []
         self._tables: list[str] = []
+        self._parts: dict[str, None] = {}
 
     def expect(self, target: str, final: Path, temporary: Path) -> None:
         """Take note of an output that is about to get its name."""
@@ -41,6 +42,16 @@ class Published:
     def add_table(self, target: str) -> None:
         """Take note of a table that is in its database."""
         self._tables.append(target)
+
+    def add_parts(self, folder: Path) -> None:
+        """Take note of a folder where finished parts of the run stay if it is ended."""
+        self._parts[str(folder.absolute())] = None
+        tell_parts(folder)
+
+    @property
+    def parts(self) -> tuple[str, ...]:
+        """Folders of finished parts, whether or not there are any."""
+        return tuple(self._parts)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -75,6 +86,12 @@ def table_published(target: str) -> None:
     """Take note of a table that is in its database, where somebody wants to know."""
     if (published := _PUBLISHED.get()) is not None:
         published.add_table(target)
+
+
+def parts_begun(folder: Path) -> None:
+    """Take note of a folder where finished parts of the run stay if it is ended, where somebody wants to know."""
+    if (published := _PUBLISHED.get()) is not None:
+        published.add_parts(folder)
 
 
 @contextmanager
