@@ -82,12 +82,12 @@ def run_assess(
             hint="give that of this file with --manifest FILE",
         )
     names, lacking = _chosen(measures, described, class_field, earlier=bool(against))
-    released = open_source(masked, reading=reading, progress=progress, whole=True)
+    released = open_source(masked, reading=reading, progress=progress, whole=True, memory=config.memory)
     if described is not None:
         require_described(released, open_source(original, reading=reading), described)
     progress(f"surveying {masked.name}", 0)
     named = replace(reading, record=released.layout.record_tag)
-    beside = open_source(original, reading=named, progress=progress, whole=True)
+    beside = open_source(original, reading=named, progress=progress, whole=True, memory=config.memory)
     files, notes = compare(
         released,
         beside,

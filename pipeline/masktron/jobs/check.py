@@ -97,8 +97,17 @@ def run_check(
     reading = reading if described is None else reading.or_as(described.reading)
     known = () if described is None else described.as_original
     given = Given(documents or {}, original, known=known, optional=True, spare=spare_documents)
-    job = open_job(masked, rules, reading=reading, phase=phase, progress=progress, given=given, whole=True)
-    beside = job.beside(original, original_reading or reading, progress)
+    job = open_job(
+        masked,
+        rules,
+        reading=reading,
+        phase=phase,
+        progress=progress,
+        given=given,
+        whole=True,
+        memory=settled.memory,
+    )
+    beside = job.beside(original, original_reading or reading, progress, memory=settled.memory)
     allowed = allowances(job.rulebook, max_failures or {})
     unfired = may_be_untested(job, allow_unfired)
     audit = FullAudit(job, described, beside) if full else Audit(job, described, beside)

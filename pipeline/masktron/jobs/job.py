@@ -70,7 +70,14 @@ class Job:
             hint=did_you_mean(rule_id, [check.id for check in self.rulebook.checks]),
         )
 
-    def beside(self, original: Path | None, reading: ReadOptions, progress: Progress = no_progress) -> Source | None:
+    def beside(
+        self,
+        original: Path | None,
+        reading: ReadOptions,
+        progress: Progress = no_progress,
+        *,
+        memory: int | None = None,
+    ) -> Source | None:
         """Return another file whose records are called like those of this one; None where there is none.
 
         Parameters
@@ -78,12 +85,14 @@ class Job:
         original : Path or None
         reading : ReadOptions
             What the user says of both files.
+        memory : int, optional
+            Bytes that the run may take; half of what is free when not given.
         """
         if original is None:
             return None
         named = replace(reading, record=self.source.layout.record_tag)
         contexts = context_names(self.rulebook)
-        return open_source(original, reading=named, contexts=contexts, progress=progress, whole=True)
+        return open_source(original, reading=named, contexts=contexts, progress=progress, whole=True, memory=memory)
 
     def evaluate(
         self,
