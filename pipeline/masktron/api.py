@@ -62,7 +62,18 @@ type OneOrMore = str | PathLike[str] | Sequence[str | PathLike[str]]
 has the Arrow C stream."""
 
 REPEATABLE = frozenset(
-    {"roles", "missing", "nominal", "ordinal", "numeric", "documents", "metadata", "register", "workers"}
+    {
+        "roles",
+        "missing",
+        "nominal",
+        "ordinal",
+        "numeric",
+        "quasi_identifiers",
+        "documents",
+        "metadata",
+        "register",
+        "workers",
+    }
 )
 """Settings that may be otherwise in a repeated run; the others are those of its manifest."""
 

@@ -38,6 +38,8 @@ class Role(StrEnum):
     """The survey weight: written as it is, honoured by every aggregator."""
     UNTOUCHED = "untouched"
     """Written as it is."""
+    QUASI_IDENTIFIER = "quasi-identifier"
+    """Known to others, who may find a record by it: written as it is, and risk is measured over it."""
 
 
 class Kind(StrEnum):
@@ -194,6 +196,10 @@ class Config:
     numeric : tuple of str
         Fields whose values are quantities although they are few different integers, and so look like codes. Masked as
         numbers, without a role.
+    quasi_identifiers : tuple of str
+        Fields that an intruder may know of a respondent, besides those of that role, whatever else is done to them:
+        masked or not, the weight among them. Risk is measured over all of them; over the unmasked fields where none
+        is named.
     max_observed_share : float
         Groups of a block, in per cent of the records and rounded up to whole groups, that may publish the values of
         one observed record because no mean satisfies their rules or because it rules its group.
@@ -261,6 +267,7 @@ class Config:
     nominal: tuple[str, ...] = ()
     ordinal: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     numeric: tuple[str, ...] = ()
+    quasi_identifiers: tuple[str, ...] = ()
     max_observed_share: float = 1.0
     max_block_records: int | None = None
     unit_records: int | None = None
@@ -347,6 +354,7 @@ class Config:
         object.__setattr__(self, "nominal", _nominal(self.nominal, ""))
         object.__setattr__(self, "numeric", _numeric(self.numeric, ""))
         object.__setattr__(self, "ordinal", _ordinal(self.ordinal, ""))
+        object.__setattr__(self, "quasi_identifiers", _quasi_identifiers(self.quasi_identifiers, ""))
         both = sorted(set(self.nominal).intersection(self.ordinal))
         _require(not both, f"{', '.join(both)}: declared as nominal and as ordinal", "keep one of them")
         both = sorted(set(self.numeric).intersection((*self.nominal, *self.ordinal)))
@@ -735,6 +743,7 @@ def _fields(setting: str, example: str, value: Any, where: str) -> tuple[str, ..
 
 _nominal = partial(_fields, "nominal", "REGION")
 _numeric = partial(_fields, "numeric", "CHILDREN")
+_quasi_identifiers = partial(_fields, "quasi_identifiers", "REGION")
 
 
 def _ordinal(value: Any, where: str) -> dict[str, tuple[str, ...]]:
@@ -860,6 +869,7 @@ _CONVERTERS: Mapping[str, Callable[[Any, str], Any]] = {
     "nominal": _nominal,
     "numeric": _numeric,
     "ordinal": _ordinal,
+    "quasi_identifiers": _quasi_identifiers,
     "params": _params,
     "documents": _documents,
     "format_options": _format_options,

@@ -32,6 +32,7 @@ def check(
     allow_unfired: options.AllowUnfired = None,
     allow_empty: options.AllowEmpty = False,
     limit: options.Limits = None,
+    quasi_identifier: options.QuasiIdentifierOptions = None,
     same_order: options.SameOrder = False,
     rule_timeout: options.RuleTimeout = None,
     json: options.Json = None,
@@ -48,6 +49,7 @@ def check(
     settings = settings_from(
         config,
         limit=limit,
+        quasi_identifier=quasi_identifier,
         document=document,
         record=record,
         format=format,

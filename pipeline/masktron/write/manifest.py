@@ -18,6 +18,8 @@ from masktron.write.declared import Declared, declared_from
 
 _GIVE = "give the .manifest.json that mask wrote"
 MANIFEST_VERSION = 1
+_KEPT = ("key", "weight", "untouched", "quasi-identifier")
+"""Roles of fields that are written as they were."""
 NOTICE = "CONFIDENTIAL: this manifest may help to undo the masking; it must not leave the agency."
 
 
@@ -212,7 +214,7 @@ def _described(content: Mapping[str, Any]) -> DescribedRelease:
         blocks=blocks,
         solved=solved,
         removed=tuple(name for name, role in fields if role == "identifier"),
-        kept=tuple(name for name, role in fields if role in ("key", "weight", "untouched")),
+        kept=tuple(name for name, role in fields if role in _KEPT),
         masked=masked,
         allowed=tuple(_list(result, "allowed", str)),
         excluded=excluded,

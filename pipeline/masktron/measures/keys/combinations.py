@@ -1,0 +1,200 @@
+"""How many records share a combination of quasi-identifiers, in the file and in the population."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import compress
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from masktron.errors import UsageError
+from masktron.kernels.distinct import factorized
+
+_MOST_COUNTED = 1 << 22
+"""Numbers that are counted in an array; more are put together by what they are first."""
+_FREE = 3
+"""Bits of an integer that stay free when numbers are put together, for the sign and the missing value."""
+
+
+@dataclass(frozen=True, slots=False, eq=False)
+class KeyFrequencies:
+    """Frequencies of the combination of each record.
+
+    Attributes
+    ----------
+    sample : ndarray of float64, shape (n,)
+        f: records of the file that match the record, itself included; whole numbers but for values that are missing.
+    population : ndarray of float64, shape (n,)
+        F: the sum of their weights.
+    """
+
+    sample: NDArray[np.float64]
+    population: NDArray[np.float64]
+
+    def __len__(self) -> int:
+        return len(self.sample)
+
+    @property
+    def smallest(self) -> float:
+        """The k of k-anonymity (Sweeney 2002): the smallest f; NaN without records."""
+        return float(self.sample.min()) if len(self) else float("nan")
+
+    @cached_property
+    def unique(self) -> NDArray[np.bool_]:
+        """Mask of the sample uniques, shape (n,): records that nobody else matches."""
+        return self.sample < 2
+
+    def below(self, k: int) -> int:
+        """Count the records with f below `k`: those that break k-anonymity."""
+        return int((self.sample < k).sum())
+
+
+def key_frequencies(
+    keys: Sequence[NDArray[np.integer[Any]]],
+    weights: NDArray[np.float64] | None = None,
+    *,
+    alpha: float = 1.0,
+) -> KeyFrequencies:
+    """Count the records that match each record in all keys.
+
+    Two records match where no key has different values in them: a missing value matches every value. A match that
+    needs a value of the other record to be missing, where this record has one, counts `alpha`; all others count 1.
+    So with 1, as in sdcMicro by default, a missing value is a wildcard, and with 0 it protects nobody but the record
+    that lacks it.
+
+    Parameters
+    ----------
+    keys : sequence of ndarray of int, shape (n,) each
+        Codes from 0; -1 where the value is missing.
+    weights : ndarray of float64, shape (n,), optional
+        How many members of the population each record stands for; 1 each where not given.
+    alpha : float
+        From 0 to 1.
+
+    Returns
+    -------
+    KeyFrequencies
+
+    Raises
+    ------
+    UsageError
+        There is no key, shapes differ, a code is below -1, a weight is not above 0, or `alpha` is outside 0 to 1.
+
+    Notes
+    -----
+    Records are sorted by which keys they lack, in one pass over the records of two such patterns for each pair of
+    patterns: 10^6 records with few patterns take less than a second, with all 64 of six keys up to a minute.
+
+    Source: Templ, Kowarik and Meindl (2015), sdcMicro, section on frequencies (``freqCalc``, whose ``alpha`` this
+    is); Sweeney (2002), k-anonymity.
+    """
+    n = _require(keys, weights, alpha)
+    counts = np.ones(n) if weights is None else weights
+    sample, population = np.zeros(n), np.zeros(n)
+    patterns = list(_patterns(keys, n))
+    for held, rows in patterns:
+        for other_held, others in patterns:
+            share = 1.0 if not (held & ~other_held).any() else alpha
+            if not share:
+                continue
+            common = list(compress(keys, held & other_held))
+            found, weighted = _matches(common, rows, others, counts)
+            sample[rows] += share * found
+            population[rows] += share * weighted
+    return KeyFrequencies(sample, population)
+
+
+def combined(keys: Sequence[NDArray[np.integer[Any]]], n: int) -> tuple[NDArray[np.int64], int]:
+    """Number the combinations of values, equal where all keys are equal; a missing value is one of its own.
+
+    Parameters
+    ----------
+    keys : sequence of ndarray of int, shape (n,) each
+        Codes from -1.
+    n : int
+
+    Returns
+    -------
+    numbers : ndarray of int64, shape (n,)
+        From 0, below `bound`; not every number need occur.
+    bound : int
+        At most the larger of n and 2**22.
+    """
+    numbers, bound = np.zeros(n, dtype=np.int64), 1
+    for key in keys:
+        values = int(key.max(initial=-1)) + 2
+        if bound.bit_length() + values.bit_length() > 64 - _FREE:
+            numbers, bound = _dense(numbers)
+        numbers *= values
+        numbers += key
+        numbers += 1
+        bound *= values
+    return _dense(numbers) if bound > max(n, _MOST_COUNTED) else (numbers, bound)
+
+
+def _dense(numbers: NDArray[np.int64]) -> tuple[NDArray[np.int64], int]:
+    codes, distinct = factorized(numbers)
+    return codes.astype(np.int64), max(1, len(distinct))
+
+
+def _matches(
+    keys: Sequence[NDArray[np.integer[Any]]],
+    rows: NDArray[np.intp],
+    others: NDArray[np.intp],
+    weights: NDArray[np.float64],
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Count the records of `others` that are equal to each of `rows`, and sum their weights."""
+    same = rows is others
+    both = rows if same else np.concatenate([rows, others])
+    whole = same and len(rows) == len(weights)
+    numbers, bound = combined([key if whole else key[both] for key in keys], len(both))
+    asked, theirs = (numbers, numbers) if same else (numbers[: len(rows)], numbers[len(rows) :])
+    own = weights if whole else weights[others]
+    return np.bincount(theirs, minlength=bound)[asked].astype(np.float64), np.bincount(theirs, own, bound)[asked]
+
+
+def _patterns(
+    keys: Sequence[NDArray[np.integer[Any]]], n: int
+) -> Iterator[tuple[NDArray[np.bool_], NDArray[np.intp]]]:
+    """Yield which keys are there, shape (keys,), and the records of which that is so."""
+    gaps = [key < 0 for key in keys]
+    lacking, which = np.unique(combined([gap.view(np.int8) for gap in gaps], n)[0], return_inverse=True)
+    if len(lacking) <= 1:
+        if n:
+            yield np.array([not gap[0] for gap in gaps]), np.arange(n)
+        return
+    for at in range(len(lacking)):
+        rows = np.flatnonzero(which == at)
+        yield np.array([not gap[rows[0]] for gap in gaps]), rows
+
+
+def _require(keys: Sequence[NDArray[np.integer[Any]]], weights: NDArray[np.float64] | None, alpha: float) -> int:
+    n = require_codes(keys)
+    if weights is not None and (weights.shape != (n,) or not (weights > 0).all() or np.isinf(weights).any()):
+        raise UsageError("a weight of a record is missing or not above 0, or weights do not go with the keys")
+    if not 0 <= alpha <= 1:
+        raise UsageError(f"alpha must be from 0 to 1, not {alpha!r}")
+    return n
+
+
+def require_codes(*groups: Sequence[NDArray[np.integer[Any]]]) -> int:
+    """Return the number of records of coded columns.
+
+    Raises
+    ------
+    UsageError
+        A group of columns is empty, shapes differ, or a code is below -1.
+    """
+    columns = [column for group in groups for column in group]
+    if not columns or not all(groups):
+        raise UsageError("there is no quasi-identifier", hint="name the fields that an intruder may know")
+    n = len(columns[0])
+    if any(column.shape != (n,) for column in columns):
+        raise UsageError("the columns do not have the same records")
+    if any((column < -1).any() for column in columns):
+        raise UsageError("a code is below -1", hint="number values from 0; -1 is a missing one")
+    return n
