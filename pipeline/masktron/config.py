@@ -197,9 +197,8 @@ class Config:
         Fields whose values are quantities although they are few different integers, and so look like codes. Masked as
         numbers, without a role.
     quasi_identifiers : tuple of str
-        Fields that an intruder may know of a respondent, besides those of that role, whatever else is done to them:
-        masked or not, the weight among them. Risk is measured over all of them; over the unmasked fields where none
-        is named.
+        Fields that an intruder may know of a respondent, besides those of that role, whatever else is done to them.
+        Risk is measured over all of them and the weight; over the unmasked fields where none is named.
     max_observed_share : float
         Groups of a block, in per cent of the records and rounded up to whole groups, that may publish the values of
         one observed record because no mean satisfies their rules or because it rules its group.

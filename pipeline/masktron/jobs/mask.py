@@ -9,6 +9,7 @@ from masktron.config import Config
 from masktron.executor.run_parts import RunParts
 from masktron.files import refuse_outputs
 from masktron.jobs.in_units import parts_of, sized, units_in
+from masktron.jobs.keys_known import keys_of_run, refuse_limits_without_keys
 from masktron.jobs.limits import refuse_class_limits
 from masktron.jobs.mask_result import mask_result
 from masktron.jobs.prepared import Prepared, open_original, planned
@@ -95,6 +96,7 @@ def run_mask(
     with registration(config, again, out) as registered:
         original = sized(open_original(data, rules, config, progress), out, resume=resume)
         run = planned(original, original.config, method, progress)
+        refuse_limits_without_keys(config.limits, keys_of_run(run.kept, run.plan.fields, run.config))
         if registered is not None:
             progress("looking up the records in the register of releases", 0)
             registered.look_up(run)

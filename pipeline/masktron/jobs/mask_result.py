@@ -16,6 +16,7 @@ from masktron.jobs.common import file_notes, notes_of
 from masktron.jobs.compared import some_columns
 from masktron.jobs.concerns import concerns_of
 from masktron.jobs.drawn import draw_notes, parts_notes
+from masktron.jobs.keys_known import keys_of_run
 from masktron.jobs.ordering import identifying
 from masktron.jobs.prepared import Prepared
 from masktron.jobs.privacy import privacy_notes, unmasked_notes
@@ -43,6 +44,7 @@ from masktron.results import (
     CutResult,
     DrawResult,
     FigureResult,
+    KeyRisk,
     MaskResult,
     MomentResult,
     RepairResult,
@@ -77,7 +79,7 @@ def mask_result(
     blocks = made.blocks
     block_results, files = side_by_side(run, made, columns)
     draw = None if made.perturbed is None else _draw_result(run, made.perturbed, columns)
-    wanted = unasked_figures(len(run.kept), run.config.limits)
+    wanted = unasked_figures(len(run.kept), run.config.limits, keys=files.keys is not None)
     measured = measure(wanted, files, told_as(progress, "measuring risk and utility", "figures"))
     figure = {one.figure.name: one.value for one in measured}
     result = MaskResult(
@@ -130,6 +132,7 @@ def mask_result(
             *_label_notes(run.source, columns),
         ),
         figures=tuple(map(FigureResult.of, measured)),
+        keys=None if files.keys is None or not len(files.keys) else KeyRisk.of(files.keys),
         excluded=tuple(np.flatnonzero(~run.originals.keep).tolist()),
         left_out=left,
         method=run.method.name,
@@ -145,10 +148,20 @@ def mask_result(
     return result, measured
 
 
-def unasked_figures(records: int, limits: Iterable[str]) -> list[str]:
-    """Name the figures of a masked file that cost little, and those that have a limit."""
+def unasked_figures(records: int, limits: Iterable[str], *, keys: bool) -> list[str]:
+    """Name the figures of a masked file that cost little, and those that have a limit.
+
+    Parameters
+    ----------
+    keys : bool
+        Whether there are quasi-identifiers.
+    """
     named = frozenset(limits)
-    return [one.name for one in FIGURES if records <= one.unasked or one.name in named]
+    return [
+        one.name
+        for one in FIGURES
+        if one.name in named or (records <= one.unasked and (keys or "keys" not in one.needs))
+    ]
 
 
 def side_by_side(
@@ -224,6 +237,9 @@ def _assessed(
             "revealed": Revealed(cells, sum(block.revealed for block in blocks)).share,
         },
         workers=run.config.workers or usable_cores(),
+        keys=keys_of_run(run.kept, run.plan.fields, run.config).of(
+            {name: columns.get(name, own) for name, own in run.kept.columns.items()}, _weights(run)
+        ),
     )
 
 

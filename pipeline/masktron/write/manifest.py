@@ -110,6 +110,10 @@ class DescribedRelease:
         How the original was read, and so how both files are, where the user says nothing else.
     limits : mapping of str to float
         Bounds of figures under which the file was published.
+    roles : mapping of str to str
+        The role of each field of the original, in its order.
+    quasi_identifiers : tuple of str
+        Fields that were said to be known to others, besides those of that role.
     """
 
     output: str
@@ -135,6 +139,8 @@ class DescribedRelease:
     documents: Mapping[str, str] = field(default_factory=dict)
     reading: ReadOptions = AS_IT_SAYS
     limits: Mapping[str, float] = field(default_factory=dict)
+    roles: Mapping[str, str] = field(default_factory=dict)
+    quasi_identifiers: tuple[str, ...] = ()
 
     @property
     def as_original(self) -> tuple[str, ...]:
@@ -230,6 +236,8 @@ def _described(content: Mapping[str, Any]) -> DescribedRelease:
         documents=_digests(content),
         reading=_reading(content),
         limits=_limits(content),
+        roles=dict(fields),
+        quasi_identifiers=_marked(content),
     )
 
 
@@ -245,6 +253,14 @@ def _limits(content: Mapping[str, Any]) -> dict[str, float]:
         return limits_from(limits)
     except UsageError as error:
         raise ValueError(error.what) from error
+
+
+def _marked(content: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the marks of the run; former versions had none."""
+    config = content.get("config")
+    if not isinstance(config, Mapping) or "quasi_identifiers" not in config:
+        return ()
+    return tuple(_list(dict(config), "quasi_identifiers", str))
 
 
 def _reading(content: Mapping[str, Any]) -> ReadOptions:

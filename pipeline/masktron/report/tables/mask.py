@@ -11,6 +11,7 @@ from rich.table import Table
 
 from masktron.counts import counted
 from masktron.report.concern_lines import concern_lines
+from masktron.report.key_lines import key_lines
 from masktron.report.parts import drawn_fields, in_groups, listed
 from masktron.report.tables.cells import figure_text, headed, in_short, noted, tested_line
 from masktron.report.text import number, plain
@@ -71,6 +72,7 @@ def tables(result: MaskResult) -> list[RenderableType]:
         "Euclidean distance; a better distance can link more"
     )
     lines.append(f"alike in ALL masked fields: at least {counted(result.whole_record_k, 'record')}{linked}")
+    lines += [plain(one) for one in ([] if result.keys is None else key_lines(result.keys.as_dict()))]
     lines += in_short(result.figures)
     lines.append("masktron assess says what each figure means, and has more")
     if result.output:
