@@ -38,6 +38,7 @@ from masktron.measures.linkage import linkage
 from masktron.measures.linkage_variants import by_groups, by_knowledge, second
 from masktron.measures.pil import pil
 from masktron.measures.propensity import pmse, pmse_cart
+from masktron.measures.strongest_link import strongest_linkage
 from masktron.measures.subdomains import subdomains
 from masktron.measures.true_cells import true_cells
 from masktron.sources.records import Column, Field
@@ -219,6 +220,7 @@ def test_figures_of_measures_by_name() -> None:
     loss, bias, parts = pil(before, after), biases(before, after), subdomains(before, after)
     totals = [p_percent(before[:, own], groups) for own in ([0, 1], [2])]
     expected = {
+        "strongest_linkage": strongest_linkage(before, after).share,
         "linkage_second": second(before, after),
         "linkage_groups": by_groups(before, after, [[0, 1], [2]]),
         "linkage_knowledge": by_knowledge(before, after, 3),

@@ -24,6 +24,8 @@ from masktron.results import AssessResult, FigureResult, KeyRisk, shown
 from masktron.sources.opening import open_source
 from masktron.write.manifest import DescribedRelease, read_manifest
 
+LINKED_UNASKED = 5_000
+"""Records up to which the strongest intruder links where nobody asks for him by name."""
 _WANTED = {
     "manifest": "the manifest (--manifest)",
     "class": "a field that is the class (--class)",
@@ -99,6 +101,9 @@ def run_assess(
         stated=stated,
         progress=progress,
     )
+    if measures is None and len(files) > LINKED_UNASKED:
+        names = [name for name in names if name != "strongest_linkage"]
+        lacking.append(f"takes long for more than {LINKED_UNASKED:,} records: strongest_linkage; ask for it by name")
     if measures is not None:
         require_keys(names, files.keys)
     elif files.keys is None:

@@ -13,7 +13,7 @@ from masktron.config import Config, Kind, Role, did_you_mean
 from masktron.errors import DocumentError, UsageError
 from masktron.jobs.column_memory import read_columns
 from masktron.jobs.described import completed
-from masktron.jobs.keys_known import KnownKeys, known_keys
+from masktron.jobs.keys_known import KnownKeys, known_keys, unmasked_fields
 from masktron.jobs.pairing import NOTHING_STATED, UNMASKED, Stated, paired
 from masktron.kernels.cores import usable_cores
 from masktron.measures.assessed import Assessed, ColumnsOnDemand
@@ -102,6 +102,7 @@ def compare(
         known=known,
         workers=config.workers or usable_cores(),
         paired=pairing.known,
+        known_exactly=_unmasked(source, released, described, config).classes(ReorderedColumns(source.columns, rows)),
         keys=_keys(source, described, config).of(ReorderedColumns(shown, back), weights),
     )
     return assessed, (*told, *([pairing.note] if pairing.note else []), *fields.notes)
@@ -109,8 +110,7 @@ def compare(
 
 def _keys(source: Records, described: DescribedRelease | None, config: Config) -> KnownKeys:
     """Return the quasi-identifiers: as the settings name them, else as the manifest does, else what is unmasked."""
-    n = len(source)
-    telling = {name for name, column in source.columns.items() if n > 1 and _differs(column)}
+    telling = _telling(source)
     if described is None:
         return known_keys({name: config.roles.get(name, Role.CONFIDENTIAL) for name in source.columns},
                           config.quasi_identifiers, telling)  # fmt: skip
@@ -120,6 +120,20 @@ def _keys(source: Records, described: DescribedRelease | None, config: Config) -
         return known_keys(roles, described.quasi_identifiers, telling)
     stated = {name: Role.UNTOUCHED if role is Role.QUASI_IDENTIFIER else role for name, role in roles.items()}
     return known_keys(stated, {*named, *config.quasi_identifiers}, telling)
+
+
+def _unmasked(source: Records, released: Records, described: DescribedRelease | None, config: Config) -> KnownKeys:
+    """Return what was not masked and is in both files."""
+    if described is None:
+        roles = {name: config.roles.get(name, Role.CONFIDENTIAL) for name in source.columns}
+    else:
+        roles = {name: Role(role) for name, role in described.roles.items()}
+    there = {name: role for name, role in roles.items() if name in released.columns}
+    return unmasked_fields(there, _telling(source))
+
+
+def _telling(source: Records) -> set[str]:
+    return {name for name, column in source.columns.items() if len(source) > 1 and _differs(column)}
 
 
 def _differs(column: Column) -> bool:

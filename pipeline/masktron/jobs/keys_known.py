@@ -38,6 +38,11 @@ class KnownKeys:
     stated: bool
     weight: str | None
 
+    def classes(self, columns: Mapping[str, Column]) -> NDArray[np.int64] | None:
+        """Number records by what they have in all of them, shape (n,); None where there is none."""
+        found = self.of(columns, None)
+        return None if found is None else found.classes
+
     def of(self, columns: Mapping[str, Column], weights: NDArray[np.float64] | None) -> KeyFile | None:
         """Return their columns, those that there are; None where there is none.
 
@@ -84,6 +89,12 @@ def known_keys(roles: Mapping[str, Role], marked: Collection[str], telling: Coll
         if role in WRITTEN and role is not Role.KEY and (name not in telling or role is Role.WEIGHT)
     ]
     return KnownKeys(tuple(taken), False, weight)
+
+
+def unmasked_fields(roles: Mapping[str, Role], telling: Collection[str] = ()) -> KnownKeys:
+    """Return what is written as it was, whether or not somebody named quasi-identifiers, as `known_keys` takes it."""
+    plain = {name: Role.UNTOUCHED if role is Role.QUASI_IDENTIFIER else role for name, role in roles.items()}
+    return known_keys(plain, (), telling)
 
 
 def keys_of_run(kept: Records, fields: Sequence[FieldFacts], config: Config) -> KnownKeys:

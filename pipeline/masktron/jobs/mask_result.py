@@ -16,7 +16,7 @@ from masktron.jobs.common import file_notes, notes_of
 from masktron.jobs.compared import some_columns
 from masktron.jobs.concerns import concerns_of
 from masktron.jobs.drawn import draw_notes, parts_notes
-from masktron.jobs.keys_known import keys_of_run
+from masktron.jobs.keys_known import keys_of_run, unmasked_fields
 from masktron.jobs.ordering import identifying
 from masktron.jobs.prepared import Prepared
 from masktron.jobs.privacy import privacy_notes, unmasked_notes
@@ -222,6 +222,7 @@ def _assessed(
 ) -> Assessed:
     """The records to release beside the written ones; what the blocks tell is known already."""
     confidential = [fact for fact in run.plan.fields if fact.role is Role.CONFIDENTIAL]
+    sure = identifying(run.kept, run.plan.fields)
     cells = sum(int(run.kept.columns[name].present.sum()) for block in blocks for name in block.variables)
     return Assessed(
         original={fact.name: run.kept.columns[fact.name] for fact in confidential},
@@ -237,6 +238,9 @@ def _assessed(
             "revealed": Revealed(cells, sum(block.revealed for block in blocks)).share,
         },
         workers=run.config.workers or usable_cores(),
+        known_exactly=unmasked_fields({fact.name: fact.role for fact in run.plan.fields}, sure).classes(
+            run.kept.columns
+        ),
         keys=keys_of_run(run.kept, run.plan.fields, run.config).of(
             {name: columns.get(name, own) for name, own in run.kept.columns.items()}, _weights(run)
         ),

@@ -29,6 +29,7 @@ from masktron.measures.pil import pil_of_fields
 from masktron.measures.propensity import CART_RECORDS, LEAF, Pmse, Terms, pmse, pmse_cart
 from masktron.measures.revealed import Revealed, revealed
 from masktron.measures.score import DisclosureRisk, score
+from masktron.measures.strongest_link import strongest_linkage
 from masktron.measures.subdomains import subdomains_of_fields
 from masktron.measures.true_cells import true_cells_of_fields
 from masktron.measures.unchanged import same_cells
@@ -137,6 +138,10 @@ def _linkage_knowledge(files: Assessed) -> float:
 
 def _linkage(files: Assessed) -> float:
     return files.by_field(linkage_of_fields, workers=files.workers)
+
+
+def _strongest_linkage(files: Assessed) -> float:
+    return strongest_linkage(files.before, files.after, files.known_exactly).share
 
 
 def _linkage_second(files: Assessed) -> float:
@@ -293,6 +298,7 @@ COMPUTED: Mapping[str, Callable[[Assessed], float | Worst]] = MappingProxyType(
         "whole_record_k": _whole_record_k,
         "dominance": _dominance,
         "linkage": _of_numbers(_linkage),
+        "strongest_linkage": _of_numbers(_strongest_linkage),
         "linkage_second": _of_numbers(_linkage_second),
         "linkage_groups": _linkage_groups,
         "linkage_knowledge": _of_numbers(_linkage_knowledge),
