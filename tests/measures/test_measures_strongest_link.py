@@ -86,6 +86,14 @@ def test_groups_of_equal_records_are_linked_by_chance() -> None:
     assert strongest_linkage(same, same).all == pytest.approx(dict.fromkeys(found.all, 1.0)), "no order helps"
 
 
+def test_an_assignment_that_is_one_of_many_does_not_follow_the_order(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(strongest_link, "_standardised", lambda before, after: (before, after))
+    places = np.arange(40.0)
+    # across each other: every assignment costs the same
+    found = strongest_linkage(np.column_stack([places, places]), np.column_stack([places, -places]))
+    assert found.all["Euclidean", "one-to-one"] <= 15
+
+
 def test_many_records_are_linked_among_near_ones(monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng(6)
     before = rng.normal(size=(150, 3))

@@ -99,15 +99,16 @@ def strongest_linkage(
         raise UsageError(f"what is known of {known.shape} records does not go with {n}")
     classes = np.zeros(n, dtype=np.intp) if known is None else np.unique(known, return_inverse=True)[1]
     # an assignment that is one of several must not come from the order, in which each has its own place
-    shuffled = np.random.default_rng(0).permutation(n)
+    rng = np.random.default_rng(0)
+    masked_order, original_order = rng.permutation(n), rng.permutation(n)
     members = [rows for rows in _members(classes) if len(rows) > 1]
     alone = n - sum(map(len, members))
     found: dict[tuple[LinkDistance, LinkPick], float] = {}
     for distance, (before, after) in _spaces(original, masked):
         found[distance, "nearest"] = found[distance, "one-to-one"] = float(alone)
         for rows in members:
-            others = rows[np.argsort(shuffled[rows])]
-            links = _Links(before, after, rows, others)
+            asked, others = (rows[np.argsort(order[rows])] for order in (masked_order, original_order))
+            links = _Links(before, after, asked, others)
             found[distance, "nearest"] += links.nearest()
             found[distance, "one-to-one"] += links.assigned()
     shares = {key: 100 * value / n if n else 0.0 for key, value in found.items()}

@@ -63,6 +63,13 @@ def test_many_values_are_put_together_without_running_over(monkeypatch: pytest.M
     assert len(set(numbers.tolist())) == len(set(expected.tolist()))
 
 
+def test_a_missing_value_is_a_value_of_its_own_where_combinations_are_numbered() -> None:
+    numbers, bound = combinations.combined([np.array([-1, 1, 0, -1]), np.array([0, 0, -1, 0])], 4)
+    assert len(set(numbers.tolist())) == 3
+    assert numbers[0] == numbers[3]
+    assert 0 <= numbers.min() <= numbers.max() < bound
+
+
 @pytest.mark.parametrize(
     ("keys", "weights", "alpha", "says"),
     [
