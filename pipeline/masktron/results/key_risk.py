@@ -42,6 +42,8 @@ class KeyRisk(Serialised):
     modelled_uniques, modelled_matches : tuple of float
         By a log-linear model of main effects: records alone in the population, and right matches among the records
         that are alone in the file; each with its interval of 95 per cent given the model.
+    wildcards : bool
+        Whether a missing value matches every value; where there are too many patterns of them, it is one of its own.
     minimal_uniques : tuple of int, or None
         Minimal sample uniques of one value, two and three; None where they were not looked for.
     contributions : mapping of str to float, or None
@@ -50,7 +52,7 @@ class KeyRisk(Serialised):
 
     KEYS: ClassVar = (
         "fields stated weight records k below below_without_weight population_uniques expected low high mean largest "
-        "modelled_uniques modelled_matches minimal_uniques contributions"
+        "modelled_uniques modelled_matches wildcards minimal_uniques contributions"
     )
 
     fields: tuple[str, ...]
@@ -68,6 +70,7 @@ class KeyRisk(Serialised):
     largest: float
     modelled_uniques: tuple[float, float, float]
     modelled_matches: tuple[float, float, float]
+    wildcards: bool
     minimal_uniques: tuple[int, ...] | None
     contributions: Mapping[str, float] | None
 
@@ -92,6 +95,7 @@ class KeyRisk(Serialised):
             largest=keys.risk.largest,
             modelled_uniques=(model.tau1, *model.tau1_interval),
             modelled_matches=(model.tau2, *model.tau2_interval),
+            wildcards=keys.frequencies.wildcards,
             minimal_uniques=None if unique is None else unique.sizes,
             contributions=None if unique is None else dict(zip(keys.names, unique.by_field.tolist(), strict=True)),
         )

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from masktron.addresses import is_address
-from masktron.config import AS_IT_SAYS, ReadOptions, limits_from
+from masktron.config import AS_IT_SAYS, ReadOptions, Role, limits_from
 from masktron.errors import UsageError
 from masktron.files import read_text
 from masktron.write.atomic import atomic_path
@@ -198,6 +198,8 @@ def _described(content: Mapping[str, Any]) -> DescribedRelease:
     plan, result = _table(content, "plan"), _table(content, "result")
     facts = _list(plan, "fields", dict)
     fields = [(_text(fact, "name"), _text(fact, "role")) for fact in facts]
+    if strange := [role for _, role in fields if role not in {*Role}]:
+        raise ValueError(f"{strange[0]!r} is no role")
     masked = tuple(name for name, role in fields if role == "confidential")
     blocks = tuple(tuple(_list(block, "variables", str)) for block in _list(result, "blocks", dict))
     k = plan["k"]

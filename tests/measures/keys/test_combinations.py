@@ -41,6 +41,25 @@ def test_pair_by_pair(alpha: float) -> None:
     assert shared > 500, "files have ties"
 
 
+@pytest.mark.parametrize("alpha", [1.0, 0.25])
+def test_many_patterns_of_missing_values(alpha: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(8)
+    keys = [rng.integers(-1, 2, 300) for _ in range(7)]
+    weights = rng.uniform(0.5, 20, 300)
+    sample, population = by_pairs(keys, weights, alpha)
+    monkeypatch.setattr(combinations, "_COMPARED", 5000)
+    found = key_frequencies(keys, weights, alpha=alpha)
+    assert found.wildcards
+    assert found.sample.tolist() == pytest.approx(sample)
+    assert found.population.tolist() == pytest.approx(population)
+    monkeypatch.setattr(combinations, "_MOST_COMPARED", 1000)
+    rows = list(zip(*(key.tolist() for key in keys), strict=True))
+    found = key_frequencies(keys, weights, alpha=alpha)
+    assert not found.wildcards
+    assert found.sample.tolist() == [rows.count(row) for row in rows]
+    assert (found.sample <= np.array(sample)).all(), "risk is not told too low"
+
+
 def test_a_missing_value_is_a_wildcard_by_hand() -> None:
     # (1, 1), (1, 1), (1, missing), (2, missing)
     keys = [np.array([1, 1, 1, 2]), np.array([1, 1, -1, -1])]
