@@ -546,6 +546,7 @@ def check(
     allow_unfired: Sequence[str] = (),
     allow_empty: bool = False,
     same_order: bool = False,
+    quasi_identifiers: Sequence[str] = (),
     rule_timeout: float = RULE_SECONDS,
 ) -> CheckResult:
     """Check a masked file: its edits, and as far as manifest and original are given its contract.
@@ -573,6 +574,8 @@ def check(
         As for `validate`.
     same_order : bool
         As for `assess`, for limits of figures.
+    quasi_identifiers : sequence of str
+        Fields that others may know, for limits on figures of keys; those of the manifest where none is given.
     rule_timeout : float
         As for `validate`.
 
@@ -604,6 +607,7 @@ def check(
             limits=figures,
             allow_unfired=_rules(allow_unfired),
             allow_empty=_switch(allow_empty, "allow_empty"),
+            config=config_from({"quasi_identifiers": quasi_identifiers}),
             stated=_stated(masked, original, same_order),
         )
 

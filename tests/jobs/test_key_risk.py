@@ -133,6 +133,9 @@ def test_limits(files: tuple[Path, Path], masked: tuple[Path, masktron.MaskResul
     assert (found.complies, [one.name for one in found.figures]) == (True, ["key_k"])
     found = masktron.check(released, rules, original=data, manifest=manifest, limits={"key_uniques": 0, "key_k": 3})
     assert found.problems == ("key_k is 2, the limit 3",)
+    named = {"original": data, "same_order": True, "limits": {"key_uniques": 0}}
+    found = masktron.check(data, rules, quasi_identifiers=["A"], **named)
+    assert "key_uniques is 24, the limit 0" in found.problems
     for name in KEY_FIGURES:
         figure = figure_of(name)
         value = next(one.value for one in result.figures if one.name == name)
