@@ -26,9 +26,11 @@ def by_pairs(keys: Keys, weights: NDArray[np.float64], alpha: float) -> tuple[li
     return sample, population
 
 
-@pytest.mark.parametrize("alpha", [1.0, 0.0, 0.25])
-def test_pair_by_pair(alpha: float) -> None:
+@pytest.mark.parametrize(("alpha", "hashed"), [(1.0, False), (0.0, False), (0.25, False), (0.25, True)])
+def test_pair_by_pair(alpha: float, hashed: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     shared = 0
+    if hashed:
+        monkeypatch.setattr(combinations, "HASHED_FROM", 0)
     for rng, keys in small_files(150):
         weights = rng.uniform(0.5, 20, len(keys[0]))
         found = key_frequencies(keys, weights, alpha=alpha)
