@@ -96,8 +96,9 @@ def key_frequencies(
     Notes
     -----
     Records are sorted by which keys they lack, in one pass over the records of two such patterns for each pair of
-    patterns: 10^6 records of six keys take 0.2 s where none is missing, and 2 s with all 64 patterns. Where there are more, distinct records are compared with each other, up to 10^9 cells; beyond that a missing value is
-    one of its own (`KeyFrequencies.wildcards` is false), so that frequencies are too small, and risks too high.
+    patterns: 10^6 records of six keys take 0.2 s where none is missing, and 2 s with all 64 patterns. Where there
+    are more, distinct records are compared with each other, up to 10^9 cells; beyond that a missing value is one of
+    its own (`KeyFrequencies.wildcards` is false), so that frequencies are too small, and risks too high.
 
     Source: Templ, Kowarik and Meindl (2015), sdcMicro, section on frequencies (``freqCalc``, whose ``alpha`` this
     is); Sweeney (2002), k-anonymity.
