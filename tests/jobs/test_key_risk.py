@@ -13,6 +13,8 @@ from cli_runner import write_data, write_rules
 from masktron.config import Role
 from masktron.errors import OutsideLimitsError, UsageError
 from masktron.figures import FIGURES, figure_of
+from masktron.jobs import assess as assess_job
+from masktron.jobs import mask_result
 from masktron.jobs.assess import run_assess
 from schema_files import conforms
 
@@ -141,6 +143,25 @@ def test_limits(files: tuple[Path, Path], masked: tuple[Path, masktron.MaskResul
         value = next(one.value for one in result.figures if one.name == name)
         worse = value + 1 if figure.better == "higher" else value - 1
         assert not figure.meets(value, worse)
+
+
+def test_what_takes_long_is_asked_for(
+    files: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data, rules = files
+    monkeypatch.setattr(assess_job, "LOOKED_AT", 24 * 7 - 1)  # 7 sets of 3 keys
+    monkeypatch.setattr(assess_job, "LINKED_UNASKED", 23)
+    told: dict[str, Any] = {"same_order": True, "roles": SAID["roles"]}
+    found = masktron.assess(data, data, **told)
+    assert not {"suda_share", "strongest_linkage"} & {one.name for one in found.figures}
+    assert any(note.startswith("takes long with 3 keys: suda_share") for note in found.notes)
+    assert any(note.startswith("takes long for more than 23 records: strongest_linkage") for note in found.notes)
+    names = ["suda_share", "strongest_linkage"]
+    assert {one.name for one in masktron.assess(data, data, measures=names, **told).figures} == {*names}
+    monkeypatch.setattr(mask_result, "_LOOKED_AT", 24 * 7 - 1)
+    assert "suda_share" not in {one.name for one in masktron.mask(data, rules, tmp_path / "m.xml", **SAID).figures}
+    limited = masktron.mask(data, rules, tmp_path / "m.xml", limits={"suda_share": 100}, **SAID)
+    assert "suda_share" in {one.name for one in limited.figures}
 
 
 def test_without_any_key_there_is_no_figure_and_no_limit(tmp_path: Path, files: tuple[Path, Path]) -> None:

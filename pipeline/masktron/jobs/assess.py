@@ -26,6 +26,8 @@ from masktron.write.manifest import DescribedRelease, read_manifest
 
 LINKED_UNASKED = 5_000
 """Records up to which the strongest intruder links where nobody asks for him by name."""
+LOOKED_AT = 500_000_000
+"""Records times sets of keys that minimal sample uniques are looked for in where nobody asks for them by name."""
 _WANTED = {
     "manifest": "the manifest (--manifest)",
     "class": "a field that is the class (--class)",
@@ -101,6 +103,9 @@ def run_assess(
         stated=stated,
         progress=progress,
     )
+    if measures is None and files.keys is not None and files.keys.looked_at > LOOKED_AT:
+        names = [name for name in names if name != "suda_share"]
+        lacking.append(f"takes long with {len(files.keys.names)} keys: suda_share; ask for it by name")
     if measures is None and len(files) > LINKED_UNASKED:
         names = [name for name in names if name != "strongest_linkage"]
         lacking.append(f"takes long for more than {LINKED_UNASKED:,} records: strongest_linkage; ask for it by name")

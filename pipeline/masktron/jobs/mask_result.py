@@ -57,6 +57,9 @@ from masktron.settle.prototypes import EXITS
 from masktron.sources.records import Column, Status
 from masktron.sources.source import Source
 
+_LOOKED_AT = 20_000_000
+"""Records times sets of keys that minimal sample uniques are looked for in unasked: some two seconds."""
+
 
 def mask_result(
     run: Prepared, made: Masked, written: WrittenFile, out: Path, manifest: Path, progress: Progress
@@ -80,6 +83,8 @@ def mask_result(
     block_results, files = side_by_side(run, made, columns)
     draw = None if made.perturbed is None else _draw_result(run, made.perturbed, columns)
     wanted = unasked_figures(len(run.kept), run.config.limits, keys=files.keys is not None)
+    if files.keys is not None and files.keys.looked_at > _LOOKED_AT and "suda_share" not in run.config.limits:
+        wanted = [name for name in wanted if name != "suda_share"]
     measured = measure(wanted, files, told_as(progress, "measuring risk and utility", "figures"))
     figure = {one.figure.name: one.value for one in measured}
     result = MaskResult(

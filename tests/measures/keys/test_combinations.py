@@ -75,7 +75,8 @@ def test_a_missing_value_is_a_wildcard_by_hand() -> None:
 def test_many_values_are_put_together_without_running_over(monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng(1)
     rows = rng.integers(0, 2**31 - 2, size=(40, 5))[rng.integers(0, 40, 90)]
-    monkeypatch.setattr(combinations, "_MOST_COUNTED", 64)
+    monkeypatch.setattr(combinations, "_ROOM", 1)
+    monkeypatch.setattr(combinations, "_LEAST_ROOM", 64)
     numbers, bound = combinations.combined([rows[:, at].astype(np.int32) for at in range(5)], 90)
     expected = np.unique(rows, axis=0, return_inverse=True)[1]
     assert bound <= 90

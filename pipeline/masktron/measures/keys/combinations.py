@@ -14,8 +14,10 @@ from numpy.typing import NDArray
 from masktron.errors import UsageError
 from masktron.kernels.distinct import HASHED_FROM, factorized
 
-_MOST_COUNTED = 1 << 22
-"""Numbers that are counted in an array; more are put together by what they are first."""
+_ROOM = 4
+"""Numbers for each record that are counted in an array; more are put together by what they are first."""
+_LEAST_ROOM = 1 << 12
+"""Numbers that are counted so in any case."""
 _MOST_PATTERNS = 64
 """Patterns of missing values of which every two are counted; among more, distinct records are."""
 _MOST_COMPARED = 1_000_000_000
@@ -132,10 +134,10 @@ def combined(keys: Sequence[NDArray[np.integer[Any]]], n: int) -> tuple[NDArray[
     numbers : ndarray of int64, shape (n,)
         From 0, below `bound`; not every number need occur.
     bound : int
-        At most the larger of n and 2**22.
+        At most the larger of 4n and 2**12.
     """
     numbers, bound = _put_together(keys, n)
-    return _dense(numbers) if bound > max(n, _MOST_COUNTED) else (numbers, bound)
+    return _dense(numbers) if bound > max(_ROOM * n, _LEAST_ROOM) else (numbers, bound)
 
 
 def _put_together(keys: Sequence[NDArray[np.integer[Any]]], n: int) -> tuple[NDArray[np.int64], int]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -17,7 +18,7 @@ from masktron.measures.keys.individual_risk import (
     population_uniques,
 )
 from masktron.measures.keys.log_linear import LogLinearRisk, log_linear_risk
-from masktron.measures.keys.suda import Uniqueness, suda
+from masktron.measures.keys.suda import LARGEST_SET, Uniqueness, suda
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,6 +82,12 @@ class KeyFile:
     def modelled(self) -> LogLinearRisk:
         """Risk of the sample uniques by a log-linear model of main effects."""
         return log_linear_risk(self.codes, self.fraction)
+
+    @property
+    def looked_at(self) -> int:
+        """Records times sets of fields in which minimal sample uniques are looked for: what that takes."""
+        sizes = range(1, min(LARGEST_SET, len(self.names)) + 1)
+        return len(self) * sum(math.comb(len(self.names), size) for size in sizes)
 
     @cached_property
     def uniqueness(self) -> Uniqueness:
