@@ -273,6 +273,7 @@ def test_assess_takes_the_settings_that_say_what_fields_are(frame: pd.DataFrame)
         "nominal",
         "ordinal",
         "numeric",
+        "quasi_identifiers",
         "record",
         "workers",
         "memory",

@@ -17,13 +17,15 @@ def test_a_file_sets_everything(tmp_path: Path) -> None:
     path = tmp_path / "masktron.toml"
     path.write_text(
         'k = 4\norder = "keep"\ngrouping = "all"\nallow = ["R1"]\n'
-        'nominal = ["REGION"]\nmax_observed_share = 2.5\nmax_block_records = 50000\n'
+        'nominal = ["REGION"]\nquasi_identifiers = ["AGE", "W", "AGE"]\n'
+        "max_observed_share = 2.5\nmax_block_records = 50000\n"
         '[ordinal]\nSIZE = ["small", "medium"]\nCLASS = [1, 2, 3]\nAGE = []\n'
-        '[roles]\nNAME = "identifier"\n[missing]\nINCOME = ["-9", -8]\n"*" = "NA"\n'
+        '[roles]\nNAME = "identifier"\nSEX = "quasi-identifier"\n[missing]\nINCOME = ["-9", -8]\n"*" = "NA"\n'
     )
     config = load_config(path)
     assert (config.k, config.order, config.grouping, config.allow) == (4, "keep", "all", ("R1",))
-    assert config.roles == {"NAME": Role.IDENTIFIER}
+    assert config.roles == {"NAME": Role.IDENTIFIER, "SEX": Role.QUASI_IDENTIFIER}
+    assert config.quasi_identifiers == ("AGE", "W")
     assert (config.nominal, config.max_observed_share) == (("REGION",), 2.5)
     assert (config.max_block_records, Config().max_block_records) == (50_000, None)
     assert config.ordinal == {"SIZE": ("small", "medium"), "CLASS": ("1", "2", "3"), "AGE": ()}
@@ -46,6 +48,7 @@ def test_a_file_sets_everything(tmp_path: Path) -> None:
         ({"grouping": "vars"}, "grouping must be one of rules, all"),
         ({"invalid": "drop"}, "invalid must be one of stop, exclude"),
         ({"group_size_vars": 0}, "group_size_vars must be at least 1"),
+        ({"quasi_identifiers": "AGE"}, "quasi_identifiers must be a list of fields"),
         ({"rols": {}}, "did you mean roles?"),
         ({"roles": {"A": "secret"}}, "unknown role 'secret'"),
         ({"roles": ["A"]}, "roles must be a table"),

@@ -9,10 +9,13 @@ import pytest
 
 from paths import TESTS
 
-PACKAGES = ("aggregators", "partitions", "methods", "measures")
+PACKAGES = ("aggregators", "partitions", "methods", "measures", "measures.keys")
 TESTED = (*PACKAGES, "grouping")
 """Packages each module of which has a test file of its own."""
-NOT_PARTS = {"__init__", "assessed", "base", "chosen", "contracts", "figures", "parameters", "partitionings"}
+NOT_PARTS = {
+    *("__init__", "assessed", "base", "chosen", "class_counts", "contracts", "figures", "key_file", "parameters"),
+    "partitionings",
+}
 
 
 def modules(package: str) -> list[str]:

@@ -62,7 +62,18 @@ type OneOrMore = str | PathLike[str] | Sequence[str | PathLike[str]]
 has the Arrow C stream."""
 
 REPEATABLE = frozenset(
-    {"roles", "missing", "nominal", "ordinal", "numeric", "documents", "metadata", "register", "workers"}
+    {
+        "roles",
+        "missing",
+        "nominal",
+        "ordinal",
+        "numeric",
+        "quasi_identifiers",
+        "documents",
+        "metadata",
+        "register",
+        "workers",
+    }
 )
 """Settings that may be otherwise in a repeated run; the others are those of its manifest."""
 
@@ -535,6 +546,7 @@ def check(
     allow_unfired: Sequence[str] = (),
     allow_empty: bool = False,
     same_order: bool = False,
+    quasi_identifiers: Sequence[str] = (),
     rule_timeout: float = RULE_SECONDS,
     memory: int | str | None = None,
     workers: int | None = None,
@@ -566,6 +578,8 @@ def check(
         As for `validate`.
     same_order : bool
         As for `assess`, for limits of figures.
+    quasi_identifiers : sequence of str
+        Fields that others may know, for limits on figures of keys; those of the manifest where none is given.
     rule_timeout : float
         As for `validate`.
     memory : int or str, optional
@@ -612,7 +626,7 @@ def check(
             limits=figures,
             allow_unfired=_rules(allow_unfired),
             allow_empty=_switch(allow_empty, "allow_empty"),
-            config=way,
+            config=config_from({"quasi_identifiers": quasi_identifiers}, base=way),
             stated=_stated(masked, original, same_order),
         )
 

@@ -38,6 +38,8 @@ class Role(StrEnum):
     """The survey weight: written as it is, honoured by every aggregator."""
     UNTOUCHED = "untouched"
     """Written as it is."""
+    QUASI_IDENTIFIER = "quasi-identifier"
+    """Known to others, who may find a record by it: written as it is, and risk is measured over it."""
 
 
 class Kind(StrEnum):
@@ -196,6 +198,9 @@ class Config:
     numeric : tuple of str
         Fields whose values are quantities although they are few different integers, and so look like codes. Masked as
         numbers, without a role.
+    quasi_identifiers : tuple of str
+        Fields that an intruder may know of a respondent, besides those of that role, whatever else is done to them.
+        Risk is measured over all of them and the weight; over the unmasked fields where none is named.
     max_observed_share : float
         Groups of a block, in per cent of the records and rounded up to whole groups, that may publish the values of
         one observed record because no mean satisfies their rules or because it rules its group.
@@ -266,6 +271,7 @@ class Config:
     nominal: tuple[str, ...] = ()
     ordinal: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     numeric: tuple[str, ...] = ()
+    quasi_identifiers: tuple[str, ...] = ()
     max_observed_share: float = 1.0
     max_block_records: int | None = None
     unit_records: int | None = None
@@ -286,13 +292,7 @@ class Config:
     spare_documents: frozenset[str] = field(default=frozenset(), repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        units: object = self.unit_records
-        if units == WHOLE:
-            object.__setattr__(self, "unit_records", 0)
-        for name in ("k", "seed", "group_size_vars", "workers", "max_block_records", "unit_records", "memory"):
-            value = getattr(self, name)
-            if not isinstance(value, int) and isinstance(value, Integral):  # those of numpy
-                object.__setattr__(self, name, int(value))
+        self._plain_integers()
         _integer("k", self.k)
         _require(
             self.k >= 2,
@@ -357,10 +357,21 @@ class Config:
         object.__setattr__(self, "nominal", _nominal(self.nominal, ""))
         object.__setattr__(self, "numeric", _numeric(self.numeric, ""))
         object.__setattr__(self, "ordinal", _ordinal(self.ordinal, ""))
+        object.__setattr__(self, "quasi_identifiers", _quasi_identifiers(self.quasi_identifiers, ""))
         both = sorted(set(self.nominal).intersection(self.ordinal))
         _require(not both, f"{', '.join(both)}: declared as nominal and as ordinal", "keep one of them")
         both = sorted(set(self.numeric).intersection((*self.nominal, *self.ordinal)))
         _require(not both, f"{', '.join(both)}: declared as numeric and as categories", "keep one of them")
+
+    def _plain_integers(self) -> None:
+        """Take integers of numpy as those of Python, and no units as units of 0 records."""
+        units: object = self.unit_records
+        if units == WHOLE:
+            object.__setattr__(self, "unit_records", 0)
+        for name in ("k", "seed", "group_size_vars", "workers", "max_block_records", "unit_records", "memory"):
+            value = getattr(self, name)
+            if not isinstance(value, int) and isinstance(value, Integral):
+                object.__setattr__(self, name, int(value))
 
     def _repeat_units(self, key: object) -> None:
         """Take the size of units of the run that a key is of; with another k, that may be none."""
@@ -752,6 +763,7 @@ def _fields(setting: str, example: str, value: Any, where: str) -> tuple[str, ..
 
 _nominal = partial(_fields, "nominal", "REGION")
 _numeric = partial(_fields, "numeric", "CHILDREN")
+_quasi_identifiers = partial(_fields, "quasi_identifiers", "REGION")
 
 
 def _ordinal(value: Any, where: str) -> dict[str, tuple[str, ...]]:
@@ -877,6 +889,7 @@ _CONVERTERS: Mapping[str, Callable[[Any, str], Any]] = {
     "nominal": _nominal,
     "numeric": _numeric,
     "ordinal": _ordinal,
+    "quasi_identifiers": _quasi_identifiers,
     "params": _params,
     "documents": _documents,
     "format_options": _format_options,

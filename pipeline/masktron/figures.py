@@ -12,7 +12,7 @@ from typing import Literal
 
 type Group = Literal["contract", "risk", "utility"]
 type Better = Literal["lower", "higher"]
-type Need = Literal["manifest", "class", "earlier"]
+type Need = Literal["manifest", "class", "earlier", "keys"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,8 +31,9 @@ class Figure:
         What it says and what is usual, without a formula. It is shown to people who decide on a release.
     unit : str
         ``%``, ``records``, or empty for a bare number.
-    needs : tuple of {"manifest", "class", "earlier"}
-        What has to be known besides the two files: the manifest, which field is the class, and an earlier release.
+    needs : tuple of {"manifest", "class", "earlier", "keys"}
+        What has to be known besides the two files: the manifest, which field is the class, an earlier release, and
+        which fields others may know.
     unasked : float
         Records up to which `mask` computes it unasked; for more it would take longer than a second or two.
     paired : bool
@@ -98,10 +99,19 @@ FIGURES: tuple[Figure, ...] = (
         "risk",
         "lower",
         "Somebody holds all original numbers and picks for each masked record the nearest respondent, all fields on "
-        "one scale. Of 100 picks, this many are right. Who allows for relations between fields and picks nobody "
-        "twice finds more, twice as many after noise. More than 90 is usual block by block; whole records in "
-        "groups of k: at most 100/k.",
+        "one scale. Of 100 picks, this many are right. Others find more: strongest_linkage. More than 90 is usual "
+        "block by block; whole records in groups of k: at most 100/k.",
         unasked=math.inf,
+    ),
+    Figure(
+        "strongest_linkage",
+        "risk",
+        "lower",
+        "As linkage, by the most successful of six intruders, who may allow for relations between fields, compare "
+        "ranks, or pick nobody twice, and who know all that was not masked exactly. Of 100 picks, this many are "
+        "right. Never much less than linkage, twice as much after noise; 100 is usual where unmasked fields tell "
+        "all records apart.",
+        unasked=1_000,
     ),
     Figure(
         "linkage_second",
@@ -208,6 +218,87 @@ FIGURES: tuple[Figure, ...] = (
         "to do with the class; more gives it away.",
         unit="",
         needs=("manifest", "class"),
+    ),
+    Figure(
+        "key_k",
+        "risk",
+        "higher",
+        "Others may know some fields of a respondent, such as age and region: the keys. Every record is the same as "
+        "at least this many records, itself included, in all keys at once. 1 is usual where keys were not changed: "
+        "somebody can be singled out; 3 to 5 is asked of public files.",
+        unit="records",
+        needs=("keys",),
+        unasked=math.inf,
+        paired=False,
+    ),
+    Figure(
+        "key_uniques",
+        "risk",
+        "lower",
+        "This many records are like no other one in the keys: whoever knows these fields of a respondent, and that "
+        "he is in the file, finds his record. None is usual where keys were recoded; a large part of the file with "
+        "six keys or an unrounded weight.",
+        unit="records",
+        needs=("keys",),
+        unasked=math.inf,
+        paired=False,
+    ),
+    Figure(
+        "key_population_uniques",
+        "risk",
+        "lower",
+        "Of the records that are like no other one in the keys, this many are expected to be the only ones of their "
+        "kind in the whole population too, by the survey weights: nobody else can be meant. As many as key_uniques "
+        "without weights; hardly any is usual for small samples.",
+        unit="records",
+        needs=("keys",),
+        unasked=math.inf,
+        paired=False,
+    ),
+    Figure(
+        "individual_risk",
+        "risk",
+        "lower",
+        "The average probability, from 0 to 1, that somebody who knows the keys of a respondent and looks for him "
+        "picks his record: one divided by how many people of the population have these keys, as weights tell. 0.001 "
+        "to 0.05 is usual for samples, 1 where all records differ and there are no weights.",
+        unit="",
+        needs=("keys",),
+        unasked=math.inf,
+        paired=False,
+    ),
+    Figure(
+        "global_risk",
+        "risk",
+        "lower",
+        "Of 100 records, this many are expected to be found by somebody who tries them all with what he knows: the "
+        "keys. Below 1 is usual for files that researchers get, 0.1 and less for public ones.",
+        needs=("keys",),
+        unasked=math.inf,
+        paired=False,
+    ),
+    Figure(
+        "suda_share",
+        "risk",
+        "lower",
+        "Of 100 records, this many have one, two or three values of keys that no other record has together: who "
+        "knows so little finds them. They stand out by few facts, and so likely in the population as well. 0 to 10 "
+        "is usual where keys were recoded.",
+        needs=("keys",),
+        unasked=10_000,
+        paired=False,
+    ),
+    Figure(
+        "l_diversity",
+        "risk",
+        "higher",
+        "Records with the same keys have at least this many different values in a masked field; this is the field "
+        "where they are fewest. 1 means that whoever knows the keys of somebody knows the published value of that "
+        "field, whether or not he finds the record. 1 is usual unless every combination of keys is frequent.",
+        unit="",
+        needs=("keys",),
+        unasked=10_000,
+        paired=False,
     ),
     Figure(
         "information_loss",

@@ -46,6 +46,7 @@ KEYWORDS: Mapping[str, tuple[str, _Form]] = MappingProxyType(
         **{name: (name.replace("-", "_"), _Form.LIST) for name in (
             "nominal", "numeric", "allow", "allow-unfired", "accept", "beside",
         )},
+        "quasi-identifier": ("quasi_identifiers", _Form.LIST),
         "role": ("roles", _Form.MAPPING),
         "document": ("documents", _Form.MAPPING),
         "format-option": ("format_options", _Form.MAPPING),

@@ -19,7 +19,8 @@ from masktron.sources.records import Column, Records, Status
 
 ROLE_HINT = (
     "to remove {them}: {roles}; or for each --role FIELD=untouched (written as it is), --role FIELD=key (written as "
-    "it is, links records) or --role FIELD=confidential (masked as categories); --nominal FIELD and "
+    "it is, links records), --role FIELD=quasi-identifier (written as it is, known to others) or "
+    "--role FIELD=confidential (masked as categories); --nominal FIELD and "
     "--ordinal FIELD=LOW,MID,HIGH are for codes, --missing FIELD=CODE for values that mean 'missing'"
 )
 _CATEGORIES = (Kind.NOMINAL, Kind.ORDINAL)
@@ -138,6 +139,7 @@ def refuse_unknown_fields(config: Config, names: Sequence[str], source: str) -> 
         "the kind nominal": config.nominal,
         "the kind ordinal": config.ordinal,
         "the kind numeric": config.numeric,
+        "the mark of a quasi-identifier": config.quasi_identifiers,
     }
     for setting, fields in settings.items():
         for name in fields:
@@ -206,7 +208,7 @@ def _facts(column: Column, config: Config, records: Records) -> FieldFacts:
     lowest = float(np.nanmin(column.values)) if numbers and not texts else -np.inf
     codes = tuple(sorted(config.missing.get(name, frozenset()) | config.missing.get(ALL_FIELDS, frozenset())))
     gaps = not bool(column.present.all())
-    if role in (Role.IDENTIFIER, Role.KEY, Role.UNTOUCHED):
+    if role in (Role.IDENTIFIER, Role.KEY, Role.UNTOUCHED, Role.QUASI_IDENTIFIER):
         return FieldFacts(name, role, texts == 0 and numbers > 0, lowest, codes, gaps)
     if role is Role.WEIGHT and kind in _CATEGORIES:
         raise UsageError(f"the weight {name!r} is declared as {kind}", hint="a weight is a number; keep one of them")

@@ -23,6 +23,7 @@ class FieldSettings(TypedDict, total=False):
     nominal: Fields
     ordinal: Mapping[str, Collection[str | int]] | Fields
     numeric: Fields
+    quasi_identifiers: Fields
     record: str | None
     format: str | None
     format_options: Mapping[str, str]

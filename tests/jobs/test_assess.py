@@ -38,6 +38,7 @@ from masktron.measures.linkage import linkage
 from masktron.measures.linkage_variants import by_groups, by_knowledge, second
 from masktron.measures.pil import pil
 from masktron.measures.propensity import pmse, pmse_cart
+from masktron.measures.strongest_link import strongest_linkage
 from masktron.measures.subdomains import subdomains
 from masktron.measures.true_cells import true_cells
 from masktron.sources.records import Column, Field
@@ -47,6 +48,8 @@ SCHEMA = SCHEMAS / "assess.schema.json"
 WITHOUT_CLASS = "needs a field that is the class (class_field=): homogeneous_groups, class_imbalance"
 WITHOUT_EARLIER = "needs an earlier release (against=): differencing"
 WITHOUT_MANIFEST = [figure.name for figure in FIGURES if not figure.needs]
+OF_KEYS = {figure.name for figure in FIGURES if figure.needs == ("keys",)}
+"""Those of what others know: unmasked fields, where there are any."""
 
 
 @pytest.fixture
@@ -217,6 +220,7 @@ def test_figures_of_measures_by_name() -> None:
     loss, bias, parts = pil(before, after), biases(before, after), subdomains(before, after)
     totals = [p_percent(before[:, own], groups) for own in ([0, 1], [2])]
     expected = {
+        "strongest_linkage": strongest_linkage(before, after).share,
         "linkage_second": second(before, after),
         "linkage_groups": by_groups(before, after, [[0, 1], [2]]),
         "linkage_knowledge": by_knowledge(before, after, 3),
@@ -243,7 +247,7 @@ def test_figures_of_measures_by_name() -> None:
     }
     found = {one.figure.name: one.value for one in measure(expected, assessed)}
     assert found == pytest.approx(expected)
-    assert set(expected) | {one.name for one in FIGURES if one.unasked == math.inf} == set(NAMES)
+    assert set(expected) | OF_KEYS | {one.name for one in FIGURES if one.unasked == math.inf} == set(NAMES)
     texts = files({"K": ["x", "y"]}, {"K": ["x", "x"]}, blocks=(("K",),))
     assert all(math.isnan(one.value) for one in measure(expected, texts) if one.figure.needs != ("manifest", "class"))
 
@@ -385,7 +389,7 @@ def test_a_shuffled_file_needs_its_manifest_or_a_key(tmp_path: Path) -> None:
     assert figures_of(mixed.assess()) == figures_of(straight.assess())
     told = mixed.assess(manifest=False, **{**mixed.settings, "roles": {"Id": "key", "W": "weight"}})
     known = figures_of(straight.assess())
-    assert figures_of(told) == {name: known[name] for name in WITHOUT_MANIFEST}
+    assert figures_of(told) == {name: known[name] for name in (*WITHOUT_MANIFEST, *OF_KEYS)}
     with pytest.raises(UsageError, match="nothing says which masked record"):
         mixed.assess(manifest=False, roles={"Id": "confidential"})
 
@@ -425,7 +429,7 @@ def test_without_a_manifest_fields_come_from_both_files(survey: Survey) -> None:
     assert bare["linkage"] > survey.result.linkage, "the key gives people away"
     told = survey.assess(manifest=False, **{**survey.settings, "roles": {"Id": "key", "W": "weight"}})
     known = figures_of(survey.assess())
-    assert figures_of(told) == {name: known[name] for name in WITHOUT_MANIFEST}
+    assert figures_of(told) == {name: known[name] for name in (*WITHOUT_MANIFEST, *OF_KEYS)}
     assert "the settings keep them from masking: Id, W" in "\n".join(told.notes)
 
 
@@ -503,8 +507,8 @@ def test_the_table_has_every_sentence_and_no_value_of_a_record(tmp_path: Path, r
     assert outcome.code == 0
     text = " ".join(outcome.out.split())
     for figure in FIGURES:
-        assert figure.name in text  # those of classes stand in a note
-        assert (figure.meaning in text) is not bool({"class", "earlier"} & {*figure.needs})
+        assert figure.name in text  # those of classes and of keys stand in a note
+        assert (figure.meaning in text) is not bool({"class", "earlier", "keys"} & {*figure.needs})
     everything = outcome.out + (tmp_path / "a.json").read_text()
     assert "Here most in A." in text
     assert not re.search(r"name\d|word\d|70\d\d\d\d\d", everything)

@@ -60,6 +60,7 @@ def assess(
     nominal: options.NominalOptions = None,
     ordinal: options.OrdinalOptions = None,
     numeric: options.NumericOptions = None,
+    quasi_identifier: options.QuasiIdentifierOptions = None,
     workers: Annotated[
         int | None,
         typer.Option(
@@ -99,6 +100,7 @@ def assess(
         nominal,
         ordinal,
         numeric=numeric,
+        quasi_identifier=quasi_identifier,
         workers=workers,
         memory=memory,
         record=record,

@@ -32,6 +32,7 @@ def check(
     allow_unfired: options.AllowUnfired = None,
     allow_empty: options.AllowEmpty = False,
     limit: options.Limits = None,
+    quasi_identifier: options.QuasiIdentifierOptions = None,
     same_order: options.SameOrder = False,
     memory: options.Memory = None,
     workers: options.CheckWorkers = None,
@@ -52,6 +53,7 @@ def check(
     settings = settings_from(
         config,
         limit=limit,
+        quasi_identifier=quasi_identifier,
         document=document,
         record=record,
         format=format,

@@ -19,6 +19,7 @@ def settings_from(
     ordinal: list[str] | None = None,
     limit: list[str] | None = None,
     numeric: list[str] | None = None,
+    quasi_identifier: list[str] | None = None,
     document: list[str] | None = None,
     format_option: list[str] | None = None,
     **changes: Any,
@@ -60,6 +61,7 @@ def settings_from(
             **{name: order for name, order in config.ordinal.items() if name not in (*named, *counted)},
             **orders,
         },
+        quasi_identifiers=(*config.quasi_identifiers, *(quasi_identifier or ())),
         numeric=(*(name for name in config.numeric if name not in (*orders, *named, *counted)), *counted),
         **changes,
     )

@@ -37,6 +37,7 @@ def mask(
     nominal: options.NominalOptions = None,
     ordinal: options.OrdinalOptions = None,
     numeric: options.NumericOptions = None,
+    quasi_identifier: options.QuasiIdentifierOptions = None,
     key: Annotated[
         Path | None,
         typer.Option(
@@ -179,6 +180,7 @@ def mask(
         nominal,
         ordinal,
         numeric=numeric,
+        quasi_identifier=quasi_identifier,
         k=k,
         key=key,
         seed=seed,

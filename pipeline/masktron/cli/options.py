@@ -178,7 +178,18 @@ Settings = Annotated[
 RoleOptions = Annotated[
     list[str] | None,
     typer.Option(
-        "--role", metavar="FIELD=ROLE", help="identifier, key, confidential, weight or untouched; repeatable."
+        "--role",
+        metavar="FIELD=ROLE",
+        help="identifier, key, confidential, weight, quasi-identifier or untouched; repeatable.",
+    ),
+]
+QuasiIdentifierOptions = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--quasi-identifier",
+        metavar="FIELD",
+        help="Others may know it of a respondent, whatever masking does to it: risk is measured over such fields; "
+        "repeatable.",
     ),
 ]
 MissingOptions = Annotated[

@@ -47,6 +47,7 @@ def rerun(
     nominal: options.NominalOptions = None,
     ordinal: options.OrdinalOptions = None,
     numeric: options.NumericOptions = None,
+    quasi_identifier: options.QuasiIdentifierOptions = None,
     document: options.Document = None,
     metadata: options.Metadata = None,
     register: options.RegisterFile = None,
@@ -77,7 +78,7 @@ def rerun(
         {"--out": out, "--manifest": new_manifest or manifest_beside(out), "--json": json},
         {"the original": data, "the rulebook": rules, "the manifest of the last run": manifest},
     )
-    settings = _settings(role, missing, nominal, ordinal, numeric, document)
+    settings = _settings(role, missing, nominal, ordinal, numeric, document, quasi_identifier)
     settings |= {name: own for name, own in (("metadata", metadata), ("workers", workers)) if own is not None}
     if register is not None:
         settings["register"] = register
@@ -116,6 +117,7 @@ def _settings(
     ordinal: list[str] | None,
     numeric: list[str] | None,
     document: list[str] | None,
+    quasi_identifier: list[str] | None,
 ) -> dict[str, Any]:
     """Settings that are given as options."""
     from masktron.config import parse_documents, parse_missing, parse_orders, parse_roles
@@ -126,6 +128,7 @@ def _settings(
         "nominal": tuple(nominal or ()),
         "ordinal": parse_orders(ordinal or []),
         "numeric": tuple(numeric or ()),
+        "quasi_identifiers": tuple(quasi_identifier or ()),
         "documents": parse_documents(document or []),
     }
     return {name: value for name, value in found.items() if value}

@@ -133,6 +133,7 @@ def tune(
     nominal: options.NominalOptions = None,
     ordinal: options.OrdinalOptions = None,
     numeric: options.NumericOptions = None,
+    quasi_identifier: options.QuasiIdentifierOptions = None,
     group_size_vars: options.GroupSizeVars = None,
     invalid: Annotated[
         str | None,
@@ -171,6 +172,7 @@ def tune(
         nominal,
         ordinal,
         numeric=numeric,
+        quasi_identifier=quasi_identifier,
         group_size_vars=group_size_vars,
         invalid=invalid,
         allow=tuple(allow or ()) or None,

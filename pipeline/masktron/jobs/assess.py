@@ -12,6 +12,7 @@ from masktron.figures import FIGURES, NAMES, Figure, figure_of
 from masktron.jobs.column_memory import arrays_of_run
 from masktron.jobs.common import file_notes
 from masktron.jobs.compared import compare, require_described
+from masktron.jobs.keys_known import require_keys
 from masktron.jobs.pairing import NOTHING_STATED, TO_PAIR, UNPAIRED, Stated
 from masktron.jobs.side_by_side import side_by_side
 from masktron.jobs.twice import Against, with_earlier
@@ -20,14 +21,19 @@ from masktron.progress import Progress, no_progress, told_as
 from masktron.report.pages.assess_page import assess_page
 from masktron.report.pages.page_files import write_pages
 from masktron.report.pages.plain_reader import PlainData
-from masktron.results import AssessResult, FigureResult, shown
+from masktron.results import AssessResult, FigureResult, KeyRisk, shown
 from masktron.sources.opening import open_source
 from masktron.write.manifest import DescribedRelease, read_manifest
 
+LINKED_UNASKED = 5_000
+"""Records up to which the strongest intruder links where nobody asks for him by name."""
+LOOKED_AT = 500_000_000
+"""Records times sets of keys that minimal sample uniques are looked for in where nobody asks for them by name."""
 _WANTED = {
     "manifest": "the manifest (--manifest)",
     "class": "a field that is the class (--class)",
     "earlier": "an earlier release (--against)",
+    "keys": "a quasi-identifier (--quasi-identifier FIELD, or --role FIELD=quasi-identifier)",
 }
 
 
@@ -98,6 +104,17 @@ def run_assess(
         stated=stated,
         progress=progress,
     )
+    if measures is None and files.keys is not None and files.keys.looked_at > LOOKED_AT:
+        names = [name for name in names if name != "suda_share"]
+        lacking.append(f"takes long with {len(files.keys.names)} keys: suda_share; ask for it by name")
+    if measures is None and len(files) > LINKED_UNASKED:
+        names = [name for name in names if name != "strongest_linkage"]
+        lacking.append(f"takes long for more than {LINKED_UNASKED:,} records: strongest_linkage; ask for it by name")
+    if measures is not None:
+        require_keys(names, files.keys)
+    elif files.keys is None:
+        lacking += _without_keys(names)
+        names = [name for name in names if "keys" not in figure_of(name).needs]
     if wanting := unpaired(names, files):
         which = f"{', '.join(wanting)} needs it: " if measures is not None else ""
         raise UsageError(f"{which}{UNPAIRED}", where=str(masked), hint=TO_PAIR)
@@ -113,6 +130,7 @@ def run_assess(
         numeric=files.numeric,
         categorical=files.categorical,
         figures=tuple(map(FigureResult.of, figures)),
+        keys=None if files.keys is None else KeyRisk.of(files.keys),
         against=tuple(shown(one.masked) for one in against),
         notes=(
             *file_notes(released, beside),
@@ -142,6 +160,12 @@ def _promised(described: DescribedRelease | None) -> list[str]:
     ]
 
 
+def _without_keys(names: Sequence[str]) -> list[str]:
+    """Say which figures are not there, since nobody says what others know."""
+    of_keys = [name for name in names if "keys" in figure_of(name).needs]
+    return [f"needs {_WANTED['keys']}: {', '.join(of_keys)}"] if of_keys else []
+
+
 def _sampled(names: Sequence[str], records: int) -> list[str]:
     """Say which figures are of a sample of the respondents."""
     sizes = {name: SAMPLED[name] for name in names if SAMPLED.get(name, records) < records}
@@ -159,7 +183,8 @@ def _chosen(
     earlier: bool,
 ) -> tuple[list[str], list[str]]:
     """Return the figures to compute, and which ones cannot be had for want of what."""
-    here = {"manifest": described is not None, "class": class_field is not None, "earlier": earlier}
+    # of keys nothing is known before the files are read
+    here = {"manifest": described is not None, "class": class_field is not None, "earlier": earlier, "keys": True}
     if measures is None:
         lacking = {figure.name: wants for figure in FIGURES if (wants := _wants(figure, here))}
         notes = [

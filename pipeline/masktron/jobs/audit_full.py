@@ -18,6 +18,7 @@ from masktron.jobs.audit import Audit
 from masktron.jobs.column_memory import arrays_of_run, read_columns
 from masktron.jobs.common import shown_path
 from masktron.jobs.compared import ReorderedColumns, compare, require_described
+from masktron.jobs.keys_known import NO_KEYS
 from masktron.jobs.limits import over_limits
 from masktron.jobs.pairing import UNMASKED, UNPAIRED, Stated, paired
 from masktron.jobs.protection import Findings, check_groups, check_pair, pair_of
@@ -293,6 +294,9 @@ class FullAudit(Audit):
         except (UsageError, DocumentError) as error:
             self.problems.append(f"the limits {', '.join(names)} cannot be checked: {error.what}")
             return ()
+        if files.keys is None and (of_keys := [name for name in names if "keys" in figure_of(name).needs]):
+            self.not_checked += [f"the limit {name}: needs {NO_KEYS}" for name in of_keys]
+            names = [name for name in names if name not in of_keys]
         if wanting := unpaired(names, files):
             self.problems.append(
                 f"the limits {', '.join(wanting)} cannot be checked: {UNPAIRED}; give the manifest (--manifest), or "

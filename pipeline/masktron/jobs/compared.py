@@ -13,6 +13,7 @@ from masktron.config import Config, Kind, Role, did_you_mean
 from masktron.errors import DocumentError, UsageError
 from masktron.jobs.column_memory import arrays_of_run, read_columns
 from masktron.jobs.described import completed
+from masktron.jobs.keys_known import KnownKeys, known_keys, unmasked_fields
 from masktron.jobs.pairing import NOTHING_STATED, UNMASKED, Stated, paired
 from masktron.kernels.cores import usable_cores
 from masktron.large_arrays import kept
@@ -91,20 +92,57 @@ def compare(
     classes = None if class_field is None else _known(source, class_field).taken(rows).numbered(held=True)
     with arrays_of_run(len(released), len(after), config.memory):
         codes = {name: kept(column.numbered()) for name, column in after.items()}
+    weights = None if fields.weight is None else _weights(source, fields.weight, rows)
     assessed = Assessed(
         original=before,
         masked=after,
         numeric=fields.numeric,
         codes=codes,
-        weights=None if fields.weight is None else _weights(source, fields.weight, rows),
+        weights=weights,
         classes=classes,
         blocks=() if described is None else described.blocks,
         solved=frozenset(() if described is None else (name for name, *_ in described.solved)),
         known=known,
         workers=config.workers or usable_cores(),
         paired=pairing.known,
+        known_exactly=_unmasked(source, released, described, config).classes(ReorderedColumns(source.columns, rows)),
+        keys=_keys(source, described, config).of(ReorderedColumns(shown, back), weights),
     )
     return assessed, (*told, *([pairing.note] if pairing.note else []), *fields.notes)
+
+
+def _keys(source: Records, described: DescribedRelease | None, config: Config) -> KnownKeys:
+    """Return the quasi-identifiers: as the settings name them, else as the manifest does, else what is unmasked."""
+    telling = _telling(source)
+    if described is None:
+        return known_keys({name: config.roles.get(name, Role.CONFIDENTIAL) for name in source.columns},
+                          config.quasi_identifiers, telling)  # fmt: skip
+    roles = {name: Role(role) for name, role in described.roles.items()}
+    named = {name for name, role in config.roles.items() if role is Role.QUASI_IDENTIFIER}
+    if not named and not config.quasi_identifiers:
+        return known_keys(roles, described.quasi_identifiers, telling)
+    stated = {name: Role.UNTOUCHED if role is Role.QUASI_IDENTIFIER else role for name, role in roles.items()}
+    return known_keys(stated, {*named, *config.quasi_identifiers}, telling)
+
+
+def _unmasked(source: Records, released: Records, described: DescribedRelease | None, config: Config) -> KnownKeys:
+    """Return what was not masked and is in both files."""
+    if described is None:
+        roles = {name: config.roles.get(name, Role.CONFIDENTIAL) for name in source.columns}
+    else:
+        roles = {name: Role(role) for name, role in described.roles.items()}
+    there = {name: role for name, role in roles.items() if name in released.columns}
+    return unmasked_fields(there, _telling(source))
+
+
+def _telling(source: Records) -> set[str]:
+    return {name for name, column in source.columns.items() if len(source) > 1 and _differs(column)}
+
+
+def _differs(column: Column) -> bool:
+    """Whether every record has another value."""
+    codes = column.numbered()
+    return bool(codes.min() >= 0) and len(np.unique(codes)) == len(codes)
 
 
 class ReorderedColumns(ColumnsOnDemand):
@@ -242,7 +280,7 @@ def _as_described(released: Records, source: Records, described: DescribedReleas
 
 def _declared(released: Records, source: Records, config: Config) -> _Fields:
     """All fields of both files that the settings do not keep from masking, by what they hold."""
-    for name in (*config.roles, *config.nominal, *config.ordinal, *config.numeric):
+    for name in (*config.roles, *config.nominal, *config.ordinal, *config.numeric, *config.quasi_identifiers):
         _known(source, name)
     common = [name for name in source.columns if name in released.columns]
     # those of the original count, whether or not they were released

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from masktron.config import Role
 from masktron.counts import counted
+from masktron.jobs.ordering import WRITTEN
 from masktron.jobs.prepared import Prepared
 from masktron.kernels.distinct import alike
 from masktron.masking import Masked
@@ -77,7 +78,7 @@ def _identifying(run: Prepared, written: Mapping[str, Column]) -> Iterator[Conce
     """Fields that are written as they were and differ in nearly every record."""
     records = len(run.kept)
     for fact in run.plan.fields:
-        if fact.role not in (Role.KEY, Role.UNTOUCHED, Role.WEIGHT):
+        if fact.role not in WRITTEN:
             continue
         alone = _alone(written[fact.name])
         if records < 2 or alone < NEARLY_ALL * records:

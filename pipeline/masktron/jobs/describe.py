@@ -282,7 +282,8 @@ def _taken(name: str, summary: FieldSummary, config: Config, line: int) -> _Take
     says = None if role is None else f"declared as {role}"
     if summary.type == "empty":
         return None, role or Role.UNTOUCHED, says or "it never holds a value, and is written as it is", None
-    if role in (Role.IDENTIFIER, Role.KEY, Role.UNTOUCHED) or (role is Role.WEIGHT and not summary.texts):
+    unmasked = (Role.IDENTIFIER, Role.KEY, Role.UNTOUCHED, Role.QUASI_IDENTIFIER)
+    if role in unmasked or (role is Role.WEIGHT and not summary.texts):
         return Kind.NUMBER if not summary.texts else Kind.NOMINAL, role, f"declared as {role}: not masked", None
     if kind in (Kind.NOMINAL, Kind.ORDINAL):
         return kind, role or Role.CONFIDENTIAL, f"declared as {kind}", None
@@ -310,6 +311,9 @@ def _text_taken(name: str, summary: FieldSummary, role: Role | None, kind: Kind 
         return None, role, f"most values are numbers, and {summary.texts} are texts", problem
     if role is Role.CONFIDENTIAL:
         return Kind.NOMINAL, role, "a text that is declared as confidential", None
-    hint = f"--role {name}=identifier, key, untouched or confidential; or --nominal {name}, --ordinal {name}"
+    hint = (
+        f"--role {name}=identifier, key, quasi-identifier, untouched or confidential; or --nominal {name}, "
+        f"--ordinal {name}"
+    )
     what = f"the text field {name!r} has no role; it may name a respondent"
     return None, None, "a text without a role", DescribedProblem(what, name, 0, 0, hint)

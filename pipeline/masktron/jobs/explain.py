@@ -29,6 +29,7 @@ from masktron.jobs.common import (
 from masktron.jobs.described import completed, explained_fields
 from masktron.jobs.documents import Given
 from masktron.jobs.job import Job, open_job
+from masktron.jobs.ordering import WRITTEN
 from masktron.jobs.planned_method import method_notes
 from masktron.jobs.rulebooks import open_rulebook
 from masktron.jobs.untested import known_only, may_be_untested, refuse, require_names, with_untested
@@ -207,7 +208,7 @@ def _ties(edits: Sequence[Edit], config: Config, facts: Sequence[FieldFacts]) ->
     """Find the rules that tie masked to unmasked fields, by the roles of the file or else the declared ones."""
     roles = {fact.name: fact.role for fact in facts} or config.roles
     masked = [name for name, role in roles.items() if role is Role.CONFIDENTIAL] if facts else None
-    unmasked = [name for name, role in roles.items() if role in (Role.KEY, Role.WEIGHT, Role.UNTOUCHED)]
+    unmasked = [name for name, role in roles.items() if role in WRITTEN]
     removed = [name for name, role in roles.items() if role is Role.IDENTIFIER]
     return ties(edits, unmasked, removed, masked=masked)
 

@@ -12,6 +12,7 @@ from masktron.executor.run_parts import RunParts
 from masktron.files import refuse_outputs
 from masktron.jobs.column_memory import arrays_of_run
 from masktron.jobs.in_units import parts_of, sized, units_in
+from masktron.jobs.keys_known import keys_of_run, refuse_limits_without_keys
 from masktron.jobs.limits import refuse_class_limits
 from masktron.jobs.mask_result import mask_result
 from masktron.jobs.prepared import Prepared, open_original, planned
@@ -102,6 +103,7 @@ def run_mask(
             working.enter_context(executor)
         original = sized(open_original(data, rules, config, progress, executor), out, resume=resume)
         run = planned(original, original.config, method, progress)
+        refuse_limits_without_keys(config.limits, keys_of_run(run.kept, run.plan.fields, run.config))
         if registered is not None:
             progress("looking up the records in the register of releases", 0)
             registered.look_up(run)

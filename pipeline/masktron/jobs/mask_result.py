@@ -16,6 +16,7 @@ from masktron.jobs.common import file_notes, notes_of
 from masktron.jobs.compared import some_columns
 from masktron.jobs.concerns import concerns_of
 from masktron.jobs.drawn import draw_notes, parts_notes
+from masktron.jobs.keys_known import keys_of_run, unmasked_fields
 from masktron.jobs.ordering import identifying
 from masktron.jobs.prepared import Prepared
 from masktron.jobs.privacy import privacy_notes, unmasked_notes
@@ -44,6 +45,7 @@ from masktron.results import (
     CutResult,
     DrawResult,
     FigureResult,
+    KeyRisk,
     MaskResult,
     MomentResult,
     RepairResult,
@@ -55,6 +57,9 @@ from masktron.results import (
 from masktron.settle.prototypes import EXITS
 from masktron.sources.records import Column, Status
 from masktron.sources.source import Source
+
+_LOOKED_AT = 20_000_000
+"""Records times sets of keys that minimal sample uniques are looked for in unasked: some two seconds."""
 
 
 def mask_result(
@@ -78,7 +83,9 @@ def mask_result(
     blocks = made.blocks
     block_results, files = side_by_side(run, made, columns)
     draw = None if made.perturbed is None else _draw_result(run, made.perturbed, columns)
-    wanted = unasked_figures(len(run.kept), run.config.limits)
+    wanted = unasked_figures(len(run.kept), run.config.limits, keys=files.keys is not None)
+    if files.keys is not None and files.keys.looked_at > _LOOKED_AT and "suda_share" not in run.config.limits:
+        wanted = [name for name in wanted if name != "suda_share"]
     measured = measure(wanted, files, told_as(progress, "measuring risk and utility", "figures"))
     figure = {one.figure.name: one.value for one in measured}
     result = MaskResult(
@@ -132,6 +139,7 @@ def mask_result(
             *_label_notes(run.source, columns),
         ),
         figures=tuple(map(FigureResult.of, measured)),
+        keys=None if files.keys is None or not len(files.keys) else KeyRisk.of(files.keys),
         excluded=tuple(np.flatnonzero(~run.originals.keep).tolist()),
         left_out=left,
         method=run.method.name,
@@ -147,10 +155,20 @@ def mask_result(
     return result, measured
 
 
-def unasked_figures(records: int, limits: Iterable[str]) -> list[str]:
-    """Name the figures of a masked file that cost little, and those that have a limit."""
+def unasked_figures(records: int, limits: Iterable[str], *, keys: bool) -> list[str]:
+    """Name the figures of a masked file that cost little, and those that have a limit.
+
+    Parameters
+    ----------
+    keys : bool
+        Whether there are quasi-identifiers.
+    """
     named = frozenset(limits)
-    return [one.name for one in FIGURES if records <= one.unasked or one.name in named]
+    return [
+        one.name
+        for one in FIGURES
+        if one.name in named or (records <= one.unasked and (keys or "keys" not in one.needs))
+    ]
 
 
 def side_by_side(
@@ -211,6 +229,7 @@ def _assessed(
 ) -> Assessed:
     """The records to release beside the written ones; what the blocks tell is known already."""
     confidential = [fact for fact in run.plan.fields if fact.role is Role.CONFIDENTIAL]
+    sure = identifying(run.kept, run.plan.fields)
     cells = sum(int(run.kept.columns[name].present.sum()) for block in blocks for name in block.variables)
     return Assessed(
         original={fact.name: run.kept.columns[fact.name] for fact in confidential},
@@ -226,6 +245,12 @@ def _assessed(
             "revealed": Revealed(cells, sum(block.revealed for block in blocks)).share,
         },
         workers=run.config.workers or usable_cores(),
+        known_exactly=unmasked_fields({fact.name: fact.role for fact in run.plan.fields}, sure).classes(
+            run.kept.columns
+        ),
+        keys=keys_of_run(run.kept, run.plan.fields, run.config).of(
+            {name: columns.get(name, own) for name, own in run.kept.columns.items()}, _weights(run)
+        ),
     )
 
 

@@ -15,7 +15,7 @@ from masktron.roles import FieldFacts
 from masktron.rulebook.record_order import AXES, in_order_by, reads_order
 from masktron.sources.records import Column, Records
 
-WRITTEN = (Role.KEY, Role.UNTOUCHED, Role.WEIGHT)
+WRITTEN = (Role.KEY, Role.UNTOUCHED, Role.WEIGHT, Role.QUASI_IDENTIFIER)
 """Roles of fields that stand in the written file as they are."""
 _FIRST = 100
 """Records that are looked at before all are: most fields sort nothing."""

@@ -14,7 +14,7 @@ from masktron.errors import UsageError
 from masktron.sources.records import Column, Records
 from masktron.write.manifest import DescribedRelease
 
-UNMASKED = (Role.IDENTIFIER, Role.KEY, Role.WEIGHT, Role.UNTOUCHED)
+UNMASKED = (Role.IDENTIFIER, Role.KEY, Role.WEIGHT, Role.UNTOUCHED, Role.QUASI_IDENTIFIER)
 """Roles of fields that masking leaves as they are."""
 UNPAIRED = "nothing says which masked record belongs to which of the original: they may be in random order"
 TO_PAIR = (

@@ -56,6 +56,7 @@ _OPTION = re.compile(r"--([a-z][a-z-]*)")
 OPTIONS = frozenset(
     {
         *("rules", "document", "metadata", "role", "missing", "nominal", "ordinal", "numeric", "accept"),
+        "quasi-identifier",
         *("register", "again", "dry-run", "workers", "out", "manifest", "replace", "json"),
     }
 )
@@ -276,6 +277,8 @@ def _settings(run: FormerRun, how: Repeating, data: Path) -> Config:
         **dict.fromkeys(given.get("ordinal", ()), Kind.ORDINAL),
         **dict.fromkeys(given.get("numeric", ()), Kind.NUMBER),
     }
+    if "quasi_identifiers" in given:
+        given["quasi_identifiers"] = tuple(dict.fromkeys((*base.quasi_identifiers, *given["quasi_identifiers"])))
     if kinds:
         orders = given.get("ordinal", {})
         given["nominal"] = (
@@ -312,6 +315,7 @@ def _changes(
             missing={name: codes for name, codes in config.missing.items() if name not in gone},
             nominal=tuple(name for name in config.nominal if name not in gone),
             numeric=tuple(name for name in config.numeric if name not in gone),
+            quasi_identifiers=tuple(name for name in config.quasi_identifiers if name not in gone),
             ordinal={name: order for name, order in config.ordinal.items() if name not in gone},
         )
     full, _ = completed(config, job.source)
@@ -326,7 +330,8 @@ def _changes(
 
 def _said(settings: Mapping[str, Any]) -> set[str]:
     """Fields of which somebody says for this run what they are."""
-    return {name for what in ("roles", "missing", "nominal", "ordinal", "numeric") for name in settings.get(what, ())}
+    kinds = ("roles", "missing", "nominal", "ordinal", "numeric")
+    return {name for what in kinds for name in settings.get(what, ())}
 
 
 def _dry(result: RerunResult, paths: _Paths, config: Config, how: Repeating, progress: Progress) -> RerunResult:

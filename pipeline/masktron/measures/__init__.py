@@ -30,6 +30,7 @@ from masktron.measures.pil import pil
 from masktron.measures.propensity import pmse, pmse_cart
 from masktron.measures.revealed import revealed
 from masktron.measures.score import disclosure_risk, score
+from masktron.measures.strongest_link import strongest_linkage
 from masktron.measures.subdomains import subdomains
 from masktron.measures.true_cells import true_cells
 from masktron.measures.unchanged import unchanged
@@ -38,6 +39,7 @@ from masktron.measures.weighted_totals import weighted_totals
 ALL: tuple[Callable[..., Any], ...] = (
     information_loss,
     linkage,
+    strongest_linkage,
     achieved_k,
     weighted_totals,
     category_shares,
@@ -94,6 +96,7 @@ __all__ = [
     "pmse_cart",
     "revealed",
     "score",
+    "strongest_linkage",
     "subdomains",
     "true_cells",
     "unchanged",

@@ -16,6 +16,7 @@ from masktron.kernels.distinct import alike
 from masktron.measures.base import FieldPairs
 from masktron.measures.category_shares import CategoryShares, category_shares
 from masktron.measures.differencing import Differencing
+from masktron.measures.keys.key_file import KeyFile
 from masktron.measures.weighted_totals import WeightedTotal, totals_of_fields
 from masktron.sources.records import Column
 
@@ -57,6 +58,10 @@ class Assessed:
         Whether row i of both files is known to be of the same respondent.
     differenced : mapping of str to Differencing
         By field: what an earlier release tells together with this one; empty where there is none.
+    known_exactly : ndarray of int64, shape (n,), or None
+        Equal where records are alike in all fields that were not masked; None where there is none.
+    keys : KeyFile or None
+        What others may know of the masked file; None where nothing is.
     """
 
     original: Mapping[str, Column]
@@ -71,6 +76,8 @@ class Assessed:
     workers: int = 1
     paired: bool = True
     differenced: Mapping[str, Differencing] = MappingProxyType({})
+    known_exactly: NDArray[np.int64] | None = None
+    keys: KeyFile | None = None
     _found: dict[object, Any] = field(default_factory=dict, repr=False)
 
     def __len__(self) -> int:

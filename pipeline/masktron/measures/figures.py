@@ -21,12 +21,15 @@ from masktron.measures.homogeneity import homogeneity
 from masktron.measures.il1s import il1s_of_fields
 from masktron.measures.information_loss import loss_of_fields
 from masktron.measures.interval_disclosure import deviations_of_fields, ranks_of_fields
+from masktron.measures.keys.diversity import l_diversity
+from masktron.measures.keys.key_file import KeyFile
 from masktron.measures.linkage import TREE_FROM, linkage_of_fields
 from masktron.measures.linkage_variants import groups_of_fields, knowledge_of_fields, second, second_of_fields
 from masktron.measures.pil import pil_of_fields
 from masktron.measures.propensity import CART_RECORDS, LEAF, Pmse, Terms, pmse, pmse_cart
 from masktron.measures.revealed import Revealed, revealed
 from masktron.measures.score import DisclosureRisk, score
+from masktron.measures.strongest_link import strongest_linkage
 from masktron.measures.subdomains import subdomains_of_fields
 from masktron.measures.true_cells import true_cells_of_fields
 from masktron.measures.unchanged import same_cells
@@ -137,6 +140,10 @@ def _linkage(files: Assessed) -> float:
     return files.by_field(linkage_of_fields, workers=files.workers)
 
 
+def _strongest_linkage(files: Assessed) -> float:
+    return strongest_linkage(files.before, files.after, files.known_exactly).share
+
+
 def _linkage_second(files: Assessed) -> float:
     if len(files) < TREE_FROM:
         return files.once(second, workers=files.workers)
@@ -241,6 +248,28 @@ def _differencing(files: Assessed) -> float | Worst:
     return Worst(Differencing.of_all(found.values()).share, most if found[most].given_away else "")
 
 
+def _of_keys(function: Callable[[KeyFile], float]) -> Callable[[Assessed], float]:
+    """Say nothing where nobody knows which fields others know, or there is no record."""
+    return lambda files: function(files.keys) if files.keys is not None and len(files.keys) else math.nan
+
+
+def _l_diversity(files: Assessed) -> float | Worst:
+    """Take the masked field with the fewest values beside a combination of keys; keys themselves tell nothing new."""
+    keys = files.keys
+    if keys is None:
+        return math.nan
+    least = {
+        name: l_diversity([keys.classes], files.masked[name].numbered(held=True)).smallest
+        for name in files.masked
+        if name not in keys.names
+    }
+    known = {name: value for name, value in least.items() if not math.isnan(value)}
+    if not known:
+        return math.nan
+    name = min(known, key=known.__getitem__)
+    return Worst(known[name], name)
+
+
 def _total_change(files: Assessed) -> float | Worst:
     return _worst({name: abs(total.change) for name, total in zip(files.numeric, files.totals, strict=True)})
 
@@ -269,6 +298,7 @@ COMPUTED: Mapping[str, Callable[[Assessed], float | Worst]] = MappingProxyType(
         "whole_record_k": _whole_record_k,
         "dominance": _dominance,
         "linkage": _of_numbers(_linkage),
+        "strongest_linkage": _of_numbers(_strongest_linkage),
         "linkage_second": _of_numbers(_linkage_second),
         "linkage_groups": _linkage_groups,
         "linkage_knowledge": _of_numbers(_linkage_knowledge),
@@ -279,6 +309,13 @@ COMPUTED: Mapping[str, Callable[[Assessed], float | Worst]] = MappingProxyType(
         "revealed": _revealed,
         "true_cells": _of_numbers(lambda files: files.by_field(true_cells_of_fields).file),
         "differencing": _differencing,
+        "key_k": _of_keys(lambda keys: keys.frequencies.smallest),
+        "key_uniques": _of_keys(lambda keys: keys.frequencies.below(2)),
+        "key_population_uniques": _of_keys(lambda keys: keys.alone_in_population),
+        "individual_risk": _of_keys(lambda keys: keys.risk.mean),
+        "global_risk": _of_keys(lambda keys: keys.risk.per_cent),
+        "suda_share": _of_keys(lambda keys: keys.uniqueness.share),
+        "l_diversity": _l_diversity,
         "homogeneous_groups": _by_class(homogeneity),
         "class_imbalance": _by_class(class_chi_square),
         "information_loss": _of_cells(lambda files: files.by_field(loss_of_fields)),

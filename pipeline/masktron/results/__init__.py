@@ -18,6 +18,7 @@ from masktron.results.draw import CorrelationResult, DrawResult, MomentResult, U
 from masktron.results.edited_rules import RulesResult, WrittenRule
 from masktron.results.explain import ExplainResult, FieldExplanation, RuleExplanation
 from masktron.results.figure import CategoryResult, FigureResult, TotalResult
+from masktron.results.key_risk import KeyRisk
 from masktron.results.mask import EngineResult, MaskResult, RepairResult
 from masktron.results.metadata import MetadataResult
 from masktron.results.record_findings import Diagnostic, RecordFinding, by_field, diagnostics_of, severity
@@ -61,6 +62,7 @@ __all__ = [
     "FigureChange",
     "FigureResult",
     "JobResult",
+    "KeyRisk",
     "MaskResult",
     "MetadataResult",
     "MissingRule",

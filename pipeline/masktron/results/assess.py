@@ -6,6 +6,7 @@ from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, ClassVar
 
 from masktron.results.figure import FigureResult
+from masktron.results.key_risk import KeyRisk
 from masktron.results.result import JobResult, PlottedResult
 
 if TYPE_CHECKING:
@@ -30,6 +31,8 @@ class AssessResult(JobResult, PlottedResult):
         What was taken for granted, and what could not be told.
     against : tuple of str
         Earlier releases, for what each pair tells together.
+    keys : KeyRisk or None
+        What others find by the fields that they may know; None where there are none.
     """
 
     JOB: ClassVar = "assess"
@@ -42,6 +45,7 @@ class AssessResult(JobResult, PlottedResult):
     figures: tuple[FigureResult, ...]
     notes: tuple[str, ...] = ()
     against: tuple[str, ...] = ()
+    keys: KeyRisk | None = None
 
     def __getitem__(self, name: str) -> float:
         """Return the value of a figure: ``result["linkage"]``."""

@@ -10,6 +10,7 @@ from masktron.results.block import BlockResult
 from masktron.results.concern import ConcernResult
 from masktron.results.draw import DrawResult
 from masktron.results.figure import CategoryResult, FigureResult, TotalResult
+from masktron.results.key_risk import KeyRisk
 from masktron.results.result import JobResult, PlottedResult, from_report
 from masktron.results.rules import RuleResult, Tested
 from masktron.serialised import Serialised
@@ -99,6 +100,8 @@ class MaskResult(JobResult, PlottedResult):
         Totals over the file that were mended.
     figures : tuple of FigureResult
         Those that cost little, and those that have a limit; `assess` has all.
+    keys : KeyRisk or None
+        What others find by the fields that they may know; None where there are none.
     excluded : tuple of int
         Positions (from 0) of original records left out since they break a rule: confidential.
     left_out : mapping of str to int
@@ -131,8 +134,8 @@ class MaskResult(JobResult, PlottedResult):
     JOB: ClassVar = "mask"
     KEYS: ClassVar = (
         "notice output manifest valid method promise verdict records_in records_out k min_group whole_record_k "
-        "linkage information_loss totals categories unchanged violations blocks repairs draw figures tested rules "
-        "engines not_applicable allowed notes excluded=_excluded_by_number left_out original_order identifying "
+        "linkage information_loss totals categories unchanged violations blocks repairs draw figures keys tested "
+        "rules engines not_applicable allowed notes excluded=_excluded_by_number left_out original_order identifying "
         "concerns"
     )
 
@@ -157,6 +160,7 @@ class MaskResult(JobResult, PlottedResult):
     notes: tuple[str, ...]
     repairs: tuple[RepairResult, ...] = ()
     figures: tuple[FigureResult, ...] = ()
+    keys: KeyRisk | None = None
     excluded: tuple[int, ...] = field(default=(), repr=False)
     left_out: Mapping[str, int] = field(default_factory=dict)
     method: str = "mdav"

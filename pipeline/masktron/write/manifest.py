@@ -11,7 +11,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from masktron.addresses import is_address
-from masktron.config import AS_IT_SAYS, ReadOptions, limits_from
+from masktron.config import AS_IT_SAYS, ReadOptions, Role, limits_from
 from masktron.errors import UsageError
 from masktron.files import read_text
 from masktron.write.atomic import atomic_path
@@ -26,6 +26,8 @@ MANIFEST_VERSION = 1
 _NO_LISTS: Mapping[str, NDArray[np.integer]] = MappingProxyType({})
 _AT_ONCE = 1 << 14
 """Numbers of a list that are written together."""
+_KEPT = ("key", "weight", "untouched", "quasi-identifier")
+"""Roles of fields that are written as they were."""
 NOTICE = "CONFIDENTIAL: this manifest may help to undo the masking; it must not leave the agency."
 
 
@@ -134,6 +136,10 @@ class DescribedRelease:
         How the original was read, and so how both files are, where the user says nothing else.
     limits : mapping of str to float
         Bounds of figures under which the file was published.
+    roles : mapping of str to str
+        The role of each field of the original, in its order.
+    quasi_identifiers : tuple of str
+        Fields that were said to be known to others, besides those of that role.
     """
 
     output: str
@@ -159,6 +165,8 @@ class DescribedRelease:
     documents: Mapping[str, str] = field(default_factory=dict)
     reading: ReadOptions = AS_IT_SAYS
     limits: Mapping[str, float] = field(default_factory=dict)
+    roles: Mapping[str, str] = field(default_factory=dict)
+    quasi_identifiers: tuple[str, ...] = ()
 
     @property
     def as_original(self) -> tuple[str, ...]:
@@ -216,6 +224,8 @@ def _described(content: Mapping[str, Any]) -> DescribedRelease:
     plan, result = _table(content, "plan"), _table(content, "result")
     facts = _list(plan, "fields", dict)
     fields = [(_text(fact, "name"), _text(fact, "role")) for fact in facts]
+    if strange := [role for _, role in fields if role not in {*Role}]:
+        raise ValueError(f"{strange[0]!r} is no role")
     masked = tuple(name for name, role in fields if role == "confidential")
     blocks = tuple(tuple(_list(block, "variables", str)) for block in _list(result, "blocks", dict))
     k = plan["k"]
@@ -236,7 +246,7 @@ def _described(content: Mapping[str, Any]) -> DescribedRelease:
         blocks=blocks,
         solved=solved,
         removed=tuple(name for name, role in fields if role == "identifier"),
-        kept=tuple(name for name, role in fields if role in ("key", "weight", "untouched")),
+        kept=tuple(name for name, role in fields if role in _KEPT),
         masked=masked,
         allowed=tuple(_list(result, "allowed", str)),
         excluded=excluded,
@@ -252,6 +262,8 @@ def _described(content: Mapping[str, Any]) -> DescribedRelease:
         documents=_digests(content),
         reading=_reading(content),
         limits=_limits(content),
+        roles=dict(fields),
+        quasi_identifiers=_marked(content),
     )
 
 
@@ -279,6 +291,14 @@ def _limits(content: Mapping[str, Any]) -> dict[str, float]:
         return limits_from(limits)
     except UsageError as error:
         raise ValueError(error.what) from error
+
+
+def _marked(content: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the marks of the run; former versions had none."""
+    config = content.get("config")
+    if not isinstance(config, Mapping) or "quasi_identifiers" not in config:
+        return ()
+    return tuple(_list(dict(config), "quasi_identifiers", str))
 
 
 def _reading(content: Mapping[str, Any]) -> ReadOptions:

@@ -16,6 +16,7 @@ from masktron.config import Config, Role
 from masktron.counts import counted
 from masktron.errors import DocumentError, ResourceError, UsageError
 from masktron.figures import NAMES
+from masktron.jobs.keys_known import keys_of_run, refuse_limits_without_keys
 from masktron.jobs.limits import refuse_class_limits
 from masktron.jobs.mask_result import unasked_figures
 from masktron.jobs.prepared import Opened, open_original
@@ -224,7 +225,9 @@ class _Tuning:
         numbers = _kinds(original)["numbers"]
         self._risk = asked.risk or ("disclosure_risk" if numbers else "unchanged")
         self._utility = asked.utility or ("pil" if numbers else "category_change")
-        wanted = {*unasked_figures(self._n, self._limits), self._risk, self._utility}
+        keys = keys_of_run(original.kept, original.fields, original.config)
+        refuse_limits_without_keys((*self._limits, self._risk), keys)
+        wanted = {*unasked_figures(self._n, self._limits, keys=bool(keys.names)), self._risk, self._utility}
         names = tuple(name for name in NAMES if name in wanted)
         self._tried = [_Tried(recipe) for recipe in found]
         threads = max(1, usable_cores() // max(1, len(helpers)))

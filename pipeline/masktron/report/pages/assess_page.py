@@ -14,6 +14,7 @@ from masktron.report.pages.compared_parts import (
     loss_parts,
     moment_parts,
 )
+from masktron.report.pages.key_part import key_parts
 from masktron.report.pages.page import Fact, FactRow, Mark, Page, Section
 from masktron.report.pages.plain_reader import PlainData
 from masktron.report.pages.position_part import figure_values, position_parts
@@ -68,6 +69,7 @@ def assess_page(result: PlainData, *, files: SideBySide | None = None) -> Page:
                 "Risk and utility",
                 (*position_parts(figure_values(result), unmasked), *figures_table(result.parts("figures"))),
             ),
+            Section("keys", "What keys tell", tuple(key_parts(result))),
             Section("distributions", "Before and after", tuple(distribution_parts(files) if files else ())),
             Section("moments", "Means and variances", tuple(moment_parts(files) if files else ())),
             Section("correlations", "Correlations", tuple(correlation_parts(files) if files else ())),

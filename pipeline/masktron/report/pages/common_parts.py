@@ -183,11 +183,17 @@ def figures_table(figures: Sequence[PlainData], limits: PlainData | None = None)
             one.text("group"),
             figure(one.number("value"), one.text("unit")),
             *((f"{bounds[one.text('figure')]:g}" if one.text("figure") in bounds else "",) if bounds else ()),
-            one.text("meaning") + (f" Here most in {one.text('field')}." if one.has("field") else ""),
+            one.text("meaning") + _place(one),
         )
         for one in figures
     )
     return [PageTable("Figures", columns, rows, frozenset({"value", "limit"}) & frozenset(columns))]
+
+
+def _place(one: PlainData) -> str:
+    if not one.has("field"):
+        return ""
+    return f" Here {'most' if one.text('better') == 'lower' else 'least'} in {one.text('field')}."
 
 
 def engines_table(engines: Sequence[PlainData]) -> list[PagePart]:

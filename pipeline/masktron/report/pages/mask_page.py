@@ -25,6 +25,7 @@ from masktron.report.pages.compared_parts import (
     loss_parts,
     moment_parts,
 )
+from masktron.report.pages.key_part import key_parts
 from masktron.report.pages.page import Fact, FactRow, Mark, Page, PagePart, PagePicture, PageTable, Section
 from masktron.report.pages.plain_reader import PlainData
 from masktron.report.pages.position_part import figure_values, position_parts
@@ -79,6 +80,7 @@ def mask_page(
             Section("look", "Before you publish it", tuple(_concerns(concerns))),
             Section("overview", "Overview", (*_facts(result), *said(without))),
             Section("position", "Risk and utility", (*_position(result, files, others), *_figures(result, limits))),
+            Section("keys", "What keys tell", tuple(key_parts(result))),
             Section("distributions", "Before and after", tuple(distribution_parts(files) if files else ())),
             Section("moments", "Means and variances", tuple(moment_parts(files) if files else ())),
             Section("correlations", "Correlations", tuple(correlation_parts(files) if files else ())),

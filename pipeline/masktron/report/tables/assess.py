@@ -7,6 +7,7 @@ import math
 from rich.console import RenderableType
 
 from masktron.counts import counted
+from masktron.report.key_lines import key_lines
 from masktron.report.tables.cells import headed, noted, valued
 from masktron.report.text import plain
 from masktron.results import AssessResult
@@ -17,7 +18,8 @@ def tables(result: AssessResult) -> list[RenderableType]:
     table = headed("about", "figure", "value", "what it means")
     last = ""
     for figure in result.figures:
-        worst = f" Here most in {plain(figure.field)}." if figure.field else ""
+        most = "most" if figure.better == "lower" else "least"
+        worst = f" Here {most} in {plain(figure.field)}." if figure.field else ""
         about = figure.group if figure.group != last else ""
         table.add_row(about, figure.name, valued(figure), figure.meaning + worst)
         last = figure.group
@@ -30,6 +32,7 @@ def tables(result: AssessResult) -> list[RenderableType]:
         table,
         *noted("nothing to tell", [f"{nothing}: the files have too little of what it is about"] if nothing else []),
         *noted("no figure", [f"{one.name}: {one.field} had nothing before, or has nothing after" for one in unlike]),
+        *(plain(one) for one in ([] if result.keys is None else key_lines(result.keys.as_dict()))),
         *noted("note", result.notes),
         f"{plain(result.masked)} against {plain(result.original)}: {counted(result.records, 'record')}, {compared}"
         + (f"; earlier: {', '.join(map(plain, result.against))}" if result.against else ""),

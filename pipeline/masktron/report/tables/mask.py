@@ -11,6 +11,7 @@ from rich.table import Table
 
 from masktron.counts import counted
 from masktron.report.concern_lines import concern_lines
+from masktron.report.key_lines import key_lines
 from masktron.report.parts import drawn_fields, in_groups, listed
 from masktron.report.tables.cells import figure_text, headed, in_short, noted, tested_line
 from masktron.report.text import number, plain
@@ -68,9 +69,10 @@ def tables(result: MaskResult) -> list[RenderableType]:
         ""
         if math.isnan(result.linkage)
         else f"; {result.linkage:.1f} % of the masked records are nearest to their own original, by standardised "
-        "Euclidean distance; a better distance can link more"
+        f"Euclidean distance; {_others(result)}"
     )
     lines.append(f"alike in ALL masked fields: at least {counted(result.whole_record_k, 'record')}{linked}")
+    lines += [plain(one) for one in ([] if result.keys is None else key_lines(result.keys.as_dict()))]
     lines += in_short(result.figures)
     lines.append("masktron assess says what each figure means, and has more")
     if result.output:
@@ -80,6 +82,14 @@ def tables(result: MaskResult) -> list[RenderableType]:
     lines += [f"[yellow]look at:[/] {plain(one)}" for one in told]
     lines.append(plain(result.verdict))
     return lines
+
+
+def _others(result: MaskResult) -> str:
+    """Say what better intruders find, as far as it was measured."""
+    for one in result.figures:
+        if one.name == "strongest_linkage" and not math.isnan(one.value):
+            return f"the strongest of six intruders, who knows unmasked fields exactly, links {one.value:.1f} %"
+    return "a better distance can link more"
 
 
 def _agreement(engine: EngineResult) -> str:

@@ -14,7 +14,7 @@ from masktron.web.runs.one_run import Argument, InRun
 from masktron.web.store.project_settings import NAME
 
 _READING = frozenset({"record", "format", "format_options", "metadata"})
-_FIELDS = frozenset({"roles", "missing", "nominal", "ordinal", "numeric"})
+_FIELDS = frozenset({"roles", "missing", "nominal", "ordinal", "numeric", "quasi_identifiers"})
 _JUDGING = frozenset({"documents", "phase", "max_failures", "allow_unfired", "rule_timeout"})
 _ALL = frozenset(field.name for field in fields(Config))
 """All settings; ``tune`` is none, as it changes nothing for other commands."""

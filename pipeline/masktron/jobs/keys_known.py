@@ -1,0 +1,129 @@
+"""Which fields of a masked file others may know: its quasi-identifiers."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from masktron.config import Config, Role
+from masktron.errors import UsageError
+from masktron.figures import figure_of
+from masktron.jobs.ordering import WRITTEN, identifying
+from masktron.measures.keys.key_file import KeyFile
+from masktron.roles import FieldFacts
+from masktron.sources.records import Column, Records
+
+NO_KEYS = "a quasi-identifier, and no field is named as one or written as it was"
+_NAME_THEM = "name what others may know: --quasi-identifier FIELD, or --role FIELD=quasi-identifier"
+
+
+@dataclass(frozen=True, slots=True)
+class KnownKeys:
+    """Names of the quasi-identifiers.
+
+    Attributes
+    ----------
+    names : tuple of str
+        In the order of the file; empty where there is none.
+    stated : bool
+        Whether somebody named them.
+    weight : str or None
+        The weight, which is one of them where it is written.
+    """
+
+    names: tuple[str, ...]
+    stated: bool
+    weight: str | None
+
+    def classes(self, columns: Mapping[str, Column]) -> NDArray[np.int64] | None:
+        """Number records by what they have in all of them, shape (n,); None where there is none."""
+        found = self.of(columns, None)
+        return None if found is None else found.classes
+
+    def of(self, columns: Mapping[str, Column], weights: NDArray[np.float64] | None) -> KeyFile | None:
+        """Return their columns, those that there are; None where there is none.
+
+        Parameters
+        ----------
+        columns : mapping of str to Column
+            As the masked file has them.
+        weights : ndarray of float64, shape (n,), or None
+            In the same order.
+        """
+        there = tuple(name for name in self.names if name in columns)
+        if not there:
+            return None
+        codes = {name: columns[name].numbered(held=True) for name in there}
+        return KeyFile(there, codes, self.stated, self.weight if self.weight in there else None, weights)
+
+
+def known_keys(roles: Mapping[str, Role], marked: Collection[str], telling: Collection[str] = ()) -> KnownKeys:
+    """Return the quasi-identifiers by the roles of the fields.
+
+    Those that have the role or the mark, and the weight. Where none has, all fields that are written as they were
+    but for numbers of records (the role `Role.KEY`) and what tells every record by itself.
+
+    Parameters
+    ----------
+    roles : mapping of str to Role
+        Of the fields of the file, in its order; a field that is removed is no quasi-identifier.
+    marked : collection of str
+        `Config.quasi_identifiers`.
+    telling : collection of str
+        Fields that differ in every record.
+    """
+    weight = next((name for name, role in roles.items() if role is Role.WEIGHT), None)
+    named = {
+        name
+        for name, role in roles.items()
+        if role is Role.QUASI_IDENTIFIER or (name in marked and role is not Role.IDENTIFIER)
+    }
+    if named:
+        return KnownKeys(tuple(name for name in roles if name in named or name == weight), True, weight)
+    taken = [
+        name
+        for name, role in roles.items()
+        if role in WRITTEN and role is not Role.KEY and (name not in telling or role is Role.WEIGHT)
+    ]
+    return KnownKeys(tuple(taken), False, weight)
+
+
+def unmasked_fields(roles: Mapping[str, Role], telling: Collection[str] = ()) -> KnownKeys:
+    """Return what is written as it was, whether or not somebody named quasi-identifiers, as `known_keys` takes it."""
+    plain = {name: Role.UNTOUCHED if role is Role.QUASI_IDENTIFIER else role for name, role in roles.items()}
+    return known_keys(plain, (), telling)
+
+
+def keys_of_run(kept: Records, fields: Sequence[FieldFacts], config: Config) -> KnownKeys:
+    """Return the quasi-identifiers of the file that a run of `mask` writes."""
+    roles = {fact.name: fact.role for fact in fields}
+    return known_keys(roles, config.quasi_identifiers, identifying(kept, fields))
+
+
+def refuse_limits_without_keys(limits: Iterable[str], keys: KnownKeys) -> None:
+    """Refuse limits on figures of keys where there is no key.
+
+    Raises
+    ------
+    UsageError
+        Naming the figure.
+    """
+    for name in limits:
+        if "keys" in figure_of(name).needs and not keys.names:
+            raise UsageError(f"the limit {name} needs {NO_KEYS}", hint=_NAME_THEM)
+
+
+def require_keys(names: Iterable[str], keys: KeyFile | None) -> None:
+    """Refuse figures of keys that somebody asks for by name where there is no key.
+
+    Raises
+    ------
+    UsageError
+        Naming the figure.
+    """
+    asked = [name for name in names if "keys" in figure_of(name).needs]
+    if asked and keys is None:
+        raise UsageError(f"{', '.join(asked)} needs {NO_KEYS}", hint=_NAME_THEM)

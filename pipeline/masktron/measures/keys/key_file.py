@@ -1,0 +1,105 @@
+"""The keys of a masked file, and what several figures ask of them, found once."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from masktron.measures.keys.combinations import KeyFrequencies, combined, key_frequencies
+from masktron.measures.keys.individual_risk import (
+    ReidentificationRisk,
+    global_risk,
+    individual_risk,
+    population_uniques,
+)
+from masktron.measures.keys.log_linear import LogLinearRisk, log_linear_risk
+from masktron.measures.keys.suda import LARGEST_SET, Uniqueness, suda
+
+
+@dataclass(frozen=True, eq=False)
+class KeyFile:
+    """The quasi-identifiers of a masked file.
+
+    Attributes
+    ----------
+    names : tuple of str
+        At least one.
+    columns : mapping of str to ndarray of int32, shape (n,) each
+        Codes of their values as the masked file has them, -1 where missing.
+    stated : bool
+        Whether somebody named them; else they are what was not masked.
+    weight : str or None
+        That of them which is the weight.
+    weights : ndarray of float64, shape (n,), or None
+    """
+
+    names: tuple[str, ...]
+    columns: Mapping[str, NDArray[np.int32]]
+    stated: bool
+    weight: str | None = None
+    weights: NDArray[np.float64] | None = None
+
+    def __len__(self) -> int:
+        return len(self.columns[self.names[0]])
+
+    @property
+    def codes(self) -> Sequence[NDArray[np.int32]]:
+        """The columns, in the order of the names."""
+        return [self.columns[name] for name in self.names]
+
+    @property
+    def fraction(self) -> float:
+        """Records by the sum of their weights, at most 1; 1 without weights."""
+        return 1.0 if self.weights is None else min(1.0, len(self) / float(self.weights.sum()))
+
+    @cached_property
+    def frequencies(self) -> KeyFrequencies:
+        """How many records share a combination, with missing values as wildcards."""
+        return key_frequencies(self.codes, self.weights)
+
+    @cached_property
+    def without_weight(self) -> KeyFrequencies | None:
+        """The same by all keys but the weight; None where that is no key, or the only one."""
+        others = [self.columns[name] for name in self.names if name != self.weight]
+        return key_frequencies(others, self.weights) if 0 < len(others) < len(self.names) else None
+
+    @cached_property
+    def risk(self) -> ReidentificationRisk:
+        """What individual risks add up to."""
+        return global_risk(individual_risk(self.frequencies))
+
+    @cached_property
+    def alone_in_population(self) -> float:
+        """Sample uniques that are expected to be alone in the population."""
+        return population_uniques(self.frequencies)
+
+    @cached_property
+    def modelled(self) -> LogLinearRisk:
+        """Risk of the sample uniques by a log-linear model of main effects."""
+        return log_linear_risk(self.codes, self.fraction)
+
+    @property
+    def looked_at(self) -> int:
+        """Records times sets of fields in which minimal sample uniques are looked for: what that takes."""
+        sizes = range(1, min(LARGEST_SET, len(self.names)) + 1)
+        return len(self) * sum(math.comb(len(self.names), size) for size in sizes)
+
+    @cached_property
+    def uniqueness(self) -> Uniqueness:
+        """Minimal sample uniques of up to three values."""
+        return suda(self.codes, fraction=self.fraction)
+
+    @property
+    def has_uniqueness(self) -> bool:
+        """Whether somebody has asked for minimal sample uniques already, which take longest."""
+        return "uniqueness" in self.__dict__
+
+    @cached_property
+    def classes(self) -> NDArray[np.int64]:
+        """Number the combinations, shape (n,); a missing value is one of its own."""
+        return combined(self.codes, len(self))[0]

@@ -1,0 +1,117 @@
+"""The strongest intruder against all permutations of small files, and against linkage."""
+
+from __future__ import annotations
+
+from itertools import permutations
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from scipy.spatial.distance import cdist
+
+from masktron.errors import UsageError
+from masktron.measures import linkage, strongest_link, strongest_linkage
+
+Points = NDArray[np.float64]
+
+
+def best_assignments(costs: Points) -> float:
+    """Right links of the assignment with the least cost, on average over all that have it."""
+    n = len(costs)
+    sums = {own: sum(costs[row, own[row]] for row in range(n)) for own in permutations(range(n))}
+    least = min(sums.values())
+    best = [own for own, cost in sums.items() if cost <= least + 1e-9]
+    return float(np.mean([sum(own[row] == row for row in range(n)) for own in best]))
+
+
+@pytest.mark.parametrize("alike", [False, True])
+def test_one_to_one_is_the_best_of_all_permutations(alike: bool) -> None:
+    fewer = 0
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        n = int(rng.integers(3, 7))
+        before = rng.normal(size=(n, 2))
+        after = before + 2 * rng.normal(size=(n, 2))
+        if alike:
+            after[: n // 2] = after[0]
+            before[n - 1] = before[0]
+        mean, spread = before.mean(axis=0), before.std(axis=0)
+        costs = cdist((after - mean) / spread, (before - mean) / spread, "sqeuclidean")
+        found = strongest_linkage(before, after)
+        assert found.all["Euclidean", "one-to-one"] == pytest.approx(100 * best_assignments(costs) / n)
+        assert found.all["Euclidean", "nearest"] == pytest.approx(linkage(before, after))
+        assert found.share == max(found.all.values()) == found.all[found.distance, found.pick]
+        fewer += found.share < 100
+    assert fewer > 20
+
+
+def test_mahalanobis_sees_through_relations() -> None:
+    rng = np.random.default_rng(2)
+    common = rng.normal(size=(300, 1)) * 10
+    before = np.hstack([common + rng.normal(size=(300, 1)) for _ in range(4)])
+    root = np.linalg.cholesky(np.cov(before, rowvar=False))
+    after = before + 0.3 * rng.normal(size=(300, 4)) @ root.T
+    found = strongest_linkage(before, after)
+    assert (found.distance, found.pick) == ("Mahalanobis", "one-to-one")
+    assert found.share > 2 * found.all["Euclidean", "nearest"]
+    mixed = np.array([[1.0, 2, 0, 0], [0, 1, 3, 0], [0, 0, 1, 1], [1, 0, 0, 1]])
+    again = strongest_linkage(before @ mixed, after @ mixed).all
+    assert again["Mahalanobis", "nearest"] == pytest.approx(found.all["Mahalanobis", "nearest"], abs=1), "affine"
+
+
+def test_ranks_see_through_a_curve() -> None:
+    before = np.exp(np.random.default_rng(3).normal(size=(100, 2)) * 2)
+    found = strongest_linkage(before, before**0.3)
+    assert found.all["ranks", "nearest"] == 100
+    assert found.all["Euclidean", "nearest"] < 20
+
+
+def test_what_is_known_exactly_leaves_few_to_choose_from() -> None:
+    rng = np.random.default_rng(4)
+    before, after = rng.normal(size=(60, 2)), rng.normal(size=(60, 2))
+    assert strongest_linkage(before, after, np.arange(60)).share == 100
+    pairs = strongest_linkage(before, after, np.repeat(np.arange(30), 2)).all["Euclidean", "nearest"]
+    assert 30 < pairs < 70, "one of two"
+    assert strongest_linkage(before, after).all["Euclidean", "nearest"] < 10
+
+
+def test_groups_of_equal_records_are_linked_by_chance() -> None:
+    rng = np.random.default_rng(5)
+    before = rng.normal(size=(100, 3))
+    labels = np.argsort(np.argsort(before[:, 0])) // 5
+    after = np.stack([before[labels == label].mean(axis=0) for label in labels])
+    found = strongest_linkage(before, after)
+    assert found.share <= 20 + 1e-9, "k records share their values"
+    same = np.ones((100, 1))
+    assert strongest_linkage(same, same).all == pytest.approx(dict.fromkeys(found.all, 1.0)), "no order helps"
+
+
+def test_an_assignment_that_is_one_of_many_does_not_follow_the_order(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(strongest_link, "_standardised", lambda before, after: (before, after))
+    places = np.arange(40.0)
+    # across each other: every assignment costs the same
+    found = strongest_linkage(np.column_stack([places, places]), np.column_stack([places, -places]))
+    assert found.all["Euclidean", "one-to-one"] <= 15
+
+
+def test_many_records_are_linked_among_near_ones(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(6)
+    before = rng.normal(size=(150, 3))
+    after = before + 0.3 * rng.normal(size=(150, 3))
+    exact = strongest_linkage(before, after)
+    monkeypatch.setattr(strongest_link, "EXACT", 20)
+    monkeypatch.setattr(strongest_link, "NEAR", 25)
+    near = strongest_linkage(before, after)
+    for key, share in exact.all.items():
+        assert near.all[key] == pytest.approx(share, abs=0 if key[1] == "nearest" else 2)
+
+
+def test_missing_values_and_bounds() -> None:
+    before = np.array([[1.0, np.nan], [2, 3], [5, np.nan], [9, 1]])
+    assert strongest_linkage(before, before).share == 100
+    assert strongest_linkage(np.empty((0, 2)), np.empty((0, 2))).share == 0
+    assert strongest_linkage(np.empty((3, 0)), np.empty((3, 0))).share == pytest.approx(100 / 3)
+    with pytest.raises(UsageError, match="does not go with"):
+        strongest_linkage(before, before, np.arange(3))
+    with pytest.raises(UsageError, match="infinite"):
+        strongest_linkage(before, np.full((4, 2), np.inf))
