@@ -26,7 +26,7 @@ before = resident()
 large, small = [], []
 for _ in range(50):
     large.append(np.ones(1 << 18))
-    small.append(np.ones(100))  # keeps the hole below it from being the end of the heap
+    small.append(np.ones(10_000))  # too large for older holes: keeps the one below it from being the heap's end
 large.clear()
 print(resident() - before)
 """
