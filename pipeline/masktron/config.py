@@ -434,17 +434,15 @@ def memory_of(size: object) -> int:
     UsageError
         It is none, or less than `LEAST_MEMORY`.
     """
+    write = f"write it as 4GB or 512MB; the least is {LEAST_MEMORY // 10**6}MB"
     found = _SIZE.fullmatch(size.strip()) if isinstance(size, str) else None
     if found is not None:
         number = int(Fraction(found[1]) * _UNITS[found[2].upper()])
     else:
+        _require(not isinstance(size, str), f"memory must be a number of bytes with its unit, not {size!r}", write)
         _integer("memory", size)
         number = int(size) if isinstance(size, int) else 0
-    _require(
-        number >= LEAST_MEMORY,
-        f"memory must be at least {LEAST_MEMORY // 10**6} MB, not {size}",
-        "write it as 4GB or 512MB; masktron itself takes some 300 MB",
-    )
+    _require(number >= LEAST_MEMORY, f"memory must be at least {LEAST_MEMORY // 10**6} MB, not {size}", write)
     return number
 
 

@@ -273,7 +273,8 @@ class RunParts:
             changed = sorted(name for name in names if former.get(name) != fingerprint.get(name))
             if changed:
                 raise UsageError(
-                    f"the run cannot be resumed, as something is not what it was: {', '.join(changed)}",
+                    "the run cannot be resumed, as something is not what it was: "
+                    + ", ".join(_change(name, former.get(name, ""), fingerprint.get(name, "")) for name in changed),
                     where=str(self.folder),
                     hint="undo the change, or start anew without --resume, which removes what was finished",
                 )
@@ -479,6 +480,12 @@ def left_behind(folder: Path) -> Iterator[LeftParts | None]:
     former = former_fingerprint(folder)
     with RunParts(folder, former or {}, resume=former is not None) as parts:
         yield parts.found
+
+
+def _change(name: str, then: str, now: str) -> str:
+    """Say what has changed, and from what to what where that can be read."""
+    shown = then.isdecimal() and now.isdecimal()
+    return f"{name} ({then} then, {now} now)" if shown else name
 
 
 def _remove_gone(folder: Path) -> None:

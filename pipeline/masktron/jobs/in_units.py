@@ -56,9 +56,9 @@ _PART_CELL = 40
 """Bytes that a cell takes in parts: in those of its partition, of its groups and of its prototypes."""
 _NOT_IN_PARTS = frozenset(
     {"workers", "executor", "scheduler", "memory", "key", "seed", "rule_timeout", "limits", "register", "order"}
-    | {"pyschematron_all", "max_failures", "allow_unfired"}
+    | {"pyschematron_all", "max_failures", "allow_unfired", "unit_records"}
 )
-"""Settings that change nothing in a part."""
+"""Settings that change nothing in a part, and the size of units, which has a line of its own."""
 
 
 def sized(original: Opened, out: Path, *, resume: bool) -> Opened:
