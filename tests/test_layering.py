@@ -16,7 +16,19 @@ from package_trees import PACKAGE, tree_of
 ORDER = [
     {"errors"},
     {"addresses"},
-    {"arrays", "counts", "files", "figures", "heap", "memory", "processes", "progress", "resources", "serialised"}
+    {
+        "arrays",
+        "counts",
+        "files",
+        "figures",
+        "heap",
+        "memory",
+        "memory_costs",
+        "processes",
+        "progress",
+        "resources",
+        "serialised",
+    }
     | {"streams", "thresholds", "toml_text", "versions"},
     {"release_key", "supervisor", "rulebook_text"},
     {"constraints", "config", "kernels", "large_arrays", "scratch"},

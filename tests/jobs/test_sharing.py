@@ -13,6 +13,7 @@ import pytest
 import masktron
 from carrying_executor import CarryingExecutor
 from cli_runner import Runner, numbers, write_data, write_rules
+from masktron import memory_costs
 from masktron.config import Config
 from masktron.errors import UsageError
 from masktron.evaluation import cross_check
@@ -147,7 +148,7 @@ def test_memory_decides_how_columns_are_held(
     mapped: list[str] = []
     real: Callable[..., Any] = column_memory.private_folder
     monkeypatch.setattr(column_memory, "private_folder", lambda *given: mapped.append("") or real(*given))
-    monkeypatch.setattr(column_memory, "_CELL", 300_000)
+    monkeypatch.setattr(memory_costs, "COLUMN_CELL", 300_000)
     names = ["information_loss", "unchanged"]
     found = []
     for memory in ("9GB", "400MB"):

@@ -9,6 +9,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, replace
 from pathlib import Path
 
+import masktron.memory_costs as costs
 from masktron.addresses import AddressPath
 from masktron.config import LEAST_UNIT, Config
 from masktron.counts import counted
@@ -37,23 +38,6 @@ from masktron.sources.frame_path import FramePath
 from masktron.versions import versions
 from masktron.write.atomic import parts_begun
 
-_BASE = 300_000_000
-"""Bytes that a run takes with few records."""
-_WORKER = 300_000_000
-"""Bytes that a worker takes with nothing to do: libraries and compiled code."""
-_CELL = 150
-"""Bytes that a run on all records takes at most for each cell of the file."""
-_HELD_CELL = 12
-"""Bytes that a run in units takes at most for each cell of the file while units are masked, besides these and pages
-of files that the system may take back."""
-_LATER_CELL = 18
-"""Bytes that it takes at most for each cell when the file is read back and measured."""
-_UNIT_CELL = 250
-"""Bytes that a worker takes at most for each cell of a unit: the points, groups and candidates of one partition."""
-_SHARE = 6
-"""Part of the memory, as a divisor, that one unit may take: a few are worked on at once."""
-_PART_CELL = 40
-"""Bytes that a cell takes in parts: in those of its partition, of its groups and of its prototypes."""
 _NOT_IN_PARTS = frozenset(
     {"workers", "executor", "scheduler", "memory", "key", "seed", "rule_timeout", "limits", "register", "order"}
     | {"pyschematron_all", "max_failures", "allow_unfired"}
@@ -116,11 +100,11 @@ def _unit_records(original: Opened, config: Config) -> int | None:
     """
     memory = memory_of_run(config.memory)
     records, fields = len(original.kept), len(original.records.columns)
-    if _BASE + records * fields * _CELL <= memory:
+    if costs.BASE + records * fields * costs.WHOLE_CELL <= memory:
         return None
-    held = _BASE + records * fields * _HELD_CELL
-    units = LEAST_UNIT * config.k * fields * _UNIT_CELL * _SHARE
-    least = max(held + units, _BASE + records * fields * _LATER_CELL)
+    held = costs.BASE + records * fields * costs.HELD_CELL
+    units = LEAST_UNIT * config.k * fields * costs.UNIT_CELL * costs.UNIT_SHARE
+    least = max(held + units, costs.BASE + records * fields * costs.LATER_CELL)
     if memory < least:
         raise ResourceError(
             f"{memory / 1e6:,.0f} MB do not hold {counted(LEAST_UNIT * config.k, 'record')} of {fields} fields at a "
@@ -128,7 +112,7 @@ def _unit_records(original: Opened, config: Config) -> int | None:
             where=str(original.job.source.path),
             hint=f"give at least {-(-least // 10**6):,} MB with --memory".replace(",", ""),
         )
-    most = (memory - held) // _SHARE // (fields * _UNIT_CELL)
+    most = (memory - held) // costs.UNIT_SHARE // (fields * costs.UNIT_CELL)
     return max(LEAST_UNIT * config.k, 1 << (most.bit_length() - 1))
 
 
@@ -206,7 +190,7 @@ def _room(run: Prepared) -> int:
         * max(len(block.candidates) for block in partition.blocks)
         for partition in run.plan.partitions
     )
-    return len(run.kept) * cells * _PART_CELL
+    return len(run.kept) * cells * costs.PART_CELL
 
 
 @contextmanager
@@ -236,8 +220,8 @@ def _workers(config: Config, records: int, fields: int, most: int) -> int:
     asked = config.workers or usable_cores()
     if config.scheduler is not None:
         return asked
-    left = memory_of_run(config.memory) - 2 * _BASE - records * fields * _HELD_CELL
-    return max(1, min(asked, left // (_WORKER + most * fields * _UNIT_CELL)))
+    left = memory_of_run(config.memory) - costs.CLIENT - records * fields * costs.HELD_CELL
+    return max(1, min(asked, left // (costs.WORKER + most * fields * costs.UNIT_CELL)))
 
 
 def _fingerprint(run: Prepared) -> dict[str, str]:

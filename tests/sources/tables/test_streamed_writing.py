@@ -20,6 +20,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from cli_runner import Runner, write_rules
+from masktron import memory_costs
 from masktron.errors import DocumentError, UsageError
 from masktron.sources.opening import open_source
 from masktron.sources.records import Coded
@@ -160,7 +161,7 @@ def test_masked_files_and_manifests_are_the_same(
     found = []
     for name in ("held", "streamed"):
         if name == "streamed":
-            monkeypatch.setattr(table_source, "_SHARE", ALL)
+            monkeypatch.setattr(memory_costs, "COLUMN_SHARE", ALL)
             monkeypatch.setattr(table_source.TableSource, "table", None)
         out, manifest = tmp_path / f"{name}.{suffix}", tmp_path / f"{name}.json"
         said = masktron(
