@@ -24,6 +24,7 @@ from masktron.errors import (
 )
 from masktron.executor.contract import Executor
 from masktron.executor.run_parts import RunParts, former_fingerprint, left_behind, parts_folder
+from masktron.executor.standing import StandingExecutor
 from masktron.executor.which import executor_of
 from masktron.files import file_hash
 from masktron.jobs.documents import digests
@@ -194,24 +195,29 @@ def _room(run: Prepared) -> int:
 
 
 @contextmanager
-def units_in(run: Prepared, parts: RunParts | None, shared: Executor | None = None) -> Iterator[UnitSlices | None]:
+def units_in(
+    run: Prepared, parts: RunParts | None, shared: StandingExecutor | None = None
+) -> Iterator[UnitSlices | None]:
     """Give what masks unit by unit, with the workers that do so; None where the file is masked as a whole.
 
     Parameters
     ----------
     run : Prepared
     parts : RunParts or None
-    shared : Executor, optional
-        Of the whole run; it is taken where the memory holds a unit for each of its workers.
+    shared : StandingExecutor, optional
+        Of the whole run; it is taken where the memory holds a unit for each of its workers. Else it rests, since its
+        workers and those of units are too much together.
     """
     config, most = run.config, run.config.unit_records
     if parts is None or most is None:
         yield None
         return
     workers = _workers(config, len(run.kept), len(run.records.columns), most)
-    if shared is None or shared.workers > workers:
-        shared = executor_of(config.executor, workers=workers, scheduler=config.scheduler)
-    with shared as executor:
+    working: Executor | None = shared
+    if shared is not None and shared.workers > workers:
+        shared.rest()
+        working = None
+    with working or executor_of(config.executor, workers=workers, scheduler=config.scheduler) as executor:
         yield UnitSlices(parts, executor, most)
 
 

@@ -7,8 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from masktron.config import Config
-from masktron.executor.contract import Executor
 from masktron.executor.run_parts import RunParts
+from masktron.executor.standing import StandingExecutor
 from masktron.files import refuse_outputs
 from masktron.jobs.column_memory import arrays_of_run
 from masktron.jobs.in_units import parts_of, sized, units_in
@@ -136,7 +136,7 @@ def masked_by(
     progress: Progress,
     shared: SharedWork | None = None,
     parts: RunParts | None = None,
-    executor: Executor | None = None,
+    executor: StandingExecutor | None = None,
 ) -> Masked:
     """Split and group the kept records, mask, aggregate and settle them.
 
@@ -146,7 +146,7 @@ def masked_by(
         Of other runs on the same records.
     parts : RunParts, optional
         Where records are masked unit by unit.
-    executor : Executor, optional
+    executor : StandingExecutor, optional
         Of the whole run, which may mask units.
     """
     job, config, records = run.job, run.config, len(run.kept)
