@@ -90,6 +90,24 @@ def test_what_is_masked_and_checked_is_the_same(
     assert min(stages.values()) > 1
 
 
+def test_what_the_user_has_to_know_of_workers_is_noted_whatever_stage_they_had_first(
+    pair: tuple[Path, Path], executor: CarryingExecutor, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = executor.map
+
+    def reached_late(*given: Any, stage: str, **more: Any) -> Any:
+        if stage.startswith("asking engines"):
+            executor.notes = ("reached without TLS",)
+        return real(*given, stage=stage, **more)
+
+    monkeypatch.setattr(executor, "map", reached_late)
+    given_to(monkeypatch, executor)
+    out = tmp_path / "m.xml"
+    *_, said = masked(pair, out)
+    assert "reached without TLS" in said["notes"]
+    assert "reached without TLS" in json.loads(out.with_name("m.manifest.json").read_text())["result"]["notes"]
+
+
 def test_what_an_engine_counts_otherwise_is_named_by_the_same_record(
     executor: CarryingExecutor, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -115,6 +115,8 @@ def run_mask(
                 working.close()  # nothing is left for workers, whose memory the figures may need
                 progress("comparing it with the original", 0)
                 result, measured = mask_result(run, made, written, out, manifest, progress)
+                if executor is not None:  # which stage was the first for workers depends on the file
+                    result = replace(result, notes=(*result.notes, *executor.notes))
                 progress("testing the contract, writing the manifest", 0)
                 require_releasable(run, result, measured)
                 declared = declared_of(run, made)
@@ -155,7 +157,7 @@ def masked_by(
         compile_for(records, run.plan, job.edits, run.method)
         compile_linking(records)
     with units_in(run, parts, executor) as units:
-        masked = mask_records(
+        return mask_records(
             run.kept,
             run.plan,
             job.edits,
@@ -172,5 +174,3 @@ def masked_by(
             units=units,
             progress=progress,
         )
-        used = executor if units is None else units.executor
-        return masked if used is None else replace(masked, notes=used.notes)
