@@ -31,8 +31,8 @@ ORDER = [
     }
     | {"streams", "thresholds", "toml_text", "versions"},
     {"release_key", "supervisor", "rulebook_text"},
-    {"constraints", "config", "kernels", "large_arrays", "scratch"},
-    {"executor", "settings", "keyword_arguments"},
+    {"constraints", "config", "kernels", "scratch"},
+    {"executor", "settings", "keyword_arguments", "large_arrays"},
     {"sources", "engines"},
     {"xpath"},
     {"rulebook"},
