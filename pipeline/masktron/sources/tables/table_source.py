@@ -234,8 +234,9 @@ class TableSource(Source):
         if self._stream is not None or self.table.large:
             compile_first(self._asked.progress)
         path.unlink(missing_ok=True)  # of an attempt that was refused
-        with _texts_readable(where), kept_in(path.parent):
+        with kept_in(path.parent):
             os.close(create_private(path))
+        with _texts_readable(where):
             if self._stream is None:
                 self._write_held(self.table, path, where)
             else:
