@@ -22,6 +22,8 @@ from masktron.jobs import column_memory
 from masktron.jobs import mask as mask_module
 from masktron.jobs.check import run_check
 from masktron.jobs.mask import run_mask
+from masktron.sources.tables import table_source
+from masktron.sources.tables.separated import csv_stream
 from masktron.sources.xml import flatness, plain
 
 KEY = bytes(range(32))
@@ -106,6 +108,26 @@ def test_what_the_user_has_to_know_of_workers_is_noted_whatever_stage_they_had_f
     *_, said = masked(pair, out)
     assert "reached without TLS" in said["notes"]
     assert "reached without TLS" in json.loads(out.with_name("m.manifest.json").read_text())["result"]["notes"]
+
+
+def test_a_table_that_is_read_in_blocks_is_judged_in_slices(
+    pair: tuple[Path, Path], executor: CarryingExecutor, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(table_source, "SMALLEST", 0)
+    monkeypatch.setattr(csv_stream, "_BLOCK", 300)
+    data = tmp_path / "d.csv"
+    data.write_text("Id,A,B,T\n" + "".join(f"{at},{at},2,{at + 2 + (at == 90)}\n" for at in range(120)))
+    found = []
+    for share in (memory_costs.COLUMN_SHARE, 1 << 60):  # as a whole, and in blocks
+        monkeypatch.setattr(memory_costs, "COLUMN_SHARE", share)
+        for own in (None, executor):
+            given_to(monkeypatch, own)
+            executor.stages.clear()
+            found.append(run_check(data, pair[1]).as_dict())
+            in_slices = own is not None and share == 1 << 60
+            assert (executor.stages.get("judging d.csv", 0) > 1) == in_slices
+    assert found[0] == found[1] == found[2] == found[3]
+    assert found[0]["violations"] == 1
 
 
 def test_what_an_engine_counts_otherwise_is_named_by_the_same_record(
