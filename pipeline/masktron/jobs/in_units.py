@@ -69,7 +69,7 @@ def sized(original: Opened, out: Path, *, resume: bool) -> Opened:
         raise UsageError(
             "a file that is masked as a whole keeps nothing that could be gone on from",
             where=str(out),
-            hint="run without --resume, or without --unit-records whole",
+            hint="run without --resume, or with the --unit-records N of the run that was ended",
         )
     if config.unit_records == 0:
         config = replace(config, unit_records=None)
