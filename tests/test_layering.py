@@ -16,11 +16,23 @@ from package_trees import PACKAGE, tree_of
 ORDER = [
     {"errors"},
     {"addresses"},
-    {"arrays", "counts", "files", "figures", "heap", "memory", "processes", "progress", "resources", "serialised"}
+    {
+        "arrays",
+        "counts",
+        "files",
+        "figures",
+        "heap",
+        "memory",
+        "memory_costs",
+        "processes",
+        "progress",
+        "resources",
+        "serialised",
+    }
     | {"streams", "thresholds", "toml_text", "versions"},
     {"release_key", "supervisor", "rulebook_text"},
-    {"constraints", "config", "kernels", "large_arrays", "scratch"},
-    {"executor", "settings", "keyword_arguments"},
+    {"constraints", "config", "kernels", "scratch"},
+    {"executor", "settings", "keyword_arguments", "large_arrays"},
     {"sources", "engines"},
     {"xpath"},
     {"rulebook"},

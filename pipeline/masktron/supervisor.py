@@ -24,6 +24,8 @@ from masktron.processes import end_with
 
 GRACE = 1.0
 """Seconds that the process has to clean up after a signal, before it is killed, unless it asks for more."""
+JOURNAL = "journal"
+"""Name of the file in a folder of parts of a run that names those that are finished."""
 _HEAD = 4
 """Bytes that say how long a message is."""
 _SHOW_CURSOR = b"\r\x1b[K\x1b[?25h"
@@ -69,7 +71,7 @@ def tell_parts(folder: Path) -> None:
 def has_parts(folder: str) -> bool:
     """Tell whether there are finished parts: their journal has a line of its own for each."""
     try:
-        return (Path(folder) / "journal").read_bytes().count(b"\n") > 1
+        return (Path(folder) / JOURNAL).read_bytes().count(b"\n") > 1
     except OSError:
         return False
 

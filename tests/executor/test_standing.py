@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import threading
-from typing import Self
+from types import SimpleNamespace
+from typing import Any, Self
+
+import pytest
 
 import executor_tasks as tasks
 from masktron.config import Config
@@ -11,6 +14,7 @@ from masktron.executor.local_processes import LocalProcesses
 from masktron.executor.serial import Serial
 from masktron.executor.standing import StandingExecutor
 from masktron.executor.which import asked_executor
+from masktron.jobs import in_units
 from masktron.jobs.sharing import executor_of_run
 
 
@@ -44,6 +48,51 @@ def test_nothing_is_begun_where_there_are_no_slices() -> None:
     with StandingExecutor(made):
         pass
     assert made.said == []
+
+
+def test_it_rests_and_works_again_and_is_closed_in_the_end() -> None:
+    made = Counted()
+    with StandingExecutor(made) as executor:
+        for _ in range(2):
+            assert list(executor.map(tasks.square, [2], stage="squares")) == [4]
+            executor.rest()
+        executor.rest()
+    assert made.said == ["in", "out", "in", "out"]
+    with pytest.raises(RuntimeError, match="not open"):
+        list(executor.map(tasks.square, [2], stage="squares"))
+
+
+def test_processes_end_where_it_rests() -> None:
+    made = LocalProcesses(2)
+    with StandingExecutor(made) as executor:
+        for _ in range(2):
+            assert list(executor.map(tasks.square, range(5), stage="squares")) == [0, 1, 4, 9, 16]
+            assert made._processes
+            executor.rest()
+            assert not made._processes
+
+
+def test_workers_of_the_run_end_where_units_have_fewer(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Both together would be more than the memory holds."""
+    made = Counted()
+    made.workers = 4
+
+    def of_units(*_: object, workers: int, **__: object) -> Serial:
+        made.said.append(f"{workers} for units")
+        return Serial()
+
+    monkeypatch.setattr(in_units, "executor_of", of_units)
+    run: Any = SimpleNamespace(kept=range(10**6), records=SimpleNamespace(columns=range(16)))
+    parts: Any = object()
+    for memory, expected in ((2, ["in", "out", "1 for units"]), (16, ["in"])):
+        run.config = Config(k=5, workers=4, unit_records=100_000, memory=memory * 10**9)
+        made.said.clear()
+        with StandingExecutor(made) as shared:
+            assert list(shared.map(tasks.square, [2], stage="squares")) == [4]
+            with in_units.units_in(run, parts, shared) as units:
+                assert units is not None
+                assert (units.executor is shared) == (memory == 16)
+                assert made.said == expected
 
 
 def test_stages_run_at_the_same_time() -> None:

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import tempfile
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 
 from masktron import scratch
 from masktron.jobs import column_memory
 from masktron.jobs.column_memory import column_notes, read_columns
+from masktron.large_arrays import LARGE, arrays_in_files, new_array
 from masktron.scratch import folder_on_disk, in_memory, private_folder
 from masktron.sources.opening import open_source
+from masktron.sources.tables import table_source
 
 MOUNTS = """22 27 0:21 / / rw,relatime - ext4 /dev/vda rw
 30 22 0:40 / {tmp} rw,nosuid shared:2 - tmpfs tmpfs rw,size=1000k
@@ -84,3 +88,35 @@ def test_columns_go_there(mounts: Path, tmp_path: Path, monkeypatch: pytest.Monk
     assert column_notes(source, 1000) == ()
     read_columns(source, memory=1000)
     assert len(places) == 1, "Windows removes no file that is mapped"
+
+
+def test_arrays_go_there(mounts: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    places: list[object] = []
+    real = tempfile.TemporaryFile
+
+    def seen(**how: Any) -> Any:
+        places.append(how.get("dir"))
+        return real(**how)
+
+    monkeypatch.setattr(tempfile, "TemporaryFile", seen)
+    with arrays_in_files(wanted=True):
+        new_array(LARGE, np.uint8)
+    assert places == [mounts / "on disk"]
+
+
+def test_what_a_table_in_blocks_needs_goes_there(
+    mounts: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The document that engines read, and what is put together for the file that is written."""
+    monkeypatch.setattr(table_source, "SMALLEST", 0)
+    data = tmp_path / "d.csv"
+    data.write_text("A,B\n" + "".join(f"{i},{i + 1}\n" for i in range(50)))
+    source = open_source(data, whole=True, memory=1000)
+    places: list[Path] = []
+    room = table_source.require_room
+    monkeypatch.setattr(
+        table_source, "require_room", lambda *given, **more: (places.append(given[0]), room(*given, **more))
+    )
+    assert source.document_path.parent.parent == mounts / "on disk"
+    assert source.write(tmp_path / "out.csv", {}) == 50
+    assert [path.parent for path in places] == [mounts / "on disk"] * 2

@@ -19,12 +19,12 @@ import pytest
 
 import masktron
 from cli_runner import write_data, write_rules
-from masktron import large_arrays
+from masktron import large_arrays, memory_costs
 from masktron.config import Config, memory_of
 from masktron.errors import DocumentError, InfeasibleError, ResourceError, UsageError, ViolationError
 from masktron.executor.run_parts import RunPart, RunParts, parts_folder
 from masktron.executor.serial import Serial
-from masktron.jobs import column_memory, in_units
+from masktron.jobs import in_units
 from masktron.jobs.check import run_check
 from masktron.jobs.mask import run_mask
 from masktron.jobs.rerun import run_rerun
@@ -173,8 +173,8 @@ def test_blocks_inside_of_units_are_told(given: tuple[Path, Path]) -> None:
 def test_a_unit_is_never_smaller_than_may_be_asked_for(
     given: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(in_units, "_BASE", 399_000_000)
-    monkeypatch.setattr(in_units, "_CELL", 10_000)
+    monkeypatch.setattr(memory_costs, "BASE", 399_000_000)
+    monkeypatch.setattr(memory_costs, "WHOLE_CELL", 10_000)
     mask(given, unit_records=None, memory=400_000_000, k=8)
     manifest = json.loads((given[0].parent / "m.manifest.json").read_text())
     assert manifest["config"]["unit_records"] == 160, "128 would be the power of two below 166"
@@ -331,8 +331,8 @@ def test_a_manifest_gives_the_size_of_units_with_its_key(given: tuple[Path, Path
 
 
 def test_a_file_may_be_pinned_whole(given: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(in_units, "_BASE", 399_000_000)
-    monkeypatch.setattr(in_units, "_CELL", 10_000)
+    monkeypatch.setattr(memory_costs, "BASE", 399_000_000)
+    monkeypatch.setattr(memory_costs, "WHOLE_CELL", 10_000)
     folder = given[0].parent
     mask(given, "whole.xml", unit_records="whole", memory=400_000_000)
     manifest = folder / "whole.manifest.json"
@@ -398,27 +398,27 @@ def test_where_all_fits_the_bytes_are_those_of_the_file_as_a_whole(given: tuple[
 def test_memory_says_how_many_records_are_masked_at_once(
     given: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(in_units, "_BASE", 399_000_000)
-    monkeypatch.setattr(in_units, "_CELL", 10_000)
+    monkeypatch.setattr(memory_costs, "BASE", 399_000_000)
+    monkeypatch.setattr(memory_costs, "WHOLE_CELL", 10_000)
     result = mask(given, unit_records=None, memory=400_000_000)
     manifest = json.loads((given[0].parent / "m.manifest.json").read_text())
     size = manifest["config"]["unit_records"]
     assert size == 128, "1 MB among 6 units of 4 fields of 250 bytes are 166 records: the power of two below"
     assert "memory" not in manifest["config"]
     assert result.valid
-    monkeypatch.setattr(in_units, "_UNIT_CELL", 10_000)
+    monkeypatch.setattr(memory_costs, "UNIT_CELL", 10_000)
     with pytest.raises(ResourceError, match="400 MB do not hold"):
         mask(given, unit_records=None, memory=400_000_000)
 
 
 def test_what_is_held_of_all_records_counts(given: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(in_units, "_BASE", 399_000_000)
-    monkeypatch.setattr(in_units, "_CELL", 10_000)
-    monkeypatch.setattr(in_units, "_HELD_CELL", 500)
+    monkeypatch.setattr(memory_costs, "BASE", 399_000_000)
+    monkeypatch.setattr(memory_costs, "WHOLE_CELL", 10_000)
+    monkeypatch.setattr(memory_costs, "HELD_CELL", 500)
     mask(given, unit_records=None, memory=400_000_000)
     manifest = json.loads((given[0].parent / "m.manifest.json").read_text())
     assert manifest["config"]["unit_records"] == 64, "480,000 bytes are held of 240 records, and 86 fit into the rest"
-    monkeypatch.setattr(in_units, "_HELD_CELL", 5000)
+    monkeypatch.setattr(memory_costs, "HELD_CELL", 5000)
     with pytest.raises(ResourceError, match="held of all 240") as caught:
         mask(given, unit_records=None, memory=400_000_000)
     assert "405 MB with --memory" in caught.value.hint
@@ -426,7 +426,7 @@ def test_what_is_held_of_all_records_counts(given: tuple[Path, Path], monkeypatc
 
 def test_arrays_in_files_change_nothing(given: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch) -> None:
     mask(given, "memory.xml")
-    monkeypatch.setattr(column_memory, "_SHARE", 10**12)
+    monkeypatch.setattr(memory_costs, "COLUMN_SHARE", 10**12)
     monkeypatch.setattr(large_arrays, "LARGE", 1)
     made: list[int] = []
     monkeypatch.setattr(mmap, "mmap", lambda *given: made.append(given[1]) or mapped(*given))

@@ -13,6 +13,7 @@ import pytest
 import masktron
 from carrying_executor import CarryingExecutor
 from cli_runner import Runner, numbers, write_data, write_rules
+from masktron import memory_costs
 from masktron.config import Config
 from masktron.errors import UsageError
 from masktron.evaluation import cross_check
@@ -21,6 +22,8 @@ from masktron.jobs import column_memory
 from masktron.jobs import mask as mask_module
 from masktron.jobs.check import run_check
 from masktron.jobs.mask import run_mask
+from masktron.sources.tables import table_source
+from masktron.sources.tables.separated import csv_stream
 from masktron.sources.xml import flatness, plain
 
 KEY = bytes(range(32))
@@ -89,6 +92,44 @@ def test_what_is_masked_and_checked_is_the_same(
     assert min(stages.values()) > 1
 
 
+def test_what_the_user_has_to_know_of_workers_is_noted_whatever_stage_they_had_first(
+    pair: tuple[Path, Path], executor: CarryingExecutor, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = executor.map
+
+    def reached_late(*given: Any, stage: str, **more: Any) -> Any:
+        if stage.startswith("asking engines"):
+            executor.notes = ("reached without TLS",)
+        return real(*given, stage=stage, **more)
+
+    monkeypatch.setattr(executor, "map", reached_late)
+    given_to(monkeypatch, executor)
+    out = tmp_path / "m.xml"
+    *_, said = masked(pair, out)
+    assert "reached without TLS" in said["notes"]
+    assert "reached without TLS" in json.loads(out.with_name("m.manifest.json").read_text())["result"]["notes"]
+
+
+def test_a_table_that_is_read_in_blocks_is_judged_in_slices(
+    pair: tuple[Path, Path], executor: CarryingExecutor, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(table_source, "SMALLEST", 0)
+    monkeypatch.setattr(csv_stream, "_BLOCK", 300)
+    data = tmp_path / "d.csv"
+    data.write_text("Id,A,B,T\n" + "".join(f"{at},{at},2,{at + 2 + (at == 90)}\n" for at in range(120)))
+    found = []
+    for share in (memory_costs.COLUMN_SHARE, 1 << 60):  # as a whole, and in blocks
+        monkeypatch.setattr(memory_costs, "COLUMN_SHARE", share)
+        for own in (None, executor):
+            given_to(monkeypatch, own)
+            executor.stages.clear()
+            found.append(run_check(data, pair[1]).as_dict())
+            in_slices = own is not None and share == 1 << 60
+            assert (executor.stages.get("judging d.csv", 0) > 1) == in_slices
+    assert found[0] == found[1] == found[2] == found[3]
+    assert found[0]["violations"] == 1
+
+
 def test_what_an_engine_counts_otherwise_is_named_by_the_same_record(
     executor: CarryingExecutor, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -146,8 +187,8 @@ def test_memory_decides_how_columns_are_held(
     data, rules = pair
     mapped: list[str] = []
     real: Callable[..., Any] = column_memory.private_folder
-    monkeypatch.setattr(column_memory, "private_folder", lambda: mapped.append("") or real())
-    monkeypatch.setattr(column_memory, "_CELL", 300_000)
+    monkeypatch.setattr(column_memory, "private_folder", lambda *given: mapped.append("") or real(*given))
+    monkeypatch.setattr(memory_costs, "COLUMN_CELL", 300_000)
     names = ["information_loss", "unchanged"]
     found = []
     for memory in ("9GB", "400MB"):

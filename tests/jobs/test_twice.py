@@ -17,8 +17,10 @@ from numpy.typing import NDArray
 
 import masktron
 from cli_runner import Runner, numbers, write_data, write_rules
+from masktron import memory_costs
 from masktron.errors import UsageError
 from masktron.jobs.twice import TOGETHER
+from masktron.sources.xml.xml_source import XmlSource
 from schema_files import conforms
 
 type Row = dict[str, object]
@@ -108,6 +110,21 @@ def counts(result: masktron.AssessResult) -> tuple[int, ...]:
 def test_the_same_release_twice_tells_nothing_more(releases: Releases) -> None:
     result = releases.compare("first", "first")
     assert (result["differencing"], counts(result)) == (0.0, (180, 0, 0, 0))
+
+
+def test_memory_bounds_the_columns_of_earlier_releases_too(
+    releases: Releases, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    expected = releases.compare("second", "first").as_dict()
+    monkeypatch.setattr(memory_costs, "COLUMN_CELL", 300_000)
+    where: list[object] = []
+    real = XmlSource.records
+    monkeypatch.setattr(
+        XmlSource, "records", lambda *own, **how: where.append(how.get("storage")) or real(*own, **how)
+    )
+    assert releases.compare("second", "first", memory="400MB").as_dict() == expected
+    assert len(where) == 6, "two files and two originals, and each original once more for what groups had"
+    assert None not in where
 
 
 @pytest.mark.parametrize("other", ["second", "less"])

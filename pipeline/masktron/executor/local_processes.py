@@ -56,6 +56,7 @@ class LocalProcesses:
         self._closing = False
 
     def __enter__(self) -> Self:
+        self._closing = False
         return self
 
     def __exit__(self, *_: object) -> None:

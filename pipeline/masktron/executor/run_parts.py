@@ -30,9 +30,9 @@ from masktron.errors import DocumentError, UsageError
 from masktron.executor.contract import Executor, number_of
 from masktron.progress import Told, untold
 from masktron.scratch import create_private, is_at, lock
+from masktron.supervisor import JOURNAL
 
 _END = ".masktron-parts"
-_JOURNAL = "journal"
 _RUN = "run"
 _TEMPORARY = ".writing-"
 _GONE = re.compile(r"\.gone-[0-9a-f]{8}")
@@ -265,7 +265,7 @@ class RunParts:
 
     def _begin(self, fingerprint: dict[str, str], *, resume: bool) -> None:
         _remove_gone(self.folder)
-        former, entered, whole = _journal(self.folder / _JOURNAL)
+        former, entered, whole = _journal(self.folder / JOURNAL)
         if former is not None or entered or any(self.folder.iterdir()):
             self.found = LeftParts(self.folder, len(entered), _size(self.folder))
         if resume and former is not None:
@@ -279,16 +279,16 @@ class RunParts:
                     hint="undo the change, or start anew without --resume, which removes what was finished",
                 )
             self._entered, self.run = entered, former.get(_RUN, "")
-            os.truncate(self.folder / _JOURNAL, whole)
-            self._remove(lambda name: name not in entered and name != _JOURNAL)
+            os.truncate(self.folder / JOURNAL, whole)
+            self._remove(lambda name: name not in entered and name != JOURNAL)
             return
-        known = (self.folder / _JOURNAL).exists()
+        known = (self.folder / JOURNAL).exists()
         for entry in self.folder.iterdir():
             if not _is_own(entry) or not (known or entry.name.startswith(_TEMPORARY)):
                 raise self._foreign()
         self._remove(lambda _: True)
         try:
-            os.close(create_private(self.folder / _JOURNAL))
+            os.close(create_private(self.folder / JOURNAL))
             self.run = secrets.token_hex(8)
             self._append({"fingerprint": {**fingerprint, _RUN: self.run}})
             _sync(self.folder)
@@ -431,7 +431,7 @@ class RunParts:
         if self._descriptor is not None and not is_at(self._descriptor, self.folder):
             raise DocumentError("the folder of parts was replaced while the run was at work", where=str(self.folder))
         text = json.dumps(line, separators=(",", ":"), ensure_ascii=True) + "\n"
-        with (self.folder / _JOURNAL).open("r+b") as stream:
+        with (self.folder / JOURNAL).open("r+b") as stream:
             stream.seek(0, os.SEEK_END)
             begin = stream.tell()
             try:
@@ -440,7 +440,7 @@ class RunParts:
                 os.fsync(stream.fileno())
             except OSError:
                 with suppress(OSError):
-                    os.truncate(self.folder / _JOURNAL, begin)
+                    os.truncate(self.folder / JOURNAL, begin)
                 raise
 
     def _remove(self, which: Callable[[str], bool]) -> None:
@@ -502,7 +502,7 @@ def _remove_gone(folder: Path) -> None:
 
 def former_fingerprint(folder: Path) -> dict[str, str] | None:
     """Return what the parts in a folder depend on; None where there are none."""
-    return _journal(folder / _JOURNAL)[0]
+    return _journal(folder / JOURNAL)[0]
 
 
 def _journal(path: Path) -> tuple[dict[str, str] | None, dict[str, RunPart], int]:
@@ -542,7 +542,7 @@ def _summed(stream: IO[bytes], name: str) -> RunPart:
 
 
 def _require_plain(name: str) -> None:
-    if not name or Path(name).name != name or name.startswith(".") or name == _JOURNAL or "\0" in name:
+    if not name or Path(name).name != name or name.startswith(".") or name == JOURNAL or "\0" in name:
         raise ValueError(f"no name of a part: {name!r}")
 
 

@@ -17,8 +17,8 @@ class StandingExecutor:
     Parameters
     ----------
     made : Executor
-        Entered with the first map, and left where this one is left as often as it was entered. Then it is closed for
-        good.
+        May be entered again after it was left. It is entered with the first map, and left where this one is left as
+        often as it was entered, or rests.
     """
 
     def __init__(self, made: Executor) -> None:
@@ -37,12 +37,24 @@ class StandingExecutor:
         return self._made.notes
 
     def __enter__(self) -> Self:
-        self._entered += 1
+        with self._lock:
+            self._entered += 1
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._entered -= 1
-        if self._entered == 0:
+        with self._lock:
+            self._entered -= 1
+            last = self._entered == 0
+        if last:
+            self.rest()
+
+    def rest(self) -> None:
+        """End the workers, so that others may have their memory; the next map starts new ones.
+
+        No map is under way.
+        """
+        with self._lock:
+            self._open = False
             self._stack.close()
 
     def map[S, R](
@@ -51,6 +63,8 @@ class StandingExecutor:
         """Yield the result for each slice: `masktron.executor.contract.Executor.map`."""
         with self._lock:
             if not self._open:
+                if not self._entered:
+                    raise RuntimeError("an executor that is not open")
                 self._stack.enter_context(self._made)
                 self._open = True
         yield from self._made.map(function, slices, stage=stage, told=told)

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from types import MappingProxyType
 
+import masktron.memory_costs as costs
 from masktron.large_arrays import arrays_in_files
 from masktron.memory import memory_of_run
 from masktron.progress import Told, untold
@@ -14,19 +15,14 @@ from masktron.scratch import folder_on_disk, private_folder, require_room
 from masktron.sources.records import Records
 from masktron.sources.source import Source
 
-_CELL = 20
-"""Bytes of a cell in a column, where one in three has a text that no other has."""
-_SHARE = 8
-"""Part of the memory, as a divisor, that the columns of one file may take."""
-
 
 def arrays_of_run(records: int, fields: int, memory: int | None) -> AbstractContextManager[None]:
     """Have arrays with an entry for each record put into files where the columns of so many records are."""
-    return arrays_in_files(wanted=not _fit(records * fields * _CELL, memory))
+    return arrays_in_files(wanted=not _fit(records * fields * costs.COLUMN_CELL, memory))
 
 
 def _fit(size: int, memory: int | None) -> bool:
-    return size * _SHARE <= memory_of_run(memory)
+    return size * costs.COLUMN_SHARE <= memory_of_run(memory)
 
 
 def read_columns(
@@ -76,4 +72,4 @@ def _in_files(source: Source, memory: int | None) -> bool:
 
 def _needed(source: Source) -> int:
     """Return how many bytes the columns of a file take, about."""
-    return source.estimate() * len(source.layout.fields) * _CELL
+    return source.estimate() * len(source.layout.fields) * costs.COLUMN_CELL

@@ -9,6 +9,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, replace
 from pathlib import Path
 
+import masktron.memory_costs as costs
 from masktron.addresses import AddressPath
 from masktron.config import LEAST_UNIT, Config
 from masktron.counts import counted
@@ -23,6 +24,7 @@ from masktron.errors import (
 )
 from masktron.executor.contract import Executor
 from masktron.executor.run_parts import RunParts, former_fingerprint, left_behind, parts_folder
+from masktron.executor.standing import StandingExecutor
 from masktron.executor.which import executor_of
 from masktron.files import file_hash
 from masktron.jobs.documents import digests
@@ -37,23 +39,6 @@ from masktron.sources.frame_path import FramePath
 from masktron.versions import versions
 from masktron.write.atomic import parts_begun
 
-_BASE = 300_000_000
-"""Bytes that a run takes with few records."""
-_WORKER = 300_000_000
-"""Bytes that a worker takes with nothing to do: libraries and compiled code."""
-_CELL = 150
-"""Bytes that a run on all records takes at most for each cell of the file."""
-_HELD_CELL = 12
-"""Bytes that a run in units takes at most for each cell of the file while units are masked, besides these and pages
-of files that the system may take back."""
-_LATER_CELL = 18
-"""Bytes that it takes at most for each cell when the file is read back and measured."""
-_UNIT_CELL = 250
-"""Bytes that a worker takes at most for each cell of a unit: the points, groups and candidates of one partition."""
-_SHARE = 6
-"""Part of the memory, as a divisor, that one unit may take: a few are worked on at once."""
-_PART_CELL = 40
-"""Bytes that a cell takes in parts: in those of its partition, of its groups and of its prototypes."""
 _NOT_IN_PARTS = frozenset(
     {"workers", "executor", "scheduler", "memory", "key", "seed", "rule_timeout", "limits", "register", "order"}
     | {"pyschematron_all", "max_failures", "allow_unfired", "unit_records"}
@@ -84,7 +69,7 @@ def sized(original: Opened, out: Path, *, resume: bool) -> Opened:
         raise UsageError(
             "a file that is masked as a whole keeps nothing that could be gone on from",
             where=str(out),
-            hint="run without --resume, or without --unit-records whole",
+            hint="run without --resume, or with the --unit-records N of the run that was ended",
         )
     if config.unit_records == 0:
         config = replace(config, unit_records=None)
@@ -116,11 +101,11 @@ def _unit_records(original: Opened, config: Config) -> int | None:
     """
     memory = memory_of_run(config.memory)
     records, fields = len(original.kept), len(original.records.columns)
-    if _BASE + records * fields * _CELL <= memory:
+    if costs.BASE + records * fields * costs.WHOLE_CELL <= memory:
         return None
-    held = _BASE + records * fields * _HELD_CELL
-    units = LEAST_UNIT * config.k * fields * _UNIT_CELL * _SHARE
-    least = max(held + units, _BASE + records * fields * _LATER_CELL)
+    held = costs.BASE + records * fields * costs.HELD_CELL
+    units = LEAST_UNIT * config.k * fields * costs.UNIT_CELL * costs.UNIT_SHARE
+    least = max(held + units, costs.BASE + records * fields * costs.LATER_CELL)
     if memory < least:
         raise ResourceError(
             f"{memory / 1e6:,.0f} MB do not hold {counted(LEAST_UNIT * config.k, 'record')} of {fields} fields at a "
@@ -128,7 +113,7 @@ def _unit_records(original: Opened, config: Config) -> int | None:
             where=str(original.job.source.path),
             hint=f"give at least {-(-least // 10**6):,} MB with --memory".replace(",", ""),
         )
-    most = (memory - held) // _SHARE // (fields * _UNIT_CELL)
+    most = (memory - held) // costs.UNIT_SHARE // (fields * costs.UNIT_CELL)
     return max(LEAST_UNIT * config.k, 1 << (most.bit_length() - 1))
 
 
@@ -206,28 +191,33 @@ def _room(run: Prepared) -> int:
         * max(len(block.candidates) for block in partition.blocks)
         for partition in run.plan.partitions
     )
-    return len(run.kept) * cells * _PART_CELL
+    return len(run.kept) * cells * costs.PART_CELL
 
 
 @contextmanager
-def units_in(run: Prepared, parts: RunParts | None, shared: Executor | None = None) -> Iterator[UnitSlices | None]:
+def units_in(
+    run: Prepared, parts: RunParts | None, shared: StandingExecutor | None = None
+) -> Iterator[UnitSlices | None]:
     """Give what masks unit by unit, with the workers that do so; None where the file is masked as a whole.
 
     Parameters
     ----------
     run : Prepared
     parts : RunParts or None
-    shared : Executor, optional
-        Of the whole run; it is taken where the memory holds a unit for each of its workers.
+    shared : StandingExecutor, optional
+        Of the whole run; it is taken where the memory holds a unit for each of its workers. Else it rests, since its
+        workers and those of units are too much together.
     """
     config, most = run.config, run.config.unit_records
     if parts is None or most is None:
         yield None
         return
     workers = _workers(config, len(run.kept), len(run.records.columns), most)
-    if shared is None or shared.workers > workers:
-        shared = executor_of(config.executor, workers=workers, scheduler=config.scheduler)
-    with shared as executor:
+    working: Executor | None = shared
+    if shared is not None and shared.workers > workers:
+        shared.rest()
+        working = None
+    with working or executor_of(config.executor, workers=workers, scheduler=config.scheduler) as executor:
         yield UnitSlices(parts, executor, most)
 
 
@@ -236,8 +226,8 @@ def _workers(config: Config, records: int, fields: int, most: int) -> int:
     asked = config.workers or usable_cores()
     if config.scheduler is not None:
         return asked
-    left = memory_of_run(config.memory) - 2 * _BASE - records * fields * _HELD_CELL
-    return max(1, min(asked, left // (_WORKER + most * fields * _UNIT_CELL)))
+    left = memory_of_run(config.memory) - costs.CLIENT - records * fields * costs.HELD_CELL
+    return max(1, min(asked, left // (costs.WORKER + most * fields * costs.UNIT_CELL)))
 
 
 def _fingerprint(run: Prepared) -> dict[str, str]:

@@ -7,8 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from masktron.config import Config
-from masktron.executor.contract import Executor
 from masktron.executor.run_parts import RunParts
+from masktron.executor.standing import StandingExecutor
 from masktron.files import refuse_outputs
 from masktron.jobs.column_memory import arrays_of_run
 from masktron.jobs.in_units import parts_of, sized, units_in
@@ -117,6 +117,8 @@ def run_mask(
                 working.close()  # nothing is left for workers, whose memory the figures may need
                 progress("comparing it with the original", 0)
                 result, measured = mask_result(run, made, written, out, manifest, progress)
+                if executor is not None:  # which stage was the first for workers depends on the file
+                    result = replace(result, notes=(*result.notes, *executor.notes))
                 progress("testing the contract, writing the manifest", 0)
                 require_releasable(run, result, measured)
                 declared = declared_of(run, made)
@@ -138,7 +140,7 @@ def masked_by(
     progress: Progress,
     shared: SharedWork | None = None,
     parts: RunParts | None = None,
-    executor: Executor | None = None,
+    executor: StandingExecutor | None = None,
 ) -> Masked:
     """Split and group the kept records, mask, aggregate and settle them.
 
@@ -148,7 +150,7 @@ def masked_by(
         Of other runs on the same records.
     parts : RunParts, optional
         Where records are masked unit by unit.
-    executor : Executor, optional
+    executor : StandingExecutor, optional
         Of the whole run, which may mask units.
     """
     job, config, records = run.job, run.config, len(run.kept)
@@ -157,7 +159,7 @@ def masked_by(
         compile_for(records, run.plan, job.edits, run.method)
         compile_linking(records)
     with units_in(run, parts, executor) as units:
-        masked = mask_records(
+        return mask_records(
             run.kept,
             run.plan,
             job.edits,
@@ -174,5 +176,3 @@ def masked_by(
             units=units,
             progress=progress,
         )
-        used = executor if units is None else units.executor
-        return masked if used is None else replace(masked, notes=used.notes)

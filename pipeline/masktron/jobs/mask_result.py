@@ -128,7 +128,6 @@ def mask_result(
             *run.notes,
             run.ordering.says,
             *run.randomness.says,
-            *made.notes,
             *(() if made.perturbed is None else made.perturbed.notes),
             *parts_notes(run.method.name, block_results),
             *(() if draw is None else draw_notes(draw, block_results, records=len(written.records), k=run.config.k)),

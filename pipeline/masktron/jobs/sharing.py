@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
+import masktron.memory_costs as costs
 from masktron.config import Config
 from masktron.executor.standing import StandingExecutor
 from masktron.executor.which import asked_executor
 from masktron.memory import memory_of_run
-
-_RUN = 600_000_000
-"""Bytes that are left to this process."""
-_WORKER = 300_000_000
-"""Bytes that a worker takes, with its process of Saxon."""
 
 
 def executor_of_run(config: Config) -> StandingExecutor | None:
@@ -27,4 +23,4 @@ def executor_of_run(config: Config) -> StandingExecutor | None:
     UsageError
         Dask is not installed.
     """
-    return asked_executor(config, max(1, (memory_of_run(config.memory) - _RUN) // _WORKER))
+    return asked_executor(config, max(1, (memory_of_run(config.memory) - costs.CLIENT) // costs.WORKER))

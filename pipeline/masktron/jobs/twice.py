@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from masktron.config import Config
 from masktron.errors import UsageError
+from masktron.jobs.column_memory import read_columns
 from masktron.jobs.compared import compare, require_described
 from masktron.kernels.distinct import codes_of
 from masktron.measures.assessed import Assessed
@@ -135,8 +136,8 @@ class _Side:
     rows: NDArray[np.intp]
 
     @classmethod
-    def of(cls, files: Assessed, described: DescribedRelease, original: Source) -> _Side:
-        records = original.records(missing=described.missing)
+    def of(cls, files: Assessed, described: DescribedRelease, original: Source, memory: int | None) -> _Side:
+        records = read_columns(original, missing=described.missing, memory=memory)
         excluded = np.array(described.excluded, dtype=np.intp)
         return cls(files, described, records, np.setdiff1d(np.arange(len(records)), excluded).astype(np.intp))
 
@@ -273,7 +274,8 @@ def _beside(
     beside = open_source(before, reading=replace(reading, record=released.layout.record_tag), progress=progress)
     progress("comparing with the earlier release", 0)
     others, _ = compare(released, beside, described=earlier, config=config, known={}, progress=progress)
-    first, second = _Side.of(others, earlier, beside), _Side.of(files, described, original)
+    first = _Side.of(others, earlier, beside, config.memory)
+    second = _Side.of(files, described, original, config.memory)
     people = (first.rows, second.rows)
     told = f"{len(np.intersect1d(*people)):,} respondents are in both releases"
     names = [name for name in second.records.columns if name in {*earlier.masked, *described.masked}]

@@ -71,14 +71,11 @@ class Masked:
         Totals over the file that were off and were mended.
     perturbed : Perturbed or None
         What a method drew, where it draws.
-    notes : tuple of str
-        What the user has to know of how units were worked on.
     """
 
     blocks: tuple[MaskedBlock, ...]
     repairs: tuple[Repair, ...]
     perturbed: Perturbed | None
-    notes: tuple[str, ...] = ()
 
 
 def mask_records(

@@ -6,11 +6,13 @@ import datetime
 import decimal
 import errno
 import gc
+import io
 import os
 import shutil
 import tempfile
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -20,6 +22,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from cli_runner import Runner, write_rules
+from masktron import memory_costs
 from masktron.errors import DocumentError, UsageError
 from masktron.sources.opening import open_source
 from masktron.sources.records import Coded
@@ -160,7 +163,7 @@ def test_masked_files_and_manifests_are_the_same(
     found = []
     for name in ("held", "streamed"):
         if name == "streamed":
-            monkeypatch.setattr(table_source, "_SHARE", ALL)
+            monkeypatch.setattr(memory_costs, "COLUMN_SHARE", ALL)
             monkeypatch.setattr(table_source.TableSource, "table", None)
         out, manifest = tmp_path / f"{name}.{suffix}", tmp_path / f"{name}.json"
         said = masktron(
@@ -208,6 +211,20 @@ def test_room_is_required_before_anything_is_written(
     assert list(small_blocks.glob("*/*")) == []
 
 
+class FullDisk(io.BytesIO):
+    """A file on a disk that has room for some writes."""
+
+    def __init__(self, room: int) -> None:
+        super().__init__()
+        self.room = room
+
+    def write(self, octets: Any) -> int:
+        if not self.room:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        self.room -= 1
+        return len(octets)
+
+
 @pytest.mark.parametrize("suffix", ["csv", "parquet"])
 def test_a_full_disk_is_one_error_and_leaves_nothing(
     tmp_path: Path, suffix: str, monkeypatch: pytest.MonkeyPatch, small_blocks: Path
@@ -219,10 +236,16 @@ def test_a_full_disk_is_one_error_and_leaves_nothing(
 
     source = opened(path, streamed=True)
     source.layout  # noqa: B018 -- the survey
-    with monkeypatch.context() as patch:
-        patch.setattr(table_source.TwinWriter, "write", fail)
-        with pytest.raises(DocumentError, match="temporary files cannot be written: No space left"):
-            source.document_path  # noqa: B018
+    real = Path.open
+    for room in range(3):  # for nothing, for the beginning, for a block
+
+        def small(path: Path, *how: Any, room: int = room, **more: Any) -> Any:
+            return FullDisk(room) if path.name == "document.xml" else real(path, *how, **more)
+
+        with monkeypatch.context() as patch:
+            patch.setattr(Path, "open", small)
+            with pytest.raises(DocumentError, match="temporary files cannot be written: No space left"):
+                source.document_path  # noqa: B018
     part: tuple[object, str] = os, "write"
     said = "columns cannot be kept in temporary files: No space left"
     if suffix == "parquet":
@@ -235,6 +258,20 @@ def test_a_full_disk_is_one_error_and_leaves_nothing(
     del source
     gc.collect()  # errors and their frames
     assert list(small_blocks.iterdir()) == []
+
+
+def test_an_original_that_cannot_be_read_is_not_blamed_on_temporary_files(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = opened(written(tmp_path / "data.csv", "csv", table()), streamed=True)
+    source.layout  # noqa: B018 -- the survey
+
+    def broken(*_: object) -> bytes:
+        raise OSError(errno.EIO, os.strerror(errno.EIO), "data.csv")
+
+    monkeypatch.setattr(csv_stream.FileText, "part", broken)
+    with pytest.raises(OSError, match=r"Input/output error: 'data\.csv'"):
+        source.document_path  # noqa: B018
 
 
 def test_readings_are_compared_whatever_their_blocks() -> None:

@@ -21,6 +21,7 @@ from masktron.sources.names import ContextNames, NameStep
 from masktron.sources.records import Field, Layout
 from masktron.sources.tables.arrow_scalars import text_scalar
 from masktron.sources.tables.column_names import xml_name
+from masktron.sources.tables.spilled import kept_in
 from masktron.sources.tables.string_cells import octets_of, require_xml
 from masktron.sources.tables.table_format import SecondReading
 
@@ -177,15 +178,17 @@ class TwinWriter:
     def __init__(self, path: Path, columns: Sequence[str], names: TwinNames, where: str) -> None:
         self._tags, self._names, self._where = [xml_name(column) for column in columns], names, where
         self._before, self._after = twin_frame(names)
-        self._records = 0
-        self._stream = path.open("wb")
+        self._records, self._folder = 0, path.parent
+        with kept_in(self._folder):
+            self._stream = path.open("wb")
 
     def __enter__(self) -> Self:
-        self._stream.write(f'<?xml version="1.0" encoding="UTF-8"?>{self._before}\n'.encode())
+        with kept_in(self._folder):
+            self._stream.write(f'<?xml version="1.0" encoding="UTF-8"?>{self._before}\n'.encode())
         return self
 
     def __exit__(self, *_: object) -> None:
-        with self._stream:
+        with kept_in(self._folder), self._stream:
             self._stream.write(f"{self._after}\n".encode())
 
     def write(self, columns: Sequence[pa.Array]) -> None:
@@ -199,10 +202,12 @@ class TwinWriter:
         Raises
         ------
         DocumentError
-            A cell holds a character that XML forbids.
+            A cell holds a character that XML forbids, or there is no room.
         """
         require_xml(self._tags, columns, self._records, self._where)
-        self._stream.write(record_lines(self._names.record, self._tags, columns))
+        lines = record_lines(self._names.record, self._tags, columns)
+        with kept_in(self._folder):
+            self._stream.write(lines)
         self._records += len(columns[0]) if columns else 0
 
 

@@ -120,11 +120,7 @@ class KeptTexts:
     """
 
     def __init__(self, store: FolderStore) -> None:
-        self._octets, self._there, self._ends = (
-            store.growing(np.uint8),
-            store.growing(np.bool_),
-            store.growing(np.int64),
-        )
+        self._octets, self._ends = store.growing(np.uint8), store.growing(np.int64)
         self._ends.add(np.zeros(1, dtype=np.int64))
         self._bytes = self._size = 0
 

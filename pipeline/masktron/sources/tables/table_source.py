@@ -19,11 +19,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+import masktron.memory_costs as costs
 from masktron.addresses import AddressPath
 from masktron.errors import DocumentError, MasktronError
 from masktron.files import file_hash, refuse_special
 from masktron.progress import Progress, Told, untold
-from masktron.scratch import create_private, private_folder, require_room
+from masktron.scratch import create_private, folder_on_disk, private_folder, require_room
 from masktron.sources.array_stores import FolderStore
 from masktron.sources.flat_records import FlatRecords
 from masktron.sources.frame_path import FramePath
@@ -56,14 +57,6 @@ from masktron.sources.xml.wellformed import SMALLEST, Stamp
 from masktron.sources.xml.xml_source import XmlSource
 
 _NO_CODES: frozenset[str] = frozenset()
-_CELL = 20
-"""Bytes of a cell in memory, beside its text."""
-_SHARE = 8
-"""Part of the memory, as a divisor, that a table may take that is read at once."""
-_UNPACKED = 25
-"""Times the bytes of a file that its table has, at most, for it to be read without a look at it."""
-_TWINS, _COPIES = 2, 2
-"""Documents that engines read, of the file and of the one that is written; copies of its columns meanwhile."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,21 +191,26 @@ class TableSource(Source):
     def _stream(self) -> TableStream | None:
         """The file block by block, where it is a large one that can be read so."""
         self._stamp  # noqa: B018 -- before anything is read
-        memory = self._asked.memory
-        named = memory is None or isinstance(self._file, AddressPath | FramePath)
-        if not named and self._file.stat().st_size * _UNPACKED * _SHARE <= (memory or 0):
-            return None  # a small file is not surveyed for nothing
+        if self._is_small_file():
+            return None  # it is not surveyed for nothing
         found = self.format.stream(self._file, self._asked.options)
         if found is None or self._size_of_twin(found) < SMALLEST or self._is_held(found):
             return None
         # where a name stands twice, the survey of the twin has to say what that means
         return None if twin_layout(self._twin_of(found.names), found.names, found.first) is None else found
 
+    def _is_small_file(self) -> bool:
+        """Whether all records will be asked for, and its table is small beside the memory in any case."""
+        if self._asked.memory is None or isinstance(self._file, AddressPath | FramePath):
+            return False
+        return self._file.stat().st_size * costs.TABLE_UNPACKED * costs.COLUMN_SHARE <= self._asked.memory
+
     def _is_held(self, stream: TableStream) -> bool:
         """Whether all records will be asked for, and are small beside the memory."""
         if self._asked.memory is None:
             return False
-        return (stream.text + stream.count * len(stream.names) * _CELL) * _SHARE <= self._asked.memory
+        size = stream.text + stream.count * len(stream.names) * costs.TABLE_CELL
+        return size * costs.COLUMN_SHARE <= self._asked.memory
 
     def _size_of_twin(self, stream: TableStream) -> int:
         """Return roughly how many bytes the twin would have."""
@@ -236,8 +234,9 @@ class TableSource(Source):
         if self._stream is not None or self.table.large:
             compile_first(self._asked.progress)
         path.unlink(missing_ok=True)  # of an attempt that was refused
-        with _texts_readable(where), kept_in(path.parent):
+        with kept_in(path.parent):
             os.close(create_private(path))
+        with _texts_readable(where):
             if self._stream is None:
                 self._write_held(self.table, path, where)
             else:
@@ -262,7 +261,8 @@ class TableSource(Source):
 
     @cached_property
     def _twin_path(self) -> Path:
-        return self._held.enter_context(private_folder()) / "document.xml"
+        above = None if self._stream is None else folder_on_disk()[0]
+        return self._held.enter_context(private_folder(above)) / "document.xml"
 
     @cached_property
     def _seen(self) -> tuple[Layout, int | None]:
@@ -307,7 +307,7 @@ class TableSource(Source):
         """Bytes of the documents that engines read, and of what is put together for the file that is written."""
         if self._stream is None:
             return 0
-        return _TWINS * self._size_of_twin(self._stream) + _COPIES * self._stream.text
+        return costs.TABLE_DOCUMENTS * self._size_of_twin(self._stream) + costs.TABLE_COPIES * self._stream.text
 
     def vocabulary(self) -> Vocabulary:
         """Return the names of the twin."""
@@ -457,8 +457,8 @@ class TableSource(Source):
         told: Told,
     ) -> bool:
         """Write what is released without the whole table, where the format can; tell whether it could."""
-        with private_folder() as folder:
-            require_room(folder, _COPIES * stream.text, what=f"writing a file like {self.path.name}")
+        with private_folder(folder_on_disk()[0]) as folder:
+            require_room(folder, costs.TABLE_COPIES * stream.text, what=f"writing a file like {self.path.name}")
             release = StreamedRelease(variables, rows, replacements, folder)
             return self.format.write_blocks(opened_place(target), stream, release, told)
 
