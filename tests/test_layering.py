@@ -19,7 +19,8 @@ ORDER = [
     {"arrays", "counts", "files", "figures", "heap", "memory", "processes", "progress", "resources", "serialised"}
     | {"streams", "thresholds", "toml_text", "versions"},
     {"release_key", "supervisor", "rulebook_text"},
-    {"constraints", "config", "kernels", "large_arrays", "scratch"},
+    {"constraints", "config", "kernels", "scratch"},
+    {"large_arrays"},
     {"executor", "settings", "keyword_arguments"},
     {"sources", "engines"},
     {"xpath"},

@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from masktron.errors import DocumentError
+from masktron.scratch import folder_on_disk
 
 LARGE = 1 << 20
 """Bytes from which on an array is worth a file."""
@@ -53,8 +54,9 @@ def new_array(shape: int | tuple[int, ...], dtype: DTypeLike) -> NDArray[Any]:
     size = math.prod(shape if isinstance(shape, tuple) else (shape,)) * own.itemsize
     if not _IN_FILES.get() or size < LARGE:
         return np.empty(shape, dtype=own)
+    folder, _ = folder_on_disk()
     try:
-        with tempfile.TemporaryFile() as stream:
+        with tempfile.TemporaryFile(dir=folder) as stream:
             if hasattr(os, "posix_fallocate"):
                 # room is taken now: a disk that is full later would end the process
                 os.posix_fallocate(stream.fileno(), 0, size)
@@ -64,7 +66,7 @@ def new_array(shape: int | tuple[int, ...], dtype: DTypeLike) -> NDArray[Any]:
     except OSError as error:
         raise DocumentError(
             f"arrays cannot be kept in temporary files: {error.strerror or error}",
-            where=tempfile.gettempdir(),
+            where=str(folder),
             hint="free space there, or name another folder for temporary files (TMPDIR)",
         ) from error
     return np.frombuffer(pages, dtype=own).reshape(shape)

@@ -23,7 +23,7 @@ from masktron.addresses import AddressPath
 from masktron.errors import DocumentError, MasktronError
 from masktron.files import file_hash, refuse_special
 from masktron.progress import Progress, Told, untold
-from masktron.scratch import create_private, private_folder, require_room
+from masktron.scratch import create_private, folder_on_disk, private_folder, require_room
 from masktron.sources.array_stores import FolderStore
 from masktron.sources.flat_records import FlatRecords
 from masktron.sources.frame_path import FramePath
@@ -457,7 +457,7 @@ class TableSource(Source):
         told: Told,
     ) -> bool:
         """Write what is released without the whole table, where the format can; tell whether it could."""
-        with private_folder() as folder:
+        with private_folder(folder_on_disk()[0]) as folder:
             require_room(folder, _COPIES * stream.text, what=f"writing a file like {self.path.name}")
             release = StreamedRelease(variables, rows, replacements, folder)
             return self.format.write_blocks(opened_place(target), stream, release, told)
