@@ -112,6 +112,8 @@ def run_mask(
             made = masked_by(run, progress, parts=parts, executor=executor)
             with publication(out, released=True, replaces=replaces) as place, atomic_path(manifest) as confidential:
                 written = write(run, made, place, out, progress, executor)
+                if executor is not None:  # whose workers may have been needed for the written file alone
+                    made = replace(made, notes=tuple(dict.fromkeys((*made.notes, *executor.notes))))
                 working.close()  # nothing is left for workers, whose memory the figures may need
                 progress("comparing it with the original", 0)
                 result, measured = mask_result(run, made, written, out, manifest, progress)
