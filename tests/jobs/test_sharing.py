@@ -163,7 +163,7 @@ def test_memory_decides_how_columns_are_held(
     data, rules = pair
     mapped: list[str] = []
     real: Callable[..., Any] = column_memory.private_folder
-    monkeypatch.setattr(column_memory, "private_folder", lambda: mapped.append("") or real())
+    monkeypatch.setattr(column_memory, "private_folder", lambda *above: mapped.append("") or real(*above))
     monkeypatch.setattr(column_memory, "_CELL", 300_000)
     names = ["information_loss", "unchanged"]
     found = []
