@@ -165,6 +165,15 @@ def test_what_is_no_key_is_refused_and_not_shown(tmp_path: Path, content: str, s
     assert len(content) < 9 or content[:8] not in str(caught.value)
 
 
+@pytest.mark.parametrize(("size", "said"), [("600", "--unit-records 600 "), ("null", "--unit-records whole ")])
+def test_a_run_that_had_no_key_is_repeated_with_its_units(tmp_path: Path, size: str, said: str) -> None:
+    path = tmp_path / "m.manifest.json"
+    path.write_text(f'{{"key": null, "config": {{"unit_records": {size}}}}}')
+    with pytest.raises(UsageError, match="no random numbers") as caught:
+        read_key(path)
+    assert said in caught.value.hint
+
+
 def test_keys_in_python(tmp_path: Path) -> None:
     (tmp_path / "key").write_text(KEY.hex())
     assert Config(key=KEY) == Config(key=tmp_path / "key")  # type: ignore[arg-type]

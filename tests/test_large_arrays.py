@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from masktron import large_arrays
+from masktron import large_arrays, scratch
 from masktron.errors import DocumentError
 from masktron.kernels.linkage import CodedPoints
 from masktron.large_arrays import LARGE, arrays_in_files, kept, new_array
@@ -26,6 +26,27 @@ def in_file(array: NDArray[Any]) -> bool:
     while isinstance(base, np.ndarray):
         base = base.base
     return isinstance(base.obj if isinstance(base, memoryview) else base, mmap.mmap)
+
+
+def test_no_file_goes_to_a_folder_that_is_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("memory", "disk"):
+        (tmp_path / name).mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "memory"))
+    for name in ("TMPDIR", "TEMP", "TMP"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(scratch, "in_memory", lambda folder: folder.name == "memory")
+    monkeypatch.setattr(scratch, "_KEPT", tmp_path / "disk")
+    used = list[object]()
+
+    def fail(**options: object) -> None:
+        used.append(options.get("dir"))
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(tempfile, "TemporaryFile", fail)
+    with arrays_in_files(wanted=True), pytest.raises(DocumentError) as caught:
+        new_array(LARGE, np.float64)
+    assert used == [tmp_path / "disk"]
+    assert caught.value.where == str(tmp_path / "disk")
 
 
 def test_large_arrays_are_in_files_where_that_is_wanted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

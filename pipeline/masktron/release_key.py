@@ -96,9 +96,17 @@ def former_units(path: str | PathLike[str]) -> int | None:
     if not text.lstrip().startswith("{"):
         return None
     try:
-        size = json.loads(text)["config"].get("unit_records")
-    except (ValueError, RecursionError, KeyError, TypeError, AttributeError):
+        return _units_in(json.loads(text))
+    except (ValueError, RecursionError):
         return None  # `read_key` says what is wrong with it
+
+
+def _units_in(content: object) -> int | None:
+    """Return the size of units that a manifest names: 0 for none, None where it does not say it."""
+    config = content.get("config") if isinstance(content, dict) else None
+    if not isinstance(config, dict):
+        return None
+    size = config.get("unit_records")
     return size if isinstance(size, int) and size > 0 else 0
 
 
@@ -109,10 +117,12 @@ def _in_manifest(text: str, path: Path) -> str:
     except (ValueError, RecursionError):
         raise UsageError("neither a key nor a manifest: it is not JSON", where=str(path), hint=_HOW) from None
     if "key" in content and content["key"] is None:
+        units = _units_in(content)
+        size = "" if units is None else f", with --unit-records {units or 'whole'} whatever memory is free"
         raise UsageError(
             "the run of this manifest took no random numbers, and so had no key",
             where=str(path),
-            hint="without --key it is repeated to the byte as well",
+            hint=f"without --key it is repeated to the byte as well{size}",
         )
     key = content.get("key")
     if not isinstance(key, str):

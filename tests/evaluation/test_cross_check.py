@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pickle
+import re
 import subprocess
 import sys
 import textwrap
@@ -229,6 +230,31 @@ def test_a_worker_that_cannot_read_the_file_says_which(tmp_path: Path) -> None:
         by_executor(path, book, layout, asking(), ByHand(lambda: path.unlink(missing_ok=True)))
     assert caught.value.where == str(path)
     assert "full paths" in caught.value.hint
+
+
+def test_a_worker_that_sees_another_file_of_the_name_has_no_say(tmp_path: Path) -> None:
+    """As one whose machine has an earlier version of it: in that, every rule holds."""
+    path, layout = written(tmp_path)
+    other = tmp_path / "earlier.xml"
+    other.write_text(re.sub(r"<V1>\d", "<V1>0", PLAIN), encoding="utf-8")
+
+    class Elsewhere(ByHand):
+        def map[S, R](
+            self, function: Callable[[S], R], slices: Iterable[S], *, stage: str, told: Told = untold
+        ) -> Generator[R]:
+            pieces = list(slices)
+            path.replace(tmp_path / "own")
+            other.replace(path)
+            try:
+                yield from list(super().map(function, pieces, stage=stage, told=told))
+            finally:
+                path.replace(other)
+                (tmp_path / "own").replace(path)
+
+    book, question, executor = rules(tmp_path), asking(sample=0), Elsewhere()
+    found = by_executor(path, book, layout, question, executor)
+    assert executor.given
+    assert_same(found, alone(path, book, layout, question))
 
 
 def test_what_takes_too_long_in_a_worker_is_left_to_who_can_name_it(

@@ -26,6 +26,7 @@ from masktron.sources.records import Field, Layout
 from masktron.sources.xml import flatness as establishing
 from masktron.sources.xml import plain as plain_module
 from masktron.sources.xml import prefix as prefix_module
+from masktron.sources.xml import wellformed
 from masktron.sources.xml.blocks import Name, PlainFile
 from masktron.sources.xml.microdata import record_lines
 from masktron.sources.xml.parser import opened
@@ -166,7 +167,7 @@ def by_hand(path: Path, record: str, default: str) -> tuple[Layout, PlainFile]:
         walk = Paths(path, encoding)
         walk.feed(stream.read())
         status = os.fstat(stream.fileno())
-        stamp = (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns)
+        stamp = (status.st_ino, status.st_size, status.st_mtime_ns)
     node = walk.at(exact.record_path)
     names = tuple(Name(n.encode(encoding.codec), a, tags.index((clark(n, a), a))) for n, a in raw)
     plain = PlainFile(
@@ -395,6 +396,20 @@ def test_a_file_that_changes_is_not_read_on(tmp_path):
         list(batches)
     with pytest.raises(DocumentError, match="changed"):
         list(iter_batches(path, layout, plain))
+
+
+def test_a_file_in_a_shared_folder_is_the_same_on_each_machine(tmp_path, monkeypatch):
+    """Each has its own number for the device, as NFS and overlays do; node, size and time are those of the file."""
+    path = written(tmp_path, document())
+    layout, _, plain = survey_plain(path)
+
+    def elsewhere(descriptor):
+        found = list(os.fstat(descriptor))
+        found[2] += 1
+        return os.stat_result(found, {"st_mtime_ns": os.fstat(descriptor).st_mtime_ns})
+
+    monkeypatch.setattr(wellformed, "os", mock.Mock(fstat=elsewhere))
+    assert sum(len(batch.starts) for batch in iter_batches(path, layout, plain)) == plain.records
 
 
 def test_large_files_are_surveyed_by_the_kernel_and_small_ones_are_not(tmp_path, monkeypatch):

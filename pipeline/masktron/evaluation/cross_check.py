@@ -53,6 +53,7 @@ from masktron.rulebook.schema import Rulebook
 from masktron.scratch import name_to_be
 from masktron.sources.records import Layout
 from masktron.sources.xml.slices import Frame, NotSlicedError, cuts, framed, framed_test, places
+from masktron.sources.xml.wellformed import Stamp, stamp_of
 
 MOST_PROCESSES = 4
 """Each has Saxon's library and heap, some 170 MB."""
@@ -340,7 +341,8 @@ def by_processes(
             first += _sampling(frame, question, size)
             first += _slicing(frame, rulebook, layout, question, list(cuts(frame, size)))
         if request.executor is not None and path.stat().st_size > by_executor:
-            gathered.take_all(_through(request.executor, frame, request, first, sampling=bool(question.sample)))
+            opened = Opening(frame, before, rulebook, layout)
+            gathered.take_all(_through(request.executor, opened, first, sampling=bool(question.sample)))
             first = []
         tasks: list[Slice | Sample | ReadTask] = [*first]
         if isinstance(asked, Asked):
@@ -348,7 +350,7 @@ def by_processes(
             work = _recount_of(asked, question, size, tell)
             tasks += work.reading()
         number = min(cores(MOST_PROCESSES) if processes is None else processes, len(tasks))
-        opening = Opening(frame, rulebook, layout, asked if isinstance(asked, Asked) else None)
+        opening = Opening(frame, before, rulebook, layout, asked if isinstance(asked, Asked) else None)
         with WorkerPool(number, opening) as pool:
             for task, answer in pool.answers(tasks):
                 if work is not None and work.has(task.lane):
@@ -366,20 +368,20 @@ def by_processes(
 
 
 def _through(
-    executor: Executor, frame: Frame, request: EvaluationRequest, tasks: Sequence[Slice | Sample], *, sampling: bool
+    executor: Executor, opening: Opening, tasks: Sequence[Slice | Sample], *, sampling: bool
 ) -> Iterator[tuple[Any, Any]]:
     """Have an executor do tasks; its workers need no schema of pyschematron where nothing is asked of that."""
-    path, rulebook = request.path.absolute(), request.rulebook
+    path, rulebook = opening.frame.path.absolute(), opening.rulebook
     book = rulebook if sampling else replace(rulebook, pyschematron_schema=None)
-    batch = TaskBatch(Opening(replace(frame, path=path), book, request.layout), path)
+    batch = TaskBatch(replace(opening, frame=replace(opening.frame, path=path), rulebook=book), path)
     with executor as entered:
         through = TasksByExecutor(entered, batch, f"asking engines about {name_to_be(path)}")
         yield from through.answers(tasks)
 
 
-def _stamp(path: Path) -> tuple[int, int, int]:
-    found = path.stat()
-    return found.st_size, found.st_mtime_ns, found.st_ino
+def _stamp(path: Path) -> Stamp:
+    with path.open("rb") as stream:
+        return stamp_of(stream)
 
 
 @dataclass(frozen=True, slots=True)
@@ -481,9 +483,10 @@ class _Gathered:
 
 @dataclass(frozen=True, slots=True)
 class Opening:
-    """What a process has to know."""
+    """What a process has to know; ``stamp`` tells the file from another of its name, as a worker may see one."""
 
     frame: Frame
+    stamp: Stamp
     rulebook: Rulebook
     layout: Layout
     asked: Asked | None = None
@@ -534,6 +537,8 @@ class _Worker:
             for begin, end in parts:
                 stream.seek(begin)
                 read.append(stream.read(end - begin))
+            if stamp_of(stream) != self.known.stamp:
+                raise NotSlicedError("this is another file of the name")
         return b"".join(read)
 
     def _sampled(self, task: Sample) -> Iterator[Any]:

@@ -64,7 +64,7 @@ def sized(original: Opened, out: Path, *, resume: bool) -> Opened:
     ResourceError
         The memory is too small for any unit.
     """
-    config = original.config
+    config, notes = original.config, original.notes
     if config.unit_records == 0 and resume:
         raise UsageError(
             "a file that is masked as a whole keeps nothing that could be gone on from",
@@ -87,11 +87,19 @@ def sized(original: Opened, out: Path, *, resume: bool) -> Opened:
                 raise UsageError("the journal there is not that of a run in units", where=str(parts_folder(out)))
             config = replace(config, unit_records=int(size))
     elif config.unit_records is None:
-        config = replace(config, unit_records=_unit_records(original, config))
+        most = _unit_records(original, config)
+        config = replace(config, unit_records=most)
+        if most is not None and len(original.kept) > most:
+            notes = (
+                *notes,
+                f"masked in units of {most:,} records, for want of memory: with another amount of it these records "
+                "are released with other values, and who has both files may compute some values of respondents; "
+                f"to repeat this one, give its key and --unit-records {most}",
+            )
     if config.unit_records is not None and len(original.kept) <= config.unit_records:
         config = replace(config, unit_records=None)
     stated = replace(original.given, unit_records=config.unit_records)
-    return replace(original, config=config, given=stated)
+    return replace(original, config=config, given=stated, notes=notes)
 
 
 def _unit_records(original: Opened, config: Config) -> int | None:

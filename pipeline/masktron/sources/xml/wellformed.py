@@ -18,14 +18,17 @@ SMALLEST = 4_000_000
 _BLOCK = 1 << 23
 """libxml2 refuses to be fed more than 10,000,000 bytes at once; between two blocks it waits for the interpreter."""
 
-type Stamp = tuple[int, int, int, int]
-"""What tells a file from another, and from itself after a change: device, node, size, time of the last change."""
+type Stamp = tuple[int, int, int]
+"""What tells a file from another, and from itself after a change: node, size, time of the last change.
+
+Not the device: of a shared folder, each machine has a number of its own for it, and workers compare stamps, too.
+"""
 
 
 def stamp_of(stream: BinaryIO) -> Stamp:
     """Return what tells this file from another."""
     status = os.fstat(stream.fileno())
-    return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns
+    return status.st_ino, status.st_size, status.st_mtime_ns
 
 
 class WellFormedness:
