@@ -33,6 +33,8 @@ ASKING = {
     "kernels/moments.py": "measures of utility",
     "kernels/polynomials.py": "measures of utility",
     "measures/kept_variation.py": "measures of utility",
+    "measures/keys/combinations.py": "measures of risk",
+    "measures/strongest_link.py": "measures of risk",
     "jobs/twice.py": "concerns: whether two releases go along",
     "synthesis/em.py": "mixtures: decisions by more than last digits",
     "synthesis/microperturbation.py": "covariances to be expected, a figure",

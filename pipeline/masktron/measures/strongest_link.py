@@ -16,6 +16,7 @@ from scipy.spatial.distance import cdist
 from scipy.stats import rankdata
 
 from masktron.errors import UsageError
+from masktron.kernels.standardise import Standard
 from masktron.measures.base import require_comparable
 
 type LinkDistance = Literal["Euclidean", "Mahalanobis", "ranks"]
@@ -148,11 +149,10 @@ def _standardised(
     before, after = [], []
     for own, other in zip(original.T, masked.T, strict=True):
         held = ~np.isnan(own)
-        mean = float(own[held].mean()) if held.any() else 0.0
-        spread = float((own[held] - mean).std()) if held.any() else 0.0
-        if spread > 0:
-            before.append(np.where(held, (own - mean) / spread, 0.0))
-            after.append(np.where(np.isnan(other), 0.0, (other - mean) / spread))
+        standard = Standard.of(own)
+        if standard.deviation:
+            before.append(np.nan_to_num(standard.places(own)))
+            after.append(np.nan_to_num(standard.places(other)))
         if held.any() and not held.all():
             before.append((~held).astype(np.float64))
             after.append(np.isnan(other).astype(np.float64))
