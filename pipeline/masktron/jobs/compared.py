@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from copy import copy
 from dataclasses import dataclass
 
@@ -13,7 +13,8 @@ from masktron.config import Config, Kind, Role, did_you_mean
 from masktron.errors import DocumentError, UsageError
 from masktron.jobs.column_memory import arrays_of_run, read_columns
 from masktron.jobs.described import completed
-from masktron.jobs.keys_known import KnownKeys, known_keys, unmasked_fields
+from masktron.jobs.keys_known import KnownKeys, known_keys, unmasked_fields, without_mark
+from masktron.jobs.ordering import WRITTEN
 from masktron.jobs.pairing import NOTHING_STATED, UNMASKED, Stated, paired
 from masktron.kernels.cores import usable_cores
 from masktron.large_arrays import kept
@@ -93,6 +94,9 @@ def compare(
     with arrays_of_run(len(released), len(after), config.memory):
         codes = {name: kept(column.numbered()) for name, column in after.items()}
     weights = None if fields.weight is None else _weights(source, fields.weight, rows)
+    roles = _roles(source, described, config)
+    in_both = {name: role for name, role in roles.items() if name in shown}
+    telling = _telling(source, roles)
     assessed = Assessed(
         original=before,
         masked=after,
@@ -105,44 +109,35 @@ def compare(
         known=known,
         workers=config.workers or usable_cores(),
         paired=pairing.known,
-        known_exactly=_unmasked(source, released, described, config).classes(ReorderedColumns(source.columns, rows)),
-        keys=_keys(source, described, config).of(ReorderedColumns(shown, back), weights),
+        known_exactly=unmasked_fields(in_both, telling).classes(ReorderedColumns(source.columns, rows)),
+        keys=_keys(roles, described, config, telling).of(ReorderedColumns(shown, back), weights),
     )
     return assessed, (*told, *([pairing.note] if pairing.note else []), *fields.notes)
 
 
-def _keys(source: Records, described: DescribedRelease | None, config: Config) -> KnownKeys:
-    """Return the quasi-identifiers: as the settings name them, else as the manifest does, else what is unmasked."""
-    telling = _telling(source)
+def _roles(source: Records, described: DescribedRelease | None, config: Config) -> dict[str, Role]:
+    """Return the roles of fields by the manifest, or by the settings where there is none."""
     if described is None:
-        return known_keys({name: config.roles.get(name, Role.CONFIDENTIAL) for name in source.columns},
-                          config.quasi_identifiers, telling)  # fmt: skip
-    roles = {name: Role(role) for name, role in described.roles.items()}
+        return {name: config.roles.get(name, Role.CONFIDENTIAL) for name in source.columns}
+    return {name: Role(role) for name, role in described.roles.items()}
+
+
+def _telling(source: Records, roles: Mapping[str, Role]) -> set[str]:
+    """Name the fields written as they were whose text differs in every record."""
+    written = (name for name, role in roles.items() if role in WRITTEN and name in source.columns)
+    return {name for name in written if len(source) > 1 and source.columns[name].tells_apart}
+
+
+def _keys(
+    roles: Mapping[str, Role], described: DescribedRelease | None, config: Config, telling: Collection[str]
+) -> KnownKeys:
+    """Return the quasi-identifiers: as the settings name them, else as the manifest does, else what is unmasked."""
     named = {name for name, role in config.roles.items() if role is Role.QUASI_IDENTIFIER}
+    if described is None:
+        return known_keys(roles, config.quasi_identifiers, telling)
     if not named and not config.quasi_identifiers:
         return known_keys(roles, described.quasi_identifiers, telling)
-    stated = {name: Role.UNTOUCHED if role is Role.QUASI_IDENTIFIER else role for name, role in roles.items()}
-    return known_keys(stated, {*named, *config.quasi_identifiers}, telling)
-
-
-def _unmasked(source: Records, released: Records, described: DescribedRelease | None, config: Config) -> KnownKeys:
-    """Return what was not masked and is in both files."""
-    if described is None:
-        roles = {name: config.roles.get(name, Role.CONFIDENTIAL) for name in source.columns}
-    else:
-        roles = {name: Role(role) for name, role in described.roles.items()}
-    there = {name: role for name, role in roles.items() if name in released.columns}
-    return unmasked_fields(there, _telling(source))
-
-
-def _telling(source: Records) -> set[str]:
-    return {name for name, column in source.columns.items() if len(source) > 1 and _differs(column)}
-
-
-def _differs(column: Column) -> bool:
-    """Whether every record has another value."""
-    codes = column.numbered()
-    return bool(codes.min() >= 0) and len(np.unique(codes)) == len(codes)
+    return known_keys(without_mark(roles), {*named, *config.quasi_identifiers}, telling)
 
 
 class ReorderedColumns(ColumnsOnDemand):

@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 from masktron.config import Config, Role
 from masktron.errors import UsageError
 from masktron.figures import figure_of
-from masktron.jobs.ordering import WRITTEN, identifying
+from masktron.jobs.ordering import WRITTEN
 from masktron.measures.keys.key_file import KeyFile
 from masktron.roles import FieldFacts
-from masktron.sources.records import Column, Records
+from masktron.sources.records import Column
 
 NO_KEYS = "a quasi-identifier, and no field is named as one or written as it was"
 _NAME_THEM = "name what others may know: --quasi-identifier FIELD, or --role FIELD=quasi-identifier"
@@ -93,14 +93,17 @@ def known_keys(roles: Mapping[str, Role], marked: Collection[str], telling: Coll
 
 def unmasked_fields(roles: Mapping[str, Role], telling: Collection[str] = ()) -> KnownKeys:
     """Return what is written as it was, whether or not somebody named quasi-identifiers, as `known_keys` takes it."""
-    plain = {name: Role.UNTOUCHED if role is Role.QUASI_IDENTIFIER else role for name, role in roles.items()}
-    return known_keys(plain, (), telling)
+    return known_keys(without_mark(roles), (), telling)
 
 
-def keys_of_run(kept: Records, fields: Sequence[FieldFacts], config: Config) -> KnownKeys:
-    """Return the quasi-identifiers of the file that a run of `mask` writes."""
-    roles = {fact.name: fact.role for fact in fields}
-    return known_keys(roles, config.quasi_identifiers, identifying(kept, fields))
+def without_mark(roles: Mapping[str, Role]) -> dict[str, Role]:
+    """Return the roles with none that names a quasi-identifier."""
+    return {name: Role.UNTOUCHED if role is Role.QUASI_IDENTIFIER else role for name, role in roles.items()}
+
+
+def keys_of_run(fields: Sequence[FieldFacts], config: Config, telling: Collection[str]) -> KnownKeys:
+    """Return the quasi-identifiers of the file that a run of `mask` writes, as `known_keys` does."""
+    return known_keys({fact.name: fact.role for fact in fields}, config.quasi_identifiers, telling)
 
 
 def refuse_limits_without_keys(limits: Iterable[str], keys: KnownKeys) -> None:

@@ -103,7 +103,7 @@ def run_mask(
             working.enter_context(executor)
         original = sized(open_original(data, rules, config, progress, executor), out, resume=resume)
         run = planned(original, original.config, method, progress)
-        refuse_limits_without_keys(config.limits, keys_of_run(run.kept, run.plan.fields, run.config))
+        refuse_limits_without_keys(config.limits, keys_of_run(run.plan.fields, run.config, run.identifying))
         if registered is not None:
             progress("looking up the records in the register of releases", 0)
             registered.look_up(run)

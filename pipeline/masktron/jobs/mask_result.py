@@ -17,7 +17,6 @@ from masktron.jobs.compared import some_columns
 from masktron.jobs.concerns import concerns_of
 from masktron.jobs.drawn import draw_notes, parts_notes
 from masktron.jobs.keys_known import keys_of_run, unmasked_fields
-from masktron.jobs.ordering import identifying
 from masktron.jobs.prepared import Prepared
 from masktron.jobs.privacy import privacy_notes, unmasked_notes
 from masktron.jobs.untested import told, written_untested
@@ -74,7 +73,6 @@ def mask_result(
     """
     confidential = run.plan.by_role(Role.CONFIDENTIAL)
     unmasked = tuple(fact.name for fact in run.plan.fields if fact.role not in (Role.CONFIDENTIAL, Role.IDENTIFIER))
-    sure = identifying(run.kept, run.plan.fields)
     left = run.source.left_out()
     columns = written.columns
     checks = run.job.rulebook.checks
@@ -134,7 +132,7 @@ def mask_result(
             *_unheeded(run, blocks),
             *_group_notes(run, blocks),
             *privacy_notes(blocks, run.kept.columns, columns),
-            *unmasked_notes(columns, [name for name in unmasked if name not in sure]),
+            *unmasked_notes(columns, [name for name in unmasked if name not in run.identifying]),
             *_label_notes(run.source, columns),
         ),
         figures=tuple(map(FigureResult.of, measured)),
@@ -147,7 +145,7 @@ def mask_result(
         contract=run.method.contract.kind,
         unmasked=unmasked,
         original_order=run.ordering.original,
-        identifying=sure,
+        identifying=run.identifying,
         concerns=concerns_of(run, made, columns),
         order=written.order,
     )
@@ -228,7 +226,6 @@ def _assessed(
 ) -> Assessed:
     """The records to release beside the written ones; what the blocks tell is known already."""
     confidential = [fact for fact in run.plan.fields if fact.role is Role.CONFIDENTIAL]
-    sure = identifying(run.kept, run.plan.fields)
     cells = sum(int(run.kept.columns[name].present.sum()) for block in blocks for name in block.variables)
     return Assessed(
         original={fact.name: run.kept.columns[fact.name] for fact in confidential},
@@ -244,10 +241,10 @@ def _assessed(
             "revealed": Revealed(cells, sum(block.revealed for block in blocks)).share,
         },
         workers=run.config.workers or usable_cores(),
-        known_exactly=unmasked_fields({fact.name: fact.role for fact in run.plan.fields}, sure).classes(
+        known_exactly=unmasked_fields({fact.name: fact.role for fact in run.plan.fields}, run.identifying).classes(
             run.kept.columns
         ),
-        keys=keys_of_run(run.kept, run.plan.fields, run.config).of(
+        keys=keys_of_run(run.plan.fields, run.config, run.identifying).of(
             {name: columns.get(name, own) for name, own in run.kept.columns.items()}, _weights(run)
         ),
     )

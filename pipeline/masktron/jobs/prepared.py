@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
@@ -18,7 +19,7 @@ from masktron.jobs.common import judging_stage, require_flat, require_records, s
 from masktron.jobs.described import completed
 from masktron.jobs.documents import Given
 from masktron.jobs.job import Job, open_job
-from masktron.jobs.ordering import Ordering, ordering_of
+from masktron.jobs.ordering import Ordering, identifying, ordering_of
 from masktron.jobs.originals import Originals, judge_originals
 from masktron.jobs.randomness import Randomness, randomness_of
 from masktron.jobs.untested import known_only, may_be_untested, require_names
@@ -31,7 +32,7 @@ from masktron.sources.records import Records
 from masktron.sources.source import Source
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Prepared:
     """A run of `mask` up to where records are masked.
 
@@ -82,6 +83,11 @@ class Prepared:
     def binding(self) -> list[int]:
         """Rules that have to hold in the written file."""
         return _binding(self.job, self.plan)
+
+    @cached_property
+    def identifying(self) -> tuple[str, ...]:
+        """The written fields whose text differs in every record."""
+        return identifying(self.kept, self.plan.fields)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

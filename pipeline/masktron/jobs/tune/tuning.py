@@ -19,6 +19,7 @@ from masktron.figures import NAMES
 from masktron.jobs.keys_known import keys_of_run, refuse_limits_without_keys
 from masktron.jobs.limits import refuse_class_limits
 from masktron.jobs.mask_result import unasked_figures
+from masktron.jobs.ordering import identifying
 from masktron.jobs.prepared import Opened, open_original
 from masktron.jobs.tune import FOLDER, RESULT, sampling
 from masktron.jobs.tune.asked import TuneSettings
@@ -225,7 +226,7 @@ class _Tuning:
         numbers = _kinds(original)["numbers"]
         self._risk = asked.risk or ("disclosure_risk" if numbers else "unchanged")
         self._utility = asked.utility or ("pil" if numbers else "category_change")
-        keys = keys_of_run(original.kept, original.fields, original.config)
+        keys = keys_of_run(original.fields, original.config, identifying(original.kept, original.fields))
         refuse_limits_without_keys((*self._limits, self._risk), keys)
         wanted = {*unasked_figures(self._n, self._limits, keys=bool(keys.names)), self._risk, self._utility}
         names = tuple(name for name in NAMES if name in wanted)

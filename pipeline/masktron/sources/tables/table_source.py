@@ -48,7 +48,7 @@ from masktron.sources.tables.table_format import Options, TableFormat
 from masktron.sources.tables.table_model import StreamedRelease, Table, TableRelease
 from masktron.sources.tables.table_records import HeldRecords, RecordBlocks, TableRecords
 from masktron.sources.tables.table_stream import TableStream
-from masktron.sources.tables.two_readings import Compared
+from masktron.sources.tables.two_readings import compared_with
 from masktron.sources.variables import Variable
 from masktron.sources.xml.microdata import cell_of
 from masktron.sources.xml.names_in_file import names_of
@@ -246,7 +246,7 @@ class TableSource(Source):
 
     def _write_held(self, table: Table, path: Path, where: str) -> None:
         reading = self.format.read_again(self._file, table)
-        compared = Compared(table.cells, reading.columns, where)
+        compared = compared_with(table.cells, reading.columns, where)
         with TwinWriter(path, reading.columns, self.twin, where) as writer:
             for block in reading.in_columns(where):
                 writer.write(block)

@@ -11,68 +11,6 @@ from masktron.errors import DocumentError
 from masktron.sources.tables.column_names import xml_name
 
 
-class Compared:
-    """Compares what a second reader says, block by block, with a table.
-
-    Parameters
-    ----------
-    cells : pyarrow.Table
-        The first reading: columns of strings.
-    columns : sequence of str
-        Names of the second reading, as the file has them.
-    where : str
-        The file.
-
-    Raises
-    ------
-    DocumentError
-        The readers do not name the same columns.
-    """
-
-    def __init__(self, cells: pa.Table, columns: Sequence[str], where: str) -> None:
-        self._cells, self._where, self._done = cells, where, 0
-        self._names = [xml_name(column) for column in columns]
-        if sorted(self._names) != sorted(cells.column_names):
-            raise unlike_names(where)
-
-    def take(self, block: Sequence[pa.Array]) -> None:
-        """Compare the next records.
-
-        Parameters
-        ----------
-        block : sequence of pyarrow.Array
-            Columns of strings.
-
-        Raises
-        ------
-        DocumentError
-            A cell is another one: says which column and record. Or there are more records than in the table.
-        """
-        if not block:
-            return
-        size = len(block[0])
-        if self._done + size > len(self._cells):
-            raise self._uncounted()
-        for name, theirs in zip(self._names, block, strict=True):
-            own = self._cells[name].slice(self._done, size)
-            if not own.equals(pa.chunked_array([theirs], type=own.type)):
-                raise disagreement(name, self._done + first_unlike(own, theirs), self._where)
-        self._done += size
-
-    def end(self) -> None:
-        """Refuse a second reading with fewer records.
-
-        Raises
-        ------
-        DocumentError
-        """
-        if self._done != len(self._cells):
-            raise self._uncounted()
-
-    def _uncounted(self) -> DocumentError:
-        return unlike_counts(self._where)
-
-
 class ComparedBlocks:
     """Compares what a second reader says with what a first one does, block by block; blocks need not be alike.
 
@@ -125,6 +63,30 @@ class ComparedBlocks:
         left = [*self._held[:1], *(block[0] for block in self._blocks)]
         if any(map(len, left)):
             raise unlike_counts(self._where)
+
+
+def compared_with(cells: pa.Table, columns: Sequence[str], where: str) -> ComparedBlocks:
+    """Return what compares a second reading with a table, whose columns are strings.
+
+    Parameters
+    ----------
+    cells : pyarrow.Table
+        The first reading.
+    columns : sequence of str
+        Names of the second reading, as the file has them.
+    where : str
+        The file.
+
+    Raises
+    ------
+    DocumentError
+        The readers do not name the same columns.
+    """
+    names = [xml_name(column) for column in columns]
+    if sorted(names) != sorted(cells.column_names):
+        raise unlike_names(where)
+    batches = cells.select(names).to_batches()
+    return ComparedBlocks((batch.columns for batch in batches), names, where)
 
 
 def first_unlike(own: pa.ChunkedArray | pa.Array, other: pa.ChunkedArray | pa.Array) -> int:
