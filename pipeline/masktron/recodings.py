@@ -1,0 +1,164 @@
+"""Recodings: which values of a field are written alike, and how they are then written.
+
+A recoding is a function of the lexeme alone, the same in every record, so that rules can be translated: what is known
+of a class is that the original value was one of its values.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Protocol
+
+from masktron.constraints import Range
+
+
+@dataclass(frozen=True, slots=True)
+class ValueClass:
+    """Values that are written alike.
+
+    Attributes
+    ----------
+    label : str
+        What is written for them.
+    values : frozenset of str, or None
+        All lexemes that it stands for; None where `interval` says it.
+    interval : Range or None
+        The numbers that it stands for; None where `values` lists them.
+    """
+
+    label: str
+    values: frozenset[str] | None = None
+    interval: Range | None = None
+
+
+class Recoding(Protocol):
+    """What a recoding tells those who apply it and those who translate rules."""
+
+    @property
+    def field(self) -> str:
+        """The field that is recoded."""
+
+    @property
+    def classes(self) -> tuple[ValueClass, ...] | None:
+        """The classes; values outside all of them are written as they are. None where they are without number."""
+
+    def label_of(self, lexeme: str) -> str | None:
+        """Return what is written for a value that is not missing; None where the recoding has no class for it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """Every value has its class in a list, such as a level of a hierarchy.
+
+    Attributes
+    ----------
+    field : str
+    labels : mapping of str to str
+        The label of each lexeme. A value that is not listed has no class.
+    """
+
+    field: str
+    labels: Mapping[str, str]
+
+    @property
+    def classes(self) -> tuple[ValueClass, ...]:
+        """The classes, in the order in which their labels are listed first."""
+        members: dict[str, set[str]] = {}
+        for lexeme, label in self.labels.items():
+            members.setdefault(label, set()).add(lexeme)
+        return tuple(ValueClass(label, values=frozenset(values)) for label, values in members.items())
+
+    def label_of(self, lexeme: str) -> str | None:
+        """Return the label of the list."""
+        return self.labels.get(lexeme)
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """Numbers are written as the interval that they lie in, closed below and open above.
+
+    Attributes
+    ----------
+    field : str
+    breaks : tuple of Fraction, shape (m,)
+        Rising. Class i has the numbers from break i to below break i + 1; the last class has no upper end, and a
+        number below the first break has no class.
+    labels : tuple of str, shape (m,)
+    """
+
+    field: str
+    breaks: tuple[Fraction, ...]
+    labels: tuple[str, ...]
+
+    @property
+    def classes(self) -> tuple[ValueClass, ...]:
+        """The classes from the lowest to the highest."""
+        ends = (*self.breaks[1:], None)
+        return tuple(
+            ValueClass(label, interval=Range(self.field, low, high, high_open=high is not None))
+            for label, low, high in zip(self.labels, self.breaks, ends, strict=True)
+        )
+
+    def label_of(self, lexeme: str) -> str | None:
+        """Return the label of the interval; None for a text and for numbers below all intervals."""
+        raise NotImplementedError  # the owner of applying recodings writes it
+
+
+@dataclass(frozen=True, slots=True)
+class Rounded:
+    """Numbers are written as the nearest multiple of a base; what lies half-way, as the even multiple.
+
+    Attributes
+    ----------
+    field : str
+    base : Fraction
+        Above 0.
+    """
+
+    field: str
+    base: Fraction
+
+    @property
+    def classes(self) -> None:
+        """Without number; the class of a written value v has the numbers from v - base/2 to v + base/2."""
+        return
+
+    def label_of(self, lexeme: str) -> str | None:
+        """Return the nearest multiple of the base."""
+        raise NotImplementedError  # the owner of applying recodings writes it
+
+
+@dataclass(frozen=True, slots=True)
+class Tails:
+    """Numbers at or beyond a bound are written as one number each side, all others as they are.
+
+    Attributes
+    ----------
+    field : str
+    bottom, top : Fraction or None
+        Numbers <= bottom, and >= top, are a tail.
+    bottom_label, top_label : str
+        What is written for them: a number in the tail, such as its mean or median.
+    """
+
+    field: str
+    bottom: Fraction | None = None
+    bottom_label: str = ""
+    top: Fraction | None = None
+    top_label: str = ""
+
+    @property
+    def classes(self) -> tuple[ValueClass, ...]:
+        """The tails."""
+        found: list[ValueClass] = []
+        if self.bottom is not None:
+            found.append(ValueClass(self.bottom_label, interval=Range(self.field, None, self.bottom)))
+        if self.top is not None:
+            found.append(ValueClass(self.top_label, interval=Range(self.field, self.top, None)))
+        return tuple(found)
+
+    def label_of(self, lexeme: str) -> str | None:
+        """Return the label of the tail, or the lexeme itself; None for a text."""
+        raise NotImplementedError  # the owner of applying recodings writes it
