@@ -164,7 +164,7 @@ def test_sums_are_bit_by_bit_those_of_each_engine(version: XPathVersion, total: 
 @pytest.fixture
 def large(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every file is read as a large one, and its rules across records are recounted."""
-    monkeypatch.setattr("masktron.sources.xml.plain.SMALLEST", 0)
+    monkeypatch.setattr("masktron.sources.xml.wellformed.SMALLEST", 0)
     monkeypatch.setattr(parallel.count, "__kwdefaults__", parallel.count.__kwdefaults__ | {"small": 0})
     monkeypatch.setattr(module, "WHOLE", 0)
 

@@ -469,7 +469,6 @@ def test_no_more_findings_are_made_than_a_sink_needs(plain: tuple[Path, Rulebook
 @pytest.fixture
 def large(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every file counts as large."""
-    monkeypatch.setattr("masktron.sources.xml.plain.SMALLEST", 0)
     monkeypatch.setattr("masktron.sources.xml.wellformed.SMALLEST", 0)
 
 
@@ -481,7 +480,7 @@ def test_validate_reads_columns_and_says_the_same(
     run = Runner(capsys)
     arguments = ("validate", path, "--rules", rulebook.path, "--json", "-")
     done = json.loads(run(*arguments).out)
-    monkeypatch.setattr("masktron.sources.xml.plain.SMALLEST", 1 << 40)
+    monkeypatch.setattr("masktron.sources.xml.wellformed.SMALLEST", 1 << 40)
     other = json.loads(run(*arguments).out)
     assert done.pop("engine") == f"masktron's columns with {other.pop('engine')}"
     assert done == other
@@ -551,7 +550,7 @@ def test_each_rule_has_its_tier_and_the_reason(
     assert str(across) == "2: across records, two passes (the axis preceding-sibling)"
     assert str(whole) == "3: whole document (the axis preceding-sibling)"
     with monkeypatch.context() as patched:
-        patched.setattr("masktron.sources.xml.plain.SMALLEST", 1 << 30)
+        patched.setattr("masktron.sources.xml.wellformed.SMALLEST", 1 << 30)
         request = EvaluationRequest.of(XmlSource(path, record="Record"), rulebook)
         without = tiered.tiers_of(request, "it is small")
     assert [str(a) for a in without[:2]] == ["2: record by record (it is small)"] * 2

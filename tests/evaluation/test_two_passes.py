@@ -70,7 +70,6 @@ odd_rows = data_of(st.sampled_from([None, "1", "0.1", "1e3", "", "x", "a&b", "-4
 @pytest.fixture
 def large(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every file counts as large."""
-    monkeypatch.setattr("masktron.sources.xml.plain.SMALLEST", 0)
     monkeypatch.setattr("masktron.sources.xml.wellformed.SMALLEST", 0)
 
 

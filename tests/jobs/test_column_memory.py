@@ -108,7 +108,7 @@ def test_what_a_table_in_blocks_needs_goes_there(
     mounts: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The document that engines read, and what is put together for the file that is written."""
-    monkeypatch.setattr(table_source, "SMALLEST", 0)
+    monkeypatch.setattr("masktron.sources.xml.wellformed.SMALLEST", 0)
     data = tmp_path / "d.csv"
     data.write_text("A,B\n" + "".join(f"{i},{i + 1}\n" for i in range(50)))
     source = open_source(data, whole=True, memory=1000)

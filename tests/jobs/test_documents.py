@@ -35,7 +35,6 @@ def run(capsys: pytest.CaptureFixture[str]) -> Runner:
 @pytest.fixture
 def large(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every file is read as a large one, by all engines, and its rules across records are recounted."""
-    monkeypatch.setattr("masktron.sources.xml.plain.SMALLEST", 0)
     monkeypatch.setattr("masktron.sources.xml.wellformed.SMALLEST", 0)
     monkeypatch.setattr(parallel.count, "__kwdefaults__", parallel.count.__kwdefaults__ | {"small": 0})
     monkeypatch.setattr(revalidate, "WHOLE", 0)

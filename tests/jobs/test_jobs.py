@@ -255,7 +255,7 @@ def test_what_is_written_of_large_files_is_written_of_small_ones(
     for order in ("keep", "random"):
         outputs = []
         for name, least in (("large", 0), ("small", SMALLEST)):
-            monkeypatch.setattr("masktron.sources.xml.plain.SMALLEST", least)
+            monkeypatch.setattr("masktron.sources.xml.wellformed.SMALLEST", least)
             out = tmp_path / name / "m.xml"
             out.parent.mkdir(exist_ok=True)
             masktron.mask(data, rules, out, k=3, invalid="exclude", order=order, seed=SEED)

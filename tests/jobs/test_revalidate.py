@@ -55,7 +55,7 @@ def opinions(data: Path, rules: Path, spoil: Spoil, only: list[int] | None = Non
 def test_a_large_written_file_is_decided_over_columns(
     tmp_path: Path, data: Path, monkeypatch: pytest.MonkeyPatch, least: int
 ) -> None:
-    monkeypatch.setattr("masktron.sources.xml.plain.SMALLEST", least)
+    monkeypatch.setattr("masktron.sources.xml.wellformed.SMALLEST", least)
     rules = write_rules(tmp_path / "rules.sch", "A + B = T", "A < 0", "count(//Record) = 40", "count(//Record) = A")
     job = open_job(data, rules)
     done = revalidate(job.source, job, original=job.source, binding=range(4), progress=no_progress)
@@ -66,12 +66,13 @@ def test_a_large_written_file_is_decided_over_columns(
     assert all(one.agrees for one in done.engines)
 
 
+@pytest.mark.parametrize("size", ["WHOLE", "MANY"])
 def test_rules_across_records_of_a_large_file_are_recounted(
-    tmp_path: Path, data: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, data: Path, monkeypatch: pytest.MonkeyPatch, size: str
 ) -> None:
-    monkeypatch.setattr("masktron.sources.xml.plain.SMALLEST", 0)
-    monkeypatch.setattr(parallel.count, "__kwdefaults__", parallel.count.__kwdefaults__ | {"small": 0})
-    monkeypatch.setattr(module, "WHOLE", 0)
+    """Of many bytes, or of many records of however few."""
+    monkeypatch.setattr("masktron.sources.xml.wellformed.SMALLEST", 0)
+    monkeypatch.setattr(module, size, 0)
     monkeypatch.setattr(parallel, "parse_tree", None)
     rules = write_rules(tmp_path / "rules.sch", "A + B = T", "count(//Record[Id = current()/Id]) = 1")
     verdict = masktron.check(data, rules)
@@ -201,7 +202,7 @@ class Blind:
 @pytest.fixture
 def large(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every file is read as a large one, by columns and by the engines that follow."""
-    monkeypatch.setattr("masktron.sources.xml.plain.SMALLEST", 0)
+    monkeypatch.setattr("masktron.sources.xml.wellformed.SMALLEST", 0)
     monkeypatch.setattr(parallel.count, "__kwdefaults__", parallel.count.__kwdefaults__ | {"small": 0, "size": 500})
 
 

@@ -22,9 +22,8 @@ from masktron.jobs import column_memory
 from masktron.jobs import mask as mask_module
 from masktron.jobs.check import run_check
 from masktron.jobs.mask import run_mask
-from masktron.sources.tables import table_source
 from masktron.sources.tables.separated import csv_stream
-from masktron.sources.xml import flatness, plain
+from masktron.sources.xml import flatness
 
 KEY = bytes(range(32))
 
@@ -39,7 +38,7 @@ def pair(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
 @pytest.fixture
 def executor(monkeypatch: pytest.MonkeyPatch) -> CarryingExecutor:
     """Let files be large from some bytes on, and have slices of some bytes done as if elsewhere."""
-    monkeypatch.setattr(plain, "SMALLEST", 0)
+    monkeypatch.setattr("masktron.sources.xml.wellformed.SMALLEST", 0)
     monkeypatch.setattr(flatness, "SLICED", 1500)
     real = flatness.established
 
@@ -113,7 +112,7 @@ def test_what_the_user_has_to_know_of_workers_is_noted_whatever_stage_they_had_f
 def test_a_table_that_is_read_in_blocks_is_judged_in_slices(
     pair: tuple[Path, Path], executor: CarryingExecutor, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(table_source, "SMALLEST", 0)
+    monkeypatch.setattr("masktron.sources.xml.wellformed.SMALLEST", 0)
     monkeypatch.setattr(csv_stream, "_BLOCK", 300)
     data = tmp_path / "d.csv"
     data.write_text("Id,A,B,T\n" + "".join(f"{at},{at},2,{at + 2 + (at == 90)}\n" for at in range(120)))

@@ -24,7 +24,6 @@ from masktron.kernels import ready
 from masktron.sources.columns import Cell
 from masktron.sources.records import Field, Layout
 from masktron.sources.xml import flatness as establishing
-from masktron.sources.xml import plain as plain_module
 from masktron.sources.xml import prefix as prefix_module
 from masktron.sources.xml import wellformed
 from masktron.sources.xml.blocks import Name, PlainFile
@@ -32,6 +31,7 @@ from masktron.sources.xml.microdata import record_lines
 from masktron.sources.xml.parser import opened
 from masktron.sources.xml.plain import iter_batches, survey, survey_exactly, survey_file, survey_plain
 from masktron.sources.xml.prefix import NotPlain, Paths, first_record
+from masktron.sources.xml.wellformed import worth_columns
 
 PREFIXES = st.one_of(st.integers(50, 700), st.just(1 << 20))
 BLOCKS = st.one_of(st.integers(1, 64), st.just(1 << 20))
@@ -416,7 +416,7 @@ def test_large_files_are_surveyed_by_the_kernel_and_small_ones_are_not(tmp_path,
     path = written(tmp_path, document(count=50))
     told: list[str] = []
     assert survey_file(path)[2] is None
-    monkeypatch.setattr(plain_module, "SMALLEST", 1000)
+    monkeypatch.setattr("masktron.sources.xml.wellformed.SMALLEST", 1000)
     layout, shape, plain = survey_file(path, progress=lambda stage, done: told.append(stage))
     assert plain is not None
     assert plain.records == 100
@@ -428,7 +428,7 @@ def test_large_files_are_surveyed_by_the_kernel_and_small_ones_are_not(tmp_path,
 def test_the_user_is_told_of_kernels_that_have_to_be_compiled(tmp_path, monkeypatch, kept):
     path = written(tmp_path, document(count=50))
     told: list[str] = []
-    monkeypatch.setattr(plain_module, "SMALLEST", 1000)
+    monkeypatch.setattr("masktron.sources.xml.wellformed.SMALLEST", 1000)
     monkeypatch.setattr(ready, "kernels_ready", lambda: False)
     monkeypatch.setattr(ready, "kernels_kept", lambda: kept)
     monkeypatch.setattr(ready, "compile_kernels", lambda: told.append("done"))
@@ -466,3 +466,16 @@ def test_names_without_end_go_the_exact_way(tmp_path, monkeypatch):
     assert survey_plain(path) is not None
     monkeypatch.setattr(establishing, "_MAX_NAMES", 10)
     assert survey_plain(path) is None
+
+
+def test_a_file_of_many_short_records_is_worth_columns(tmp_path, monkeypatch):
+    monkeypatch.setattr("masktron.sources.xml.wellformed.MANY", 40)
+    few, many = (tmp_path / f"{name}.xml" for name in ("few", "many"))
+    for path, count in ((few, 39), (many, 40)):
+        path.write_text(f"<Data>{'<Record><A>1</A></Record>' * count}</Data>\n")
+    assert not worth_columns(few)
+    assert worth_columns(many)
+    assert survey_file(few)[2] is None
+    assert survey_file(many)[2] is not None
+    (tmp_path / "one.xml").write_text("<Data/>")
+    assert not worth_columns(tmp_path / "one.xml")

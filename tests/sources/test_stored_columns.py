@@ -21,7 +21,6 @@ from masktron.sources.opening import open_source
 from masktron.sources.records import Records, Status
 from masktron.sources.tables import parquet_stream, table_source
 from masktron.sources.tables.separated import csv_stream
-from masktron.sources.xml import plain as plain_module
 from masktron.sources.xml import table, xml_source
 from masktron.sources.xml.microdata import read_records
 from masktron.sources.xml.plain import survey_plain
@@ -75,7 +74,7 @@ def test_a_plain_file_is_read_into_a_folder(tmp_path: Path, most: int, monkeypat
 def in_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(csv_stream, "_BLOCK", 400)
     monkeypatch.setattr(parquet_stream, "_ROWS", 30)
-    monkeypatch.setattr(table_source, "SMALLEST", 0)
+    monkeypatch.setattr("masktron.sources.xml.wellformed.SMALLEST", 0)
 
 
 @pytest.mark.usefixtures("in_blocks")
@@ -107,7 +106,7 @@ def test_a_table_is_read_into_a_folder(tmp_path: Path, suffix: str, monkeypatch:
 
 def test_an_xml_source_reads_into_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = document(tmp_path / "data.xml", 300)
-    monkeypatch.setattr(plain_module, "SMALLEST", 0)
+    monkeypatch.setattr("masktron.sources.xml.wellformed.SMALLEST", 0)
     used: list[FolderStore] = []
     monkeypatch.setattr(xml_source, "FolderStore", lambda folder: used.append(FolderStore(folder)) or used[-1])
     source = open_source(path)

@@ -107,7 +107,7 @@ def count(
     threads : int, optional
         Of libxml2; by default one for each core, up to 8.
     small : int
-        Bytes up to which `evaluate` reads the file.
+        Bytes up to which `evaluate` reads the file, where nothing is left out.
     size : int
         Bytes of a slice.
     leave_out : collection of int
@@ -123,7 +123,8 @@ def count(
         As `evaluate`, which has the last word on a rule or a file that an engine does not take.
     """
     request = request.on_document()
-    frame = framed(request.path, request.layout) if request.path.stat().st_size > small else None
+    cut = leave_out or request.path.stat().st_size > small
+    frame = framed(request.path, request.layout) if cut else None
     if frame is not None:
         whole = _Whole(request, frame, request.documents())
         try:

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from masktron.errors import MasktronError, ResourceError, UsageError
 from masktron.executor.contract import AHEAD, ended_twice, number_of
-from masktron.executor.travelling import answer, as_given, carried, carried_in_full, result, seen
+from masktron.executor.travelling import answer, as_given, carried_in_full, failed, result, seen
 from masktron.processes import rule_seconds
 from masktron.progress import Told, untold
 from masktron.versions import version_of
@@ -174,13 +174,10 @@ def _done(function: bytes, piece: bytes, seconds: float, version: str, paths: tu
     """Do a slice, in a worker."""
     own = version_of("masktron") or ""
     if own != version:
-        return carried(
-            (
-                False,
-                UsageError(
-                    f"a worker of the cluster has masktron {own}, and this is masktron {version}",
-                    hint="install one version everywhere: another one may give other results",
-                ),
+        return failed(
+            UsageError(
+                f"a worker of the cluster has masktron {own}, and this is masktron {version}",
+                hint="install one version everywhere: another one may give other results",
             )
         )
     return seen(answer(function, piece, seconds), paths)

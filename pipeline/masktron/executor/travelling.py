@@ -29,8 +29,8 @@ ALONE = MappingProxyType(
 _KEPT = 4
 """Functions that a worker keeps with what they have compiled."""
 
-type Answer = tuple[bool, Any]
-"""Whether a slice is done, with its result; else its error."""
+_DONE, _FAILED = b"\1", b"\0"
+"""How an answer begins: with the result of a slice, or its error."""
 
 
 class _Functions(threading.local):
@@ -90,18 +90,17 @@ def seen(said: bytes, paths: Iterable[str]) -> bytes:
     paths : iterable of str
         In full; those of `carried_in_full`.
     """
-    done, _ = pickle.loads(said)  # noqa: S301 - our own bytes
-    if done or (hidden := next((path for path in paths if not os.access(path, os.R_OK)), None)) is None:
+    if said.startswith(_DONE):
         return said
-    return carried(
-        (
-            False,
-            UsageError(
-                f"a worker on {socket.gethostname()} does not see the file or folder, or may not read it",
-                where=hidden,
-                hint="put data, rules, documents and the output into a folder that all nodes see under the same "
-                "path, and let workers run as the user of this run",
-            ),
+    hidden = next((path for path in paths if not os.access(path, os.R_OK)), None)
+    if hidden is None:
+        return said
+    return failed(
+        UsageError(
+            f"a worker on {socket.gethostname()} does not see the file or folder, or may not read it",
+            where=hidden,
+            hint="put data, rules, documents and the output into a folder that all nodes see under the same "
+            "path, and let workers run as the user of this run",
         )
     )
 
@@ -115,7 +114,7 @@ def as_given(error: MasktronError, paths: Mapping[str, str]) -> MasktronError:
 
 
 def answer(function: bytes, piece: bytes, seconds: float) -> bytes:
-    """Apply a function to a slice, both as `carried`, and return the `Answer` so too.
+    """Apply a function to a slice, both as `carried`, and return its result or error as bytes for `result`.
 
     Parameters
     ----------
@@ -124,15 +123,20 @@ def answer(function: bytes, piece: bytes, seconds: float) -> bytes:
     """
     try:
         with rules_within(seconds), blas_alone():
-            return carried((True, _function(function)(pickle.loads(piece))))  # noqa: S301 - from our own run
+            return _DONE + carried(_function(function)(pickle.loads(piece)))  # noqa: S301 - from our own run
     except Exception as error:  # noqa: BLE001 -- raised again in the run, at its place in the order
-        return carried((False, portable(error)))
+        return failed(portable(error))
+
+
+def failed(error: Exception) -> bytes:
+    """Return the answer that a slice ended with an error, which can be pickled."""
+    return _FAILED + carried(error)
 
 
 def result(said: bytes) -> Any:
     """Return the result in an answer, or raise its error."""
-    done, value = pickle.loads(said)  # noqa: S301 - from our own worker
-    if done:
+    value = pickle.loads(memoryview(said)[1:])  # noqa: S301 - from our own worker
+    if said.startswith(_DONE):
         return value
     raise value
 

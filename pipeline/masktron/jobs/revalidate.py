@@ -33,6 +33,7 @@ from masktron.processes import interpreter
 from masktron.progress import Progress, expect
 from masktron.results import EngineResult
 from masktron.sources.source import Source
+from masktron.sources.xml.wellformed import MANY
 
 SAMPLE = 2000
 """pyschematron judges this many records at most, spread evenly over longer files: one takes up to a millisecond."""
@@ -362,11 +363,11 @@ def judged_by_columns_alone(
 
 
 def to_recount(job: Job, source: Source, decided: Evaluation | None) -> frozenset[int]:
-    """Rules across records, in a file so large that no engine is asked about them as they are written.
+    """Rules across records, in a file of so many that no engine is asked about them as they are written.
 
     As far as is known beforehand; what the decision has handed back to the whole document is asked there.
     """
-    if source.document_path.stat().st_size <= WHOLE:
+    if source.document_path.stat().st_size <= WHOLE and (source.count or 0) < MANY:
         return frozenset()
     return frozenset(index for index, own in enumerate(job.tiers(decided)) if own.tier is Tier.ACROSS)
 

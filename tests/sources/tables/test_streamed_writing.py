@@ -30,6 +30,7 @@ from masktron.sources.source import Source
 from masktron.sources.tables import arrow_files, arrow_stream, parquet_stream, spilled, table_source
 from masktron.sources.tables.separated import csv_stream, writing
 from masktron.sources.tables.two_readings import ComparedBlocks
+from masktron.sources.xml import wellformed
 
 ROWS = 400
 ALL = 1 << 60
@@ -46,7 +47,7 @@ def small_blocks(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
         (arrow_files, "_BLOCK", 64),
         (spilled, "_AT_ONCE", 16),
         (writing, "_ROWS", 70),
-        (table_source, "SMALLEST", 0),
+        (wellformed, "SMALLEST", 0),
     ):
         monkeypatch.setattr(module, name, size)
     folder = tmp_path / "temporary"

@@ -20,7 +20,7 @@ from masktron.evaluation.tiered import evaluate
 from masktron.rulebook.schematron.reader import read_rules
 from masktron.sources.columns import Cell
 from masktron.sources.opening import open_source
-from masktron.sources.tables import table_records, table_source
+from masktron.sources.tables import table_records
 from masktron.sources.tables.document import TwinNames, twin_layout, write_twin
 from masktron.sources.tables.table_format import SecondReading
 from masktron.sources.xml.xml_source import XmlSource
@@ -41,7 +41,7 @@ RULES = """<schema xmlns="http://purl.oclc.org/dsdl/schematron" queryBinding="xs
 
 @pytest.fixture(autouse=True)
 def every_size(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(table_source, "SMALLEST", 0)
+    monkeypatch.setattr("masktron.sources.xml.wellformed.SMALLEST", 0)
     monkeypatch.setattr(table_records, "ROWS", 3)
 
 

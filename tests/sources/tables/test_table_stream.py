@@ -25,7 +25,7 @@ from masktron.evaluation.tiered import evaluate
 from masktron.kernels import separated as kernel
 from masktron.rulebook.schematron.reader import read_rules
 from masktron.sources.opening import open_source
-from masktron.sources.tables import arrow_files, parquet_stream, table_model, table_source, typed_stream
+from masktron.sources.tables import arrow_files, parquet_stream, table_model, typed_stream
 from masktron.sources.tables.arrow_files import ParquetFormat
 from masktron.sources.tables.separated import csv_outline, csv_stream
 from masktron.sources.tables.separated.csv_dialect import CsvDialect
@@ -39,7 +39,7 @@ from masktron.sources.tables.table_stream import TableStream
 def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(csv_stream, "_BLOCK", 24)
     monkeypatch.setattr(parquet_stream, "_ROWS", 3)
-    monkeypatch.setattr(table_source, "SMALLEST", 0)
+    monkeypatch.setattr("masktron.sources.xml.wellformed.SMALLEST", 0)
 
 
 def streamed(form: TableFormat, path: Path, **options: str) -> TableStream:

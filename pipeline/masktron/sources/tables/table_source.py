@@ -50,10 +50,11 @@ from masktron.sources.tables.table_records import HeldRecords, RecordBlocks, Tab
 from masktron.sources.tables.table_stream import TableStream
 from masktron.sources.tables.two_readings import compared_with
 from masktron.sources.variables import Variable
+from masktron.sources.xml import wellformed
 from masktron.sources.xml.microdata import cell_of
 from masktron.sources.xml.names_in_file import names_of
 from masktron.sources.xml.plain import compile_first
-from masktron.sources.xml.wellformed import SMALLEST, Stamp
+from masktron.sources.xml.wellformed import Stamp, worth_columns
 from masktron.sources.xml.xml_source import XmlSource
 
 _NO_CODES: frozenset[str] = frozenset()
@@ -194,7 +195,7 @@ class TableSource(Source):
         if self._is_small_file():
             return None  # it is not surveyed for nothing
         found = self.format.stream(self._file, self._asked.options)
-        if found is None or self._size_of_twin(found) < SMALLEST or self._is_held(found):
+        if found is None or self._size_of_twin(found) < wellformed.SMALLEST or self._is_held(found):
             return None
         # where a name stands twice, the survey of the twin has to say what that means
         return None if twin_layout(self._twin_of(found.names), found.names, found.first) is None else found
@@ -277,7 +278,7 @@ class TableSource(Source):
         if layout is None:
             with self.blamed():
                 return XmlSource(document, record=self.twin.record, progress=self._asked.progress).layout, None
-        if document.stat().st_size < SMALLEST:
+        if not worth_columns(document):
             return layout, None
         compile_first(self._asked.progress)
         return layout, len(self.table)

@@ -19,7 +19,7 @@ from masktron.sources.records import Layout, Shape
 from masktron.sources.xml.layout import survey_exactly
 from masktron.sources.xml.parser import opened
 from masktron.sources.xml.prefix import NotPlain, first_record
-from masktron.sources.xml.wellformed import SMALLEST, WellFormedness, stamp_of
+from masktron.sources.xml.wellformed import WellFormedness, stamp_of, worth_columns
 
 if TYPE_CHECKING:
     from masktron.sources.xml.blocks import PlainFile
@@ -95,7 +95,7 @@ def survey_file(
     """
     path = Path(path)
     # what cannot be opened is for the exact way to say
-    if path.is_file() and path.stat().st_size >= SMALLEST:
+    if path.is_file() and worth_columns(path):
         found = survey_plain(path, record=record, hints=hints, progress=progress, judge=judge)
         if found is not None:
             return found

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
@@ -13,7 +14,13 @@ from typing import BinaryIO
 from masktron.sources.xml.parser import deaf_parser, opened
 
 SMALLEST = 4_000_000
-"""Size in bytes below which a file is read the exact way only."""
+"""Size in bytes below which a file is read the exact way only, unless it has `MANY` records."""
+MANY = 10_000
+"""Records from which on engines take long to look through all of them for each, however short they are."""
+_LAST = re.compile(rb"(</[^<>]+>)\s*</[^<>]+>\s*\Z")
+"""The last record's end, and that of the root."""
+_TAIL = 4096
+"""Bytes in which it is looked for."""
 
 _BLOCK = 1 << 23
 """libxml2 refuses to be fed more than 10,000,000 bytes at once; between two blocks it waits for the interpreter."""
@@ -23,6 +30,21 @@ type Stamp = tuple[int, int, int]
 
 Not the device: of a shared folder, each machine has a number of its own for it, and workers compare stamps, too.
 """
+
+
+def worth_columns(path: Path) -> bool:
+    """Whether a file is worth what evaluation over columns takes at the start: it is large, or has many records.
+
+    Raises
+    ------
+    OSError
+        It cannot be read.
+    """
+    if path.stat().st_size >= SMALLEST:
+        return True
+    content = path.read_bytes()
+    last = _LAST.search(content[-_TAIL:])
+    return last is not None and content.count(last[1]) >= MANY
 
 
 def stamp_of(stream: BinaryIO) -> Stamp:
@@ -55,13 +77,13 @@ class WellFormedness:
 
 @contextmanager
 def judged(path: str | Path) -> Iterator[WellFormedness | None]:
-    """Begin to read a large file with libxml2; it is stopped where the context ends. None for other files.
+    """Begin to read a file worth it with libxml2; it is stopped where the context ends. None for other files.
 
     Meanwhile other threads run: libxml2 needs the interpreter only between blocks.
     """
     path = Path(path)
     # what cannot be opened is for the exact way to say
-    if not path.is_file() or path.stat().st_size < SMALLEST:
+    if not path.is_file() or not worth_columns(path):
         yield None
         return
     stopped = Event()
