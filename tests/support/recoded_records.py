@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from fractions import Fraction
 from functools import cache
+from typing import cast
 
 from lxml import etree
 
@@ -12,6 +13,7 @@ from masktron.classify import classify
 from masktron.recodings import Recoding, Rounded
 from masktron.rulebook.schema import Rulebook
 from masktron.translation import Translation, translated
+from masktron.xpath.plain_text import decimal_text
 from record_oracles import element, saxon_says
 
 type Cells = Mapping[str, str | None]
@@ -26,7 +28,7 @@ def label_of(recoding: Recoding, lexeme: str | None) -> str | None:
     except ValueError:
         number = None
     if isinstance(recoding, Rounded):
-        return lexeme if number is None else str(round(number / recoding.base) * recoding.base)
+        return lexeme if number is None else decimal_text(round(number / recoding.base) * recoding.base)
     for one in recoding.classes or ():
         if one.values is not None and lexeme in one.values:
             return one.label
@@ -76,7 +78,8 @@ def obeyed(rules: Rulebook, record: Cells) -> list[bool]:
     for pattern in rules.patterns:
         taken: set[etree._Element] = set()
         for rule in pattern.rules:
-            nodes = [n for n in _compiled(f"//{rule.context}")(root) if n not in taken]
+            matched = cast("list[etree._Element]", _compiled(f"//{rule.context}")(root))
+            nodes = [node for node in matched if node not in taken]
             taken.update(nodes)
             for check in rule.checks:
                 asked = _compiled(f"boolean({check.test})")

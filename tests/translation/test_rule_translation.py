@@ -5,7 +5,9 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Iterator, Mapping
 from fractions import Fraction
+from functools import partial
 from itertools import product
+from typing import Literal
 
 import pytest
 
@@ -121,8 +123,8 @@ def test_listed_classes_are_translated_soundly_and_as_strongly_as_can_be(seed: i
         total += rule.fate != "kept"
         lost += rule.fate == "lost"
         if rule.fate != "lost":
-            require_sound(rule, lambda r, t=test: says(t, r, "1.0"), recodings, "1.0")
-            require_strongest(rule, lambda r, t=test: says(t, r, "1.0"), recodings, "1.0")
+            require_sound(rule, partial(says, test, version="1.0"), recodings, "1.0")
+            require_strongest(rule, partial(says, test, version="1.0"), recodings, "1.0")
     assert total >= 8
     assert lost <= 1
 
@@ -137,7 +139,7 @@ def test_classes_of_numbers_are_translated_soundly(seed: int) -> None:
         lost += rule.fate == "lost"
         asked += rule.fate in ("exact", "weakened")
         if rule.fate != "lost":
-            require_sound(rule, lambda r, t=test: says(t, r, "1.0"), recodings, "1.0")
+            require_sound(rule, partial(says, test, version="1.0"), recodings, "1.0")
     assert total >= 8
     assert asked >= 4
     assert lost <= total // 3
@@ -164,7 +166,7 @@ def test_contexts_and_earlier_rules_of_the_pattern_are_part_of_what_is_translate
     draw = random.Random(seed)
     asked = 0
     for _ in range(5):
-        kind = draw.choice(("assert", "report"))
+        kind: Literal["assert", "report"] = draw.choice(("assert", "report"))
         rules = rulebook([*pattern_of(draw), ("Record", "Z >= 0")], kind=kind)  # names the record
         recodings = draw.choice(LISTED)
         before = [(record, obeyed(rules, record)) for record in records(DOMAINS)]

@@ -80,9 +80,9 @@ def reads_alone(claim: Claim, field: str) -> bool:
 def put(claim: Claim, field: str, value: Text | Arithmetic, version: XPathVersion, *, numeric: bool = False) -> Claim:
     """Put a value in the place of a field.
 
-    Theorem: the condition then says of a record what it says of the record that has this value in the field. Proof: a
-    field that occurs once and has a text is read as this text wherever XPath reads no node as a node, which is refused
-    here. A number is written where XPath makes a number of the text first, so that both are the same double.
+    Theorem: the condition then says of a record what it says of the record that has this value in the field. Proof:
+    a field that occurs once and has a text is read as this text wherever XPath does not ask for a node, which is
+    refused here. A number is written where XPath makes a number of the text first: both are the same double.
 
     Parameters
     ----------

@@ -156,7 +156,7 @@ class _Recoded:
             return True
         if self._mine != self._alone or (self._version != "1.0" and residual != ALWAYS):
             return False
-        return self._shape(lambda claim: self._said(claim, one.label)) == residual
+        return self._shape(one.label) == residual
 
     def _refused(self, one: ValueClass) -> bool:
         """Whether the tree says no more of the label, as if it were a value, than what is asked of the class."""
@@ -181,7 +181,7 @@ class _Recoded:
         shapes: dict[TruthTree, list[str]] = {}
         for value in values:
             self._spend()
-            shapes.setdefault(self._shape(lambda claim, v=value: self._said(claim, v)), []).append(value)
+            shapes.setdefault(self._shape(value), []).append(value)
         found: list[TruthTree] = []
         for shape, own in shapes.items():
             mixed = [claim for claim in _claims(shape) if claim in self._mine]
@@ -190,13 +190,17 @@ class _Recoded:
         agreed = len(shapes) == 1 and (len(values) == 1 or not self._mine & set(_claims(next(iter(shapes)))))
         return _Residual(either(found), agreed)
 
-    def _shape(self, said: Callable[[Claim], bool | None]) -> TruthTree:
-        """The tree with what is known of conditions on the field alone; what is not known may hold."""
+    def _shape(self, at: str | Range | None) -> TruthTree:
+        """The tree with what is known of conditions on the field alone, at a value or in a cell.
+
+        What is not known may hold.
+        """
 
         def change(claim: Claim) -> TruthTree:
             if claim not in self._alone:
                 return claim
-            return NEVER if said(claim) is False else ALWAYS
+            said = self._said_in(claim, at) if isinstance(at, Range) else self._said(claim, at)
+            return NEVER if said is False else ALWAYS
 
         return replaced(self._tree, change)
 
@@ -247,9 +251,9 @@ class _Recoded:
         known = [changes for claim in self._alone if (changes := self._changes(claim)) is not None]
         for cell in cells(numbers, (point for changes in known for point in changes.at)):
             self._spend()
-            yield cell, self._shape(lambda claim, c=cell: self._said_of(claim, c))
+            yield cell, self._shape(cell)
 
-    def _said_of(self, claim: Claim, cell: Range) -> bool | None:
+    def _said_in(self, claim: Claim, cell: Range) -> bool | None:
         changes = self._changes(claim)
         if changes is None or (cell.low == cell.high and cell.low in changes.unsure):
             return None
@@ -290,10 +294,10 @@ class _Recoded:
                 return ALWAYS  # not(A != x), which also holds where A is missing
             return self._between(found, way, ends)
         rising = (found.operator in (">", ">=")) is not claim.negated
-        options = []
-        for direction in ("rising", "falling") if way == "either" else (way,):
-            options.append(self._at(claim, ends.high if (direction == "rising") == rising else ends.low))
-        return either(options)
+        return either(
+            self._at(claim, ends.high if (direction == "rising") == rising else ends.low)
+            for direction in (("rising", "falling") if way == "either" else (way,))
+        )
 
     def _between(self, found: Comparison, way: str, ends: _Ends) -> TruthTree:
         options: list[TruthTree] = []
@@ -329,9 +333,7 @@ class _Recoded:
         if self._unsure and len(runs) == 1 and runs[0][1] == ALWAYS:
             raise self._untold()
         found = [both((*self._near(run[0][0], run[-1][0], half), tree)) for run, tree in runs]
-        missing = not self._unsure and all(
-            self._shape(lambda claim, v=value: self._said(claim, v)) == NEVER for value in _NO_VALUE
-        )
+        missing = not self._unsure and all(self._shape(value) == NEVER for value in _NO_VALUE)
         return RecodedTree(either(found if missing else [*found, self._tree]), exact=False)
 
     def _near(self, first: Range, last: Range, half: Fraction) -> Iterator[TruthTree]:
@@ -352,7 +354,7 @@ class _Recoded:
 
     def _holds_missing(self) -> bool:
         """Whether the tree holds wherever the field is absent or empty."""
-        return all(self._shape(lambda claim, v=value: self._said(claim, v)) == ALWAYS for value in _NO_VALUE[:2])
+        return all(self._shape(value) == ALWAYS for value in _NO_VALUE[:2])
 
     def _decided(self, claim: Claim, value: str | None) -> bool:
         """Whether a condition on the field alone holds of a value.

@@ -70,7 +70,7 @@ class Spelling:
         """
         return self._spelled(tree)
 
-    def _spelled(self, tree: TruthTree) -> str:
+    def _spelled(self, tree: TruthTree) -> str:  # noqa: PLR0911 -- one branch per kind of tree
         match tree:
             case Claim():
                 return self._claim(tree)

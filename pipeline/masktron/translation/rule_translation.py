@@ -10,7 +10,7 @@ from masktron.classify import Edit, classify, record_names
 from masktron.classify.display import render_cross_record, render_form
 from masktron.classify.forms import form_of
 from masktron.classify.situation import Situation, situations
-from masktron.constraints import CrossRecordEdit, DomainEdit, OpaqueEdit
+from masktron.constraints import Constraint, CrossRecordEdit, DomainEdit, OpaqueEdit
 from masktron.errors import RulebookError
 from masktron.recodings import Recoding
 from masktron.rulebook.schema import Check, Pattern, Rule, Rulebook
@@ -71,8 +71,7 @@ def _rule(
         context = situation.pattern.rules[position].context
         return TranslatedRule(check.id, check.index, "kept", old, old, check.test, context)
     try:
-        if isinstance(edit.constraint, CrossRecordEdit | DomainEdit):
-            raise LostError(_several(edit.constraint, fields))
+        _require_own(edit.constraint, fields)
         tree = _tree(situation, position, check)
         context = _context(situation, position, records)
         exact = True
@@ -95,11 +94,13 @@ def _rule(
     )
 
 
-def _several(constraint: CrossRecordEdit | DomainEdit, fields: Sequence[str]) -> str:
+def _require_own(constraint: Constraint, fields: Sequence[str]) -> None:
+    """Require that the record itself decides."""
     names = " and ".join(fields)
     if isinstance(constraint, DomainEdit):
-        return f"it reads {names} and the values of another document, which are not recoded"
-    return f"it reads {names} in several records"
+        raise LostError(f"it reads {names} and the values of another document, which are not recoded")
+    if isinstance(constraint, CrossRecordEdit):
+        raise LostError(f"it reads {names} in several records")
 
 
 def _require_small(tree: TruthTree) -> None:
@@ -122,9 +123,8 @@ def _tree(situation: Situation, position: int, check: Check) -> TruthTree:
         if isinstance(place.focus, FieldRef):
             spared.insert(0, tree_of(place.focus, negated=True))
         for earlier in range(position):
-            for other in situation.places(earlier):
-                if place.meets(other):
-                    spared.append(both(tree_of(_plain(condition)) for condition in other.conditions))
+            taking = [other for other in situation.places(earlier) if place.meets(other)]
+            spared += [both(tree_of(_plain(condition)) for condition in other.conditions) for other in taking]
         wanted = tree_of(situation.test(position, check, place), negated=check.kind == "report")
         parts.append(either((*spared, wanted)))
     return both(parts)

@@ -1,7 +1,7 @@
-"""Claims on a record as trees of ``and`` and ``or``, with negation at the leaves alone.
+"""Conditions on a record as trees of ``and`` and ``or``, with negation at the leaves alone.
 
-XPath has two truth values, on missing values too, so that every step here is an equivalence. In XPath 2.0 and later an
-operand may stop with an error; operands stay in their order, and what decides whether another is asked stays before it.
+XPath has two truth values, on missing values too, so that every step here is an equivalence. In XPath 2.0 and later
+an operand may stop with an error; operands stay in their order: what decides whether another is asked stays first.
 """
 
 from __future__ import annotations
@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from functools import cache
 from typing import assert_never
 
-from masktron.xpath.ir import And, Boolean, Call, Expression, FieldRef, If, Not, Or
+from masktron.classify.kinds import kind_of
+from masktron.xpath.ir import And, Boolean, Call, Comparison, Expression, FieldRef, If, Not, Or
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,8 +76,16 @@ def tree_of(expression: Expression, *, negated: bool = False) -> TruthTree:
         case If(condition=condition, then=then, otherwise=otherwise):
             taken = both((tree_of(condition), tree_of(then, negated=negated)))
             return either((taken, both((tree_of(condition, negated=True), tree_of(otherwise, negated=negated)))))
+        case Comparison(operator="=" | "!=" as operator, left=left, right=right) if _are_truths(left, right):
+            same = (operator == "=") is not negated
+            agreed = both((tree_of(left), tree_of(right, negated=not same)))
+            return either((agreed, both((tree_of(left, negated=True), tree_of(right, negated=same)))))
         case _:
             return Claim(expression, negated)
+
+
+def _are_truths(left: Expression, right: Expression) -> bool:
+    return kind_of(left) == kind_of(right) == "boolean"
 
 
 def both(parts: Iterable[TruthTree]) -> TruthTree:
@@ -150,10 +159,11 @@ def _alike(trees: list[TruthTree]) -> tuple[int, TruthTree, int, TruthTree] | No
 
 
 def _united(one: TruthTree, other: TruthTree) -> TruthTree:
-    if isinstance(one, OneOf) and isinstance(other, OneOf) and one.field == other.field:
-        if not one.negated and not other.negated:
-            return OneOf(one.field, one.labels | other.labels)
-    return either((one, other))
+    match one, other:
+        case OneOf(field=field, negated=False), OneOf(negated=False) if field == other.field:
+            return OneOf(field, one.labels | other.labels)
+        case _:
+            return either((one, other))
 
 
 def _absorbed(trees: list[TruthTree]) -> list[TruthTree]:
