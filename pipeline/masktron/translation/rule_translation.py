@@ -13,14 +13,14 @@ from masktron.classify.situation import Situation, situations
 from masktron.constraints import Constraint, CrossRecordEdit, DomainEdit, OpaqueEdit
 from masktron.errors import RulebookError
 from masktron.recodings import Recoding
-from masktron.rulebook.schema import Check, Pattern, Rule, Rulebook
+from masktron.rulebook.schema import Check, Pattern, Rule, Rulebook, XPathVersion
 from masktron.sources.records import Layout
 from masktron.translation.recoded_conditions import recoded
 from masktron.translation.recoded_spelling import LostError, Spelling
 from masktron.translation.translated_rules import TranslatedRule, Translation
 from masktron.translation.truth_trees import ALWAYS, TruthTree, both, either, leaves, tree_of
 from masktron.xpath.focus import ROOT, Scope, spine
-from masktron.xpath.ir import Expression, FieldRef, OtherField, OtherNodes, Unknown, walk
+from masktron.xpath.ir import Expression, FieldRef, OtherField, OtherNodes, Unknown, reads_everything, walk
 from masktron.xpath.rule_context import without_predicates
 from masktron.xpath.tokens import parse
 
@@ -66,7 +66,8 @@ def _rule(
     recodings: Mapping[str, Recoding],
 ) -> TranslatedRule:
     check, old = edit.check, shown(edit)
-    fields = tuple(name for name in edit.variables if name in recodings)
+    read = recodings if _may_read_all(situation, position, check) else edit.variables
+    fields = tuple(sorted(name for name in read if name in recodings))
     if not fields:
         context = situation.pattern.rules[position].context
         return TranslatedRule(check.id, check.index, "kept", old, old, check.test, context)
@@ -74,11 +75,7 @@ def _rule(
         _require_own(edit.constraint, fields)
         tree = _tree(situation, position, check)
         context = _context(situation, position, records)
-        exact = True
-        for name in fields:
-            found = recoded(tree, recodings[name], rulebook.version)
-            tree, exact = found.tree, exact and found.exact
-            _require_small(tree)
+        tree, exact = _translated(tree, [recodings[name] for name in fields], rulebook.version)
         if tree == ALWAYS:
             return TranslatedRule(check.id, check.index, "implied", old, "", "", "", fields=fields)
         test = Spelling(rulebook.version, dict(rulebook.namespaces)).test(tree)
@@ -94,6 +91,32 @@ def _rule(
     )
 
 
+def _may_read_all(situation: Situation, position: int, check: Check) -> bool:
+    """Whether a check may read fields that it does not name; what cannot be parsed may read any."""
+    try:
+        places = situation.places(position)
+        expressions = [situation.test(position, check, place) for place in places]
+        expressions += [one for place in places for one in place.conditions]
+        for earlier in range(position):
+            expressions += [one for place in situation.places(earlier) for one in place.conditions]
+    except RulebookError:
+        return True
+    return any(reads_everything(one) for one in expressions)
+
+
+def _translated(tree: TruthTree, recodings: Sequence[Recoding], version: XPathVersion) -> tuple[TruthTree, bool]:
+    """Recode one field after the other; where that is too long to be written, with intervals for listed numbers."""
+    for as_intervals in (False, True):
+        found, exact = tree, True
+        for recoding in recodings:
+            one = recoded(found, recoding, version, as_intervals=as_intervals)
+            found, exact = one.tree, exact and one.exact
+        size = sum(1 for _ in leaves(found))
+        if size <= MOST_WRITTEN:
+            return found, exact
+    raise LostError(f"its translation would have {size} comparisons; {MOST_WRITTEN} are written at most")
+
+
 def _require_own(constraint: Constraint, fields: Sequence[str]) -> None:
     """Require that the record itself decides."""
     names = " and ".join(fields)
@@ -101,12 +124,6 @@ def _require_own(constraint: Constraint, fields: Sequence[str]) -> None:
         raise LostError(f"it reads {names} and the values of another document, which are not recoded")
     if isinstance(constraint, CrossRecordEdit):
         raise LostError(f"it reads {names} in several records")
-
-
-def _require_small(tree: TruthTree) -> None:
-    size = sum(1 for _ in leaves(tree))
-    if size > MOST_WRITTEN:
-        raise LostError(f"its translation would have {size} comparisons; {MOST_WRITTEN} are written at most")
 
 
 def _tree(situation: Situation, position: int, check: Check) -> TruthTree:
