@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from fractions import Fraction
 from pathlib import Path
+from typing import cast
 
 import pytest
 from lxml import etree
@@ -25,9 +26,11 @@ RULES = """<schema xmlns="http://purl.oclc.org/dsdl/schematron" schematronEditio
   <let name="cap" value="100000"/>
   <phase id="all"><active pattern="work"/><active pattern="sums"/></phase>
   <pattern id="work">
+    <let name="word" value="'people'"/>
     <rule context="p:Person[p:Status = 'child']">
+      <let name="late" value="p:Age - $adult"/>
       <report id="child" test="p:Age &gt;= $adult" flag="warning"
-        >Age <value-of select="p:Age"/> &lt; child &amp; "co".</report>
+        >Age <value-of select="p:Age"/> by <value-of select="concat($late, $word)"/> &lt; child &amp; "co".</report>
     </rule>
     <rule context="p:Person">
       <let name="most" value="$cap + 200"/>
@@ -42,7 +45,9 @@ RULES = """<schema xmlns="http://purl.oclc.org/dsdl/schematron" schematronEditio
     <rule context="p:Person"><assert id="total" test="sum(../p:Person/p:Age) &lt;= 1000"/></rule>
     <rule context="p:Pay">
       <assert id="pay" test=". &gt;= 0"/>
-      <assert id="pay-age" test=". = 0 or ../p:Age &gt;= 15"/>
+      <assert id="pay-age" test=". = 0 or ../p:Age &gt;= 15">
+        <name/> of <value-of select="."/> at <value-of select="../p:Age"/>,
+        <value-of select="concat(., $cap)"/></assert>
     </rule>
   </pattern>
 </schema>
@@ -63,10 +68,11 @@ def failing(rules: Rulebook, *people: str) -> set[str]:
     root = etree.fromstring(f'<People xmlns="urn:people">{"".join(f"<Person>{p}</Person>" for p in people)}</People>')
     found = set()
     for pattern in rules.patterns:
-        taken = set()
+        taken: set[etree._Element] = set()
         for rule in pattern.rules:
             values = {let.name: let.value for let in (*rules.lets, *pattern.lets, *rule.lets)}
-            nodes = [n for n in root.xpath(f"//{rule.context}", namespaces=spaces) if n not in taken]
+            matched = cast("list[etree._Element]", root.xpath(f"//{rule.context}", namespaces=spaces))
+            nodes = [node for node in matched if node not in taken]
             taken.update(nodes)
             for check in rule.checks:
                 test = check.test
@@ -100,6 +106,11 @@ def test_each_rule_has_its_fate_and_what_is_asked_is_read_again(tmp_path: Path) 
     assert not by_id["worker"].soft
     assert by_id["limit"].rich.see == "http://example.org/a?b&c"
     assert ValueOf("p:Age") in by_id["child"].message
+    assert [part.select for part in by_id["pay-age"].message if isinstance(part, ValueOf)] == [
+        "p:Pay",
+        "p:Pay",
+        "p:Pay/../p:Age",
+    ]
     assert '< child & "co".' in "".join(part for part in by_id["child"].message if isinstance(part, str))
 
 

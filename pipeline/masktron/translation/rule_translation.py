@@ -74,7 +74,7 @@ def _rule(
     try:
         _require_own(edit.constraint, fields)
         tree = _tree(situation, position, check)
-        context = _context(situation, position, records)
+        context, focus = _context(situation, position, records)
         tree, exact = _translated(tree, [recodings[name] for name in fields], rulebook.version)
         if tree == ALWAYS:
             return TranslatedRule(check.id, check.index, "implied", old, "", "", "", fields=fields)
@@ -87,7 +87,7 @@ def _rule(
     except RecursionError:
         return TranslatedRule(check.id, check.index, "lost", old, "", "", "", "it is nested too deeply", fields)
     return TranslatedRule(
-        check.id, check.index, "exact" if exact else "weakened", old, test, test, context, fields=fields
+        check.id, check.index, "exact" if exact else "weakened", old, test, test, context, "", fields, focus
     )
 
 
@@ -177,23 +177,23 @@ def _paths(situation: Situation, position: int) -> list[str]:
     return [without_predicates(one) for one in alternatives]
 
 
-def _context(situation: Situation, position: int, records: Mapping[str, int]) -> str:
-    """Return the path of the records on which a check is asked."""
-    found: list[str] = []
+def _context(situation: Situation, position: int, records: Mapping[str, int]) -> tuple[str, str]:
+    """Return the path of the records on which a check is asked, and the path from there to where it was asked."""
+    found: set[tuple[str, str]] = set()
     for place, path in zip(situation.places(position), _paths(situation, position), strict=True):
-        above = path.rpartition("/")[0].rstrip("/")
-        name = above.rpartition("/")[2].rpartition(":")[2]
+        above, _, last = path.rpartition("/")
+        name = above.rstrip("/").rpartition("/")[2].rpartition(":")[2]
         if place.kind == "record":
-            found.append(path)
+            found.add((path, ""))
         elif name in situation.scope.record_names:
-            found.append(above)
+            found.add((above.rstrip("/"), last))
         elif records:
-            found.append(max(records, key=lambda path: records[path]))
+            found.add((max(records, key=lambda path: records[path]), last))
         else:
             raise LostError("no context of the rulebook names the record")
-    if len(set(found)) > 1:
+    if len({context for context, _ in found}) > 1:
         raise LostError("its context has several paths")
-    return found[0]
+    return min(found) if len(found) == 1 else (min(found)[0], "|".join(sorted(focus or "." for _, focus in found)))
 
 
 def _with_mathematics(
