@@ -243,3 +243,42 @@ def test_the_example_of_the_documentation() -> None:
     tails = Tails("Age", top=Fraction(85), top_label="88")
     (top,) = translation_of(rulebook([("Record", "Age >= 16")]), {"Age": tails}).rules
     assert (top.fate, top.test) == ("exact", "Age >= 16")
+
+
+TWO = Cut("X", (Fraction(0), Fraction(3)), ("low", "high"))
+
+
+@pytest.mark.parametrize(
+    ("test", "recoding", "written"),
+    [
+        ("Z <= 2 * X", TWO, "(X = 'low' and Z <= (2 * 3)) or X = 'high' or Z <= (2 * X)"),
+        (
+            "not(Z <= 2 * X)",
+            TWO,
+            "(X = 'low' and not(Z <= (2 * 0))) or (X = 'high' and not(Z <= (2 * 3)))"
+            " or (not(X = 'high' or X = 'low') and not(Z <= (2 * X)))",
+        ),
+        ("Z >= 5 - X", TWO, "(X = 'low' and Z >= (5 - 3)) or X = 'high' or Z >= (5 - X)"),
+        (
+            "X + Z = 9",
+            TWO,
+            "(X = 'low' and (0 + Z) <= 9 and (3 + Z) >= 9) or (X = 'high' and (3 + Z) <= 9) or (X + Z) = 9",
+        ),
+        (
+            "Z <= X and X < Y",
+            TWO,
+            "(X = 'low' and Z <= 3 and 0 < Y and Z < Y) or (X = 'high' and 3 < Y and Z < Y) or (Z <= X and X < Y)",
+        ),
+        (
+            "X = Z",
+            AGE,
+            "(X = '1-2' and ('1' = Z or '2' = Z)) or (X = '3-5' and ('3' = Z or '4' = Z or '5' = Z)) or X = Z",
+        ),
+        ("X + 0 = Z", Rounded("X", Fraction(4)), "((X - 2) + 0) <= Z and ((X + 2) + 0) >= Z"),
+        ("X < 3", Rounded("X", Fraction(4)), "X < 5"),
+        ("X > 2 and X <= 8", Rounded("X", Fraction(4)), "X > 0 and X <= 10"),
+    ],
+)
+def test_what_is_written_for_a_rule(test: str, recoding: Recoding, written: str) -> None:
+    (rule,) = translation_of(rulebook([("Record", test)]), {"X": recoding}).rules
+    assert rule.test == written
