@@ -181,6 +181,22 @@ def test_what_is_lost_says_why(test: str, reason: str) -> None:
     assert reason in rule.reason
 
 
+@pytest.mark.parametrize(
+    ("context", "test", "reason"),
+    [
+        ("*", "Age > 3", "not understood"),
+        ("Records", "sum(Record/Age) < 500", "not understood"),
+        ("Record[position() = 1]", "Age > 3", "several records"),
+    ],
+)
+def test_a_field_that_a_rule_names_is_never_taken_for_unread(context: str, test: str, reason: str) -> None:
+    rule = translation_of(rulebook([(context, test), ("Record", "A = B"), ("Record", "A < 9")]), {"Age": AGE}).rules[
+        0
+    ]
+    assert rule.fate == "lost"
+    assert reason in rule.reason
+
+
 def test_a_rule_that_would_be_too_long_is_lost_with_its_length() -> None:
     codes = Listed("Age", {f"c{n}": f"class {n % 7}" for n in range(1500)})
     (rule,) = translation_of(rulebook([("Record", "concat(Age, 'x') = B")]), {"Age": codes}).rules

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Mapping
-from itertools import product
 from typing import assert_never
 
 from masktron.translation.truth_trees import (
@@ -24,8 +23,9 @@ from masktron.xpath.ir import FieldRef, Not
 
 CODE = FieldRef("code")
 type Record = Mapping[str, str | bool]
+BITS = (False, True)
 RECORDS: list[Record] = [
-    {"code": code, "a": a, "b": b, "c": c} for code, a, b, c in product("xyz", *[(False, True)] * 3)
+    {"code": code, "a": a, "b": b, "c": c} for code in "xyz" for a in BITS for b in BITS for c in BITS
 ]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -24,6 +25,9 @@ from masktron.xpath.ir import Expression, FieldRef, OtherField, OtherNodes, Unkn
 from masktron.xpath.rule_context import without_predicates
 from masktron.xpath.tokens import parse
 
+_LITERAL = re.compile(r"\"[^\"]*\"|'[^']*'")
+_VARIABLE = re.compile(r"\$\s*([\w.-]+)")
+_NAME = re.compile(r"(?<![\w.$@-])(@?[^\W\d][\w.-]*)(?![\w.-]|\s*\(|:)")
 MOST_WRITTEN = 200
 """A rule whose translation has more comparisons is lost; a list of labels is one."""
 
@@ -87,6 +91,10 @@ def _rule(
     check, old = edit.check, shown(edit)
     read = recodings if _may_read_all(situation, position, check) else edit.variables
     fields = tuple(sorted(name for name in read if name in recodings))
+    unread = _named(situation, position, check) & recodings.keys() - set(fields)
+    if unread:
+        reason = f"it names {' and '.join(sorted(unread))} in a way that is not understood"
+        return TranslatedRule(check.id, check.index, "lost", old, "", "", "", reason, (*fields, *sorted(unread)))
     if not fields:
         context = situation.pattern.rules[position].context
         return TranslatedRule(check.id, check.index, "kept", old, old, check.test, context)
@@ -99,15 +107,29 @@ def _rule(
             return TranslatedRule(check.id, check.index, "implied", old, "", "", "", fields=fields)
         test = Spelling(rulebook.version, dict(rulebook.namespaces)).test(tree)
         parse(test, dict(rulebook.namespaces))
-    except LostError as error:
-        return TranslatedRule(check.id, check.index, "lost", old, "", "", "", error.reason, fields)
-    except RulebookError as error:
-        return TranslatedRule(check.id, check.index, "lost", old, "", "", "", error.what, fields)
-    except RecursionError:
-        return TranslatedRule(check.id, check.index, "lost", old, "", "", "", "it is nested too deeply", fields)
+    except (LostError, RulebookError, RecursionError) as error:
+        return TranslatedRule(check.id, check.index, "lost", old, "", "", "", _why(error), fields)
     return TranslatedRule(
         check.id, check.index, "exact" if exact else "weakened", old, test, test, context, "", fields, focus
     )
+
+
+def _why(error: LostError | RulebookError | RecursionError) -> str:
+    if isinstance(error, LostError):
+        return error.reason
+    return error.what if isinstance(error, RulebookError) else "it is nested too deeply"
+
+
+def _named(situation: Situation, position: int, check: Check) -> frozenset[str]:
+    """Return all names in a test, its context and the variables of both, whatever they stand for."""
+    rule = situation.pattern.rules[position]
+    values = {let.name: let.value for let in (*situation.rulebook.lets, *situation.pattern.lets, *rule.lets)}
+    ahead, names = [check.test, rule.context], set[str]()
+    while ahead:
+        text = _LITERAL.sub("''", ahead.pop())
+        ahead += [values.pop(name) for name in set(_VARIABLE.findall(text)) & values.keys()]
+        names.update(_NAME.findall(text))
+    return frozenset(names)
 
 
 def _may_read_all(situation: Situation, position: int, check: Check) -> bool:
