@@ -940,9 +940,7 @@ def _recode(value: Any, where: str) -> dict[str, str]:
     found = {}
     for name, said in value.items():
         setting = f"recode.{_name('recode', name, where)}"
-        _require(
-            isinstance(said, str | PathLike), f"{setting} must be a text, not {said!r}", f"write {WAYS}", where
-        )
+        _require(isinstance(said, str | PathLike), f"{setting} must be a text, not {said!r}", f"write {WAYS}", where)
         try:
             how_of(setting, str(said))
         except UsageError as error:

@@ -118,7 +118,8 @@ def how_of(setting: str, text: str) -> How:
         raise UsageError(f"{setting}: {text!r} is no way to recode a field", hint=f"write {WAYS}")
     if level < 1:
         raise UsageError(
-            f"{setting}: level 0 of a hierarchy is the values themselves", hint="write a level from 1, or leave it out"
+            f"{setting}: level 0 of a hierarchy is the values themselves",
+            hint="write a level from 1, or leave it out",
         )
     return FromHierarchy(Path(path), level)
 

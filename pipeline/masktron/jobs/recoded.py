@@ -6,6 +6,8 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from itertools import pairwise
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -59,15 +61,7 @@ def recoding_of(name: str, records: Records, keep: NDArray[np.bool_], config: Co
     how = how_of(setting, config.recode[name])
     match how:
         case FromHierarchy():
-            hierarchy = read_hierarchy(how.path, name)
-            if how.level > hierarchy.height:
-                raise UsageError(
-                    f"{setting}: the hierarchy has {counted(hierarchy.height, 'level')}, and level {how.level} is "
-                    "asked for",
-                    where=str(how.path),
-                    hint="level 1 has the labels next to the values",
-                )
-            return hierarchy.recoding(how.level)
+            return read_hierarchy(how.path, name).recoding(how.level)
         case Widths():
             return _of_width(setting, how, column, keep)
         case Breaks():
@@ -100,7 +94,7 @@ def _labels(breaks: Sequence[Fraction], *, whole: bool) -> tuple[str, ...]:
     decimals = max(map(_decimals, breaks))
     texts = [decimal_text(one, decimals) for one in breaks]
     if not whole:
-        return (*(f"{low} to under {high}" for low, high in zip(texts, texts[1:], strict=False)), f"{texts[-1]}+")
+        return (*(f"{low} to under {high}" for low, high in pairwise(texts)), f"{texts[-1]}+")
     joint = "-" if breaks[0] >= 0 else " to "
     ends = [int(one) - 1 for one in breaks[1:]]
     named = (low if int(low) == end else f"{low}{joint}{end}" for low, end in zip(texts, ends, strict=False))
@@ -152,8 +146,8 @@ def _tail(
     rows = np.flatnonzero(of.column.where(inside) & of.keep)
     if len(rows) < of.k:
         raise InfeasibleError(
-            f"{of.setting}: the {side} has {counted(len(rows), 'record')}, fewer than k = {of.k}, and its {statistic} "
-            "would tell of them",
+            f"{of.setting}: the {side} has {counted(len(rows), 'record')}, fewer than k = {of.k}, and its "
+            f"{statistic} would tell of them",
             where=of.source,
             hint=f"move the bound so that at least {of.k} records are in the tail",
         )
@@ -287,7 +281,13 @@ def weight_of(config: Config) -> str | None:
     return next((name for name, role in config.roles.items() if role is Role.WEIGHT), None)
 
 
-def in_words(treatment: Treatment, config_how: str) -> str:
+def in_words(treatment: Treatment) -> str:
     """Say how a field is recoded, without the name of a file."""
-    how = how_of(treatment.recoding.field, config_how)
-    return f"level {how.level} of a hierarchy" if isinstance(how, FromHierarchy) else config_how
+    how = how_of(treatment.recoding.field, treatment.how)
+    return f"level {how.level} of a hierarchy" if isinstance(how, FromHierarchy) else treatment.how
+
+
+def hierarchy_files(config: Config) -> dict[str, Path]:
+    """Return the files of hierarchies by the names that messages have for them."""
+    found = {name: how_of(f"recode.{name}", how) for name, how in config.recode.items()}
+    return {f"the hierarchy of {name}": how.path for name, how in found.items() if isinstance(how, FromHierarchy)}

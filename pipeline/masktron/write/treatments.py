@@ -25,9 +25,14 @@ class Recoded:
     recoding: Recoding
     how: str
 
+    @property
+    def kind(self) -> str:
+        """What it is called in manifests and results."""
+        return "recoding"
+
     def as_dict(self) -> dict[str, Any]:
         """Plain data from which `treatments_from` builds it again, with no other file."""
-        return {"kind": "recoding", "field": self.recoding.field, "how": self.how, **_plain(self.recoding)}
+        return {"kind": self.kind, "field": self.recoding.field, "how": self.how, **_plain(self.recoding)}
 
 
 type Treatment = Recoded
