@@ -7,7 +7,7 @@ that says what the rules leave to be asked. From there on, that file is masked a
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -32,7 +32,7 @@ from masktron.translation import TranslatedRule, Translation, translated
 from masktron.write.atomic import atomic_path
 from masktron.write.treatments import Recoded, Treatment
 
-_TITLE = "Translated by masktron: the rules of"
+_TITLE = "Rules as masktron has translated them, for recoded"
 """How the title of a translated rulebook begins, by which a later run knows it."""
 
 
@@ -125,7 +125,7 @@ def treated(
         rulebook = b""
         path = original.job.rulebook.path
         if changed and state.translation is not None:
-            rulebook = state.translation.schematron(_title(original))
+            rulebook = state.translation.schematron(title_of(original.config.recode))
             (folder / "rules").mkdir(mode=0o700)
             path = folder / "rules" / rules_out.name
             path.write_bytes(rulebook)
@@ -234,8 +234,9 @@ def _refuse_lost(original: Opened, translation: Translation) -> None:
     )
 
 
-def _title(original: Opened) -> str:
-    return f"{_TITLE} {original.job.rulebook.path.name} with recoded {', '.join(original.config.recode)}"
+def title_of(fields: Iterable[str]) -> str:
+    """Return the title of a rulebook that is translated for recoded fields."""
+    return f"{_TITLE} {', '.join(fields)}"
 
 
 def _written(state: Treating, out: Path, folder: Path, progress: Progress) -> Source:
