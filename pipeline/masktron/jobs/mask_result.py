@@ -171,6 +171,7 @@ def _with_treatments(run: Prepared, files: Assessed, result: MaskResult, rules_o
     if done is None:
         return result
     named = done.rulebook and rules_out is not None
+    temporary = str(run.job.rulebook.path)
     return replace(
         result,
         treatments=tuple(TreatmentResult(one.kind, one.recoding.field, in_words(one)) for one in done.treatments),
@@ -181,6 +182,10 @@ def _with_treatments(run: Prepared, files: Assessed, result: MaskResult, rules_o
         ),
         rules_file=shown(rules_out) if named and rules_out is not None else "",
         rulebook=done.rulebook.decode(),
+        rules=tuple(
+            replace(one, origin=one.origin.replace(temporary, str(rules_out))) if named else one
+            for one in result.rules
+        ),
         before=tuple(map(FigureResult.of, _keys_before(run, files))),
         notes=(*(note for note in done.original.originals.notes if note not in result.notes), *result.notes),
     )
