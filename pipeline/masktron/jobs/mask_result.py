@@ -20,7 +20,7 @@ from masktron.jobs.drawn import draw_notes, parts_notes
 from masktron.jobs.keys_known import keys_of_run, unmasked_fields
 from masktron.jobs.prepared import Prepared
 from masktron.jobs.privacy import privacy_notes, unmasked_notes
-from masktron.jobs.recoded import in_words
+from masktron.jobs.recoded import recoded_how
 from masktron.jobs.untested import told, written_untested
 from masktron.jobs.written import WrittenFile
 from masktron.kernels.cores import usable_cores
@@ -174,7 +174,7 @@ def _with_treatments(run: Prepared, files: Assessed, result: MaskResult, rules_o
     temporary = str(run.job.rulebook.path)
     return replace(
         result,
-        treatments=tuple(TreatmentResult(one.kind, one.recoding.field, in_words(one)) for one in done.treatments),
+        treatments=tuple(TreatmentResult(one.kind, one.recoding.field, recoded_how(one)) for one in done.treatments),
         fates=tuple(
             RuleFate(rule.id, rule.fate, rule.old, rule.new, rule.reason, rule.fields)
             for rule in done.rules

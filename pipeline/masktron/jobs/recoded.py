@@ -287,7 +287,7 @@ def as_treated(
     return replace(records, columns=columns)
 
 
-def codes_of(name: str, config: Config) -> frozenset[str]:
+def missing_codes_of(name: str, config: Config) -> frozenset[str]:
     """Return what means 'missing' in a field."""
     nothing: frozenset[str] = frozenset()
     return config.missing.get(name, nothing) | config.missing.get(ALL_FIELDS, nothing)
@@ -298,7 +298,7 @@ def weight_of(config: Config) -> str | None:
     return next((name for name, role in config.roles.items() if role is Role.WEIGHT), None)
 
 
-def in_words(treatment: Treatment) -> str:
+def recoded_how(treatment: Treatment) -> str:
     """Say how a field is recoded, without the name of a file."""
     how = how_of(treatment.recoding.field, treatment.how)
     return f"level {how.level} of a hierarchy" if isinstance(how, FromHierarchy) else treatment.how

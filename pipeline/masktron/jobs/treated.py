@@ -19,7 +19,7 @@ from masktron.executor.contract import Executor
 from masktron.files import is_rulebook, read_text, refuse_outputs
 from masktron.jobs.originals import InvalidOriginalError
 from masktron.jobs.prepared import Opened, Treated, open_original
-from masktron.jobs.recoded import codes_of, hierarchy_files, recoded_cells, recoding_of, weight_of
+from masktron.jobs.recoded import hierarchy_files, missing_codes_of, recoded_cells, recoding_of, weight_of
 from masktron.progress import Progress, told_as
 from masktron.recodings import Listed, Recoding
 from masktron.rulebook.document_calls import readers
@@ -57,7 +57,7 @@ class Treating:
     translation: Translation | None = None
 
 
-def recode(state: Treating) -> Treating:
+def recode_fields(state: Treating) -> Treating:
     """Recode fields, and translate the rules.
 
     Raises
@@ -73,7 +73,7 @@ def recode(state: Treating) -> Treating:
     for name, how in config.recode.items():
         recoding = recoding_of(name, records, keep, config, weight_of(config))
         _refuse_labelled(original.job.source, recoding)
-        cells[name] = recoded_cells(recoding, records, keep, codes_of(name, config))
+        cells[name] = recoded_cells(recoding, records, keep, missing_codes_of(name, config))
         done.append(Recoded(recoding, how))
     job = original.job
     recodings = {one.recoding.field: one.recoding for one in done}
@@ -82,7 +82,7 @@ def recode(state: Treating) -> Treating:
     return replace(state, cells=cells, treatments=(*state.treatments, *done), translation=translation)
 
 
-STEPS: tuple[Callable[[Treating], Treating], ...] = (recode,)
+STEPS: tuple[Callable[[Treating], Treating], ...] = (recode_fields,)
 """All treatments, in the order in which they are done: recoding, then draws of categories, then suppression."""
 
 
