@@ -178,6 +178,7 @@ OPENED = {
     "jobs.tune.outcomes": "results of former runs, and the code of masktron, whose hash says whether they count",
     "jobs.tune.settings_text": "settings",
     "hierarchies": "hierarchies of values",
+    "jobs.treated": "a rulebook that a former run has translated",
     "kernels.warm": "a lock",
     "memory": "what the system says of memory",
     "scratch": "temporary files",

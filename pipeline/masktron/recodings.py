@@ -1,7 +1,8 @@
 """Recodings: which values of a field are written alike, and how they are then written.
 
 A recoding is a function of the lexeme alone, the same in every record, so that rules can be translated: what is known
-of a class is that the original value was one of its values.
+of a class is that the original value was one of its values. Translated rules hold where a value without a class is no
+label, and where classes of numbers take texts as every XPath reads them: ``+5`` and ``1e3`` are no numbers.
 """
 
 from __future__ import annotations

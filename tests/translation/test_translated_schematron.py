@@ -133,6 +133,16 @@ def test_a_translated_file_judges_recoded_records(tmp_path: Path) -> None:
     assert judged("", "0", "child") == set()
 
 
+def test_a_rule_whose_context_reads_the_field_keeps_nothing_from_what_is_kept() -> None:
+    rules = rulebook([("B[../Age >= 16]", ". > 0"), ("C[. > 1]", "../Age > 0"), ("Record", "C = 1")])
+    translation = translation_of(rules, {"Age": AGE})
+    assert [rule.fate for rule in translation.rules] == ["weakened", "weakened", "kept"]
+    text = translation.schematron("").decode()
+    assert 'context="B' not in text
+    assert 'context="C[. &gt; 1]"' in text
+    assert translation.left_out == {(0, 0)}
+
+
 def test_comments_say_what_became_of_each_rule(tmp_path: Path) -> None:
     translation, _ = translated_file(tmp_path, RULES, {"Age": AGE})
     text = translation.schematron("x--y <&>").decode()

@@ -20,7 +20,7 @@ from masktron.translation.recoded_spelling import LostError, Spelling
 from masktron.translation.translated_rules import TranslatedRule, Translation
 from masktron.translation.truth_trees import ALWAYS, TruthTree, both, either, leaves, tree_of
 from masktron.xpath.focus import ROOT, Scope, spine
-from masktron.xpath.ir import Expression, FieldRef, OtherField, OtherNodes, Unknown, reads_everything, walk
+from masktron.xpath.ir import Expression, FieldRef, OtherField, OtherNodes, Unknown, fields_of, reads_everything, walk
 from masktron.xpath.rule_context import without_predicates
 from masktron.xpath.tokens import parse
 
@@ -54,7 +54,26 @@ def translated(
         _rule(rulebook, edit, situation, position, records, recodings)
         for edit, (situation, position, _) in zip(edits, situated, strict=True)
     ]
-    return Translation(rulebook, tuple(_with_mathematics(rulebook, rules, layout)))
+    left_out = _contexts_read(rulebook, situated, recodings)
+    return Translation(rulebook, tuple(_with_mathematics(rulebook, rules, layout)), left_out)
+
+
+def _contexts_read(
+    rulebook: Rulebook, situated: Sequence[tuple[Situation, int, Check]], recodings: Mapping[str, Recoding]
+) -> frozenset[tuple[int, int]]:
+    """Return the rules whose context reads a recoded field, or may; none where it cannot be parsed."""
+    known = {id(situation.pattern): situation for situation, _, _ in situated}
+    found: set[tuple[int, int]] = set()
+    for at, pattern in enumerate(rulebook.patterns):
+        for position in range(len(pattern.rules)) if id(pattern) in known else ():
+            try:
+                places = known[id(pattern)].places(position)
+            except RulebookError:
+                continue
+            conditions = [one for place in places for one in place.conditions]
+            if any(fields_of(one) & recodings.keys() or reads_everything(one) for one in conditions):
+                found.add((at, position))
+    return frozenset(found)
 
 
 def _rule(

@@ -64,10 +64,14 @@ class Translation:
         The rulebook that was translated.
     rules : tuple of TranslatedRule
         One for each check, by index.
+    left_out : frozenset of (int, int)
+        Rules whose context reads recoded fields, each as the positions of its pattern and of itself there. No check
+        that is kept is asked on a node that such a rule could take: it would read the fields as well.
     """
 
     rulebook: Rulebook = field(repr=False)
     rules: tuple[TranslatedRule, ...]
+    left_out: frozenset[tuple[int, int]] = frozenset()
 
     @property
     def lost(self) -> tuple[TranslatedRule, ...]:
@@ -84,7 +88,8 @@ class Translation:
 
         Patterns, variables and rules that no recoded field concerns are as they were. Each translated check has a
         pattern of its own, whose context is the record, with a comment that says its fate and the old rule. Rules
-        that are implied or lost are named in comments. What a phase left out is left out.
+        that are implied or lost are named in comments. What a phase left out is left out. Where no rule is `asked`,
+        there is nothing that a reader of Schematron would accept.
 
         Parameters
         ----------
@@ -95,4 +100,4 @@ class Translation:
             for rule in self.rules
             if rule.fate != "kept"
         }
-        return schematron_of(self.rulebook, written, title)
+        return schematron_of(self.rulebook, written, self.left_out, title)

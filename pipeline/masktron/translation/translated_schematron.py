@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from html import escape
 
@@ -39,7 +39,9 @@ class TranslatedCheck:
     focus: str = ""
 
 
-def schematron_of(rulebook: Rulebook, changed: Mapping[int, TranslatedCheck], title: str) -> bytes:
+def schematron_of(
+    rulebook: Rulebook, changed: Mapping[int, TranslatedCheck], left_out: Collection[tuple[int, int]], title: str
+) -> bytes:
     """Return a rulebook in which some checks are others, in UTF-8.
 
     Parameters
@@ -47,6 +49,8 @@ def schematron_of(rulebook: Rulebook, changed: Mapping[int, TranslatedCheck], ti
     rulebook : Rulebook
     changed : mapping of int to TranslatedCheck
         By index of the check; all others are written as they are.
+    left_out : collection of (int, int)
+        Rules that keep no node from a check that is written, by the positions of pattern and rule.
     title : str
     """
     attributes = {"xmlns": SPACE}
@@ -58,8 +62,9 @@ def schematron_of(rulebook: Rulebook, changed: Mapping[int, TranslatedCheck], ti
     lines += [f"  {_tag('ns', {'prefix': p, 'uri': uri}, empty=True)}" for p, uri in rulebook.namespaces if p]
     body: list[str] = []
     taken = {_name(check.id) for check in rulebook.checks}
-    for pattern in rulebook.patterns:
-        body += _kept(pattern, changed, taken)
+    for at, pattern in enumerate(rulebook.patterns):
+        rules = [rule for position, rule in enumerate(pattern.rules) if (at, position) not in left_out]
+        body += _kept(pattern, rules, changed, taken)
         for rule in pattern.rules:
             for check in rule.checks:
                 body += _new(pattern, rule, check, changed[check.index]) if check.index in changed else ()
@@ -67,13 +72,13 @@ def schematron_of(rulebook: Rulebook, changed: Mapping[int, TranslatedCheck], ti
     return ("\n".join([*lines, *body, "</schema>"]) + "\n").encode()
 
 
-def _kept(pattern: Pattern, changed: Mapping[int, TranslatedCheck], taken: set[str]) -> Iterator[str]:
+def _kept(
+    pattern: Pattern, rules: list[Rule], changed: Mapping[int, TranslatedCheck], taken: set[str]
+) -> Iterator[str]:
     """Write what is kept of a pattern.
 
-    A rule of which no check is kept stays before others, without checks, as it keeps nodes from them. Where it reads
-    a recoded field, no kept check is asked on a node that it could take: such a check would read the field as well.
+    A rule of which no check is kept stays before others, without checks, as it keeps nodes from them.
     """
-    rules = list(pattern.rules)
     while rules and not any(check.index not in changed for check in rules[-1].checks):
         rules.pop()
     if not rules:
