@@ -48,6 +48,7 @@ ORDER = [
     {"plan"},
     {"settle"},
     {"measures"},
+    {"treatments"},
     {"masking"},
     {"preflight"},
     {"proposals"},
