@@ -63,8 +63,8 @@ class LeveledKey:
 
     def at(self, level: int) -> NDArray[np.int32]:
         """Return the codes of the labels at a level, shape (n,); -1 where missing."""
-        labels: NDArray[np.int32] = np.append(self.labels[level], np.int32(-1))
-        return labels[self.codes]
+        found: NDArray[np.int32] = np.append(self.labels[level], np.int32(-1))[self.codes]
+        return found
 
 
 def leveled(

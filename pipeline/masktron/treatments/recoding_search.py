@@ -301,7 +301,7 @@ class _Lattice:
         return path
 
     def cheapest(self) -> RecodedNode | None:
-        """Value nodes that reach the demands, those that can lose least first, while one can lose less than the best."""
+        """Value nodes that reach the demands, until none can lose less than the best."""
         reached = np.flatnonzero(self._state == _REACHED)
         for flat in reached[np.argsort(self._bound.ravel()[reached], kind="stable")].tolist():
             levels = tuple(int(level) for level in np.unravel_index(flat, self._state.shape))
