@@ -30,7 +30,7 @@ ORDER = [
         "serialised",
     }
     | {"streams", "thresholds", "toml_text", "versions"},
-    {"release_key", "supervisor", "rulebook_text"},
+    {"recoding_settings", "release_key", "supervisor", "rulebook_text"},
     {"constraints", "config", "kernels", "scratch"},
     {"recodings"},
     {"hierarchies"},
@@ -39,6 +39,7 @@ ORDER = [
     {"xpath"},
     {"rulebook"},
     {"classify"},
+    {"translation"},
     {"evaluation"},
     {"roles"},
     {"codes"},
