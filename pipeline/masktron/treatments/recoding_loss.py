@@ -6,7 +6,7 @@ takes less; so a recoding that leaves records to suppress loses at most what is 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -169,5 +169,9 @@ def discernibility(keys: Sequence[LeveledKey]) -> Discernibility:
     return Discernibility()
 
 
-LOSSES = {"entropy": entropy, "precision": precision, "discernibility": discernibility}
+LOSSES: Mapping[str, Callable[[Sequence[LeveledKey]], RecodingLoss]] = {
+    "entropy": entropy,
+    "precision": precision,
+    "discernibility": discernibility,
+}
 """By name; the first is taken where none is named."""
