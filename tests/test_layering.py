@@ -49,6 +49,7 @@ ORDER = [
     {"plan"},
     {"settle"},
     {"measures"},
+    {"treatments"},
     {"masking"},
     {"preflight"},
     {"proposals"},

@@ -35,6 +35,8 @@ COMMANDS = [
     "tune",
     "check",
     "assess",
+    "hierarchy",
+    "recode",
     "combine",
     "convert",
     "formats",

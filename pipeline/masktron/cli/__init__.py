@@ -27,10 +27,12 @@ from masktron.cli.describe import describe
 from masktron.cli.doctor import doctor
 from masktron.cli.explain import explain
 from masktron.cli.formats import formats
+from masktron.cli.hierarchy import hierarchy
 from masktron.cli.mask import mask
 from masktron.cli.metadata import metadata
 from masktron.cli.methods import methods
 from masktron.cli.options import without_passwords
+from masktron.cli.recode import recode
 from masktron.cli.report import report
 from masktron.cli.rerun import rerun
 from masktron.cli.rules import rules
@@ -86,6 +88,8 @@ COMMANDS = (
     (check, "masktron check masked.xml -r edits.sch --original survey.xml --manifest masked.manifest.json"),
     (assess, "masktron assess masked.xml --original survey.xml --manifest masked.manifest.json"),
     (tune, "masktron tune survey.xml --rules edits.sch --out tuned --limit linkage=20 --write masktron.toml"),
+    (hierarchy, "masktron hierarchy survey.csv --field AGE --width 5 --out age.csv"),
+    (recode, "masktron recode survey.csv --rules edits.sch --hierarchy AGE=age.csv --key-k 3 --suppressed 1%"),
     (report, "masktron report released.manifest.json --html report.html --html-public about.html"),
     (convert, "masktron convert survey.sav survey.csv"),
     (formats, "masktron formats csv"),

@@ -18,9 +18,11 @@ from masktron.results.draw import CorrelationResult, DrawResult, MomentResult, U
 from masktron.results.edited_rules import RulesResult, WrittenRule
 from masktron.results.explain import ExplainResult, FieldExplanation, RuleExplanation
 from masktron.results.figure import CategoryResult, FigureResult, TotalResult
+from masktron.results.hierarchy import HierarchyResult
 from masktron.results.key_risk import KeyRisk
 from masktron.results.mask import EngineResult, MaskResult, RepairResult
 from masktron.results.metadata import MetadataResult
+from masktron.results.recode import KeyFigures, RecodedRule, RecodeResult, RecodingChoice
 from masktron.results.record_findings import Diagnostic, RecordFinding, by_field, diagnostics_of, severity
 from masktron.results.report import PageResult, ReportResult
 from masktron.results.rerun import BlockChange, ChangeResult, FailureChange, FigureChange, RerunResult
@@ -62,7 +64,9 @@ __all__ = [
     "FieldMeaning",
     "FigureChange",
     "FigureResult",
+    "HierarchyResult",
     "JobResult",
+    "KeyFigures",
     "KeyRisk",
     "MaskResult",
     "MetadataResult",
@@ -70,6 +74,9 @@ __all__ = [
     "MomentResult",
     "PageResult",
     "Proposal",
+    "RecodeResult",
+    "RecodedRule",
+    "RecodingChoice",
     "RecordFinding",
     "RepairResult",
     "ReportResult",

@@ -1,0 +1,330 @@
+"""The best full-domain recoding of keys: a search over the lattice of their levels."""
+
+from __future__ import annotations
+
+import heapq
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from masktron.errors import InfeasibleError, UsageError
+from masktron.treatments.key_demands import KeyDemands
+from masktron.treatments.leveled_keys import LeveledKey
+from masktron.treatments.recoding_loss import RecodingLoss
+from masktron.treatments.roll_up import KeyGroups, key_groups
+
+MOST_NODES = 5_000_000
+"""Nodes of a lattice that are searched."""
+_KEPT = 150_000_000
+"""Bytes of combinations that are kept for nodes above."""
+_MOST_KEPT = 400
+"""Nodes whose combinations are kept."""
+_WORTH = 0.8
+"""Combinations that are worth keeping, as a share of those of the values themselves."""
+_TIED = 1e-12
+"""Losses that differ by less than this are one: rounding makes as much."""
+_UNKNOWN, _REACHED, _BROKEN = 0, 1, 2
+
+type Levels = tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class RecodedNode:
+    """A node that was looked at, and reaches what is demanded.
+
+    Attributes
+    ----------
+    levels : tuple of int
+        The level of each key.
+    loss : float
+    left : int
+        Records that break k or l there, and are left to suppress.
+    smallest : int
+        Records of the combination that has fewest.
+    combinations : int
+        Different ones.
+    """
+
+    levels: Levels
+    loss: float
+    left: int
+    smallest: int
+    combinations: int
+
+    @property
+    def rank(self) -> tuple[float, int, Levels]:
+        """By what nodes are compared: loss, then the sum of levels, then levels from the first key on."""
+        return round(self.loss / _TIED) * _TIED, sum(self.levels), self.levels
+
+
+@dataclass(frozen=True, slots=True)
+class RecodingSearch:
+    """What was found.
+
+    Attributes
+    ----------
+    best : RecodedNode
+        No node that reaches what is demanded loses less.
+    minimal : tuple of RecodedNode
+        Nodes that reach it such that none below does, by rising loss; empty where they were not asked for.
+    nodes : int
+        Of the lattice.
+    looked_at : int
+        Nodes the combinations of which were counted.
+    """
+
+    best: RecodedNode
+    minimal: tuple[RecodedNode, ...]
+    nodes: int
+    looked_at: int
+
+
+def search_recodings(
+    keys: Sequence[LeveledKey],
+    demands: KeyDemands,
+    loss: RecodingLoss,
+    *,
+    weights: NDArray[np.float64] | None = None,
+    confidential: Mapping[str, NDArray[np.integer[Any]]] | None = None,
+    accepted: Callable[[KeyGroups], bool] | None = None,
+    minimal: bool = True,
+) -> RecodingSearch:
+    """Find the levels of keys that lose least and reach what is demanded.
+
+    Parameters
+    ----------
+    keys : sequence of LeveledKey
+    demands : KeyDemands
+        All monotone; so they prune the lattice.
+    loss : RecodingLoss
+    weights : ndarray of float64, shape (n,), optional
+    confidential : mapping of str to ndarray of int, shape (n,) each, optional
+        Codes of the fields of ``demands.diversity``.
+    accepted : callable, optional
+        A further demand, which need not be monotone: it is tested at each node that is not ruled out, and prunes
+        nothing.
+    minimal : bool
+        Find all minimal nodes, too. Without that, nodes that cannot lose less than the best so far are left
+        out.
+
+    Returns
+    -------
+    RecodingSearch
+        The same with every order of records. Of equal losses the one with the smaller sum of levels is the best, then
+        the one with lower levels from the first key on.
+
+    Raises
+    ------
+    InfeasibleError
+        Not even the highest levels reach what is demanded, or no node is accepted.
+    UsageError
+        There are more than 5,000,000 nodes, there is no record, a field of the demands is not given, or columns do
+        not go together.
+
+    Notes
+    -----
+    Whether a node reaches the demands is found along paths from low nodes to high ones by halving, and what is found
+    is told of all nodes above, or below (predictive tagging). Where loss bounds the search, nodes are left out whose
+    loss with nothing suppressed, which only grows upwards, is above the best so far. Combinations of a node are put
+    together from those of a node below.
+
+    Source: Kohlmayer, Prasser, Eckert, Kemper and Kuhn (2012), Flash: efficient, stable and optimal k-anonymity,
+    algorithms 1 to 3; El Emam et al. (2009) for the demands with suppression.
+    """
+    if not keys or not len(keys[0]):
+        raise UsageError("there is no key, or no record, to recode")
+    if missing := sorted(set(demands.diversity) - set(confidential or {})):
+        raise UsageError(f"no values are given of {', '.join(missing)}")
+    nodes = math.prod(key.height + 1 for key in keys)
+    if nodes > MOST_NODES:
+        raise UsageError(
+            f"the levels of the keys can be put together in {nodes:,} ways, more than {MOST_NODES:,}",
+            hint="leave levels out of hierarchies, or keys without a hierarchy as they are",
+        )
+    wanted = {name: (confidential or {})[name] for name in demands.diversity}
+    lattice = _Lattice(keys, demands, loss, key_groups(keys, weights, wanted), accepted, bounded=not minimal)
+    lattice.classify()
+    best = lattice.cheapest()
+    if best is None:
+        raise _out_of_reach(keys, demands, lattice)
+    found = sorted(lattice.minimal(), key=lambda node: node.rank) if minimal else []
+    return RecodingSearch(best, tuple(found), nodes, lattice.looked_at)
+
+
+def _out_of_reach(keys: Sequence[LeveledKey], demands: KeyDemands, lattice: _Lattice) -> InfeasibleError:
+    top = lattice.groups_at(tuple(key.height for key in keys))
+    left = int(demands.left(top).sum())
+    fixed = [key.field for key in keys if not key.height]
+    gaps = [key.field for key in keys if (key.codes < 0).any()]
+    hints = [f"leave up to {left} records to local suppression"] if left > demands.suppressed else []
+    hints += [f"give {', '.join(fixed)} a hierarchy"] if fixed else []
+    hints += [f"missing values stay missing at every level: look at {', '.join(gaps)}"] if gaps else []
+    what = f"{left} of {len(keys[0])} records break k = {demands.k}"
+    what += "".join(f", or l = {least} for {name}" for name, least in demands.diversity.items())
+    if demands.mean_risk is not None:
+        what += (
+            f", and the mean risk is {100 * top.mean_risk:.3g} %, where {100 * demands.mean_risk:.3g} % is allowed"
+        )
+    return InfeasibleError(
+        f"no recoding reaches what is asked for: with all keys at their highest levels {what}",
+        hint="; ".join(hints) or "ask for less, or add a higher level to the hierarchies",
+    )
+
+
+@dataclass(slots=True, eq=False)
+class _Lattice:
+    """The nodes and what is known of them."""
+
+    keys: Sequence[LeveledKey]
+    demands: KeyDemands
+    loss: RecodingLoss
+    ground: KeyGroups
+    accepted: Callable[[KeyGroups], bool] | None
+    bounded: bool
+    looked_at: int = 0
+    found: dict[Levels, RecodedNode | None] = field(default_factory=dict)
+    best: RecodedNode | None = None
+    _state: NDArray[np.uint8] = field(init=False)
+    _bound: NDArray[np.float64] = field(init=False)
+    _kept: dict[Levels, KeyGroups] = field(default_factory=dict)
+    _bytes: int = 0
+
+    def __post_init__(self) -> None:
+        shape = tuple(key.height + 1 for key in self.keys)
+        self._state = np.full(shape, _UNKNOWN, dtype=np.uint8)
+        self._bound = np.zeros(shape)
+        by_key = self.loss.of_keys()
+        for at, losses in enumerate(by_key or ()):
+            self._bound += losses.reshape([-1 if axis == at else 1 for axis in range(len(shape))])
+
+    def groups_at(self, levels: Levels) -> KeyGroups:
+        """Return the combinations of a node, from those of the node below that has fewest of them."""
+        known = self._kept.get(levels)
+        if known is None:
+            below = [one for one in self._kept if all(own <= level for own, level in zip(one, levels, strict=True))]
+            source = min((self._kept[one] for one in below), key=len, default=self.ground)
+            known = source if source.levels == levels else source.rolled_up(self.keys, levels)
+            self._keep(known)
+        return known
+
+    def _keep(self, groups: KeyGroups) -> None:
+        """Keep combinations that save work above, and let the oldest go."""
+        if len(groups) > _WORTH * len(self.ground):
+            return
+        self._kept[groups.levels] = groups
+        self._bytes += groups.nbytes
+        while len(self._kept) > _MOST_KEPT or self._bytes > _KEPT:
+            self._bytes -= self._kept.pop(next(iter(self._kept))).nbytes
+
+    def _ruled_out(self, levels: Levels) -> bool:
+        """Tell whether a node surely loses more than the best so far."""
+        return self.best is not None and float(self._bound[levels]) > self.best.loss + _TIED
+
+    def _open(self, levels: Levels) -> bool:
+        return self._state[levels] == _UNKNOWN and not (self.bounded and self._ruled_out(levels))
+
+    def check(self, levels: Levels) -> bool:
+        """Look at a node, and tell what it says of others."""
+        self.looked_at += 1
+        groups = self.groups_at(levels)
+        if self.loss.of_keys() is None:
+            above = self._bound[tuple(slice(level, None) for level in levels)]
+            np.maximum(above, self.loss.least(groups), out=above)
+        left = self.demands.left(groups)
+        if not self.demands.hold(groups, left):
+            self._state[tuple(slice(level + 1) for level in levels)] = _BROKEN
+            return False
+        self._state[tuple(slice(level, None) for level in levels)] = _REACHED
+        self._value(groups, left)
+        return True
+
+    def _value(self, groups: KeyGroups, left: NDArray[np.int64]) -> None:
+        """Note the loss of a node that reaches the demands."""
+        if self.accepted is not None and not self.accepted(groups):
+            self.found[groups.levels] = None
+            return
+        loss = self.loss.at(groups, left)
+        node = RecodedNode(groups.levels, loss, int(left.sum()), int(groups.sizes.min()), len(groups))
+        self.found[groups.levels] = node
+        if self.best is None or node.rank < self.best.rank:
+            self.best = node
+
+    def classify(self) -> None:
+        """Find out of every node that is not ruled out whether it reaches the demands."""
+        for flat in self._order().tolist():
+            start = tuple(int(level) for level in np.unravel_index(flat, self._state.shape))
+            waiting = [self._sorted(start)]
+            while waiting:
+                _, levels = heapq.heappop(waiting)
+                if not self._open(levels):
+                    continue
+                path = self._path(levels)
+                low, high = 0, len(path) - 1
+                while low <= high:
+                    middle = (low + high) // 2
+                    if self.check(path[middle]):
+                        high = middle - 1
+                    else:
+                        low = middle + 1
+                        for other in self._above(path[middle]):
+                            heapq.heappush(waiting, self._sorted(other))
+
+    def _order(self) -> NDArray[np.intp]:
+        """Return the positions of all nodes, by the sum of their levels."""
+        sums = np.zeros(self._state.shape, dtype=np.int64)
+        for at, size in enumerate(sums.shape):
+            sums += np.arange(size).reshape([-1 if axis == at else 1 for axis in range(sums.ndim)])
+        return np.argsort(sums, axis=None, kind="stable")
+
+    def _sorted(self, levels: Levels) -> tuple[tuple[int, float], Levels]:
+        """Return a node behind what it is sorted by: the sum of its levels, and how high they are."""
+        shares = (level / max(1, key.height) for level, key in zip(levels, self.keys, strict=True))
+        return (sum(levels), sum(shares)), levels
+
+    def _above(self, levels: Levels) -> Iterator[Levels]:
+        """Yield the nodes that are next above and not decided."""
+        for at, key in enumerate(self.keys):
+            if levels[at] < key.height:
+                other = (*levels[:at], levels[at] + 1, *levels[at + 1 :])
+                if self._open(other):
+                    yield other
+
+    def _path(self, levels: Levels) -> list[Levels]:
+        """Return a node and undecided ones above it, each next to the one before."""
+        path = [levels]
+        while (other := min(self._above(path[-1]), key=self._sorted, default=None)) is not None:
+            path.append(other)
+        return path
+
+    def cheapest(self) -> RecodedNode | None:
+        """Value nodes that reach the demands, until none can lose less than the best."""
+        reached = np.flatnonzero(self._state == _REACHED)
+        for flat in reached[np.argsort(self._bound.ravel()[reached], kind="stable")].tolist():
+            levels = tuple(int(level) for level in np.unravel_index(flat, self._state.shape))
+            if levels not in self.found and not self._ruled_out(levels):
+                self.looked_at += 1
+                groups = self.groups_at(levels)
+                self._value(groups, self.demands.left(groups))
+        return self.best
+
+    def minimal(self) -> list[RecodedNode]:
+        """Return the nodes that reach the demands, and are accepted, such that none below does."""
+        covered = np.zeros(self._state.shape, dtype=np.bool_)
+        least: list[RecodedNode] = []
+        for flat in self._order().tolist():
+            if self._state.flat[flat] != _REACHED or covered.flat[flat]:
+                continue
+            levels = tuple(int(level) for level in np.unravel_index(flat, self._state.shape))
+            if levels not in self.found:
+                self.looked_at += 1
+                groups = self.groups_at(levels)
+                self._value(groups, self.demands.left(groups))
+            node = self.found[levels]
+            if node is not None:
+                least.append(node)
+                covered[tuple(slice(level, None) for level in levels)] = True
+        return least

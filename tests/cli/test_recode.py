@@ -1,0 +1,192 @@
+"""``masktron hierarchy`` and ``masktron recode``: from a file to the settings of the best recoding."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cli_runner import Runner
+from masktron.hierarchies import read_hierarchy
+from schema_files import conforms
+
+ROWS = [(age, region, sex) for age in (16, 18, 23, 27, 34, 37) for region in ("N1", "N2", "S1") for sex in "mf"]
+UNSEEN = "77"
+"""A value that no message may show."""
+RULES = """<schema xmlns="http://purl.oclc.org/dsdl/schematron"><pattern><rule context="Record">
+<assert id="adult" test="AGE &gt;= 16">16 or older</assert>
+<assert id="sum" test="INCOME + OTHER = TOTAL">the sum</assert>
+<assert id="mean" test="AGE &lt;= 10 * sum(//AGE)">age and all ages</assert>
+</rule></pattern></schema>"""
+
+
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture[str]) -> Runner:
+    return Runner(capsys)
+
+
+@pytest.fixture
+def survey(tmp_path: Path) -> Path:
+    """Eighteen kinds of people twice, one of them once more, and one whom nobody is like."""
+    rows = [*ROWS, *ROWS, ROWS[0], (59, "S2", "f")]
+    lines = [
+        f"{age},{region},{sex},{100 + at},{at % 7},{100 + at + at % 7}" for at, (age, region, sex) in enumerate(rows)
+    ]
+    (tmp_path / "survey.csv").write_text("AGE,REGION,SEX,INCOME,OTHER,TOTAL\n" + "\n".join(lines) + "\n")
+    (tmp_path / "rules.sch").write_text(RULES)
+    (tmp_path / "age.csv").write_text(
+        "".join(f"{age};{age // 10 * 10}-{age // 10 * 10 + 9};*\n" for age in range(10, 60))
+    )
+    (tmp_path / "region.csv").write_text("N1,N,*\nN2,N,*\nS1,S,*\nS2,S,*\n")
+    return tmp_path / "survey.csv"
+
+
+def recode(run: Runner, survey: Path, *more: object) -> tuple[Any, Any]:
+    """Run the command on two hierarchies; return what it says, and its result."""
+    folder = survey.parent
+    outcome = run(
+        "recode", survey, "--rules", folder / "rules.sch", "--hierarchy", f"AGE={folder / 'age.csv'}",
+        "--hierarchy", f"REGION={folder / 'region.csv'}", "--role", "SEX=quasi-identifier", "--allow-lost", "mean",
+        "--json", folder / "result.json", *more,
+    )  # fmt: skip
+    result = json.loads((folder / "result.json").read_text()) if (folder / "result.json").exists() else None
+    return outcome, result
+
+
+def test_a_hierarchy_is_made_for_looking_through(run: Runner, survey: Path) -> None:
+    out = survey.parent / "made.csv"
+    outcome = run("hierarchy", survey, "--field", "AGE", "--width", "10", "--levels", 3, "--out", out, "--json", "-")
+    assert outcome.code == 0
+    result = json.loads(outcome.out)
+    conforms(result, "hierarchy")
+    assert (result["values"], result["classes"]) == (60, [6, 3, 1])
+    assert [labels["37"] for labels in read_hierarchy(out, "AGE").levels] == ["37", "30-39", "20-39", "*"]
+    outcome = run("hierarchy", survey, "--field", "REGION", "--digits", "1", "--out", out)
+    assert outcome.code == 0
+    assert out.read_text() == "N1;N;*\nN2;N;*\nS1;S;*\nS2;S;*\n"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("--field", "AEG", "--width", "5"), "did you mean AGE"),
+        (("--field", "AGE"), "give one of both"),
+        (("--field", "AGE", "--width", "5", "--digits", "2"), "give one of both"),
+        (("--field", "AGE", "--digits", "2", "--levels", "3"), "--levels goes with --width"),
+        (("--field", "AGE", "--digits", "2,x"), "'x', which is no number"),
+        (("--field", "AGE", "--digits", "2,3"), "must fall"),
+        (("--field", "AGE", "--width", "0"), "must be above 0"),
+        (("--field", "REGION", "--width", "5"), "a value of REGION is not a decimal number"),
+    ],
+)
+def test_no_hierarchy_is_made_of_what_cannot_be_one(
+    run: Runner, survey: Path, arguments: tuple[str, ...], said: str
+) -> None:
+    outcome = run("hierarchy", survey, *arguments, "--out", survey.parent / "made.csv")
+    assert (outcome.code, said in outcome.err, "Traceback" in outcome.err) == (2, True, False), outcome.err
+    assert not (survey.parent / "made.csv").exists()
+
+
+def test_the_best_recoding_with_what_it_makes_of_rules_and_risk(run: Runner, survey: Path) -> None:
+    settings = survey.parent / "found.toml"
+    outcome, result = recode(run, survey, "--suppressed", "1", "--write", settings)
+    assert outcome.code == 0, outcome.err
+    conforms(result, "recode")
+    assert result["keys"] == ["AGE", "REGION", "SEX"]
+    assert result["fixed"] == ["SEX"]
+    assert (result["nodes"], result["records"], result["suppressed"]) == (9, len(ROWS) * 2 + 2, 1)
+    best = result["choices"][result["chosen"]]
+    level = {name: read_hierarchy(survey.parent / f"{name.lower()}.csv", name).levels for name in ("AGE", "REGION")}
+    at = best["levels"]
+    rows = [*ROWS, *ROWS, ROWS[0], (59, "S2", "f")]
+    after = Counter(
+        (level["AGE"][at["AGE"]][str(age)], level["REGION"][at["REGION"]][region], sex) for age, region, sex in rows
+    )
+    assert sum(size for size in after.values() if size < 3) == best["left"] == 1
+    assert result["after"]["key_k"] == min(after.values()) == 1
+    assert result["before"]["key_uniques"] == 1
+    assert result["before"]["global_risk"] == pytest.approx(100 * 37 / 74)
+    assert result["after"]["global_risk"] == pytest.approx(100 * len(after) / 74, abs=1e-5)
+    fates = {rule["id"]: rule["fate"] for rule in result["fates"]}
+    assert "sum" not in fates
+    assert fates["mean"] == "lost"
+    assert result["recode"] == {
+        name: f"{(survey.parent / name.lower()).as_posix()}.csv:{one}" for name, one in at.items() if one
+    }
+    assert tomllib.loads(settings.read_text()) == {
+        "recode": {name: f"{name.lower()}.csv:{one}" for name, one in at.items() if one}
+    }
+    for shown in ("recommended", "loss (entropy)", "key_k", "[recode]", "local suppression"):
+        assert shown in outcome.out
+
+
+def test_limits_and_diversity_ask_for_more(run: Runner, survey: Path) -> None:
+    losses = []
+    for more in ((), ("--limit", "global_risk=9"), ("--diversity", "INCOME=13"), ("--limit", "key_uniques=0")):
+        outcome, result = recode(run, survey, "--suppressed", "1", *more)
+        assert outcome.code == 0, outcome.err
+        losses.append(result["choices"][result["chosen"]]["loss"])
+    assert min(losses[1:]) > losses[0]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "said"),
+    [
+        (("--hierarchy", "AGE=other.csv"), 2, "gives 'AGE' twice"),
+        (("--hierarchy", "SEX"), 2, "is not of the form"),
+        (("--hierarchy", "SEX=none.csv"), 2, "the file does not exist"),
+        (("--key-k", "1"), 2, "--key-k must be 2 or more"),
+        (("--suppressed", "5 records"), 2, "--suppressed '5 records' is no number"),
+        (("--loss", "entropie"), 2, "did you mean entropy"),
+        (("--limit", "linkage=5"), 2, "linkage is no limit for recodings"),
+        (("--importance", "INCOME=2"), 2, "keys are AGE, REGION, SEX"),
+        (("--importance", "AGE=0"), 2, "importance of AGE must be above 0"),
+        (("--diversity", "AGE=2"), 2, "masked fields are INCOME, OTHER, TOTAL"),
+        (("--diversity", "INCOME=x"), 2, "no number of that kind"),
+        (("--role", "AGE=weight"), 2, "AGE has a hierarchy and the role weight"),
+        (("--write", "rules.sch"), 2, "--write would overwrite"),
+        (("--write", "there.toml"), 2, "is there already"),
+        (("--limit", "global_risk=0.5"), 5, "no recoding reaches what is asked for"),
+        (("--key-k", "50"), 5, "give SEX a hierarchy"),
+    ],
+)
+def test_what_cannot_be_searched_is_refused(
+    run: Runner, survey: Path, arguments: tuple[str, ...], code: int, said: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(survey.parent)
+    Path("there.toml").touch()
+    outcome, result = recode(run, survey, *arguments)
+    assert (outcome.code, said in outcome.err, "Traceback" in outcome.err) == (code, True, False), outcome.err
+    assert result is None
+
+
+def test_values_that_are_not_in_the_hierarchy_are_refused_unseen(run: Runner, survey: Path) -> None:
+    survey.write_text(survey.read_text().replace("\n59,", f"\n{UNSEEN},"))
+    outcome, result = recode(run, survey)
+    assert outcome.code == 4
+    assert "the field 'AGE' has values that are not in its hierarchy, in 1 record" in outcome.err
+    assert "survey.csv:75" in outcome.err
+    assert UNSEEN not in outcome.err
+    assert result is None
+
+
+def test_a_recoding_that_loses_a_hard_rule_is_not_recommended(run: Runner, survey: Path) -> None:
+    folder = survey.parent
+    common = ("--hierarchy", f"REGION={folder / 'region.csv'}", "--role", "SEX=quasi-identifier", "--suppressed", "1")
+    command = ("recode", survey, "--rules", folder / "rules.sch", "--hierarchy", f"AGE={folder / 'age.csv'}", *common)
+    outcome = run(*command, "--key-k", "10")
+    assert outcome.code == 5
+    assert "loses a hard rule" in outcome.err
+    assert "mean (" in outcome.err
+    assert "--allow-lost" in outcome.err
+    # where ages may stay as they are, another recoding is taken than the one that loses least
+    outcome = run(*command, "--key-k", "4", "--importance", "REGION=9", "--json", folder / "other.json")
+    assert outcome.code == 0, outcome.err
+    result = json.loads((folder / "other.json").read_text())
+    assert result["chosen"] > 0
+    assert result["choices"][0]["lost"] == ["mean"]
+    assert result["choices"][result["chosen"]]["levels"]["AGE"] == 0
