@@ -224,8 +224,6 @@ def hidden_from_rules(
     """
 
     def allowed(records: NDArray[np.intp], which: NDArray[np.bool_]) -> NDArray[np.bool_]:
-        return np.asarray(
-            ~derivable(codes, records, which, admissible, values=values, least=least).any(axis=1)
-        )
+        return np.asarray(~derivable(codes, records, which, admissible, values=values, least=least).any(axis=1))
 
     return allowed

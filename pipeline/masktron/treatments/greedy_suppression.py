@@ -7,6 +7,8 @@ from numpy.typing import NDArray
 
 from masktron.treatments.patterns import Suppressing, combinations_of
 
+_ROUNDING = 1e-9
+"""Of sums of costs."""
 _ROUNDS = 8
 """Times that records for which nothing was left are put first."""
 
@@ -58,7 +60,7 @@ class _Run:
     def __init__(self, file: Suppressing) -> None:
         self.file = file
         self.cells = np.zeros(file.codes.shape, dtype=np.bool_)
-        self.written = file.numbers
+        self.written = file.numbers.copy()
         own, count = combinations_of(self.written)
         self.open = count[own] < file.k
         self._supply: _Supply | None = None
@@ -173,20 +175,28 @@ class _Run:
 
     def _move(self) -> None:
         file = self.file
+        spent = self.cells @ file.cost
+        distinct, own, count = np.unique(self.written, return_inverse=True, return_counts=True)
         for at, pattern in enumerate(np.vstack([np.zeros_like(file.patterns[:1]), file.patterns])):
-            rows = np.flatnonzero(self.cells.any(axis=1))
-            rows = rows[file.price(rows, pattern) < self.cells[rows] @ file.cost - 1e-9]
+            rows = np.flatnonzero((spent > 0) & (count > file.k)[own])
+            rows = rows[file.price(rows, pattern) < spent[rows] - _ROUNDING]
+            if not len(rows):
+                continue
             numbers = file.without(rows, pattern)
-            own, count = combinations_of(self.written)
-            there = np.isin(numbers, self.written)
-            rows, numbers = rows[there], numbers[there]
+            place = np.minimum(np.searchsorted(distinct, numbers), len(distinct) - 1)
+            there = (distinct[place] == numbers) & (count[place] > 0)
+            rows, place = rows[there], place[there]
             if at and len(rows):
                 may = file.may(rows, at - 1)
-                rows, numbers = rows[may], numbers[may]
+                rows, place = rows[may], place[may]
             leaving = _rank(own[rows]) < count[own[rows]] - file.k
-            rows = rows[leaving]
+            rows, place = rows[leaving], place[leaving]
             self.cells[rows] = pattern & (file.codes[rows] >= 0)
-            self.written[rows] = numbers[leaving]
+            spent[rows] = self.cells[rows] @ file.cost
+            count -= np.bincount(own[rows], minlength=len(count))
+            own[rows] = place
+            count += np.bincount(place, minlength=len(count))
+            self.written[rows] = distinct[place]
 
     def _restore(self) -> None:
         file = self.file

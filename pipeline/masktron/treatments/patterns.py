@@ -33,6 +33,10 @@ class Suppressing:
         None where everything may be missing.
     digits : ndarray of int64, shape (n, m)
         The number of a combination is the sum of its digits; the digit of a missing value is 0.
+    numbers : ndarray of int64, shape (n,)
+        The combination of each record.
+    with_gaps : frozenset of int
+        Keys that are missing in some record.
     patterns : ndarray of bool, shape (p, m)
         Sets of keys that are suppressed together, from cheap to dear; the last has all keys.
     known : dict
@@ -44,21 +48,25 @@ class Suppressing:
     cost: NDArray[np.float64]
     allowed: Allowed | None
     digits: NDArray[np.int64]
+    numbers: NDArray[np.int64]
+    with_gaps: frozenset[int]
     patterns: NDArray[np.bool_]
     known: dict[int, NDArray[np.int8]] = field(default_factory=dict)
 
-    @property
-    def numbers(self) -> NDArray[np.int64]:
-        """The combination of each record, shape (n,)."""
-        return np.asarray(self.digits.sum(axis=1))
-
     def without(self, records: NDArray[np.intp], pattern: NDArray[np.bool_]) -> NDArray[np.int64]:
         """Return the combinations of records as they are written without some keys, shape (r,)."""
-        return np.asarray(self.digits[records][:, ~pattern].sum(axis=1))
+        found = self.numbers[records]
+        for key in np.flatnonzero(pattern).tolist():
+            found -= self.digits[records, key]
+        return found
 
     def price(self, records: NDArray[np.intp], pattern: NDArray[np.bool_]) -> NDArray[np.float64]:
         """Return what it costs to suppress these keys, where they have values, shape (r,)."""
-        return np.asarray((self.codes[records][:, pattern] >= 0) @ self.cost[pattern])
+        found = np.zeros(len(records))
+        for key in np.flatnonzero(pattern).tolist():
+            own = self.codes[:, key]
+            found += self.cost[key] * (own[records] >= 0) if key in self.with_gaps else self.cost[key]
+        return found
 
     def may(self, records: NDArray[np.intp], at: int) -> NDArray[np.bool_]:
         """Tell in which records the keys of a pattern may be missing, and nothing else, shape (r,)."""
@@ -87,7 +95,9 @@ def suppressing(
     generator: np.random.Generator,
 ) -> Suppressing:
     """Prepare a file of keys; the generator is asked only where there are more combinations than numbers."""
-    return Suppressing(codes, k, cost, allowed, _digits(codes, generator), _patterns(codes, cost))
+    digits = np.asfortranarray(_digits(codes, generator))
+    gaps = frozenset(np.flatnonzero((codes < 0).any(axis=0)).tolist())
+    return Suppressing(codes, k, cost, allowed, digits, digits.sum(axis=1), gaps, _patterns(codes, cost))
 
 
 def _digits(codes: NDArray[np.int64], generator: np.random.Generator) -> NDArray[np.int64]:
@@ -96,6 +106,10 @@ def _digits(codes: NDArray[np.int64], generator: np.random.Generator) -> NDArray
     Digits of a mixed radix, where 62 bits hold all combinations; else random ones (Zobrist 1970), which take two
     combinations for one with a probability of 2**-63. The result is examined in any case (`suppression`).
     """
+    if codes.max(initial=-1) > len(codes):
+        codes = np.column_stack(
+            [np.unique(np.append(column, -1), return_inverse=True)[1][:-1] - 1 for column in codes.T]
+        )
     sizes = codes.max(axis=0, initial=-1) + 2
     if float(np.prod(sizes.astype(np.float64))) < 2.0**_BITS:
         return (codes + 1) * np.concatenate([[1], np.cumprod(sizes[:-1])]).astype(np.int64)
@@ -170,9 +184,7 @@ def record_bounds(file: Suppressing) -> NDArray[np.float64]:
     return bounds
 
 
-def _shares(
-    file: Suppressing, everyone: NDArray[np.intp], risk: NDArray[np.bool_], at: int
-) -> NDArray[np.float64]:
+def _shares(file: Suppressing, everyone: NDArray[np.intp], risk: NDArray[np.bool_], at: int) -> NDArray[np.float64]:
     """Return what a record at risk pays at least in a combination without the keys of a pattern, shape (n,)."""
     pattern = file.patterns[at]
     numbers, distinct = factorized(file.without(everyone, pattern))

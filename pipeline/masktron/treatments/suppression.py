@@ -169,12 +169,16 @@ def local_suppression(
     n, m = codes.shape
     own_names = [f"key {at + 1}" for at in range(m)] if names is None else list(names)
     if n < k:
-        raise InfeasibleError(f"{counted(n, 'record')} (n_samples = {n}) cannot be alike in groups of {k}", hint=_HINT)
+        raise InfeasibleError(
+            f"{counted(n, 'record')} (n_samples = {n}) cannot be alike in groups of {k}", hint=_HINT
+        )
     order = generator.permutation(n)
     asked = None if allowed is None else _shuffled(allowed, order)
     size = m if subsets is None else min(subsets, m)
     for _ in range(_TIMES):
-        cells, bound = _decided(codes[order], k, cost, asked, generator, size, missing_matches, exact_up_to, own_names)
+        cells, bound = _decided(
+            codes[order], k, cost, asked, generator, size, missing_matches, exact_up_to, own_names
+        )
         found = np.zeros_like(cells)
         found[order] = cells
         written = np.where(found, -1, codes)
@@ -189,7 +193,9 @@ def _checked(
     keys: Sequence[NDArray[np.integer[Any]]], k: int, subsets: int | None, importance: Sequence[float] | None
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     if not keys or any(key.ndim != 1 or key.shape != keys[0].shape for key in keys):
-        raise UsageError("the keys do not have the same records, or there are none", hint="name the fields to protect")
+        raise UsageError(
+            "the keys do not have the same records, or there are none", hint="name the fields to protect"
+        )
     codes = np.column_stack([key.astype(np.int64) for key in keys])
     if (codes < -1).any():
         raise UsageError("a code is below -1", hint="number values from 0; -1 is a missing one")

@@ -66,7 +66,9 @@ def kept(
     return wrong
 
 
-def _unmatched(few: dict[tuple[int, ...], int], count: Counter[tuple[int, ...]], k: int) -> dict[tuple[int, ...], int]:
+def _unmatched(
+    few: dict[tuple[int, ...], int], count: Counter[tuple[int, ...]], k: int
+) -> dict[tuple[int, ...], int]:
     """Return those combinations that fewer than k records match where a missing value matches every value."""
     every, shared = np.array(list(count)), np.array(list(count.values()))
     found = {}
