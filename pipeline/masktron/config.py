@@ -21,6 +21,7 @@ from masktron.errors import UsageError
 from masktron.figures import NAMES
 from masktron.files import read_text
 from masktron.processes import MOST_SECONDS, RULE_SECONDS
+from masktron.recoding_settings import WAYS, how_of, resolved
 from masktron.release_key import former_units, key_from
 from masktron.thresholds import thresholds
 
@@ -247,6 +248,12 @@ class Config:
         machine (as many as there are cores when that is None, too), which ends with the run.
     pyschematron_all : bool
         Whether pyschematron judges every written record, as libxml2 and Saxon do; else some hundreds to 2,000.
+    recode : mapping of field name to str
+        How unmasked fields are recoded before the numbers are masked, with rules to match: ``age.csv:2`` (a level of
+        a hierarchy), ``width:5``, ``breaks:0,15,25,65``, ``round:100``, ``bottom:16,top:90:median``. A field without
+        a role becomes a quasi-identifier.
+    allow_lost : tuple of str
+        Ids of rules that need not hold any more where a recoding leaves nothing of them to be asked; ``*`` for all.
     register : Register or None
         The register of releases, in which `mask` looks up whether the original has been released before, and which it
         adds to; a path, or a table of ``path`` and ``salt``. No register when None.
@@ -288,6 +295,8 @@ class Config:
     key: bytes | None = field(default=None, repr=False)
     pyschematron_all: bool = False
     documents: Mapping[str, Path] = field(default_factory=dict)
+    recode: Mapping[str, str] = field(default_factory=dict)
+    allow_lost: tuple[str, ...] = ()
     register: Register | None = None
     spare_documents: frozenset[str] = field(default=frozenset(), repr=False, compare=False)
 
@@ -351,6 +360,8 @@ class Config:
         )
         object.__setattr__(self, "params", _params(self.params, ""))
         object.__setattr__(self, "allow_unfired", _strings(self.allow_unfired, "", "allow_unfired"))
+        object.__setattr__(self, "recode", _recode(self.recode, ""))
+        object.__setattr__(self, "allow_lost", _strings(self.allow_lost, "", "allow_lost"))
         texts = {rule: str(bound) for rule, bound in thresholds(self.max_failures).items()}
         object.__setattr__(self, "max_failures", texts)
         # As given in Python: lists, numbers as codes. A frozen object takes them in one form only this way.
@@ -358,10 +369,28 @@ class Config:
         object.__setattr__(self, "numeric", _numeric(self.numeric, ""))
         object.__setattr__(self, "ordinal", _ordinal(self.ordinal, ""))
         object.__setattr__(self, "quasi_identifiers", _quasi_identifiers(self.quasi_identifiers, ""))
+        self._take_recoded()
         both = sorted(set(self.nominal).intersection(self.ordinal))
         _require(not both, f"{', '.join(both)}: declared as nominal and as ordinal", "keep one of them")
         both = sorted(set(self.numeric).intersection((*self.nominal, *self.ordinal)))
         _require(not both, f"{', '.join(both)}: declared as numeric and as categories", "keep one of them")
+
+    def _take_recoded(self) -> None:
+        """Take fields that are recoded for quasi-identifiers, unless they have another role that is written."""
+        for name in self.recode:
+            role, kind = self.roles.get(name), self.kind_of(name)
+            masked = role is None and kind is not None
+            _require(
+                not masked and role not in (Role.CONFIDENTIAL, Role.WEIGHT, Role.IDENTIFIER),
+                f"recode.{name}: the field is declared as {kind}, and so masked"
+                if masked
+                else f"recode.{name}: the field has the role {role}",
+                f"fields that are written as they are can be recoded: --role {name}=quasi-identifier; else leave out "
+                "how it is recoded",
+            )
+        added = {name: Role.QUASI_IDENTIFIER for name in self.recode if name not in self.roles}
+        if added:
+            object.__setattr__(self, "roles", {**self.roles, **added})
 
     def _plain_integers(self) -> None:
         """Take integers of numpy as those of Python, and no units as units of 0 records."""
@@ -591,6 +620,28 @@ def parse_renames(assignments: Iterable[str]) -> dict[str, str]:
         if old in found:
             raise UsageError(f"--rename gives {old!r} two names", hint="give it one")
         found[old] = new
+    return found
+
+
+def parse_recodings(assignments: Iterable[str]) -> dict[str, str]:
+    """Read ``FIELD=HOW`` options.
+
+    Raises
+    ------
+    UsageError
+        An assignment is not of that form, a field comes twice, or that is no way to recode.
+    """
+    found: dict[str, str] = {}
+    for assignment in assignments:
+        name, equals, how = (part.strip() for part in assignment.partition("="))
+        _require(
+            bool(name and equals and how),
+            f"--recode {assignment!r} is not of the form FIELD=HOW",
+            f"for example --recode AGE=width:5; HOW is {WAYS}",
+        )
+        _require(name not in found, f"--recode gives {name!r} twice", "both tails are one: bottom:16,top:90")
+        how_of(f"--recode {name}", how)
+        found[name] = how
     return found
 
 
@@ -879,6 +930,26 @@ def _format_options(value: Any, where: str) -> dict[str, str]:
     return found
 
 
+def _recode(value: Any, where: str) -> dict[str, str]:
+    _require(
+        isinstance(value, Mapping),
+        f"recode must be a table FIELD = how, not {value!r}",
+        f"write {WAYS}",
+        where,
+    )
+    found = {}
+    for name, said in value.items():
+        setting = f"recode.{_name('recode', name, where)}"
+        _require(isinstance(said, str | PathLike), f"{setting} must be a text, not {said!r}", f"write {WAYS}", where)
+        try:
+            how_of(setting, str(said))
+        except UsageError as error:
+            raise UsageError(error.what, where=where, hint=error.hint) from None
+        # a path in a file of settings starts at its folder
+        found[name] = resolved(str(said), Path(where).parent) if where else str(said)
+    return found
+
+
 _CONVERTERS: Mapping[str, Callable[[Any, str], Any]] = {
     "roles": _roles,
     "missing": _missing,
@@ -892,6 +963,8 @@ _CONVERTERS: Mapping[str, Callable[[Any, str], Any]] = {
     "documents": _documents,
     "format_options": _format_options,
     "register": _register,
+    "recode": _recode,
+    "allow_lost": lambda value, where: _strings(value, where, "allow_lost"),
     # a path in a file of settings starts at its folder
     "metadata": lambda value, where: Path(where).parent / value if isinstance(value, str | PathLike) else value,
     "key": lambda value, where: None if value is None else key_from(value, where),

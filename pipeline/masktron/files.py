@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import stat
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 
 from masktron.addresses import AddressPath
@@ -79,7 +79,12 @@ def is_rulebook(path: Path) -> bool:
     return any(namespace in head for namespace in _SCHEMATRON)
 
 
-def refuse_outputs(outputs: Mapping[str, Path], inputs: Mapping[str, Path | None], made: Path | None = None) -> None:
+def refuse_outputs(
+    outputs: Mapping[str, Path],
+    inputs: Mapping[str, Path | None],
+    made: Path | None = None,
+    renewed: Collection[str] = (),
+) -> None:
     """Refuse, before anything is computed, an output that cannot be written or would overwrite what must stay.
 
     Parameters
@@ -88,6 +93,8 @@ def refuse_outputs(outputs: Mapping[str, Path], inputs: Mapping[str, Path | None
         By the names that messages use. No output may be an input, another output or any rulebook.
     made : Path, optional
         A folder that the run makes where it is not there.
+    renewed : collection of str
+        Names of outputs that may take the place of a rulebook: that of a former run.
 
     Raises
     ------
@@ -108,7 +115,7 @@ def refuse_outputs(outputs: Mapping[str, Path], inputs: Mapping[str, Path | None
         for other, what in taken.items():
             if same_file(path, other):
                 raise UsageError(f"{name} would overwrite {what}", where=where, hint=hint)
-        if is_rulebook(path):
+        if name not in renewed and is_rulebook(path):
             raise UsageError(f"{name} would overwrite a rulebook", where=where, hint=hint)
         if path.is_dir():
             raise UsageError(f"{name} names a folder", where=where, hint="give a file name")

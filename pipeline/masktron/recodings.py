@@ -6,12 +6,18 @@ of a class is that the original value was one of its values.
 
 from __future__ import annotations
 
+import math
+import re
+from bisect import bisect_right
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Protocol
 
 from masktron.constraints import Range
+
+_NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]{1,3})?")
+_SPACE = " \t\r\n"
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,8 +77,9 @@ class Listed:
         return tuple(ValueClass(label, values=frozenset(values)) for label, values in members.items())
 
     def label_of(self, lexeme: str) -> str | None:
-        """Return the label of the list."""
-        return self.labels.get(lexeme)
+        """Return the label of the list; white space around a value does not count where the list has none."""
+        found = self.labels.get(lexeme)
+        return self.labels.get(lexeme.strip(_SPACE)) if found is None else found
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,24 +93,36 @@ class Cut:
         Rising. Class i has the numbers from break i to below break i + 1; the last class has no upper end, and a
         number below the first break has no class.
     labels : tuple of str, shape (m,)
+    whole : bool
+        Whether all values are integers: then other numbers have no class, and a class of integers from 15 to below 20
+        has none above 19, which lets rules say more of it.
     """
 
     field: str
     breaks: tuple[Fraction, ...]
     labels: tuple[str, ...]
+    whole: bool = False
 
     @property
     def classes(self) -> tuple[ValueClass, ...]:
         """The classes from the lowest to the highest."""
         ends = (*self.breaks[1:], None)
         return tuple(
-            ValueClass(label, interval=Range(self.field, low, high, high_open=high is not None))
+            ValueClass(label, interval=self._interval(low, high))
             for label, low, high in zip(self.labels, self.breaks, ends, strict=True)
         )
 
+    def _interval(self, low: Fraction, high: Fraction | None) -> Range:
+        if not self.whole:
+            return Range(self.field, low, high, high_open=high is not None)
+        return Range(self.field, Fraction(math.ceil(low)), None if high is None else Fraction(math.ceil(high) - 1))
+
     def label_of(self, lexeme: str) -> str | None:
         """Return the label of the interval; None for a text and for numbers below all intervals."""
-        raise NotImplementedError  # the owner of applying recodings writes it
+        number = exact_number(lexeme)
+        if number is None or number < self.breaks[0] or (self.whole and number.denominator != 1):
+            return None
+        return self.labels[bisect_right(self.breaks, number) - 1]
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,10 +134,13 @@ class Rounded:
     field : str
     base : Fraction
         Above 0.
+    decimals : int
+        Fraction digits that are written, at least those of the base.
     """
 
     field: str
     base: Fraction
+    decimals: int = 0
 
     @property
     def classes(self) -> None:
@@ -126,8 +148,9 @@ class Rounded:
         return
 
     def label_of(self, lexeme: str) -> str | None:
-        """Return the nearest multiple of the base."""
-        raise NotImplementedError  # the owner of applying recodings writes it
+        """Return the nearest multiple of the base; None for a text."""
+        number = exact_number(lexeme)
+        return None if number is None else decimal_text(self.base * round(number / self.base), self.decimals)
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,4 +184,27 @@ class Tails:
 
     def label_of(self, lexeme: str) -> str | None:
         """Return the label of the tail, or the lexeme itself; None for a text."""
-        raise NotImplementedError  # the owner of applying recodings writes it
+        number = exact_number(lexeme)
+        if number is None:
+            return None
+        if self.bottom is not None and number <= self.bottom:
+            return self.bottom_label
+        return self.top_label if self.top is not None and number >= self.top else lexeme
+
+
+def exact_number(lexeme: str) -> Fraction | None:
+    """Return the number that a text denotes, exactly; None for what is none, or has an exponent beyond 999."""
+    text = lexeme.strip(_SPACE)
+    return Fraction(text) if _NUMBER.fullmatch(text) else None
+
+
+def decimal_text(number: Fraction, decimals: int) -> str:
+    """Write a number with so many fraction digits; what lies half-way between two of them, as the even one.
+
+    >>> decimal_text(Fraction(-5, 8), 2)
+    '-0.62'
+    """
+    steps = round(number * 10**decimals)
+    digits = str(abs(steps)).rjust(decimals + 1, "0")
+    cut = len(digits) - decimals
+    return f"{'-' if steps < 0 else ''}{digits[:cut]}{'.' if decimals else ''}{digits[cut:]}"

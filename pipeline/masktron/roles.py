@@ -134,7 +134,8 @@ def refuse_unknown_fields(config: Config, names: Sequence[str], source: str) -> 
     known, has = frozenset(names), names
     declared: dict[str, list[str]] = {}
     settings: dict[str, Iterable[str]] = {
-        "a role": config.roles,
+        "a recoding": config.recode,
+        "a role": [name for name in config.roles if name not in config.recode],
         "missing codes": [name for name in config.missing if name != ALL_FIELDS],
         "the kind nominal": config.nominal,
         "the kind ordinal": config.ordinal,

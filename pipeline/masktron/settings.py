@@ -64,6 +64,8 @@ class Settings(PairSettings, total=False):
     aggregator: str | None
     rule_timeout: float
     pyschematron_all: bool
+    recode: Mapping[str, str | PathLike[str]]
+    allow_lost: Fields
     register: Register | Mapping[str, str | PathLike[str]] | str | PathLike[str] | None
 
 

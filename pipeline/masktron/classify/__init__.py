@@ -22,7 +22,7 @@ from masktron.xpath.ir import ContextRecord, Expression, OtherNodes, Unknown, fi
 from masktron.xpath.rule_context import matched_names
 from masktron.xpath.translate import translate
 
-__all__ = ["CLASSES", "Edit", "classify"]
+__all__ = ["CLASSES", "Edit", "classify", "record_names"]
 
 
 def classify(rulebook: Rulebook, layout: Layout | None = None) -> tuple[Edit, ...]:
@@ -39,15 +39,15 @@ def classify(rulebook: Rulebook, layout: Layout | None = None) -> tuple[Edit, ..
     tuple of Edit
         One per check, by index; what is not understood is an `OpaqueEdit` with its reason.
     """
-    records = _record_names(rulebook, layout)
+    records = record_names(rulebook, layout)
     scope = Scope(ROOT, namespaces=dict(rulebook.namespaces), record_names=records, base=ROOT)
     readings = [Reading(*where) for where in situations(rulebook, layout, scope)]
     known = frozenset(name for reading in readings for name in reading.named())
     return tuple(reading.edit(known) for reading in readings)
 
 
-def _record_names(rulebook: Rulebook, layout: Layout | None) -> frozenset[str]:
-    """Local names of record elements: the file's, or the element on which most checks read children."""
+def record_names(rulebook: Rulebook, layout: Layout | None) -> frozenset[str]:
+    """Return the local names of record elements: the file's, or the element on which most checks read children."""
     if layout is not None:
         return frozenset({layout.record_tag.rpartition("}")[2]})
     bare = Scope(namespaces=dict(rulebook.namespaces))

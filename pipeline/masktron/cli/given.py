@@ -22,6 +22,7 @@ def settings_from(
     quasi_identifier: list[str] | None = None,
     document: list[str] | None = None,
     format_option: list[str] | None = None,
+    recode: list[str] | None = None,
     **changes: Any,
 ) -> Config:
     """Settings from the file, overridden by options."""
@@ -33,6 +34,7 @@ def settings_from(
         parse_limits,
         parse_missing,
         parse_orders,
+        parse_recodings,
         parse_roles,
     )
 
@@ -55,6 +57,7 @@ def settings_from(
         limits=limits,
         documents={**config.documents, **given},
         format_options={**config.format_options, **parse_format_options(format_option or [])},
+        recode={**config.recode, **parse_recodings(recode or [])},
         spare_documents=config.spare_documents - given.keys(),
         nominal=(*(name for name in config.nominal if name not in (*orders, *named, *counted)), *named),
         ordinal={

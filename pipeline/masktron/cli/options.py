@@ -305,4 +305,21 @@ AllowUnfired = Annotated[
         "repeatable.",
     ),
 ]
+Recode = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--recode",
+        metavar="FIELD=HOW",
+        help="Recode an unmasked field, and the rules with it: age.csv:2 (level of a hierarchy), width:5, "
+        "breaks:0,15,25,65, round:100, bottom:16,top:90:median; repeatable.",
+    ),
+]
+AllowLost = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--allow-lost",
+        metavar="RULE-ID",
+        help="Let a rule go of which a recoding leaves nothing to ask; * for all; repeatable.",
+    ),
+]
 AllowEmpty = Annotated[bool, typer.Option("--allow-empty", help="Take a file without records as valid.")]

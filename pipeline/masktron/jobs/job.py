@@ -185,6 +185,7 @@ def open_job(
     given: Given = NOT_GIVEN,
     whole: bool = False,
     memory: int | None = None,
+    source: Source | None = None,
 ) -> Job:
     """Read the rulebook, open and survey the file, and classify the rules.
 
@@ -198,6 +199,8 @@ def open_job(
         The documents that rules read.
     whole, memory
         Whether the job needs all records, and what it may take: see `masktron.sources.opening.open_source`.
+    source : Source, optional
+        The file, where it is open.
 
     Raises
     ------
@@ -207,7 +210,7 @@ def open_job(
     progress(f"reading {rules.name}", 0)
     rulebook = open_rulebook(rules, phase)
     contexts = context_names(rulebook)
-    source = open_source(
+    source = source or open_source(
         data, reading=reading, contexts=contexts, progress=progress, judge=judge, whole=whole, memory=memory
     )
     source.require_readable()  # that is said before anything is said of documents

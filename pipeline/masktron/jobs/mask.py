@@ -25,6 +25,7 @@ from masktron.jobs.released import (
     require_releasable,
 )
 from masktron.jobs.sharing import executor_of_run
+from masktron.jobs.treated import place_of_rules, published_rules, treated
 from masktron.jobs.written import write
 from masktron.kernels import ready
 from masktron.kernels.compiling import said_of_compiling
@@ -48,6 +49,7 @@ def run_mask(
     *,
     config: Config | None = None,
     manifest: Path | None = None,
+    rules_out: Path | None = None,
     replaces: bool = False,
     again: str | None = None,
     resume: bool = False,
@@ -64,6 +66,9 @@ def run_mask(
     config : Config, optional
     manifest : Path, optional
         ``released.manifest.json`` beside ``released.xml`` when not given.
+    rules_out : Path, optional
+        Where the rules go as a recoding leaves them; ``released.rules.sch`` beside ``released.xml`` when not given.
+        It is written only where some have changed.
     replaces : bool
         The output may take the place of a table of a database; a file is always replaced.
     again : str, optional
@@ -94,14 +99,16 @@ def run_mask(
     inputs = {"the original": data, "the rulebook": rules, **documents}
     if config.register is not None:
         inputs |= config.register.files
-    refuse_outputs({"the output": out, "the manifest": manifest}, inputs)
+    refuse_outputs(outputs := {"the output": out, "the manifest": manifest}, inputs)
+    rules_out = place_of_rules(config, rules_out, outputs, inputs)
     refuse_foreign_manifest(manifest, out)
     require_new(out, [data], replaces=replaces)
     executor = executor_of_run(config)
-    with ExitStack() as working, registration(config, again, out) as registered:
+    with ExitStack() as kept, ExitStack() as working, registration(config, again, out) as registered:
         if executor is not None:
             working.enter_context(executor)
-        original = sized(open_original(data, rules, config, progress, executor), out, resume=resume)
+        opened = open_original(data, rules, config, progress, executor)
+        original = sized(kept.enter_context(treated(opened, out, rules_out, progress, executor)), out, resume=resume)
         run = planned(original, original.config, method, progress)
         refuse_limits_without_keys(config.limits, keys_of_run(run.plan.fields, run.config, run.identifying))
         if registered is not None:
@@ -112,11 +119,15 @@ def run_mask(
             parts_of(run, out, resume=resume, progress=progress) as parts,
         ):
             made = masked_by(run, progress, parts=parts, executor=executor)
-            with publication(out, released=True, replaces=replaces) as place, atomic_path(manifest) as confidential:
+            with (
+                publication(out, released=True, replaces=replaces) as place,
+                published_rules(run.treated, rules_out),
+                atomic_path(manifest) as confidential,
+            ):
                 written = write(run, made, place, out, progress, executor)
                 working.close()  # nothing is left for workers, whose memory the figures may need
                 progress("comparing it with the original", 0)
-                result, measured = mask_result(run, made, written, out, manifest, progress)
+                result, measured = mask_result(run, made, written, out, manifest, progress, rules_out)
                 if executor is not None:  # which stage was the first for workers depends on the file
                     result = replace(result, notes=(*result.notes, *executor.notes))
                 progress("testing the contract, writing the manifest", 0)

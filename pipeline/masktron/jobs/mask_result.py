@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -19,6 +20,7 @@ from masktron.jobs.drawn import draw_notes, parts_notes
 from masktron.jobs.keys_known import keys_of_run, unmasked_fields
 from masktron.jobs.prepared import Prepared
 from masktron.jobs.privacy import privacy_notes, unmasked_notes
+from masktron.jobs.recoded import in_words
 from masktron.jobs.untested import told, written_untested
 from masktron.jobs.written import WrittenFile
 from masktron.kernels.cores import usable_cores
@@ -48,8 +50,10 @@ from masktron.results import (
     MaskResult,
     MomentResult,
     RepairResult,
+    RuleFate,
     SolvedResult,
     TotalResult,
+    TreatmentResult,
     UnmovedResult,
     shown,
 )
@@ -57,23 +61,32 @@ from masktron.settle.prototypes import EXITS
 from masktron.sources.records import Column, Status
 from masktron.sources.source import Source
 
+OF_KEYS_BEFORE = ("key_k", "key_uniques", "global_risk")
+"""Figures of keys that are shown as they were before fields were treated, too."""
 _LOOKED_AT = 20_000_000
 """Records times sets of keys that minimal sample uniques are looked for in unasked: some two seconds."""
 
 
 def mask_result(
-    run: Prepared, made: Masked, written: WrittenFile, out: Path, manifest: Path, progress: Progress
+    run: Prepared,
+    made: Masked,
+    written: WrittenFile,
+    out: Path,
+    manifest: Path,
+    progress: Progress,
+    rules_out: Path | None = None,
 ) -> tuple[MaskResult, tuple[Measured, ...]]:
     """Compare what was written with the original, and return the report and the figures in it.
 
     Parameters
     ----------
-    out, manifest : Path
+    out, manifest, rules_out : Path
         What the files are going to be called.
     """
     confidential = run.plan.by_role(Role.CONFIDENTIAL)
     unmasked = tuple(fact.name for fact in run.plan.fields if fact.role not in (Role.CONFIDENTIAL, Role.IDENTIFIER))
-    left = run.source.left_out()
+    source = run.untreated.job.source
+    left = source.left_out()
     columns = written.columns
     checks = run.job.rulebook.checks
     results = run.job.rule_results(written.verdict.evaluation, set(range(len(checks))) - set(run.binding))
@@ -89,7 +102,7 @@ def mask_result(
     result = MaskResult(
         output=shown(out),
         manifest=shown(manifest),
-        records_in=len(run.records),
+        records_in=len(run.untreated.records),
         records_out=len(written.records),
         k=run.config.k,
         min_group=smallest_group(block_results, draw),
@@ -117,11 +130,11 @@ def mask_result(
         not_applicable={checks[index].id: reason for index, reason in run.plan.not_applicable},
         allowed=tuple(checks[index].id for index in run.plan.released),
         notes=(
-            *file_notes(run.source),
+            *file_notes(source),
             *notes_of(run.job),
             *run.sized,
             *run.originals.notes,
-            *run.source.outline_notes(left),
+            *source.outline_notes(left),
             *told(results),
             *run.notes,
             run.ordering.says,
@@ -137,7 +150,7 @@ def mask_result(
         ),
         figures=tuple(map(FigureResult.of, measured)),
         keys=None if files.keys is None or not len(files.keys) else KeyRisk.of(files.keys),
-        excluded=tuple(np.flatnonzero(~run.originals.keep).tolist()),
+        excluded=tuple(np.flatnonzero(~run.untreated.originals.keep).tolist()),
         left_out=left,
         method=run.method.name,
         promise="; ".join(filter(None, (run.method.contract.says, both_parts(block_results)))),
@@ -149,7 +162,37 @@ def mask_result(
         concerns=concerns_of(run, made, columns),
         order=written.order,
     )
-    return result, measured
+    return _with_treatments(run, files, result, rules_out), measured
+
+
+def _with_treatments(run: Prepared, files: Assessed, result: MaskResult, rules_out: Path | None) -> MaskResult:
+    """Say what was done to fields before they were masked, what became of rules, and what keys told before."""
+    done = run.treated
+    if done is None:
+        return result
+    named = done.rulebook and rules_out is not None
+    return replace(
+        result,
+        treatments=tuple(TreatmentResult(one.kind, one.recoding.field, in_words(one)) for one in done.treatments),
+        fates=tuple(
+            RuleFate(rule.id, rule.fate, rule.old, rule.new, rule.reason, rule.fields)
+            for rule in done.rules
+            if rule.fate != "kept"
+        ),
+        rules_file=shown(rules_out) if named and rules_out is not None else "",
+        rulebook=done.rulebook.decode(),
+        before=tuple(map(FigureResult.of, _keys_before(run, files))),
+        notes=(*(note for note in done.original.originals.notes if note not in result.notes), *result.notes),
+    )
+
+
+def _keys_before(run: Prepared, files: Assessed) -> tuple[Measured, ...]:
+    """What the quasi-identifiers of the released records told before they were treated."""
+    if files.keys is None:
+        return ()
+    names = keys_of_run(run.plan.fields, run.config, run.identifying)
+    keys = names.of(run.untreated.kept.columns, _weights(run))
+    return () if keys is None else measure(OF_KEYS_BEFORE, replace(files, keys=keys))
 
 
 def unasked_figures(records: int, limits: Iterable[str], *, keys: bool) -> list[str]:

@@ -30,6 +30,8 @@ from masktron.progress import Progress, told_as
 from masktron.roles import FieldFacts
 from masktron.sources.records import Records
 from masktron.sources.source import Source
+from masktron.translation import TranslatedRule
+from masktron.write.treatments import Treatment
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,6 +60,8 @@ class Prepared:
         Warnings of rules that take long.
     given : Config
         The settings as they were given.
+    treated : Treated or None
+        What was done to the records before; then the job and the records are what that came to.
     """
 
     job: Job
@@ -73,11 +77,17 @@ class Prepared:
     notes: tuple[str, ...]
     sized: tuple[str, ...]
     given: Config
+    treated: Treated | None = None
 
     @property
     def source(self) -> Source:
-        """The original."""
+        """The original; where fields were treated, the file with what they came to."""
         return self.job.source
+
+    @property
+    def untreated(self) -> Opened | Prepared:
+        """The original as it was before fields were treated."""
+        return self if self.treated is None else self.treated.original
 
     @property
     def binding(self) -> list[int]:
@@ -111,6 +121,8 @@ class Opened:
         Warnings of rules that take long.
     given : Config
         As it was stated, without what the file says.
+    treated : Treated or None
+        As for `Prepared`.
     """
 
     job: Job
@@ -122,6 +134,29 @@ class Opened:
     notes: tuple[str, ...]
     sized: tuple[str, ...]
     given: Config
+    treated: Treated | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Treated:
+    """What was done to fields before the others are masked.
+
+    Attributes
+    ----------
+    original : Opened
+        The original as it was.
+    treatments : tuple of Treatment
+        In the order in which they were done.
+    rules : tuple of TranslatedRule
+        One for each check of the rulebook of the original.
+    rulebook : bytes
+        The rules as they are asked now; empty where none has changed.
+    """
+
+    original: Opened
+    treatments: tuple[Treatment, ...]
+    rules: tuple[TranslatedRule, ...]
+    rulebook: bytes
 
 
 def prepare(data: Path, rules: Path, config: Config, method: Chosen, progress: Progress) -> Prepared:
@@ -143,7 +178,12 @@ def prepare(data: Path, rules: Path, config: Config, method: Chosen, progress: P
 
 
 def open_original(
-    data: Path, rules: Path, config: Config, progress: Progress, executor: Executor | None = None
+    data: Path,
+    rules: Path,
+    config: Config,
+    progress: Progress,
+    executor: Executor | None = None,
+    treated: Source | None = None,
 ) -> Opened:
     """Parse, classify the rules and the fields, and judge the original.
 
@@ -154,6 +194,8 @@ def open_original(
     progress : callable
     executor : Executor, optional
         Who judges slices of the original.
+    treated : Source, optional
+        What is read in the place of the original, whose documents and name it has.
 
     Raises
     ------
@@ -171,6 +213,7 @@ def open_original(
         given=given,
         whole=True,
         memory=config.memory,
+        source=treated,
     )
     require_flat(job)
     config, told = completed(config, job.source)
@@ -237,6 +280,7 @@ def planned(original: Opened, config: Config, method: Chosen, progress: Progress
         notes=original.notes,
         sized=original.sized,
         given=original.given,
+        treated=original.treated,
     )
 
 

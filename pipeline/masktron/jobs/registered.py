@@ -267,9 +267,10 @@ class _Records:
 
     @classmethod
     def of(cls, run: Prepared, secret: bytes) -> _Records:
-        hashes = RecordHashes.of(run.records.columns, secret, len(run.records))
-        read = _hidden(secret, "file", run.source.digest, *run.source.part)
-        return cls(read, len(run.records), hashes)
+        records, source = run.untreated.records, run.untreated.job.source
+        hashes = RecordHashes.of(records.columns, secret, len(records))
+        read = _hidden(secret, "file", source.digest, *source.part)
+        return cls(read, len(records), hashes)
 
     @property
     def sketches(self) -> dict[str, Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,7 @@ from masktron.files import file_hash
 from masktron.jobs.documents import digests
 from masktron.jobs.limits import over_limits
 from masktron.jobs.mask_result import in_groups, smallest_group
-from masktron.jobs.prepared import Prepared
+from masktron.jobs.prepared import Prepared, Treated
 from masktron.jobs.protection import check_groups, check_pair, pair_of
 from masktron.jobs.repeatable import traits_of
 from masktron.jobs.written import WrittenFile
@@ -151,14 +152,16 @@ def manifest_of(
 
     The order of the records is left to who writes it, as it is a number for each of them.
     """
+    before = run.untreated
+    source, rulebook = before.job.source, before.job.rulebook
     plan = run.plan.choosing(masked.block for masked in made.blocks)
     return {
         "manifest_version": MANIFEST_VERSION,
         "notice": NOTICE,
         "versions": versions(),
-        "original": {"path": shown(run.source.path), "sha256": run.source.digest},
-        "rules": {"path": shown(run.job.rulebook.path), "sha256": file_hash(run.job.rulebook.path)},
-        "documents": digests(run.job.rulebook, run.source.digest),
+        "original": {"path": shown(source.path), "sha256": source.digest},
+        "rules": {"path": shown(rulebook.path), "sha256": file_hash(rulebook.path)},
+        "documents": digests(rulebook, source.digest),
         "output": {"path": result.output, "sha256": written.source.digest},
         "config": _plain({name: value for name, value in asdict(run.config).items() if name not in _ELSEWHERE}),
         "key": None if run.randomness.key is None else run.randomness.key.hex(),
@@ -168,9 +171,18 @@ def manifest_of(
         "declared": declared.as_dict(),
         "repeat": {
             "settings": _plain({name: value for name, value in asdict(run.given).items() if name not in _OF_THE_RUN}),
-            **traits_of(run.job, run.records, run.given, run.config),
+            **traits_of(before.job, before.records, run.given, before.config),
         },
+        **({} if run.treated is None else treatments_of(run.treated, result.rules_file)),
         **({} if entry is None else {"register": dict(entry)}),
+    }
+
+
+def treatments_of(done: Treated, rules_file: str) -> dict[str, Any]:
+    """Return what a manifest says of treatments: what `check` needs to do them again, and what the rules became."""
+    return {
+        "treatments": [one.as_dict() for one in done.treatments],
+        "translated": {"path": rules_file, "sha256": sha256(done.rulebook).hexdigest()} if done.rulebook else None,
     }
 
 

@@ -27,6 +27,7 @@ from masktron.results.rerun import BlockChange, ChangeResult, FailureChange, Fig
 from masktron.results.result import CONFIDENTIAL, SCHEMA_VERSION, JobResult, shown
 from masktron.results.rules import RuleResult, Tested, Untested
 from masktron.results.suggest import Proposal, SuggestResult
+from masktron.results.treatment import RuleFate, TreatmentResult
 from masktron.results.tune import SpreadResult, TuneCandidate, TuneResult
 from masktron.results.validate import FieldMeaning, ValidateResult
 
@@ -74,6 +75,7 @@ __all__ = [
     "ReportResult",
     "RerunResult",
     "RuleExplanation",
+    "RuleFate",
     "RuleResult",
     "RulesResult",
     "SampleResult",
@@ -82,6 +84,7 @@ __all__ = [
     "SuggestResult",
     "Tested",
     "TotalResult",
+    "TreatmentResult",
     "TuneCandidate",
     "TuneResult",
     "UnmovedResult",

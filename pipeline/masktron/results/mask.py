@@ -13,6 +13,7 @@ from masktron.results.figure import CategoryResult, FigureResult, TotalResult
 from masktron.results.key_risk import KeyRisk
 from masktron.results.result import JobResult, PlottedResult, from_report
 from masktron.results.rules import RuleResult, Tested
+from masktron.results.treatment import RuleFate, TreatmentResult
 from masktron.serialised import Serialised
 
 if TYPE_CHECKING:
@@ -124,6 +125,16 @@ class MaskResult(JobResult, PlottedResult):
     concerns : tuple of ConcernResult
         What somebody has to look at before the file is published: values below 0 where no original is, unmasked
         fields that tell nearly every record apart, records that came out as they went in.
+    treatments : tuple of TreatmentResult
+        What was done to fields before the others were masked, in this order.
+    fates : tuple of RuleFate
+        What became of the rules that read these fields.
+    rules_file : str
+        Where the rules stand as they are asked now; empty where none has changed.
+    before : tuple of FigureResult
+        Figures of keys before the treatments.
+    rulebook : str
+        Those rules, as Schematron.
     data : data frame or None
         The masked records, of the kind of the data frame that was masked; None for a file.
     order : ndarray of intp, shape (records_out,), or None
@@ -136,7 +147,7 @@ class MaskResult(JobResult, PlottedResult):
         "notice output manifest valid method promise verdict records_in records_out k min_group whole_record_k "
         "linkage information_loss totals categories unchanged violations blocks repairs draw figures keys tested "
         "rules engines not_applicable allowed notes excluded=_excluded_by_number left_out original_order identifying "
-        "concerns"
+        "concerns treatments fates rules_file before"
     )
 
     output: str
@@ -171,6 +182,11 @@ class MaskResult(JobResult, PlottedResult):
     original_order: bool = False
     identifying: tuple[str, ...] = ()
     concerns: tuple[ConcernResult, ...] = ()
+    treatments: tuple[TreatmentResult, ...] = ()
+    fates: tuple[RuleFate, ...] = ()
+    rules_file: str = ""
+    before: tuple[FigureResult, ...] = ()
+    rulebook: str = field(default="", repr=False)
     data: Any = field(default=None, repr=False, compare=False)
     order: NDArray[np.intp] | None = field(default=None, repr=False, compare=False)
 

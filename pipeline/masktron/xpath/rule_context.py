@@ -93,6 +93,15 @@ def matched_names(context: str, scope: Scope) -> tuple[str, ...]:
     return tuple(name for name in names if name is not None and name != "*")
 
 
+def without_predicates(token: Any) -> str:
+    """Return the source of a path without its predicates."""
+    if token.symbol not in ("/", "//") or not len(token):
+        return str(predicates_of(token)[0].source)
+    return str(token.symbol).join(
+        ("", *map(without_predicates, token)) if len(token) == 1 else map(without_predicates, token)
+    )
+
+
 def _is_root(token: Any) -> bool:
     """``/Records``, or an attribute."""
     step = token[len(token) - 1] if token.symbol in ("/", "//") and len(token) else token

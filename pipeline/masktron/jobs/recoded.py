@@ -1,0 +1,293 @@
+"""Recodings on columns: made for the records of a file from what settings say, and applied to their values."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from masktron.config import ALL_FIELDS, Config, Role
+from masktron.counts import counted
+from masktron.errors import DocumentError, InfeasibleError, UsageError
+from masktron.hierarchies import read_hierarchy
+from masktron.recoding_settings import (
+    Breaks,
+    CodedTails,
+    FromHierarchy,
+    Multiples,
+    TailStatistic,
+    Widths,
+    how_of,
+)
+from masktron.recodings import Cut, Recoding, Rounded, Tails, decimal_text, exact_number
+from masktron.sources.lexical import fraction_digits, parse_number
+from masktron.sources.lexicon import Lexicon
+from masktron.sources.records import Coded, Column, Records, Status
+from masktron.write.treatments import Recoded, Treatment
+
+MOST_CLASSES = 1000
+"""Classes of one width: more are a mistake, or no protection."""
+
+
+def recoding_of(name: str, records: Records, keep: NDArray[np.bool_], config: Config, weight: str | None) -> Recoding:
+    """Make the recoding of a field as the settings say it.
+
+    Parameters
+    ----------
+    name : str
+    records : Records
+        Of the original.
+    keep : ndarray of bool, shape (n,)
+        Records that are released: bounds of classes and tails are theirs.
+    config : Config
+    weight : str or None
+        The field with the weights, which means and medians of tails honour.
+
+    Raises
+    ------
+    UsageError
+        The hierarchy cannot be used; or there would be more than `MOST_CLASSES`, or none.
+    InfeasibleError
+        A tail has fewer than k records.
+    """
+    column = records.columns[name]
+    setting = f"recode.{name}"
+    how = how_of(setting, config.recode[name])
+    match how:
+        case FromHierarchy():
+            return read_hierarchy(how.path, name).recoding(how.level)
+        case Widths():
+            return _of_width(setting, how, column, keep)
+        case Breaks():
+            whole = not column.decimals and all(one.denominator == 1 for one in how.breaks)
+            return Cut(name, how.breaks, _labels(how.breaks, whole=whole), whole)
+        case Multiples():
+            return Rounded(name, how.base, max(column.decimals, _decimals(how.base)))
+        case CodedTails():
+            weights = None if weight is None else records.columns[weight]
+            return _tails(_Tailed(setting, column, keep, weights, config.k, str(records.source)), how)
+
+
+def _of_width(setting: str, how: Widths, column: Column, keep: NDArray[np.bool_]) -> Cut:
+    values = column.values[keep]
+    if np.isnan(values).all():
+        raise UsageError(f"{setting}: the field has no number that could be in a class")
+    low, high = (math.floor(Fraction(end(values)) / how.width) for end in (np.nanmin, np.nanmax))
+    if high - low >= MOST_CLASSES:
+        raise UsageError(
+            f"{setting}: these are {high - low + 1:,} classes, more than {MOST_CLASSES:,}",
+            hint="take a larger width, or round to multiples: round:100",
+        )
+    breaks = tuple(step * how.width for step in range(low, high + 2))
+    whole = not column.decimals and how.width.denominator == 1
+    return Cut(column.field.name, breaks, _labels(breaks, whole=whole), whole)
+
+
+def _labels(breaks: Sequence[Fraction], *, whole: bool) -> tuple[str, ...]:
+    """Name intervals: ``15-19`` of integers, ``15 to under 20`` of other numbers, ``65+`` the last."""
+    decimals = max(map(_decimals, breaks))
+    texts = [decimal_text(one, decimals) for one in breaks]
+    if not whole:
+        return (*(f"{low} to under {high}" for low, high in pairwise(texts)), f"{texts[-1]}+")
+    joint = "-" if breaks[0] >= 0 else " to "
+    ends = [int(one) - 1 for one in breaks[1:]]
+    named = (low if int(low) == end else f"{low}{joint}{end}" for low, end in zip(texts, ends, strict=False))
+    return (*named, f"{texts[-1]}+")
+
+
+def _decimals(number: Fraction) -> int:
+    """Fraction digits of a decimal."""
+    digits = 0
+    while (number * 10**digits).denominator != 1:
+        digits += 1
+    return digits
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Tailed:
+    """A field of which tails are coded."""
+
+    setting: str
+    column: Column
+    keep: NDArray[np.bool_]
+    weights: Column | None
+    k: int
+    source: str
+
+
+def _tails(of: _Tailed, how: CodedTails) -> Tails:
+    bottom = None if how.bottom is None else _tail(of, "bottom", how.bottom, lambda value, at: value <= at)
+    top = None if how.top is None else _tail(of, "top", how.top, lambda value, at: value >= at)
+    return Tails(
+        of.column.field.name,
+        None if how.bottom is None else how.bottom[0],
+        bottom or "",
+        None if how.top is None else how.top[0],
+        top or "",
+    )
+
+
+def _tail(
+    of: _Tailed,
+    side: str,
+    asked: tuple[Fraction, TailStatistic],
+    within: Callable[[Fraction, Fraction], bool],
+) -> str:
+    """Return what is written for a tail: its weighted mean or median, in exact arithmetic, rounded half to even."""
+    bound, statistic = asked
+    values = _exact(of.column)
+    inside = np.array([value is not None and within(value, bound) for value in values], dtype=np.bool_)
+    rows = np.flatnonzero(of.column.where(inside) & of.keep)
+    if len(rows) < of.k:
+        raise InfeasibleError(
+            f"{of.setting}: the {side} has {counted(len(rows), 'record')}, fewer than k = {of.k}, and its "
+            f"{statistic} would tell of them",
+            where=of.source,
+            hint=f"move the bound so that at least {of.k} records are in the tail",
+        )
+    weights = [Fraction(1)] if of.weights is None else [one or Fraction(0) for one in _exact(of.weights)]
+    own = of.column.codes[rows].tolist()
+    counts = [0] * len(rows) if of.weights is None else of.weights.codes[rows].tolist()
+    total: dict[Fraction, Fraction] = {}
+    for (code, weight), times in _times(own, counts).items():
+        value = values[code]
+        if value is not None:
+            total[value] = total.get(value, Fraction(0)) + weights[weight] * times
+    found = _mean(total) if statistic == "mean" else _median(total)
+    return decimal_text(found, of.column.decimals)
+
+
+def _times(one: Iterable[int], other: Iterable[int]) -> Mapping[tuple[int, int], int]:
+    found: dict[tuple[int, int], int] = {}
+    for pair in zip(one, other, strict=True):
+        found[pair] = found.get(pair, 0) + 1
+    return found
+
+
+def _exact(column: Column) -> list[Fraction | None]:
+    """Return the number of each text of a column, exactly; None where it is none."""
+    texts = column.lexicon.objects()
+    return [
+        None if math.isnan(number) else exact_number(str(text))
+        for text, number in zip(texts, column.numbers.tolist(), strict=True)
+    ]
+
+
+def _mean(weights: Mapping[Fraction, Fraction]) -> Fraction:
+    return sum((value * weight for value, weight in weights.items()), Fraction(0)) / sum(weights.values())
+
+
+def _median(weights: Mapping[Fraction, Fraction]) -> Fraction:
+    """Return the value at half of the weight; where that is between two values, the number half-way between them."""
+    half, below = sum(weights.values()) / 2, Fraction(0)
+    values = sorted(weights)
+    for at, value in enumerate(values):
+        below += weights[value]
+        if below == half:
+            return (value + values[at + 1]) / 2
+        if below > half:
+            return value
+    raise ValueError("weights are above 0")
+
+
+def recoded_cells(
+    recoding: Recoding, records: Records, keep: NDArray[np.bool_], codes: frozenset[str] = frozenset()
+) -> Coded:
+    """Return the cells of a recoded field; what is missing stays as it is.
+
+    Parameters
+    ----------
+    recoding : Recoding
+    records : Records
+    keep : ndarray of bool, shape (n,)
+        Records that are released: each value of theirs must have a class.
+    codes : frozenset of str
+        What means 'missing' in the field: no class may be called so.
+
+    Raises
+    ------
+    DocumentError
+        A value has no class; names the record.
+    UsageError
+        A label would be taken for a missing value.
+    """
+    column = records.columns[recoding.field]
+    texts, unknown = _written(column, recoding)
+    bad = np.flatnonzero(column.where(unknown) & keep)
+    if len(bad):
+        at = int(bad[0])
+        raise DocumentError(
+            f"the field {recoding.field!r} has values without a class in its recoding, in "
+            f"{counted(len(bad), 'record')}, first in record {at + 1}",
+            where=f"{records.source}:{records.lines[at]}",
+            hint="give them a class in the hierarchy, or lower the first break; or if they mean 'missing', say so: "
+            f"--missing {recoding.field}=CODE",
+        )
+    labels = set(texts[column.used & (column.states == Status.PRESENT)].tolist())
+    if taken := [one for one in labels if not one.strip() or one.strip() in codes]:
+        raise UsageError(
+            f"recode.{recoding.field}: the label {taken[0]!r} would be read as a missing value",
+            where=str(records.source),
+            hint="give the class another label",
+        )
+    return Coded(texts, column.codes.astype(np.intp))
+
+
+def _written(column: Column, recoding: Recoding) -> tuple[NDArray[np.object_], NDArray[np.bool_]]:
+    """What is written for each text of a column, shape (m,), and which of them have no class and are as they were."""
+    texts = column.lexicon.objects()
+    unknown = np.zeros(len(texts), dtype=np.bool_)
+    for at in np.flatnonzero(column.used & (column.states == Status.PRESENT)).tolist():
+        label = recoding.label_of(texts[at])
+        unknown[at] = label is None
+        texts[at] = texts[at] if label is None else label
+    return texts, unknown
+
+
+def recoded_column(column: Column, recoding: Recoding) -> Column:
+    """Return a column as a recoding writes it; values without a class are as they were."""
+    texts, _ = _written(column, recoding)
+    present = column.states == Status.PRESENT
+    numbers = np.full(len(texts), np.nan)
+    numbers[present] = [parse_number(text) for text in texts[present].tolist()]
+    counts = [fraction_digits(text) for text in texts[column.used & ~np.isnan(numbers)].tolist()]
+    lexicon = Lexicon.of(texts.tolist())
+    return replace(column, lexicon=lexicon, numbers=numbers, decimals=max(counts, default=0))
+
+
+def as_treated(records: Records, treatments: Iterable[Treatment]) -> Records:
+    """Return records of an original as the treatments of a release leave them: what its fields are compared with."""
+    columns = dict(records.columns)
+    for one in treatments:
+        if isinstance(one, Recoded) and one.recoding.field in columns:
+            columns[one.recoding.field] = recoded_column(columns[one.recoding.field], one.recoding)
+    return replace(records, columns=columns)
+
+
+def codes_of(name: str, config: Config) -> frozenset[str]:
+    """Return what means 'missing' in a field."""
+    nothing: frozenset[str] = frozenset()
+    return config.missing.get(name, nothing) | config.missing.get(ALL_FIELDS, nothing)
+
+
+def weight_of(config: Config) -> str | None:
+    """Return the field with the weights."""
+    return next((name for name, role in config.roles.items() if role is Role.WEIGHT), None)
+
+
+def in_words(treatment: Treatment) -> str:
+    """Say how a field is recoded, without the name of a file."""
+    how = how_of(treatment.recoding.field, treatment.how)
+    return f"level {how.level} of a hierarchy" if isinstance(how, FromHierarchy) else treatment.how
+
+
+def hierarchy_files(config: Config) -> dict[str, Path]:
+    """Return the files of hierarchies by the names that messages have for them."""
+    found = {name: how_of(f"recode.{name}", how) for name, how in config.recode.items()}
+    return {f"the hierarchy of {name}": how.path for name, how in found.items() if isinstance(how, FromHierarchy)}

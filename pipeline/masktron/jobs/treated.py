@@ -1,0 +1,355 @@
+"""Treatments: what is done to fields that are written as they are, before the numbers are masked.
+
+The released records are written with their treated fields to a temporary file of the same format, beside a rulebook
+that says what the rules leave to be asked. From there on, that file is masked as any original is.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from masktron.addresses import AddressPath
+from masktron.config import ALL_FIELDS, Config
+from masktron.errors import InfeasibleError, MasktronError, UsageError, ViolationError
+from masktron.executor.contract import Executor
+from masktron.files import is_rulebook, read_text, refuse_outputs
+from masktron.jobs.originals import InvalidOriginalError
+from masktron.jobs.prepared import Opened, Treated, open_original
+from masktron.jobs.recoded import codes_of, hierarchy_files, recoded_cells, recoding_of, weight_of
+from masktron.progress import Progress, told_as
+from masktron.recodings import Listed, Recoding
+from masktron.rulebook.document_calls import readers
+from masktron.scratch import create_private, folder_on_disk, private_folder
+from masktron.sources.frame_path import FramePath
+from masktron.sources.output_names import stem_of
+from masktron.sources.records import Coded
+from masktron.sources.source import Source
+from masktron.translation import TranslatedRule, Translation, translated
+from masktron.write.atomic import atomic_path
+from masktron.write.treatments import Recoded, Treatment
+
+_TITLE = "Translated by masktron: the rules of"
+"""How the title of a translated rulebook begins, by which a later run knows it."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Treating:
+    """Records on their way through the treatments.
+
+    Attributes
+    ----------
+    original : Opened
+    cells : mapping of str to Coded
+        The cells of treated fields, for all records of the original.
+    treatments : tuple of Treatment
+        What has been done, in order.
+    translation : Translation or None
+        The rules as they are asked of these cells; None where they are as they were.
+    """
+
+    original: Opened
+    cells: Mapping[str, Coded]
+    treatments: tuple[Treatment, ...] = ()
+    translation: Translation | None = None
+
+
+def recode(state: Treating) -> Treating:
+    """Recode fields, and translate the rules.
+
+    Raises
+    ------
+    UsageError, DocumentError, InfeasibleError
+        A field cannot be recoded so; or a rule is lost that nobody let go.
+    """
+    original = state.original
+    config, records, keep = original.config, original.records, original.originals.keep
+    if not config.recode:
+        return state
+    done, cells = [], dict(state.cells)
+    for name, how in config.recode.items():
+        recoding = recoding_of(name, records, keep, config, weight_of(config))
+        _refuse_labelled(original.job.source, recoding)
+        cells[name] = recoded_cells(recoding, records, keep, codes_of(name, config))
+        done.append(Recoded(recoding, how))
+    job = original.job
+    recodings = {one.recoding.field: one.recoding for one in done}
+    translation = translated(job.rulebook, job.edits, recodings, job.source.layout)
+    _refuse_lost(original, translation)
+    return replace(state, cells=cells, treatments=(*state.treatments, *done), translation=translation)
+
+
+STEPS: tuple[Callable[[Treating], Treating], ...] = (recode,)
+"""All treatments, in the order in which they are done: recoding, then draws of categories, then suppression."""
+
+
+@contextmanager
+def treated(
+    original: Opened, out: Path, rules_out: Path | None, progress: Progress, executor: Executor | None = None
+) -> Iterator[Opened]:
+    """Treat the fields of an original, and open what they come to in its place, as long as the context lasts.
+
+    Parameters
+    ----------
+    original : Opened
+    out : Path
+        What the masked file is going to be called.
+    rules_out : Path or None
+        What the translated rulebook is going to be called, as `place_of_rules` says.
+    progress : callable
+    executor : Executor, optional
+        Who judges slices of the treated file.
+
+    Raises
+    ------
+    UsageError, DocumentError, InfeasibleError
+        A field cannot be treated so; or a rule is lost that nobody let go.
+    ViolationError
+        A treated record breaks a rule.
+    """
+    if rules_out is None:
+        yield original
+        return
+    _require_possible(original)
+    progress("treating fields", 0)
+    state = Treating(original, {})
+    for step in STEPS:
+        state = step(state)
+    rules = () if state.translation is None else state.translation.rules
+    changed = [rule for rule in rules if rule.fate != "kept"]
+    with private_folder(folder_on_disk()[0]) as folder:
+        source = _written(state, out, folder, progress)
+        rulebook = b""
+        path = original.job.rulebook.path
+        if changed and state.translation is not None:
+            rulebook = state.translation.schematron(_title(original))
+            (folder / "rules").mkdir(mode=0o700)
+            path = folder / "rules" / rules_out.name
+            path.write_bytes(rulebook)
+        done = Treated(original, state.treatments, rules, rulebook)
+        named = {str(source.path): str(original.job.source.path)} | ({str(path): str(rules_out)} if changed else {})
+        with _named(named):
+            yield _opened(original, source, path, done, progress, executor)
+
+
+def _opened(
+    original: Opened, source: Source, rules: Path, done: Treated, progress: Progress, executor: Executor | None
+) -> Opened:
+    """Open treated records and their rules as an original is opened."""
+    given = original.given
+    config = _without_rules(given, original, done)
+    try:
+        opened = open_original(original.job.source.path, rules, config, progress, executor, treated=source)
+    except InvalidOriginalError as error:
+        raise ViolationError(
+            f"the treated records break rules, which must not be: {error.what}",
+            where=str(original.job.source.path),
+            hint="please report it with the rules and the settings; nothing was published",
+        ) from error
+    config = replace(
+        opened.config,
+        allow=given.allow,
+        allow_unfired=given.allow_unfired,
+        invalid=given.invalid,
+        phase=given.phase,
+    )
+    return replace(opened, config=config, given=given, treated=done)
+
+
+def _without_rules(given: Config, original: Opened, done: Treated) -> Config:
+    """Return settings that name no rule that is not asked any more; no record is left out any more."""
+    if not done.rulebook:
+        return replace(given, invalid="stop")
+    asked = {rule.id for rule in done.rules if rule.test}
+    return replace(
+        given,
+        invalid="stop",
+        phase=None,  # the translated rulebook has the rules of the phase alone
+        allow=tuple(name for name in given.allow if name in asked),
+        allow_unfired=tuple(name for name in given.allow_unfired if name in asked or name == ALL_FIELDS),
+    )
+
+
+def _require_possible(original: Opened) -> None:
+    """Refuse what cannot be treated: a table of a database, and rules that read the original itself."""
+    source, rulebook = original.job.source, original.job.rulebook
+    names = ", ".join(original.config.recode)
+    if isinstance(source.path, AddressPath):
+        raise UsageError(
+            f"{names} cannot be recoded in a table of a database",
+            where=str(source.path),
+            hint="make a file of it with masktron convert, and mask that",
+        )
+    beside = {one.name for one in rulebook.beside}
+    own = [name for name in rulebook.documents if name not in beside]
+    released = set(original.originals.released)
+    for index, read in readers(rulebook).items():
+        if read.intersection(own) and index not in released:
+            raise InfeasibleError(
+                f"the rule {rulebook.checks[index].id} reads the original, in which {names} is not recoded",
+                where=str(rulebook.checks[index].origin),
+                hint=f"let it go with --allow {rulebook.checks[index].id}, or recode nothing",
+            )
+
+
+def _refuse_labelled(source: Source, recoding: Recoding) -> None:
+    """Refuse to give classes to a field whose values the file itself labels: they would keep the old labels."""
+    labels = next((one.labels for one in source.own_variables if one.name == recoding.field), {})
+    if labels and isinstance(recoding, Listed):
+        raise UsageError(
+            f"recode.{recoding.field}: the file has labels for the values of the field, which would stand for others "
+            "after recoding",
+            where=str(source.path),
+            hint="make a CSV file of it with masktron convert, and mask that",
+        )
+
+
+def _refuse_lost(original: Opened, translation: Translation) -> None:
+    """Refuse to lose a rule that has to hold, unless it may be lost."""
+    released, allowed = set(original.originals.released), set(original.config.allow_lost)
+    known = {rule.id for rule in translation.rules}
+    for name in sorted(allowed - known - {ALL_FIELDS}):
+        original.job.index_of(name)  # refuses a name that no rule has
+    lost = [
+        rule
+        for rule in translation.lost
+        if rule.index not in released
+        and rule.id not in allowed
+        and ALL_FIELDS not in allowed
+        and not original.job.rulebook.checks[rule.index].soft
+    ]
+    if not lost:
+        return
+    first = lost[0]
+    others = f" (and {', '.join(rule.id for rule in lost[1:])} likewise)" if lost[1:] else ""
+    raise InfeasibleError(
+        f"recoding {', '.join(first.fields)} leaves nothing of the rule {first.id} that could be asked: "
+        f"{first.reason}{others}; nothing is published",
+        where=str(original.job.rulebook.checks[first.index].origin),
+        hint=f"let it go with --allow-lost {first.id}, recode the field otherwise, or write the rule with ranges and "
+        "lists of values",
+    )
+
+
+def _title(original: Opened) -> str:
+    return f"{_TITLE} {original.job.rulebook.path.name} with recoded {', '.join(original.config.recode)}"
+
+
+def _written(state: Treating, out: Path, folder: Path, progress: Progress) -> Source:
+    """Write the released records with their treated fields, and return the file."""
+    original = state.original
+    source = original.job.source
+    place = _place(source.path, out, folder)
+    writer = source.written_as(place)
+    if not isinstance(place, FramePath):
+        os.close(create_private(place))
+    try:
+        writer.write(
+            place, state.cells, keep=original.originals.keep, told=told_as(progress, "writing treated fields")
+        )
+    except MasktronError as error:
+        if "a masked value" not in error.what:
+            raise
+        raise UsageError(
+            f"{error.what.replace('a masked value', 'what a recoding gives')}",
+            where=str(source.path),
+            hint="recode it to numbers (round, top, bottom, or a hierarchy with numbers for labels), or make texts "
+            "of the column first",
+        ) from error
+    found = writer.alike(place)
+    found.metadata = source.metadata
+    return found
+
+
+def _place(data: Path, out: Path, folder: Path) -> Path:
+    """Return where treated records go: named like the original, or like the output where that says the format."""
+    if isinstance(data, FramePath):
+        return FramePath(folder / "treated")
+    other = not isinstance(out, AddressPath | FramePath) and out.suffix.lower() != data.suffix.lower()
+    return folder / (out.name if other else data.name)
+
+
+@contextmanager
+def _named(names: Mapping[str, str]) -> Iterator[None]:
+    """Let errors name files as the user does, and not temporary ones."""
+    try:
+        yield
+    except MasktronError as error:
+        for part in ("what", "where", "hint"):
+            text = getattr(error, part)
+            for temporary, own in names.items():
+                text = text.replace(temporary, own)
+            setattr(error, part, text)
+        error.args = (error.what,)
+        raise
+
+
+def place_of_rules(
+    config: Config, named: Path | None, outputs: Mapping[str, Path], inputs: Mapping[str, Path]
+) -> Path | None:
+    """Return where translated rules go; None where nothing is recoded.
+
+    Parameters
+    ----------
+    config : Config
+    named : Path or None
+        As somebody said.
+    outputs, inputs : mapping of str to Path
+        Other files of the run, by the names that messages use.
+
+    Raises
+    ------
+    UsageError
+        A file is named and nothing is recoded; or what is there must stay.
+    """
+    if not config.recode:
+        if named is None:
+            return None
+        raise UsageError(
+            "a file for translated rules is named, and nothing is recoded",
+            where=str(named),
+            hint="leave --rules-out out, or say what is recoded: --recode AGE=width:5",
+        )
+    out = named or rules_beside(outputs["the output"])
+    name = "the translated rulebook"
+    refuse_outputs(
+        {**outputs, name: out}, {**inputs, **hierarchy_files(config)}, renewed=[name] if _is_former(out) else ()
+    )
+    return out
+
+
+def _is_former(path: Path) -> bool:
+    """Tell whether a file is a rulebook that a run has translated."""
+    return is_rulebook(path) and _TITLE in read_text(path, "rulebook")
+
+
+def rules_beside(out: Path) -> Path:
+    """Return where translated rules go unless somebody says otherwise: ``x.rules.sch`` for ``x.csv``."""
+    if isinstance(out, AddressPath):
+        return Path(f"{out.name}.rules.sch")
+    return out.with_name(f"{stem_of(out)}.rules.sch")
+
+
+@contextmanager
+def published_rules(done: Treated | None, rules_out: Path | None) -> Iterator[None]:
+    """Let translated rules appear when the context ends, where there are any; by an error, they do not.
+
+    Raises
+    ------
+    DocumentError
+        The file cannot be written.
+    """
+    if done is None or not done.rulebook or rules_out is None:
+        yield
+        return
+    with atomic_path(rules_out, released=True) as place:
+        place.write_bytes(done.rulebook)
+        yield
+
+
+def changed_rules(done: Treated) -> list[TranslatedRule]:
+    """Return the rules that read a treated field."""
+    return [rule for rule in done.rules if rule.fate != "kept"]

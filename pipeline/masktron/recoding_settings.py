@@ -1,0 +1,184 @@
+"""How a field is to be recoded, as settings say it: ``age.csv:2``, ``width:5``, ``top:90:median``."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import pairwise
+from pathlib import Path
+from typing import Literal
+
+from masktron.errors import UsageError
+
+type TailStatistic = Literal["mean", "median"]
+
+WAYS = (
+    "a hierarchy as age.csv or age.csv:2, width:5, breaks:0,15,25,65, round:100, top:90, bottom:16, or both tails as "
+    "bottom:16,top:90; behind a tail :median in the place of its mean"
+)
+_NUMBER = re.compile(r"-?[0-9]+(?:\.[0-9]+)?")
+_WORD = re.compile(r"[A-Za-z_]+")
+_LEVELLED = re.compile(r"(.+):([0-9]+)", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class FromHierarchy:
+    """Labels of a level of a hierarchy.
+
+    Attributes
+    ----------
+    path : Path
+    level : int
+        From 1, the first above the values themselves.
+    """
+
+    path: Path
+    level: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Widths:
+    """Classes of one width, whose bounds are its multiples.
+
+    Attributes
+    ----------
+    width : Fraction
+        Above 0.
+    """
+
+    width: Fraction
+
+
+@dataclass(frozen=True, slots=True)
+class Breaks:
+    """Classes between bounds: closed below and open above, the last without an upper end.
+
+    Attributes
+    ----------
+    breaks : tuple of Fraction, shape (m,)
+        Rising.
+    """
+
+    breaks: tuple[Fraction, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Multiples:
+    """The nearest multiple of a base.
+
+    Attributes
+    ----------
+    base : Fraction
+        Above 0.
+    """
+
+    base: Fraction
+
+
+@dataclass(frozen=True, slots=True)
+class CodedTails:
+    """One number for all at or beyond a bound.
+
+    Attributes
+    ----------
+    bottom, top : tuple of (Fraction, "mean" or "median"), or None
+        The bound, and what is written for the tail.
+    """
+
+    bottom: tuple[Fraction, TailStatistic] | None = None
+    top: tuple[Fraction, TailStatistic] | None = None
+
+
+type How = FromHierarchy | Widths | Breaks | Multiples | CodedTails
+
+
+def how_of(setting: str, text: str) -> How:
+    """Read how a field is to be recoded.
+
+    Parameters
+    ----------
+    setting : str
+        The name of the setting, for messages: ``recode.AGE``.
+    text : str
+
+    Raises
+    ------
+    UsageError
+        It says none of `WAYS`.
+    """
+    kind, colon, rest = (part.strip() for part in text.partition(":"))
+    if kind in ("top", "bottom"):
+        return _tails(setting, text)
+    if kind in _KINDS:
+        return _KINDS[kind](setting, rest)
+    path, level = (found[1], int(found[2])) if (found := _LEVELLED.fullmatch(text.strip())) else (text.strip(), 1)
+    if not path or (colon and _WORD.fullmatch(kind)):
+        raise UsageError(f"{setting}: {text!r} is no way to recode a field", hint=f"write {WAYS}")
+    if level < 1:
+        raise UsageError(
+            f"{setting}: level 0 of a hierarchy is the values themselves",
+            hint="write a level from 1, or leave it out",
+        )
+    return FromHierarchy(Path(path), level)
+
+
+def _widths(setting: str, text: str) -> Widths:
+    return Widths(_above_zero(setting, "width", text))
+
+
+def _multiples(setting: str, text: str) -> Multiples:
+    return Multiples(_above_zero(setting, "round", text))
+
+
+def _breaks(setting: str, text: str) -> Breaks:
+    breaks = tuple(_number(setting, part) for part in text.split(","))
+    if len(breaks) < 2 or any(low >= high for low, high in pairwise(breaks)):
+        raise UsageError(f"{setting}: breaks must be at least two rising numbers", hint="such as breaks:0,15,25,65")
+    return Breaks(breaks)
+
+
+_KINDS: dict[str, Callable[[str, str], How]] = {"width": _widths, "round": _multiples, "breaks": _breaks}
+
+
+def _tails(setting: str, text: str) -> CodedTails:
+    found: dict[str, tuple[Fraction, TailStatistic]] = {}
+    for part in text.split(","):
+        side, bound, *said = (one.strip() for one in (part if ":" in part else f"{part}:").split(":"))
+        if side not in ("top", "bottom") or len(said) > 1 or (said and said[0] not in ("mean", "median")):
+            raise UsageError(f"{setting}: {text!r} is no way to recode a field", hint=f"write {WAYS}")
+        if side in found:
+            raise UsageError(f"{setting}: {side} is given twice", hint="keep one of them")
+        found[side] = (_number(setting, bound), "median" if said == ["median"] else "mean")
+    bottom, top = found.get("bottom"), found.get("top")
+    if bottom is not None and top is not None and bottom[0] >= top[0]:
+        raise UsageError(f"{setting}: the bottom must be below the top", hint="such as bottom:16,top:90")
+    return CodedTails(bottom, top)
+
+
+def _above_zero(setting: str, what: str, text: str) -> Fraction:
+    number = _number(setting, text)
+    if number <= 0:
+        raise UsageError(f"{setting}: {what} must be above 0, not {text}", hint=f"such as {what}:5")
+    return number
+
+
+def _number(setting: str, text: str) -> Fraction:
+    if not _NUMBER.fullmatch(text.strip()):
+        raise UsageError(f"{setting}: {text.strip()!r} is not a number", hint=f"write {WAYS}")
+    return Fraction(text.strip())
+
+
+def resolved(text: str, folder: Path) -> str:
+    """Return the same with the file of a hierarchy as it is found from another folder.
+
+    Parameters
+    ----------
+    text : str
+        That `how_of` reads.
+    folder : Path
+        Where the path of the file starts.
+    """
+    how = how_of("recode", text)
+    return f"{(folder / how.path).as_posix()}:{how.level}" if isinstance(how, FromHierarchy) else text

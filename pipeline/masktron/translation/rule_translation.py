@@ -1,0 +1,207 @@
+"""Each check of a rulebook on its way to the recoded file."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+
+from masktron.classify import Edit, classify, record_names
+from masktron.classify.display import render_cross_record, render_form
+from masktron.classify.forms import form_of
+from masktron.classify.situation import Situation, situations
+from masktron.constraints import Constraint, CrossRecordEdit, DomainEdit, OpaqueEdit
+from masktron.errors import RulebookError
+from masktron.recodings import Recoding
+from masktron.rulebook.schema import Check, Pattern, Rule, Rulebook
+from masktron.sources.records import Layout
+from masktron.translation.recoded_conditions import recoded
+from masktron.translation.recoded_spelling import LostError, Spelling
+from masktron.translation.translated_rules import TranslatedRule, Translation
+from masktron.translation.truth_trees import ALWAYS, TruthTree, both, either, leaves, tree_of
+from masktron.xpath.focus import ROOT, Scope, spine
+from masktron.xpath.ir import Expression, FieldRef, OtherField, OtherNodes, Unknown, walk
+from masktron.xpath.rule_context import without_predicates
+from masktron.xpath.tokens import parse
+
+MOST_WRITTEN = 200
+"""A rule whose translation has more comparisons is lost; a list of labels is one."""
+
+
+def translated(
+    rulebook: Rulebook, edits: Sequence[Edit], recodings: Mapping[str, Recoding], layout: Layout | None = None
+) -> Translation:
+    """Translate every check of a rulebook to the file in which fields are recoded.
+
+    Parameters
+    ----------
+    rulebook : Rulebook
+    edits : sequence of Edit
+        What `masktron.classify.classify` found of it, by index of the check.
+    recodings : mapping of str to Recoding
+        By field.
+    layout : Layout, optional
+        Of the file, as it was given to `classify`.
+
+    Returns
+    -------
+    Translation
+    """
+    scope = Scope(ROOT, namespaces=dict(rulebook.namespaces), record_names=record_names(rulebook, layout), base=ROOT)
+    situated = list(situations(rulebook, layout, scope))
+    records = _record_paths(situated)
+    rules = [
+        _rule(rulebook, edit, situation, position, records, recodings)
+        for edit, (situation, position, _) in zip(edits, situated, strict=True)
+    ]
+    return Translation(rulebook, tuple(_with_mathematics(rulebook, rules, layout)))
+
+
+def _rule(
+    rulebook: Rulebook,
+    edit: Edit,
+    situation: Situation,
+    position: int,
+    records: Mapping[str, int],
+    recodings: Mapping[str, Recoding],
+) -> TranslatedRule:
+    check, old = edit.check, shown(edit)
+    fields = tuple(name for name in edit.variables if name in recodings)
+    if not fields:
+        context = situation.pattern.rules[position].context
+        return TranslatedRule(check.id, check.index, "kept", old, old, check.test, context)
+    try:
+        _require_own(edit.constraint, fields)
+        tree = _tree(situation, position, check)
+        context = _context(situation, position, records)
+        exact = True
+        for name in fields:
+            found = recoded(tree, recodings[name], rulebook.version)
+            tree, exact = found.tree, exact and found.exact
+            _require_small(tree)
+        if tree == ALWAYS:
+            return TranslatedRule(check.id, check.index, "implied", old, "", "", "", fields=fields)
+        test = Spelling(rulebook.version, dict(rulebook.namespaces)).test(tree)
+        parse(test, dict(rulebook.namespaces))
+    except LostError as error:
+        return TranslatedRule(check.id, check.index, "lost", old, "", "", "", error.reason, fields)
+    except RulebookError as error:
+        return TranslatedRule(check.id, check.index, "lost", old, "", "", "", error.what, fields)
+    except RecursionError:
+        return TranslatedRule(check.id, check.index, "lost", old, "", "", "", "it is nested too deeply", fields)
+    return TranslatedRule(
+        check.id, check.index, "exact" if exact else "weakened", old, test, test, context, fields=fields
+    )
+
+
+def _require_own(constraint: Constraint, fields: Sequence[str]) -> None:
+    """Require that the record itself decides."""
+    names = " and ".join(fields)
+    if isinstance(constraint, DomainEdit):
+        raise LostError(f"it reads {names} and the values of another document, which are not recoded")
+    if isinstance(constraint, CrossRecordEdit):
+        raise LostError(f"it reads {names} in several records")
+
+
+def _require_small(tree: TruthTree) -> None:
+    size = sum(1 for _ in leaves(tree))
+    if size > MOST_WRITTEN:
+        raise LostError(f"its translation would have {size} comparisons; {MOST_WRITTEN} are written at most")
+
+
+def _tree(situation: Situation, position: int, check: Check) -> TruthTree:
+    """What the check asks of a record: of each node on which it fires, that its test holds.
+
+    A node fires the first rule of a pattern that takes it. So the conditions of the context, and that no earlier rule
+    takes the node, imply the test.
+    """
+    parts: list[TruthTree] = []
+    for place in situation.places(position):
+        if place.kind not in ("record", "field"):
+            raise LostError("its context is neither a record nor a field")
+        spared = [tree_of(_plain(condition), negated=True) for condition in place.conditions]
+        if isinstance(place.focus, FieldRef):
+            spared.insert(0, tree_of(place.focus, negated=True))
+        for earlier in range(position):
+            taking = [other for other in situation.places(earlier) if place.meets(other)]
+            spared += [both(tree_of(_plain(condition)) for condition in other.conditions) for other in taking]
+        wanted = tree_of(situation.test(position, check, place), negated=check.kind == "report")
+        parts.append(either((*spared, wanted)))
+    return both(parts)
+
+
+def _plain(condition: Expression) -> Expression:
+    """Require that a condition of a context reads the record alone."""
+    for node in walk(condition):
+        if isinstance(node, OtherNodes | OtherField) or (isinstance(node, Unknown) and node.outside):
+            raise LostError("its context, or an earlier one of the pattern, reads what stands outside the record")
+    return condition
+
+
+def _record_paths(situated: Sequence[tuple[Situation, int, Check]]) -> Counter[str]:
+    """Count the paths of records in the contexts, without predicates."""
+    found: Counter[str] = Counter()
+    for situation, position, _ in situated:
+        try:
+            places, paths = situation.places(position), _paths(situation, position)
+        except RulebookError:
+            continue
+        found.update(path for place, path in zip(places, paths, strict=True) if place.kind == "record")
+    return found
+
+
+def _paths(situation: Situation, position: int) -> list[str]:
+    """The alternatives of a context without their predicates."""
+    namespaces = dict(situation.rulebook.namespaces)
+    token = parse(situation.pattern.rules[position].context, namespaces)
+    while token.symbol == "(" and len(token) == 1:
+        token = token[0]
+    alternatives = spine(token, token.symbol) if token.symbol in ("|", "union") else [token]
+    return [without_predicates(one) for one in alternatives]
+
+
+def _context(situation: Situation, position: int, records: Mapping[str, int]) -> str:
+    """Return the path of the records on which a check is asked."""
+    found: list[str] = []
+    for place, path in zip(situation.places(position), _paths(situation, position), strict=True):
+        above = path.rpartition("/")[0].rstrip("/")
+        name = above.rpartition("/")[2].rpartition(":")[2]
+        if place.kind == "record":
+            found.append(path)
+        elif name in situation.scope.record_names:
+            found.append(above)
+        elif records:
+            found.append(max(records, key=lambda path: records[path]))
+        else:
+            raise LostError("no context of the rulebook names the record")
+    if len(set(found)) > 1:
+        raise LostError("its context has several paths")
+    return found[0]
+
+
+def _with_mathematics(
+    rulebook: Rulebook, rules: Sequence[TranslatedRule], layout: Layout | None
+) -> Iterator[TranslatedRule]:
+    """Say in mathematics what the translated rules ask."""
+    asked = [rule for rule in rules if rule.fate in ("exact", "weakened")]
+    checks = {check.index: check for check in rulebook.checks}
+    patterns = tuple(_pattern(replace(checks[rule.index], kind="assert", test=rule.test), rule) for rule in asked)
+    edits = classify(replace(rulebook, lets=(), patterns=patterns), layout) if asked else ()
+    new = {rule.index: shown(edit) for rule, edit in zip(asked, edits, strict=True)}
+    for rule in rules:
+        yield replace(rule, new=new[rule.index]) if rule.index in new else rule
+
+
+def _pattern(check: Check, rule: TranslatedRule) -> Pattern:
+    return Pattern(f"translated-{check.index}", (), (Rule(rule.context, (), (check,), check.origin),), check.origin)
+
+
+def shown(edit: Edit) -> str:
+    """Return a rule in mathematics, or as it is written where it has no form."""
+    match edit.constraint:
+        case CrossRecordEdit():
+            return render_cross_record(edit.constraint) or edit.check.test
+        case OpaqueEdit():
+            return edit.check.test
+        case _:
+            return render_form(form_of(edit.constraint))

@@ -1,0 +1,95 @@
+"""What becomes of each rule of a rulebook when fields are recoded."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+from masktron.rulebook.schema import Rulebook
+from masktron.translation.translated_schematron import TranslatedCheck, schematron_of
+
+type Fate = Literal["kept", "exact", "implied", "weakened", "lost"]
+
+
+@dataclass(frozen=True, slots=True)
+class TranslatedRule:
+    """One check and what became of it.
+
+    Attributes
+    ----------
+    id : str
+        That of the check, before and after.
+    index : int
+        Position of the check in the rulebook that was translated, from 0.
+    fate : {"kept", "exact", "implied", "weakened", "lost"}
+        ``kept``: it reads no recoded field and stays as it is written. ``exact``: all values of a class agree on it,
+        so that nothing is lost. ``implied``: every recoded file of records that obey the rules obeys it; it is not
+        asked any more. ``weakened``: it asks whether values of the classes could obey the old rule. ``lost``: it
+        cannot be translated.
+    old, new : str
+        The rule before and after, in mathematics, or as written where it has no form; ``new`` is empty where the
+        rule is not asked any more.
+    test : str
+        The XPath of the new rule; empty where it is not asked any more.
+    context : str
+        The nodes on which it is asked; empty where it is not asked any more.
+    reason : str
+        Why it is lost; else empty.
+    fields : tuple of str
+        The recoded fields that it reads, sorted.
+    """
+
+    id: str
+    index: int
+    fate: Fate
+    old: str
+    new: str
+    test: str
+    context: str
+    reason: str = ""
+    fields: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Translation:
+    """A rulebook for the recoded file.
+
+    Attributes
+    ----------
+    rulebook : Rulebook
+        The rulebook that was translated.
+    rules : tuple of TranslatedRule
+        One for each check, by index.
+    """
+
+    rulebook: Rulebook = field(repr=False)
+    rules: tuple[TranslatedRule, ...]
+
+    @property
+    def lost(self) -> tuple[TranslatedRule, ...]:
+        """The rules that cannot be translated."""
+        return tuple(rule for rule in self.rules if rule.fate == "lost")
+
+    @property
+    def asked(self) -> tuple[TranslatedRule, ...]:
+        """The rules that the translated rulebook asks."""
+        return tuple(rule for rule in self.rules if rule.test)
+
+    def schematron(self, title: str) -> bytes:
+        """Return the translated rulebook, in UTF-8.
+
+        Patterns, variables and rules that no recoded field concerns are as they were. Each translated check has a
+        pattern of its own, whose context is the record, with a comment that says its fate and the old rule. Rules
+        that are implied or lost are named in comments. What a phase left out is left out.
+
+        Parameters
+        ----------
+        title : str
+        """
+        written: Mapping[int, TranslatedCheck] = {
+            rule.index: TranslatedCheck(rule.fate, rule.old, rule.test, rule.context, rule.reason)
+            for rule in self.rules
+            if rule.fate != "kept"
+        }
+        return schematron_of(self.rulebook, written, title)

@@ -1,0 +1,161 @@
+"""The translated rulebook as Schematron."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from html import escape
+
+from masktron.rulebook.schema import Check, Let, Pattern, Rulebook, ValueOf
+
+SPACE = "http://purl.oclc.org/dsdl/schematron"
+_VARIABLE = re.compile(r"\$\s*([\w.-]+)")
+_NOT_IN_NAME = re.compile(r"[^\w.-]")
+
+
+@dataclass(frozen=True, slots=True)
+class TranslatedCheck:
+    """What is written for a check that reads recoded fields.
+
+    Attributes
+    ----------
+    fate, old : str
+        What became of it, and what it was in mathematics.
+    test, context : str
+        Empty where it is not asked any more.
+    reason : str
+        Why it is lost.
+    """
+
+    fate: str
+    old: str
+    test: str
+    context: str
+    reason: str
+
+
+def schematron_of(rulebook: Rulebook, changed: Mapping[int, TranslatedCheck], title: str) -> bytes:
+    """Return a rulebook in which some checks are others, in UTF-8.
+
+    Parameters
+    ----------
+    rulebook : Rulebook
+    changed : mapping of int to TranslatedCheck
+        By index of the check; all others are written as they are.
+    title : str
+    """
+    attributes = {"xmlns": SPACE}
+    if rulebook.binding != "xslt":
+        attributes["queryBinding"] = rulebook.binding
+    if rulebook.about.edition:
+        attributes["schematronEdition"] = rulebook.about.edition
+    lines = ['<?xml version="1.0" encoding="UTF-8"?>', _tag("schema", attributes), f"  {_element('title', title)}"]
+    lines += [f"  {_tag('ns', {'prefix': p, 'uri': uri}, empty=True)}" for p, uri in rulebook.namespaces if p]
+    body: list[str] = []
+    taken = {_name(check.id) for check in rulebook.checks}
+    for pattern in rulebook.patterns:
+        body += _kept(pattern, changed, taken)
+        body += [line for check in _checks(pattern) if check.index in changed for line in _new(check, changed)]
+    lines += [f"  {_let(let)}" for let in _used(rulebook.lets, body)]
+    return ("\n".join([*lines, *body, "</schema>"]) + "\n").encode()
+
+
+def _checks(pattern: Pattern) -> Iterator[Check]:
+    for rule in pattern.rules:
+        yield from rule.checks
+
+
+def _kept(pattern: Pattern, changed: Mapping[int, TranslatedCheck], taken: set[str]) -> Iterator[str]:
+    """Write what is kept of a pattern.
+
+    A rule of which no check is kept stays before others, without checks, as it keeps nodes from them. Where it reads
+    a recoded field, no kept check is asked on a node that it could take: such a check would read the field as well.
+    """
+    rules = list(pattern.rules)
+    while rules and not any(check.index not in changed for check in rules[-1].checks):
+        rules.pop()
+    if not rules:
+        return
+    lines: list[str] = []
+    for rule in rules:
+        own = [check for check in rule.checks if check.index not in changed]
+        inner = [line for check in own for line in _assertion(check, check.kind, check.test)]
+        lets = [f"      {_let(let)}" for let in _used(rule.lets, inner)]
+        lines += [f"    {_tag('rule', {'context': rule.context})}", *lets, *inner, "    </rule>"]
+    attributes = {}
+    if (name := _name(pattern.id)) not in taken:
+        taken.add(name)
+        attributes["id"] = name
+    yield f"  {_tag('pattern', attributes)}"
+    yield from (f"    {_let(let)}" for let in _used(pattern.lets, lines))
+    yield from lines
+    yield "  </pattern>"
+
+
+def _new(check: Check, changed: Mapping[int, TranslatedCheck]) -> Iterator[str]:
+    """Write one translated check, or a comment in the place of one that is not asked."""
+    new = changed[check.index]
+    why = f" ({new.reason})" if new.reason else ""
+    yield f"  <!-- {_name(check.id)}: {_comment(new.fate + why)}; it was: {_comment(new.old)} -->"
+    if not new.test:
+        return
+    yield "  <pattern>"
+    yield f"    {_tag('rule', {'context': new.context})}"
+    yield from _assertion(check, "assert", new.test)
+    yield "    </rule>"
+    yield "  </pattern>"
+
+
+def _assertion(check: Check, kind: str, test: str) -> Iterator[str]:
+    attributes = {"id": check.id, "test": test}
+    given = {"role": check.role, "flag": check.flag, "severity": check.severity, "subject": check.subject}
+    given |= {"see": check.rich.see, "icon": check.rich.icon, "fpi": check.rich.fpi, "xml:lang": check.rich.lang}
+    attributes |= {name: value for name, value in given.items() if value}
+    yield f"      {_tag(kind, attributes)}{''.join(map(_part, check.text))}</{kind}>"
+
+
+def _part(part: str | ValueOf) -> str:
+    if isinstance(part, str):
+        return escape(part, quote=False)
+    if part.is_name:
+        return _tag("name", {"path": part.select} if part.select else {}, empty=True)
+    return _tag("value-of", {"select": part.select}, empty=True)
+
+
+def _used(lets: Iterable[Let], lines: Iterable[str]) -> list[Let]:
+    """Return the variables that lines read, and those that these read."""
+    names = set(_VARIABLE.findall("\n".join(lines)))
+    found: list[Let] = []
+    for let in reversed(list(lets)):
+        if let.name in names:
+            names.update(_VARIABLE.findall(let.value))
+            found.insert(0, let)
+    return found
+
+
+def _let(let: Let) -> str:
+    return _tag("let", {"name": let.name, "value": let.value}, empty=True)
+
+
+def _element(name: str, text: str) -> str:
+    return f"<{name}>{escape(text, quote=False)}</{name}>"
+
+
+def _tag(name: str, attributes: Mapping[str, str], *, empty: bool = False) -> str:
+    given = "".join(f' {key}="{_attribute(value)}"' for key, value in attributes.items())
+    return f"<{name}{given}{'/' if empty else ''}>"
+
+
+def _attribute(value: str) -> str:
+    """Write the value of an attribute, of which a parser makes one space of each line break that stands there."""
+    text = escape(value, quote=False).replace('"', "&quot;")
+    return text.replace("\n", "&#10;").replace("\r", "&#13;").replace("\t", "&#9;")
+
+
+def _comment(text: str) -> str:
+    return " ".join(text.split()).replace("--", "- -").rstrip("-")
+
+
+def _name(text: str) -> str:
+    return _NOT_IN_NAME.sub("-", text)
