@@ -48,7 +48,7 @@ ORDER = [
     {"estimators"},
     {"plan"},
     {"settle"},
-    {"measures"},
+    {"measures", "treatments"},
     {"masking"},
     {"preflight"},
     {"proposals"},

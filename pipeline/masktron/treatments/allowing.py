@@ -1,4 +1,4 @@
-"""Which cells of a record may be missing: as the rules have it, with what they demand then, and what they give away."""
+"""Which cells of a record may be missing: what rules say of it, what they demand then, and what they give away."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from masktron.errors import UsageError
 
 type Allowed = Callable[[NDArray[np.intp], NDArray[np.bool_]], NDArray[np.bool_]]
-"""Takes records, shape (r,), and the cells that are suppressed in each, shape (r, m); tells which may stand so, (r,)."""
+"""Takes records, shape (r,), and the cells suppressed in each, shape (r, m); tells which may stand so, shape (r,)."""
 
 type Admissible = Callable[[NDArray[np.intp], NDArray[np.int32]], NDArray[np.bool_]]
 """Takes records, shape (r,), and codes of all keys of each, shape (r, m); tells which obey the rules, shape (r,)."""
@@ -95,7 +95,7 @@ class Consequences:
         return self._cheapest(records, which)[0]
 
     def also(self, records: NDArray[np.intp], which: NDArray[np.bool_]) -> NDArray[np.bool_]:
-        """Return the companions that are suppressed with these keys, shape (r, q): the cheapest set that is allowed."""
+        """Return the companions that are suppressed with these keys, shape (r, q): the cheapest that are allowed."""
         return self._cheapest(records, which)[1]
 
     def _cheapest(

@@ -186,7 +186,7 @@ def _solved(ways: _Ways, count: NDArray[np.int64], k: int) -> OptimizeResult:
     with silence():
         return milp(
             np.concatenate([ways.price, np.zeros(c)]),
-            integrality=np.ones(n + c),
+            integrality=np.ones(n + c, dtype=np.int64),
             bounds=Bounds(0, np.concatenate([most, np.ones(c)])),
             constraints=[
                 LinearConstraint(filled.tocsr(), 0, np.inf),

@@ -1,4 +1,4 @@
-"""Suppression for files of any size: combinations are joined from cheap to dear, then what is too much is taken back."""
+"""Suppression in files of any size: combinations are joined from cheap to dear; what is too much is taken back."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ class _Run:
         return np.flatnonzero(self.open & active)
 
     def _steps(self) -> list[tuple[int, int]]:
-        """Return patterns and how many records at risk have to agree, by price; 0 where whole combinations are taken."""
+        """Return patterns and how many records at risk must agree, by price; 0 where whole combinations are taken."""
         file, levels = self.file, [self.file.k]
         while levels[-1] > 1:
             levels.append(levels[-1] // 2)

@@ -76,7 +76,7 @@ class Suppressing:
         new = records[known[records] < 0]
         if len(new):
             known[new] = self.may_be(new, self.patterns[at] & (self.codes[new] >= 0))
-        return known[records] == 1
+        return np.asarray(known[records] == 1)
 
     def may_be(self, records: NDArray[np.intp], which: NDArray[np.bool_]) -> NDArray[np.bool_]:
         """Tell which records may stand with these cells suppressed, shape (r,)."""
@@ -159,8 +159,8 @@ def least_cost(file: Suppressing) -> float:
     these are at risk, at most V(T) records at risk share the combination, and the others, at least k - V(T), pay at
     least the least price q that one of those that agree would pay. So the costs of a combination, shared equally
     among its records at risk, are at least c_i(T) + q max(0, k / V(T) - 1) for each, and the sum over records at risk
-    of the least of that over T bounds the costs of all combinations from below. The prices of the greedy algorithm are
-    these.
+    of the least of that over T bounds the costs of all combinations from below. These are the prices of the greedy
+    algorithm.
     """
     return float(record_bounds(file).sum())
 
