@@ -11,7 +11,7 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
 from masktron.settle.solver import silence
-from masktron.treatments.patterns import Suppressing, record_bounds
+from masktron.treatments.key_patterns import Suppressing, record_bounds
 
 _NODES = 2_000
 """Of the search tree, so that the result does not depend on the clock."""

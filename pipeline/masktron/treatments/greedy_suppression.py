@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from masktron.treatments.patterns import Suppressing, combinations_of
+from masktron.treatments.key_patterns import Suppressing, combinations_of
 
 _ROUNDING = 1e-9
 """Of sums of costs."""

@@ -1,6 +1,6 @@
 """Local suppression: cells of keys are left out, until every combination of keys is shared by k records.
 
-Begin with `local_suppression`. `greedy_suppression` and `exact_suppression` find the cells, `patterns` has what both
+Begin with `local_suppression`. `greedy_suppression` and `exact_suppression` find the cells, `key_patterns` has what both
 share and the bound; `suppression_check` judges the result without them. docs/suppression.md says what it protects.
 """
 
@@ -19,7 +19,7 @@ from masktron.errors import InfeasibleError, UsageError
 from masktron.treatments.allowing import Allowed
 from masktron.treatments.exact_suppression import least_suppression
 from masktron.treatments.greedy_suppression import greedy
-from masktron.treatments.patterns import combinations_of, least_cost, record_bounds, suppressing
+from masktron.treatments.key_patterns import combinations_of, least_cost, record_bounds, suppressing
 from masktron.treatments.suppression_check import kept
 from masktron.treatments.wildcard_suppression import wildcard_bound, wildcard_greedy
 
@@ -158,7 +158,7 @@ def local_suppression(
 
     The problem is NP-hard for k = 3 and more (Meyerson and Williams 2004). The greedy algorithm
     (`greedy_suppression`) takes 10^5 records of 8 keys in seconds; `bound` says how far it may be from the least
-    (`patterns.least_cost`). With `subsets` below all keys, subsets are treated in turn until none is left, and the
+    (`key_patterns.least_cost`). With `subsets` below all keys, subsets are treated in turn until none is left, and the
     result is compared with the one for all keys.
 
     Source: Samarati and Sweeney (1998), suppression for k-anonymity; Meyerson and Williams (2004), section 3; Templ,

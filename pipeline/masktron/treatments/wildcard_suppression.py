@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from masktron.kernels.distinct import factorized
-from masktron.treatments.patterns import Suppressing, all_sets, combinations_of
+from masktron.treatments.key_patterns import Suppressing, all_sets, combinations_of
 
 _ROUNDS = 6
 """Times that a half of the records at risk is treated before all are."""
