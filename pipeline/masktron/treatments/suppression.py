@@ -1,7 +1,8 @@
 """Local suppression: cells of keys are left out, until every combination of keys is shared by k records.
 
-Begin with `local_suppression`. `greedy_suppression` and `exact_suppression` find the cells, `key_patterns` has what both
-share and the bound; `suppression_check` judges the result without them. docs/suppression.md says what it protects.
+Begin with `local_suppression`. `greedy_suppression` and `exact_suppression` find the cells, `key_patterns` has what
+both share and the bound; `suppression_check` judges the result without them. What it protects, docs/suppression.md
+says.
 """
 
 from __future__ import annotations
@@ -158,8 +159,8 @@ def local_suppression(
 
     The problem is NP-hard for k = 3 and more (Meyerson and Williams 2004). The greedy algorithm
     (`greedy_suppression`) takes 10^5 records of 8 keys in seconds; `bound` says how far it may be from the least
-    (`key_patterns.least_cost`). With `subsets` below all keys, subsets are treated in turn until none is left, and the
-    result is compared with the one for all keys.
+    (`key_patterns.least_cost`). With `subsets` below all keys, subsets are treated in turn until none is left, and
+    the result is compared with the one for all keys.
 
     Source: Samarati and Sweeney (1998), suppression for k-anonymity; Meyerson and Williams (2004), section 3; Templ,
     Kowarik and Meindl (2015), sdcMicro, section 4.2 (``localSuppression``). Cormode, Li, Li and Srivastava (2010),
@@ -181,8 +182,9 @@ def local_suppression(
         )
         found = np.zeros_like(cells)
         found[order] = cells
-        written = np.where(found, -1, codes)
-        if not kept(list(codes.T), list(written.T), k, subsets=size, missing_matches=missing_matches):
+        written, rows = np.where(found, -1, codes), np.flatnonzero(found.any(axis=1))
+        stands = allowed is None or not len(rows) or bool(allowed(rows, found[rows]).all())
+        if stands and not kept(list(codes.T), list(written.T), k, subsets=size, missing_matches=missing_matches):
             break
     else:
         raise RuntimeError("local suppression did not keep its promise")

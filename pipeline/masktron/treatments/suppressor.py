@@ -15,7 +15,7 @@ from masktron.kernels.distinct import codes_of
 from masktron.treatments.suppression import LocalSuppression, local_suppression
 
 
-class LocalSuppressor(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
+class LocalSuppressor(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     """Leave out cells of keys until every combination is shared by k records.
 
     What is left out depends on all records: `transform` returns the records that the estimator was fitted to as `fit`
