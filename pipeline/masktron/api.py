@@ -339,6 +339,7 @@ def mask(
     *,
     config: Config | None = None,
     manifest: str | PathLike[str] | None = None,
+    rules_out: str | PathLike[str] | None = None,
     replace: bool = False,
     again: str | None = None,
     resume: bool = False,
@@ -367,6 +368,9 @@ def mask(
         ``nominal=["NACE"]`` or ``ordinal={"SIZE": ["small", "medium", "large"]}``.
     manifest : path, optional
         ``released.manifest.json`` beside ``released.xml`` when not given.
+    rules_out : path, optional
+        Where the rules go as a recoding leaves them (``recode``), if it changes some; ``released.rules.sch`` beside
+        ``released.xml`` when not given. They are in ``result.rulebook``, too.
     replace : bool
         Let `out` take the place of a table of its name in a database; a file is always replaced.
     again : str, optional
@@ -397,6 +401,7 @@ def mask(
                 out,
                 settled,
                 manifest,
+                rules_out,
                 replaces=_switch(replace, "replace"),
                 again=again,
             )
@@ -409,6 +414,7 @@ def mask(
             _place(out, "out"),
             config=settled,
             manifest=None if manifest is None else _path(manifest, "manifest"),
+            rules_out=None if rules_out is None else _path(rules_out, "rules_out"),
             replaces=_switch(replace, "replace"),
             again=again,
             resume=_switch(resume, "resume"),
@@ -421,6 +427,7 @@ def _mask_frame(
     out: str | PathLike[str] | None,
     config: Config,
     manifest: str | PathLike[str] | None,
+    rules_out: str | PathLike[str] | None,
     *,
     replaces: bool,
     again: str | None,
@@ -437,11 +444,13 @@ def _mask_frame(
             FramePath(folder / "masked") if out is None else _place(out, "out"),
             config=config,
             manifest=None if manifest is None else _path(manifest, "manifest"),
+            rules_out=None if rules_out is None else _path(rules_out, "rules_out"),
             replaces=replaces,
             again=again,
         )
     return replace(
         result,
+        rules_file="" if out is None and rules_out is None else result.rules_file,
         output="" if out is None else result.output,
         manifest="" if out is None and manifest is None else result.manifest,
         notes=(*result.notes, *_renamed(frame), *([INDEX] if of_pandas else [])),

@@ -11,11 +11,10 @@ from masktron.counts import counted
 from masktron.errors import DocumentError, UsageError
 from masktron.evaluation.findings import Evaluation
 from masktron.executor.contract import Executor
-from masktron.files import file_hash
 from masktron.jobs.documents import ORIGINAL_NAMES, documents_that_are, how_to_give, without_document
-from masktron.jobs.job import Job
 from masktron.jobs.pairing import Stated
 from masktron.jobs.revalidate import second_opinions
+from masktron.jobs.rules_again import RulesAgain
 from masktron.jobs.spellings import remedy, spelled
 from masktron.jobs.untested import told, with_untested
 from masktron.progress import Progress
@@ -33,8 +32,9 @@ if TYPE_CHECKING:
 class Audit:
     """Collects what was checked, what is wrong and what could not be checked."""
 
-    def __init__(self, job: Job, described: DescribedRelease | None, original: Source | None) -> None:
-        self.job = job
+    def __init__(self, again: RulesAgain, described: DescribedRelease | None, original: Source | None) -> None:
+        self.again = again
+        self.job = again.job
         self.described = described
         self.original = original
         self.left_out: set[int] = set()
@@ -51,11 +51,13 @@ class Audit:
 
     def rulebook(self) -> None:
         """Where the rulebook is not the one of the manifest, what was let go by rule id does not count."""
-        if self.described and file_hash(self.job.rulebook.path) != self.described.rules:
+        if self.described and not self.again.as_described:
             self.allowed = self.untested = frozenset()
             self.not_checked.append(
                 "rulebook of the manifest: the one given is another (its SHA-256 differs), and all its rules count"
             )
+        self.not_checked += self.again.not_checked
+        self.notes += self.again.notes
 
     def documents(self) -> None:
         """Compare the documents of the rules with those that the file was masked with."""

@@ -22,6 +22,7 @@ from masktron.jobs.keys_known import NO_KEYS
 from masktron.jobs.limits import over_limits
 from masktron.jobs.pairing import UNMASKED, UNPAIRED, Stated, paired
 from masktron.jobs.protection import Findings, check_groups, check_pair, pair_of
+from masktron.jobs.recoded import as_treated
 from masktron.measures.achieved_k import achieved_k, shared_columns
 from masktron.measures.figures import Measured, measure, unpaired
 from masktron.measures.unchanged import published_as_it_was
@@ -121,6 +122,8 @@ class FullAudit(Audit):
             return
         self._surroundings(layout)
         source = read_columns(self.original, memory=config.memory)
+        if self.described is not None:
+            source = as_treated(source, self.described.treatments, self.described.missing)
         excluded = set(self.described.excluded) if self.described else set()
         if len(data) != len(source) - len(excluded):
             self.problems.append(
@@ -205,7 +208,9 @@ class FullAudit(Audit):
                     self.problems.append(
                         f"the unmasked field {name} differs from the original in {counted(changed, 'record')}"
                     )
-        self.checked.append(f"{counted(len(described.kept), 'unmasked field')} cell by cell")
+        recoded = sum(one.recoding.field in described.kept for one in described.treatments)
+        how = f", {recoded} of them as the manifest recodes the original" if recoded else ""
+        self.checked.append(f"{counted(len(described.kept), 'unmasked field')} cell by cell{how}")
         self.notes += [
             f"the masked field {name} is published as it was, in every record"
             for name in described.masked

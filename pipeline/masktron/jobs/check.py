@@ -25,6 +25,7 @@ from masktron.jobs.following import allowances, with_allowances
 from masktron.jobs.job import open_job
 from masktron.jobs.pairing import NOTHING_STATED, Stated
 from masktron.jobs.revalidate import saxon_prefetched
+from masktron.jobs.rules_again import rules_of_release
 from masktron.jobs.sharing import executor_of_run
 from masktron.jobs.untested import may_be_untested
 from masktron.progress import Progress, no_progress, told_as
@@ -108,58 +109,63 @@ def run_check(
         memory=settled.memory,
     )
     beside = job.beside(original, original_reading or reading, progress, memory=settled.memory)
-    allowed = allowances(job.rulebook, max_failures or {})
-    unfired = may_be_untested(job, allow_unfired)
-    audit = FullAudit(job, described, beside) if full else Audit(job, described, beside)
-    audit.rulebook()
-    audit.not_checked += [job.rulebook.about.inactive] if job.rulebook.about.inactive else []
-    audit.documents()
-    audit.rules_apply(unfired)
-    sized = size_notes(job)
-    progress(judging_stage(job, sized), 0)
-    executor = executor_of_run(settled)
-    with executor or nullcontext(), saxon_prefetched(job.source, job, beside, progress) as prefetched:
-        evaluation = job.evaluate(beside, progress, executor=executor)
-        if not allow_empty:
-            require_records(job, evaluation.records, MAY_BE_EMPTY)
-        results = with_allowances(job.rule_results(evaluation, audit.left_out), allowed)
-        failing = [job.index_of(rule.id) for rule in results if not rule.passes]
-        results = audit.tested(results, evaluation, unfired)
-        hard, soft = violations(results)
-        audit.rules_fired(results, evaluation)
-        audit.second_opinions(evaluation, failing, prefetched, progress, executor)
-    audit.identity()
-    # all cells in memory, which is much for a large file: only where they are compared with something
-    compared = original is not None or manifest is not None
-    told = told_as(progress, f"reading {masked.name}")
-    memory = settled.memory
-    data = read_columns(job.source, memory=memory, told=told) if job.source.shape.flat and compared else None
-    min_group = audit.groups(data)
-    if described is None and beside is not None and compared:
-        settled, _ = completed(settled, beside)
-    audit.against_original(data, settled, stated)
-    del data  # limits read both files anew
-    figures = audit.limits(bounds, settled, stated, min_group, progress)
-    return CheckResult(
-        data=shown(masked),
-        records=evaluation.records,
-        violations=hard,
-        warnings=soft,
-        min_group=min_group,
-        problems=tuple(audit.problems),
-        checked=tuple(audit.checked),
-        not_checked=tuple(audit.not_checked),
-        notes=(
-            *file_notes(job.source, beside),
-            *sized,
-            *audit.notes,
-            *(() if executor is None else executor.notes),
-        ),
-        rules=results,
-        figures=tuple(map(FigureResult.of, figures)),
-        unevaluated=tuple(edit.check.id for edit in job.edits if edit.check.index in audit.left_out),
-        sha256=job.source.digest,
-    )
+    stated_rules = job.rulebook
+    with rules_of_release(job, described, beside, given) as again:
+        job = again.job
+        gone = {check.id for check in stated_rules.checks} - {check.id for check in job.rulebook.checks}
+        bounds_of_rules = {name: bound for name, bound in (max_failures or {}).items() if name not in gone}
+        allowed = allowances(job.rulebook, bounds_of_rules)
+        unfired = may_be_untested(job, [name for name in allow_unfired if name not in gone])
+        audit = FullAudit(again, described, beside) if full else Audit(again, described, beside)
+        audit.rulebook()
+        audit.not_checked += [job.rulebook.about.inactive] if job.rulebook.about.inactive else []
+        audit.documents()
+        audit.rules_apply(unfired)
+        sized = size_notes(job)
+        progress(judging_stage(job, sized), 0)
+        executor = executor_of_run(settled)
+        with executor or nullcontext(), saxon_prefetched(job.source, job, beside, progress) as prefetched:
+            evaluation = job.evaluate(beside, progress, executor=executor)
+            if not allow_empty:
+                require_records(job, evaluation.records, MAY_BE_EMPTY)
+            results = with_allowances(job.rule_results(evaluation, audit.left_out), allowed)
+            failing = [job.index_of(rule.id) for rule in results if not rule.passes]
+            results = audit.tested(results, evaluation, unfired)
+            hard, soft = violations(results)
+            audit.rules_fired(results, evaluation)
+            audit.second_opinions(evaluation, failing, prefetched, progress, executor)
+        audit.identity()
+        # all cells in memory, which is much for a large file: only where they are compared with something
+        compared = original is not None or manifest is not None
+        told = told_as(progress, f"reading {masked.name}")
+        memory = settled.memory
+        data = read_columns(job.source, memory=memory, told=told) if job.source.shape.flat and compared else None
+        min_group = audit.groups(data)
+        if described is None and beside is not None and compared:
+            settled, _ = completed(settled, beside)
+        audit.against_original(data, settled, stated)
+        del data  # limits read both files anew
+        figures = audit.limits(bounds, settled, stated, min_group, progress)
+        return CheckResult(
+            data=shown(masked),
+            records=evaluation.records,
+            violations=hard,
+            warnings=soft,
+            min_group=min_group,
+            problems=tuple(audit.problems),
+            checked=tuple(audit.checked),
+            not_checked=tuple(audit.not_checked),
+            notes=(
+                *file_notes(job.source, beside),
+                *sized,
+                *audit.notes,
+                *(() if executor is None else executor.notes),
+            ),
+            rules=again.named(results),
+            figures=tuple(map(FigureResult.of, figures)),
+            unevaluated=tuple(edit.check.id for edit in job.edits if edit.check.index in audit.left_out),
+            sha256=job.source.digest,
+        )
 
 
 def require_inputs(limits: Collection[str], original: object | None, manifest: object | None) -> None:

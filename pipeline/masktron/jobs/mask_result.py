@@ -20,7 +20,7 @@ from masktron.jobs.drawn import draw_notes, parts_notes
 from masktron.jobs.keys_known import keys_of_run, unmasked_fields
 from masktron.jobs.prepared import Prepared
 from masktron.jobs.privacy import privacy_notes, unmasked_notes
-from masktron.jobs.recoded import in_words
+from masktron.jobs.recoded import recoded_how
 from masktron.jobs.untested import told, written_untested
 from masktron.jobs.written import WrittenFile
 from masktron.kernels.cores import usable_cores
@@ -171,9 +171,10 @@ def _with_treatments(run: Prepared, files: Assessed, result: MaskResult, rules_o
     if done is None:
         return result
     named = done.rulebook and rules_out is not None
+    temporary = str(run.job.rulebook.path)
     return replace(
         result,
-        treatments=tuple(TreatmentResult(one.kind, one.recoding.field, in_words(one)) for one in done.treatments),
+        treatments=tuple(TreatmentResult(one.kind, one.recoding.field, recoded_how(one)) for one in done.treatments),
         fates=tuple(
             RuleFate(rule.id, rule.fate, rule.old, rule.new, rule.reason, rule.fields)
             for rule in done.rules
@@ -181,6 +182,10 @@ def _with_treatments(run: Prepared, files: Assessed, result: MaskResult, rules_o
         ),
         rules_file=shown(rules_out) if named and rules_out is not None else "",
         rulebook=done.rulebook.decode(),
+        rules=tuple(
+            replace(one, origin=one.origin.replace(temporary, str(rules_out))) if named else one
+            for one in result.rules
+        ),
         before=tuple(map(FigureResult.of, _keys_before(run, files))),
         notes=(*(note for note in done.original.originals.notes if note not in result.notes), *result.notes),
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
@@ -76,6 +77,8 @@ def public_release(manifest: PlainData, rulebook: Rulebook, files: Assessed | No
     declared = manifest.part("declared")
     whole = config.text("grouping") == "all"
     figures = _Figures(files, whole=whole)
+    treatments = result.parts("treatments") if result.has("treatments") else ()
+    recoded = {one.text("field"): one.text("how") for one in treatments}
     blocks = {
         name: (at, block)
         for at, block in enumerate(result.parts("blocks"), start=1)
@@ -84,7 +87,7 @@ def public_release(manifest: PlainData, rulebook: Rulebook, files: Assessed | No
     return PublicRelease(
         name=public_name(manifest.part("output").text("path")),
         checksum=manifest.part("output").text("sha256"),
-        rules_checksum=manifest.part("rules").text("sha256"),
+        rules_checksum=manifest.part(rules_part(manifest)).text("sha256"),
         rulebook=rulebook.path.name,
         records=result.count("records_out"),
         method=result.text("method"),
@@ -95,7 +98,7 @@ def public_release(manifest: PlainData, rulebook: Rulebook, files: Assessed | No
         random_order=isinstance(manifest.content.get("order"), list),
         some_left_out=result.count("records_in") > result.count("records_out"),
         fields=tuple(
-            _field(fact, blocks.get(fact.text("name")), figures)
+            replace(_field(fact, blocks.get(fact.text("name")), figures), recoded=recoded.get(fact.text("name"), ""))
             for fact in plan.parts("fields")
             if fact.text("role") != "identifier"
         ),
@@ -108,6 +111,11 @@ def public_release(manifest: PlainData, rulebook: Rulebook, files: Assessed | No
         versions={name: str(version) for name, version in manifest.part("versions").items()},
         compared=files is not None,
     )
+
+
+def rules_part(manifest: PlainData) -> str:
+    """Return which part of a manifest names the rulebook that the released file obeys."""
+    return "translated" if manifest.has("translated") and manifest.content["translated"] else "rules"
 
 
 def _deviations(engine: PlainData) -> tuple[str, ...]:

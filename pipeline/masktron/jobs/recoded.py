@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import pairwise
 from pathlib import Path
+from types import MappingProxyType
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,7 +27,7 @@ from masktron.recoding_settings import (
     how_of,
 )
 from masktron.recodings import Cut, Recoding, Rounded, Tails, decimal_text, exact_number
-from masktron.sources.lexical import fraction_digits, parse_number
+from masktron.sources.lexical import XML_SPACE, fraction_digits, parse_number
 from masktron.sources.lexicon import Lexicon
 from masktron.sources.records import Coded, Column, Records, Status
 from masktron.write.treatments import Recoded, Treatment
@@ -239,20 +240,24 @@ def recoded_cells(
     return Coded(texts, column.codes.astype(np.intp))
 
 
-def _written(column: Column, recoding: Recoding) -> tuple[NDArray[np.object_], NDArray[np.bool_]]:
+def _written(
+    column: Column, recoding: Recoding, codes: frozenset[str] = frozenset()
+) -> tuple[NDArray[np.object_], NDArray[np.bool_]]:
     """What is written for each text of a column, shape (m,), and which of them have no class and are as they were."""
     texts = column.lexicon.objects()
     unknown = np.zeros(len(texts), dtype=np.bool_)
     for at in np.flatnonzero(column.used & (column.states == Status.PRESENT)).tolist():
+        if texts[at].strip(XML_SPACE) in codes:
+            continue
         label = recoding.label_of(texts[at])
         unknown[at] = label is None
         texts[at] = texts[at] if label is None else label
     return texts, unknown
 
 
-def recoded_column(column: Column, recoding: Recoding) -> Column:
-    """Return a column as a recoding writes it; values without a class are as they were."""
-    texts, _ = _written(column, recoding)
+def recoded_column(column: Column, recoding: Recoding, codes: frozenset[str] = frozenset()) -> Column:
+    """Return a column as a recoding writes it; values without a class are as they were, and so are missing codes."""
+    texts, _ = _written(column, recoding, codes)
     present = column.states == Status.PRESENT
     numbers = np.full(len(texts), np.nan)
     numbers[present] = [parse_number(text) for text in texts[present].tolist()]
@@ -261,16 +266,28 @@ def recoded_column(column: Column, recoding: Recoding) -> Column:
     return replace(column, lexicon=lexicon, numbers=numbers, decimals=max(counts, default=0))
 
 
-def as_treated(records: Records, treatments: Iterable[Treatment]) -> Records:
-    """Return records of an original as the treatments of a release leave them: what its fields are compared with."""
+def as_treated(
+    records: Records, treatments: Iterable[Treatment], missing: Mapping[str, frozenset[str]] = MappingProxyType({})
+) -> Records:
+    """Return records of an original as the treatments of a release leave them: what its fields are compared with.
+
+    Parameters
+    ----------
+    records : Records
+    treatments : iterable of Treatment
+    missing : mapping of str to frozenset of str
+        What means 'missing', by field.
+    """
     columns = dict(records.columns)
     for one in treatments:
         if isinstance(one, Recoded) and one.recoding.field in columns:
-            columns[one.recoding.field] = recoded_column(columns[one.recoding.field], one.recoding)
+            columns[one.recoding.field] = recoded_column(
+                columns[one.recoding.field], one.recoding, missing.get(one.recoding.field, frozenset())
+            )
     return replace(records, columns=columns)
 
 
-def codes_of(name: str, config: Config) -> frozenset[str]:
+def missing_codes_of(name: str, config: Config) -> frozenset[str]:
     """Return what means 'missing' in a field."""
     nothing: frozenset[str] = frozenset()
     return config.missing.get(name, nothing) | config.missing.get(ALL_FIELDS, nothing)
@@ -281,7 +298,7 @@ def weight_of(config: Config) -> str | None:
     return next((name for name, role in config.roles.items() if role is Role.WEIGHT), None)
 
 
-def in_words(treatment: Treatment) -> str:
+def recoded_how(treatment: Treatment) -> str:
     """Say how a field is recoded, without the name of a file."""
     how = how_of(treatment.recoding.field, treatment.how)
     return f"level {how.level} of a hierarchy" if isinstance(how, FromHierarchy) else treatment.how

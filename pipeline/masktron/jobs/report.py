@@ -12,7 +12,7 @@ from masktron.config import Config
 from masktron.errors import UsageError
 from masktron.files import file_hash, read_text, refuse_outputs
 from masktron.jobs.compared import compare, require_described
-from masktron.jobs.public_release import public_release
+from masktron.jobs.public_release import public_release, rules_part
 from masktron.jobs.rulebooks import open_rulebook
 from masktron.jobs.side_by_side import side_by_side
 from masktron.measures.assessed import Assessed
@@ -154,9 +154,12 @@ def _of_manifest(
 ) -> tuple[Mapping[Path, Page], Sequence[str]]:
     """Make the pages of a manifest and its files."""
     read_manifest(source)
+    own = rules_part(manifest)
+    if own == "translated" and rules is not None and file_hash(rules) == manifest.part("rules").text("sha256"):
+        rules = None  # the released file obeys what was translated of it
     released, before, rulebook = (
         _place(given, manifest.part(key).text("path"), source)
-        for given, key in ((masked, "output"), (original, "original"), (rules, "rules"))
+        for given, key in ((masked, "output"), (original, "original"), (rules, own))
     )
     refuse_outputs(
         {name: path for name, path in (("--html", html), ("--html-public", html_public)) if path is not None},
@@ -192,13 +195,13 @@ def _of_manifest(
                 where=str(source),
                 hint="name it with --rules RULES.sch",
             )
-        if file_hash(rulebook) != manifest.part("rules").text("sha256"):
+        if file_hash(rulebook) != manifest.part(own).text("sha256"):
             raise UsageError(
                 "this is not the rulebook that the manifest describes (its SHA-256 differs)",
                 where=str(rulebook),
                 hint="give the rulebook of that run",
             )
-        phase = manifest.part("config").text("phase") or None
+        phase = None if own == "translated" else manifest.part("config").text("phase") or None
         pages[html_public] = public_page(public_release(manifest, open_rulebook(rulebook, phase), files))
     return pages, notes
 

@@ -7,7 +7,7 @@ that says what the rules leave to be asked. From there on, that file is masked a
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -19,7 +19,7 @@ from masktron.executor.contract import Executor
 from masktron.files import is_rulebook, read_text, refuse_outputs
 from masktron.jobs.originals import InvalidOriginalError
 from masktron.jobs.prepared import Opened, Treated, open_original
-from masktron.jobs.recoded import codes_of, hierarchy_files, recoded_cells, recoding_of, weight_of
+from masktron.jobs.recoded import hierarchy_files, missing_codes_of, recoded_cells, recoding_of, weight_of
 from masktron.progress import Progress, told_as
 from masktron.recodings import Listed, Recoding
 from masktron.rulebook.document_calls import readers
@@ -32,7 +32,7 @@ from masktron.translation import TranslatedRule, Translation, translated
 from masktron.write.atomic import atomic_path
 from masktron.write.treatments import Recoded, Treatment
 
-_TITLE = "Translated by masktron: the rules of"
+_TITLE = "Rules as masktron has translated them, for recoded"
 """How the title of a translated rulebook begins, by which a later run knows it."""
 
 
@@ -57,7 +57,7 @@ class Treating:
     translation: Translation | None = None
 
 
-def recode(state: Treating) -> Treating:
+def recode_fields(state: Treating) -> Treating:
     """Recode fields, and translate the rules.
 
     Raises
@@ -73,7 +73,7 @@ def recode(state: Treating) -> Treating:
     for name, how in config.recode.items():
         recoding = recoding_of(name, records, keep, config, weight_of(config))
         _refuse_labelled(original.job.source, recoding)
-        cells[name] = recoded_cells(recoding, records, keep, codes_of(name, config))
+        cells[name] = recoded_cells(recoding, records, keep, missing_codes_of(name, config))
         done.append(Recoded(recoding, how))
     job = original.job
     recodings = {one.recoding.field: one.recoding for one in done}
@@ -82,7 +82,7 @@ def recode(state: Treating) -> Treating:
     return replace(state, cells=cells, treatments=(*state.treatments, *done), translation=translation)
 
 
-STEPS: tuple[Callable[[Treating], Treating], ...] = (recode,)
+STEPS: tuple[Callable[[Treating], Treating], ...] = (recode_fields,)
 """All treatments, in the order in which they are done: recoding, then draws of categories, then suppression."""
 
 
@@ -125,7 +125,7 @@ def treated(
         rulebook = b""
         path = original.job.rulebook.path
         if changed and state.translation is not None:
-            rulebook = state.translation.schematron(_title(original))
+            rulebook = state.translation.schematron(title_of(original.config.recode))
             (folder / "rules").mkdir(mode=0o700)
             path = folder / "rules" / rules_out.name
             path.write_bytes(rulebook)
@@ -234,8 +234,9 @@ def _refuse_lost(original: Opened, translation: Translation) -> None:
     )
 
 
-def _title(original: Opened) -> str:
-    return f"{_TITLE} {original.job.rulebook.path.name} with recoded {', '.join(original.config.recode)}"
+def title_of(fields: Iterable[str]) -> str:
+    """Return the title of a rulebook that is translated for recoded fields."""
+    return f"{_TITLE} {', '.join(fields)}"
 
 
 def _written(state: Treating, out: Path, folder: Path, progress: Progress) -> Source:

@@ -98,6 +98,8 @@ class PublicField:
     keeps_mean : bool
         Whether groups have their mean, and so the file that of the original values of its records, with survey
         weights where there are some, but for rounding. Only where `mean` may be told.
+    recoded : str
+        How it was recoded, a setting without the name of a file; empty where it was not.
     """
 
     name: str
@@ -115,6 +117,7 @@ class PublicField:
     codes: tuple[str, ...] = ()
     below_zero: int = 0
     keeps_mean: bool = False
+    recoded: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,6 +26,7 @@ from masktron.classify.truth import in_range
 from masktron.constraints import Range
 from masktron.recodings import Recoding, Rounded, ValueClass
 from masktron.rulebook.schema import XPathVersion
+from masktron.translation.joined_bounds import with_joined_bounds
 from masktron.translation.number_cells import Changes, cells, changes_of, one_of
 from masktron.translation.put_values import compared, growth, is_decimal, number_in, put, reads, reads_alone
 from masktron.translation.recoded_spelling import LostError
@@ -46,6 +47,8 @@ from masktron.xpath.plain_text import decimal_text, source_of
 
 MOST_TRIED = 50_000
 """A rule that takes more values in the place of a field than this is lost."""
+_WIDER = 1 + Fraction(1, 10**6)
+"""Doubles have no half of 0.2: a sum with it may be rounded to the wrong side by less than this, up to 10^9 bases."""
 _NO_VALUE = (None, "", "?")
 """What stands where a number is missing: nothing, an empty text, a text."""
 
@@ -65,7 +68,7 @@ class RecodedTree:
     exact: bool
 
 
-def recoded(tree: TruthTree, recoding: Recoding, version: XPathVersion) -> RecodedTree:
+def recoded(tree: TruthTree, recoding: Recoding, version: XPathVersion, *, as_intervals: bool = False) -> RecodedTree:
     """Translate the tree of a rule to records in which one field is recoded.
 
     Parameters
@@ -73,6 +76,9 @@ def recoded(tree: TruthTree, recoding: Recoding, version: XPathVersion) -> Recod
     tree : TruthTree
     recoding : Recoding
     version : str
+    as_intervals : bool
+        Whether a class of listed numbers is taken for the interval from the least to the greatest: what comes out is
+        shorter, and may ask less.
 
     Returns
     -------
@@ -87,7 +93,18 @@ def recoded(tree: TruthTree, recoding: Recoding, version: XPathVersion) -> Recod
     if not mine:
         return RecodedTree(tree, exact=True)
     found = _Recoded(tree, recoding, version, mine)
-    return found.rounded(recoding) if isinstance(recoding, Rounded) else found.classed(recoding.classes or ())
+    if isinstance(recoding, Rounded):
+        return found.rounded(recoding)
+    classes = recoding.classes or ()
+    return found.classed([_as_interval(one, recoding.field) for one in classes] if as_intervals else classes)
+
+
+def _as_interval(one: ValueClass, field: str) -> ValueClass:
+    numbers = [number_in(value) for value in one.values or ()]
+    known = [number for number in numbers if number is not None]
+    if len(known) < max(2, len(numbers)):
+        return one
+    return ValueClass(one.label, interval=Range(field, min(known), max(known)))
 
 
 def _claims(tree: TruthTree) -> list[Claim]:
@@ -272,7 +289,7 @@ class _Recoded:
             self._spend()
             return self._possible(claim, ends)
 
-        return replaced(shape, change)
+        return replaced(with_joined_bounds(shape, self._field, self._version), change)
 
     def _possible(self, claim: Claim, ends: _Ends) -> TruthTree:
         """Return what holds wherever a condition does for some number between two ends.
@@ -321,8 +338,8 @@ class _Recoded:
         half = recoding.base / 2
         if not is_decimal(half):
             raise LostError(f"half of {decimal_text(recoding.base)} has no decimal")
-        below = Arithmetic("-", self._ref, Number(half))
-        above = Arithmetic("+", self._ref, Number(half))
+        reach = Number(half if _is_dyadic(recoding.base) else half * _WIDER)
+        below, above = Arithmetic("-", self._ref, reach), Arithmetic("+", self._ref, reach)
         parts: list[tuple[Range, TruthTree]] = []
         for cell, shape in self._cut(Range(self._field, None, None)):
             ends = self._ends_of(cell)
@@ -377,6 +394,11 @@ class _Ends:
 
     low: tuple[Text | Arithmetic, ...]
     high: tuple[Text | Arithmetic, ...]
+
+
+def _is_dyadic(base: Fraction) -> bool:
+    """Whether doubles hold half a base exactly."""
+    return base.denominator & (base.denominator - 1) == 0
 
 
 def _as(found: Comparison, operator: ComparisonOperator) -> Claim:

@@ -13,14 +13,14 @@ from masktron.classify.situation import Situation, situations
 from masktron.constraints import Constraint, CrossRecordEdit, DomainEdit, OpaqueEdit
 from masktron.errors import RulebookError
 from masktron.recodings import Recoding
-from masktron.rulebook.schema import Check, Pattern, Rule, Rulebook
+from masktron.rulebook.schema import Check, Pattern, Rule, Rulebook, XPathVersion
 from masktron.sources.records import Layout
 from masktron.translation.recoded_conditions import recoded
 from masktron.translation.recoded_spelling import LostError, Spelling
 from masktron.translation.translated_rules import TranslatedRule, Translation
 from masktron.translation.truth_trees import ALWAYS, TruthTree, both, either, leaves, tree_of
 from masktron.xpath.focus import ROOT, Scope, spine
-from masktron.xpath.ir import Expression, FieldRef, OtherField, OtherNodes, Unknown, walk
+from masktron.xpath.ir import Expression, FieldRef, OtherField, OtherNodes, Unknown, reads_everything, walk
 from masktron.xpath.rule_context import without_predicates
 from masktron.xpath.tokens import parse
 
@@ -66,19 +66,16 @@ def _rule(
     recodings: Mapping[str, Recoding],
 ) -> TranslatedRule:
     check, old = edit.check, shown(edit)
-    fields = tuple(name for name in edit.variables if name in recodings)
+    read = recodings if _may_read_all(situation, position, check) else edit.variables
+    fields = tuple(sorted(name for name in read if name in recodings))
     if not fields:
         context = situation.pattern.rules[position].context
         return TranslatedRule(check.id, check.index, "kept", old, old, check.test, context)
     try:
         _require_own(edit.constraint, fields)
         tree = _tree(situation, position, check)
-        context = _context(situation, position, records)
-        exact = True
-        for name in fields:
-            found = recoded(tree, recodings[name], rulebook.version)
-            tree, exact = found.tree, exact and found.exact
-            _require_small(tree)
+        context, focus = _context(situation, position, records)
+        tree, exact = _translated(tree, [recodings[name] for name in fields], rulebook.version)
         if tree == ALWAYS:
             return TranslatedRule(check.id, check.index, "implied", old, "", "", "", fields=fields)
         test = Spelling(rulebook.version, dict(rulebook.namespaces)).test(tree)
@@ -90,8 +87,34 @@ def _rule(
     except RecursionError:
         return TranslatedRule(check.id, check.index, "lost", old, "", "", "", "it is nested too deeply", fields)
     return TranslatedRule(
-        check.id, check.index, "exact" if exact else "weakened", old, test, test, context, fields=fields
+        check.id, check.index, "exact" if exact else "weakened", old, test, test, context, "", fields, focus
     )
+
+
+def _may_read_all(situation: Situation, position: int, check: Check) -> bool:
+    """Whether a check may read fields that it does not name; what cannot be parsed may read any."""
+    try:
+        places = situation.places(position)
+        expressions = [situation.test(position, check, place) for place in places]
+        expressions += [one for place in places for one in place.conditions]
+        for earlier in range(position):
+            expressions += [one for place in situation.places(earlier) for one in place.conditions]
+    except RulebookError:
+        return True
+    return any(reads_everything(one) for one in expressions)
+
+
+def _translated(tree: TruthTree, recodings: Sequence[Recoding], version: XPathVersion) -> tuple[TruthTree, bool]:
+    """Recode one field after the other; where that is too long to be written, with intervals for listed numbers."""
+    for as_intervals in (False, True):
+        found, exact = tree, True
+        for recoding in recodings:
+            one = recoded(found, recoding, version, as_intervals=as_intervals)
+            found, exact = one.tree, exact and one.exact
+        size = sum(1 for _ in leaves(found))
+        if size <= MOST_WRITTEN:
+            return found, exact
+    raise LostError(f"its translation would have {size} comparisons; {MOST_WRITTEN} are written at most")
 
 
 def _require_own(constraint: Constraint, fields: Sequence[str]) -> None:
@@ -101,12 +124,6 @@ def _require_own(constraint: Constraint, fields: Sequence[str]) -> None:
         raise LostError(f"it reads {names} and the values of another document, which are not recoded")
     if isinstance(constraint, CrossRecordEdit):
         raise LostError(f"it reads {names} in several records")
-
-
-def _require_small(tree: TruthTree) -> None:
-    size = sum(1 for _ in leaves(tree))
-    if size > MOST_WRITTEN:
-        raise LostError(f"its translation would have {size} comparisons; {MOST_WRITTEN} are written at most")
 
 
 def _tree(situation: Situation, position: int, check: Check) -> TruthTree:
@@ -160,23 +177,23 @@ def _paths(situation: Situation, position: int) -> list[str]:
     return [without_predicates(one) for one in alternatives]
 
 
-def _context(situation: Situation, position: int, records: Mapping[str, int]) -> str:
-    """Return the path of the records on which a check is asked."""
-    found: list[str] = []
+def _context(situation: Situation, position: int, records: Mapping[str, int]) -> tuple[str, str]:
+    """Return the path of the records on which a check is asked, and the path from there to where it was asked."""
+    found: set[tuple[str, str]] = set()
     for place, path in zip(situation.places(position), _paths(situation, position), strict=True):
-        above = path.rpartition("/")[0].rstrip("/")
-        name = above.rpartition("/")[2].rpartition(":")[2]
+        above, _, last = path.rpartition("/")
+        name = above.rstrip("/").rpartition("/")[2].rpartition(":")[2]
         if place.kind == "record":
-            found.append(path)
+            found.add((path, ""))
         elif name in situation.scope.record_names:
-            found.append(above)
+            found.add((above.rstrip("/"), last))
         elif records:
-            found.append(max(records, key=lambda path: records[path]))
+            found.add((max(records, key=lambda path: records[path]), last))
         else:
             raise LostError("no context of the rulebook names the record")
-    if len(set(found)) > 1:
+    if len({context for context, _ in found}) > 1:
         raise LostError("its context has several paths")
-    return found[0]
+    return min(found) if len(found) == 1 else (min(found)[0], "|".join(sorted(focus or "." for _, focus in found)))
 
 
 def _with_mathematics(

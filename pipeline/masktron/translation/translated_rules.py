@@ -38,6 +38,8 @@ class TranslatedRule:
         Why it is lost; else empty.
     fields : tuple of str
         The recoded fields that it reads, sorted.
+    focus : str
+        Where it was asked on nodes below the record and is asked on the record now: the path to them.
     """
 
     id: str
@@ -49,6 +51,7 @@ class TranslatedRule:
     context: str
     reason: str = ""
     fields: tuple[str, ...] = ()
+    focus: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +91,7 @@ class Translation:
         title : str
         """
         written: Mapping[int, TranslatedCheck] = {
-            rule.index: TranslatedCheck(rule.fate, rule.old, rule.test, rule.context, rule.reason)
+            rule.index: TranslatedCheck(rule.fate, rule.old, rule.test, rule.context, rule.reason, rule.focus)
             for rule in self.rules
             if rule.fate != "kept"
         }

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from html import escape
 
-from masktron.rulebook.schema import Check, Let, Pattern, Rulebook, ValueOf
+from masktron.rulebook.schema import Check, Let, Part, Pattern, Rule, Rulebook, ValueOf
 
 SPACE = "http://purl.oclc.org/dsdl/schematron"
 _VARIABLE = re.compile(r"\$\s*([\w.-]+)")
+_UPWARD = re.compile(r"\.\.(?:/@?[\w:.-]+)*")
 _NOT_IN_NAME = re.compile(r"[^\w.-]")
 
 
@@ -26,6 +27,8 @@ class TranslatedCheck:
         Empty where it is not asked any more.
     reason : str
         Why it is lost.
+    focus : str
+        The path from the record to the nodes on which the rule was asked before, where that was no record.
     """
 
     fate: str
@@ -33,6 +36,7 @@ class TranslatedCheck:
     test: str
     context: str
     reason: str
+    focus: str = ""
 
 
 def schematron_of(rulebook: Rulebook, changed: Mapping[int, TranslatedCheck], title: str) -> bytes:
@@ -56,14 +60,11 @@ def schematron_of(rulebook: Rulebook, changed: Mapping[int, TranslatedCheck], ti
     taken = {_name(check.id) for check in rulebook.checks}
     for pattern in rulebook.patterns:
         body += _kept(pattern, changed, taken)
-        body += [line for check in _checks(pattern) if check.index in changed for line in _new(check, changed)]
+        for rule in pattern.rules:
+            for check in rule.checks:
+                body += _new(pattern, rule, check, changed[check.index]) if check.index in changed else ()
     lines += [f"  {_let(let)}" for let in _used(rulebook.lets, body)]
     return ("\n".join([*lines, *body, "</schema>"]) + "\n").encode()
-
-
-def _checks(pattern: Pattern) -> Iterator[Check]:
-    for rule in pattern.rules:
-        yield from rule.checks
 
 
 def _kept(pattern: Pattern, changed: Mapping[int, TranslatedCheck], taken: set[str]) -> Iterator[str]:
@@ -93,18 +94,32 @@ def _kept(pattern: Pattern, changed: Mapping[int, TranslatedCheck], taken: set[s
     yield "  </pattern>"
 
 
-def _new(check: Check, changed: Mapping[int, TranslatedCheck]) -> Iterator[str]:
+def _new(pattern: Pattern, rule: Rule, check: Check, new: TranslatedCheck) -> Iterator[str]:
     """Write one translated check, or a comment in the place of one that is not asked."""
-    new = changed[check.index]
     why = f" ({new.reason})" if new.reason else ""
     yield f"  <!-- {_name(check.id)}: {_comment(new.fate + why)}; it was: {_comment(new.old)} -->"
     if not new.test:
         return
+    said = tuple(_at_record(part, new.focus) for part in check.text)
+    subject = None if new.focus else check.subject
+    lines = list(_assertion(replace(check, message=said, subject=subject), "assert", new.test))
+    inner = _used(rule.lets, lines)
     yield "  <pattern>"
+    yield from (f"    {_let(let)}" for let in _used(pattern.lets, [*lines, *(let.value for let in inner)]))
     yield f"    {_tag('rule', {'context': new.context})}"
-    yield from _assertion(check, "assert", new.test)
+    yield from (f"      {_let(let)}" for let in inner)
+    yield from lines
     yield "    </rule>"
     yield "  </pattern>"
+
+
+def _at_record(part: Part, focus: str) -> Part:
+    """Write what a message shows of a field as it is read at the record; what is no path from it is left out."""
+    if not focus or not isinstance(part, ValueOf):
+        return part
+    if part.select in ("", "."):
+        return replace(part, select=focus)
+    return replace(part, select=f"{focus}/{part.select}") if _UPWARD.fullmatch(part.select) else "..."
 
 
 def _assertion(check: Check, kind: str, test: str) -> Iterator[str]:

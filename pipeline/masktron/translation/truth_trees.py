@@ -61,7 +61,9 @@ ALWAYS = Both(())
 NEVER = Either(())
 
 
-def tree_of(expression: Expression, *, negated: bool = False) -> TruthTree:
+def tree_of(  # noqa: PLR0911 -- one branch per kind of node
+    expression: Expression, *, negated: bool = False
+) -> TruthTree:
     """Return the tree of an expression's effective boolean value, or of its negation."""
     match expression:
         case Boolean(value=value):

@@ -16,6 +16,7 @@ from masktron.errors import UsageError
 from masktron.files import read_text
 from masktron.write.atomic import atomic_path
 from masktron.write.declared import Declared, declared_from
+from masktron.write.treatments import Treatment, treatments_from
 
 if TYPE_CHECKING:
     import numpy as np
@@ -140,6 +141,10 @@ class DescribedRelease:
         The role of each field of the original, in its order.
     quasi_identifiers : tuple of str
         Fields that were said to be known to others, besides those of that role.
+    treatments : tuple of Treatment
+        What was done to fields before the others were masked, in order.
+    translated : str or None
+        SHA-256 of the rulebook that this left of the rules; None where they are as they were.
     """
 
     output: str
@@ -167,6 +172,8 @@ class DescribedRelease:
     limits: Mapping[str, float] = field(default_factory=dict)
     roles: Mapping[str, str] = field(default_factory=dict)
     quasi_identifiers: tuple[str, ...] = ()
+    treatments: tuple[Treatment, ...] = ()
+    translated: str | None = None
 
     @property
     def as_original(self) -> tuple[str, ...]:
@@ -264,6 +271,8 @@ def _described(content: Mapping[str, Any]) -> DescribedRelease:
         limits=_limits(content),
         roles=dict(fields),
         quasi_identifiers=_marked(content),
+        treatments=treatments_from(content["treatments"]) if "treatments" in content else (),
+        translated=_text(_table(content, "translated"), "sha256") if content.get("translated") else None,
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
@@ -58,6 +58,11 @@ def treatments_from(content: Any) -> tuple[Treatment, ...]:
     if len({*fields}) < len(fields):
         raise ValueError("a field is recoded twice")
     return tuple(found)
+
+
+def recodings_in(treatments: Iterable[Treatment]) -> dict[str, Recoding]:
+    """Return the recodings among treatments, by field."""
+    return {one.recoding.field: one.recoding for one in treatments if isinstance(one, Recoded)}
 
 
 def _plain(recoding: Recoding) -> dict[str, Any]:

@@ -107,6 +107,11 @@ def run_tune(
     begun = time.monotonic() if begun is None else begun
     config, asked = config or Config(), asked or TuneSettings()
     refuse_class_limits(config.limits)
+    if config.recode:
+        raise UsageError(
+            "tune compares methods on fields as they are, and the settings recode some",
+            hint="leave [recode] out of the settings that tune reads, and give mask --recode with what it chooses",
+        )
     if config.key is not None or config.seed is not None:
         raise UsageError(
             "tune takes no key and no seed: its random numbers are known to everybody, those of a release to nobody",

@@ -15,6 +15,7 @@ from masktron.report.key_lines import key_lines
 from masktron.report.parts import drawn_fields, in_groups, listed
 from masktron.report.tables.cells import figure_text, headed, in_short, noted, tested_line
 from masktron.report.text import number, plain
+from masktron.report.treatment_lines import treatment_lines
 from masktron.report.verdict import rules_held
 from masktron.results import (
     BlockResult,
@@ -72,14 +73,19 @@ def tables(result: MaskResult) -> list[RenderableType]:
         f"Euclidean distance; {_others(result)}"
     )
     lines.append(f"alike in ALL masked fields: at least {counted(result.whole_record_k, 'record')}{linked}")
+    treated = (result.treatments, result.fates, result.before, result.figures)
     lines += [plain(one) for one in ([] if result.keys is None else key_lines(result.keys.as_dict()))]
+    told = treatment_lines(*([one.as_dict() for one in own] for own in treated))
+    lines += map(plain, told)
     lines += in_short(result.figures)
     lines.append("masktron assess says what each figure means, and has more")
     if result.output:
         lines.append(f"masked file: {plain(result.output)}")
+        if result.rules_file:
+            lines.append(f"rules as they are asked of it: {plain(result.rules_file)}")
         lines.append(f"manifest (confidential): {plain(result.manifest)}")
-    told = concern_lines([one.as_dict() for one in result.concerns])
-    lines += [f"[yellow]look at:[/] {plain(one)}" for one in told]
+    concerns = concern_lines([one.as_dict() for one in result.concerns])
+    lines += [f"[yellow]look at:[/] {plain(one)}" for one in concerns]
     lines.append(plain(result.verdict))
     return lines
 

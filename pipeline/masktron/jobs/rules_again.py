@@ -1,0 +1,108 @@
+"""The rules of a release whose fields were recoded: translated again from the rulebook of the original."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from hashlib import sha256
+from pathlib import Path
+
+from masktron.classify import classify
+from masktron.counts import counted
+from masktron.files import file_hash
+from masktron.jobs.documents import Given, bound
+from masktron.jobs.job import Job
+from masktron.jobs.rulebooks import open_rulebook
+from masktron.jobs.treated import title_of
+from masktron.results import RuleResult
+from masktron.scratch import private_folder
+from masktron.sources.source import Source
+from masktron.translation import translated
+from masktron.write.manifest import DescribedRelease
+from masktron.write.treatments import recodings_in
+
+
+@dataclass(frozen=True, slots=True)
+class RulesAgain:
+    """A job with the rules that hold in a released file.
+
+    Attributes
+    ----------
+    job : Job
+    as_described : bool
+        Whether its rulebook is that of the manifest, or what that becomes by the treatments of the manifest.
+    notes : tuple of str
+        What was translated.
+    not_checked : tuple of str
+        Rules that are lost.
+    name : str
+        What stands in messages for the rulebook.
+    """
+
+    job: Job
+    as_described: bool
+    notes: tuple[str, ...] = ()
+    not_checked: tuple[str, ...] = ()
+    name: str = ""
+
+    def named(self, results: Sequence[RuleResult]) -> tuple[RuleResult, ...]:
+        """Return results of rules whose origins name no temporary file."""
+        path = str(self.job.rulebook.path)
+        return tuple(replace(one, origin=one.origin.replace(path, self.name)) for one in results)
+
+
+@contextmanager
+def rules_of_release(
+    job: Job, described: DescribedRelease | None, original: Source | None, given: Given
+) -> Iterator[RulesAgain]:
+    """Give a job with the rules as they are asked of a released file, as long as the context lasts.
+
+    The rulebook of the manifest is translated again where fields were recoded. The translated one that was released
+    is taken as it is, and so is any other.
+
+    Parameters
+    ----------
+    job : Job
+        Of the released file.
+    described : DescribedRelease or None
+    original : Source or None
+        Its layout is that by which the rules were understood.
+    given : Given
+        The documents that rules read.
+    """
+    name = str(job.rulebook.path)
+    known = None if described is None else file_hash(job.rulebook.path)
+    if described is None or known != described.rules:
+        yield RulesAgain(job, described is not None and known == described.translated, name=name)
+        return
+    if not described.treatments:
+        yield RulesAgain(job, True, name=name)
+        return
+    recodings = recodings_in(described.treatments)
+    layout = job.source.layout if original is None else original.layout
+    translation = translated(job.rulebook, classify(job.rulebook, layout), recodings, layout)
+    lost = tuple(
+        f"rule {rule.id}: nothing of it can be asked where {', '.join(rule.fields)} is recoded: {rule.reason}"
+        for rule in translation.lost
+    )
+    if all(rule.fate == "kept" for rule in translation.rules):
+        yield RulesAgain(job, True, name=name)
+        return
+    content = translation.schematron(title_of(recodings))
+    changed = [rule.id for rule in translation.rules if rule.fate not in ("kept", "lost")]
+    notes = (
+        f"{', '.join(recodings)} was recoded, so that {counted(len(changed), 'rule')} of the rulebook "
+        f"{'is' if len(changed) == 1 else 'are'} asked as the manifest translates: {', '.join(changed) or 'none'}",
+    )
+    if sha256(content).hexdigest() != described.translated:
+        lost = (
+            "translated rulebook of the manifest: this version of masktron translates otherwise (another SHA-256)",
+            *lost,
+        )
+    with private_folder() as folder:
+        path = folder / Path(name).name
+        path.write_bytes(content)
+        rulebook = bound(open_rulebook(path), given)
+        again = replace(job, rulebook=rulebook, edits=classify(rulebook, job.source.layout))
+        yield RulesAgain(again, True, notes, lost, f"{name} (translated)")

@@ -1,0 +1,281 @@
+"""Recoding in whole runs: what is written, which rules go with it, what check finds, and every refusal."""
+
+from __future__ import annotations
+
+import json
+import stat
+from collections import Counter
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+import masktron
+from cli_runner import write_data, write_rules
+from masktron.errors import DocumentError, InfeasibleError, UsageError
+from masktron.jobs import treated as treated_job
+from masktron.rulebook.schematron.reader import read_rules
+from schema_files import conforms
+
+ROWS: list[dict[str, object]] = [
+    {"AGE": 16 + 7 * at % 60, "REGION": ("11", "12", "21", "22")[at % 4], "A": 100 + 13 * at % 70, "B": 10 + at % 9}
+    for at in range(40)
+]
+RULES = ("B <= A", "AGE >= 16")
+REGION = "11;1;*\n12;1;*\n21;2;*\n22;2;*\n"
+K = 3
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> tuple[Path, Path]:
+    (tmp_path / "region.csv").write_text(REGION)
+    return write_data(tmp_path / "d.xml", ROWS), write_rules(tmp_path / "r.sch", *RULES)
+
+
+def csv_of(path: Path, rows: list[dict[str, Any]] = ROWS) -> Path:
+    """Write rows as CSV; the rules call records ``record``, as those of XML."""
+    pd.DataFrame(rows).to_csv(path, index=False)
+    return path
+
+
+def settings(folder: Path, **more: Any) -> dict[str, Any]:
+    recode = {"AGE": "width:5", "REGION": f"{folder / 'region.csv'}"}
+    return {"k": K, "order": "keep", "recode": recode, **more}
+
+
+def age_class(age: int) -> str:
+    low = age - age % 5
+    return f"{low}-{low + 4}"
+
+
+@pytest.mark.parametrize("suffix", [".xml", ".csv", ".parquet"])
+def test_recoded_fields_are_written_with_rules_that_hold_and_check_does_it_again(
+    tmp_path: Path, files: tuple[Path, Path], suffix: str
+) -> None:
+    data, rules = files
+    if suffix == ".csv":
+        data = csv_of(tmp_path / "d.csv")
+    elif suffix == ".parquet":
+        data = tmp_path / "d.parquet"
+        pd.DataFrame([{**row, "AGE": str(row["AGE"])} for row in ROWS]).to_parquet(data)
+    out, manifest = tmp_path / f"m{suffix}", tmp_path / "m.manifest.json"
+    result = masktron.mask(data, rules, out, **settings(tmp_path))
+    assert result.valid
+    conforms(result.as_dict(), "mask")
+    assert [(one.field, one.how) for one in result.treatments] == [
+        ("AGE", "width:5"),
+        ("REGION", "level 1 of a hierarchy"),
+    ]
+    written = columns_of(out)
+    assert written["AGE"] == [age_class(int(str(row["AGE"]))) for row in ROWS]
+    assert written["REGION"] == [str(row["REGION"])[0] for row in ROWS]
+    translated = tmp_path / "m.rules.sch"
+    assert [one.fate for one in result.fates] == ["weakened"] or result.fates[0].fate in ("implied", "exact")
+    assert read_rules(translated).checks
+    before = {one.name: one.value for one in result.before}
+    now = {one.name: one.value for one in result.figures}
+    assert before["key_uniques"] > now["key_uniques"]
+    assert not [one for one in result.rules if ".scratch" in one.origin]
+    for book in (rules, translated):
+        checked = masktron.check(out, book, manifest=manifest, original=data)
+        assert checked.complies, checked.problems
+    assert masktron.assess(out, data, manifest=manifest).records == len(ROWS)
+    # a cell of a recoded field that is another one is found
+    spoil(out, written["AGE"])
+    checked = masktron.check(out, rules, manifest=manifest, original=data)
+    assert any("the unmasked field AGE differs from the original in 1 record" in one for one in checked.problems)
+
+
+def columns_of(path: Path) -> dict[str, list[str]]:
+    readers = {".csv": pd.read_csv, ".parquet": pd.read_parquet, ".xml": pd.read_xml}
+    dtype = {} if path.suffix == ".parquet" else {"dtype": str}
+    frame = readers[path.suffix](path, **dtype)  # type: ignore[operator]
+    return {name: frame[name].astype(str).tolist() for name in frame}
+
+
+def spoil(path: Path, ages: list[str]) -> None:
+    other = next(age for age in ages if age != ages[0])
+    if path.suffix == ".parquet":
+        frame = pd.read_parquet(path)
+        frame.loc[0, "AGE"] = other
+        frame.to_parquet(path)
+    else:
+        path.write_text(path.read_text().replace(ages[0], other, 1))
+
+
+def test_a_field_that_was_not_recoded_must_be_as_it_was(tmp_path: Path, files: tuple[Path, Path]) -> None:
+    data, rules = files
+    out = tmp_path / "m.xml"
+    masktron.mask(data, rules, out, **settings(tmp_path, recode={"AGE": "width:5"}, roles={"REGION": "untouched"}))
+    out.write_text(out.read_text().replace("<REGION>11<", "<REGION>12<", 1))
+    found = masktron.check(out, rules, manifest=tmp_path / "m.manifest.json", original=data)
+    assert any("the unmasked field REGION differs" in one for one in found.problems)
+
+
+def test_tails_are_coded_by_their_weighted_mean_or_median(tmp_path: Path) -> None:
+    rows: list[dict[str, object]] = [
+        {"AGE": at, "A": 100 + 7 * at % 90, "B": at % 5, "W": 1 + at % 3} for at in range(20, 60)
+    ]
+    data, rules = write_data(tmp_path / "d.xml", rows), write_rules(tmp_path / "r.sch", "B <= A")
+    out = tmp_path / "m.xml"
+    recode = {"AGE": "bottom:24:median,top:50"}
+    masktron.mask(data, rules, out, k=K, order="keep", recode=recode, roles={"W": "weight"})
+    tail = [(at, 1 + at % 3) for at in range(50, 60)]
+    mean = round(Fraction(sum(at * weight for at, weight in tail), sum(weight for _, weight in tail)))
+    low = sorted(at for at in range(20, 25) for _ in range(1 + at % 3))
+    median = low[len(low) // 2]
+    ages = columns_of(out)["AGE"]
+    assert ages == [str(median)] * 5 + [str(at) for at in range(25, 50)] + [str(mean)] * 10
+
+
+def test_what_is_missing_stays_missing(tmp_path: Path) -> None:
+    rows: list[dict[str, object]] = [{**row, "AGE": (row["AGE"], "", 99)[at % 3]} for at, row in enumerate(ROWS)]
+    data, rules = write_data(tmp_path / "d.xml", rows), write_rules(tmp_path / "r.sch", "B <= A")
+    out = tmp_path / "m.xml"
+    masktron.mask(
+        data, rules, out, k=K, order="keep", recode={"AGE": "width:20"}, missing={"AGE": ["99"]}, numeric=["A"],
+        roles={"REGION": "untouched"},
+    )  # fmt: skip
+    text = out.read_text()
+    assert text.count("<AGE>99</AGE>") == 13
+    assert text.count("<AGE/>") + text.count("<AGE></AGE>") == 13
+    found = masktron.check(out, rules, manifest=tmp_path / "m.manifest.json", original=data)
+    assert found.complies, found.problems
+
+
+def test_records_are_left_out_by_the_original(tmp_path: Path, files: tuple[Path, Path]) -> None:
+    rows = [*ROWS, {**ROWS[0], "AGE": 3}]
+    data, rules = write_data(tmp_path / "d.xml", rows), files[1]
+    out, manifest = tmp_path / "m.xml", tmp_path / "m.manifest.json"
+    result = masktron.mask(data, rules, out, **settings(tmp_path, invalid="exclude"))
+    assert (result.records_in, result.records_out, result.excluded) == (41, 40, (40,))
+    assert result.treatments
+    assert "<AGE>0-4<" not in out.read_text()
+    assert masktron.check(out, rules, manifest=manifest, original=data).complies
+    content = json.loads(manifest.read_text())
+    conforms(content, "manifest")
+    assert content["original"]["path"] == data.as_posix()
+    assert "scratch" not in manifest.read_text()
+
+
+def test_the_same_run_again_gives_the_same_bytes(tmp_path: Path, files: tuple[Path, Path]) -> None:
+    data, rules = files
+    out, again = tmp_path / "m.xml", tmp_path / "again.xml"
+    masktron.mask(data, rules, out, **settings(tmp_path, order="random"))
+    first = out.read_bytes()
+    masktron.mask(data, rules, out, **settings(tmp_path, order="random", key=tmp_path / "m.manifest.json"))
+    assert out.read_bytes() == first, "also in the place of the files of the first run"
+    masktron.rerun(tmp_path / "m.manifest.json", data, again)
+    assert again.read_bytes() == first
+
+
+def test_a_data_frame_comes_back_recoded(tmp_path: Path, files: tuple[Path, Path]) -> None:
+    frame = pd.DataFrame(ROWS)
+    result = masktron.mask(frame, files[1], **settings(tmp_path, recode={"REGION": str(tmp_path / "region.csv")}))
+    assert Counter(result.data["REGION"].astype(str)) == Counter({"1": 20, "2": 20})
+    assert result.rulebook == "", "no rule reads it"
+    with pytest.raises(UsageError, match="column 'AGE' of type int64 cannot hold what a recoding gives") as refused:
+        masktron.mask(frame, files[1], **settings(tmp_path))
+    assert "make texts of the column" in refused.value.hint
+
+
+# refusals: nothing is written
+
+
+def refused(
+    tmp_path: Path, files: tuple[Path, Path], error: type[Exception], match: str, **more: Any
+) -> masktron.MasktronError:
+    out = tmp_path / "m.xml"
+    with pytest.raises(error, match=match) as found:
+        masktron.mask(*files, out, **settings(tmp_path, **more))
+    assert not [path.name for path in tmp_path.iterdir() if path.name.startswith("m.")]
+    assert ".scratch" not in str(found.value)
+    assert isinstance(found.value, masktron.MasktronError)
+    return found.value
+
+
+def test_a_value_without_a_class_is_refused_by_its_record(tmp_path: Path, files: tuple[Path, Path]) -> None:
+    (tmp_path / "region.csv").write_text("11;1\n12;1\n21;2\n")
+    found = refused(
+        tmp_path, files, DocumentError, "'REGION' has values without a class .* 10 records, first in record 4"
+    )
+    assert found.exit_code == 4
+    assert "22" not in f"{found.what}{found.hint}"
+
+
+@pytest.mark.parametrize(
+    ("recode", "error", "match", "code"),
+    [
+        ({"AGEE": "width:5"}, UsageError, "a recoding is declared for 'AGEE', a field that the file does not", 2),
+        ({"AGE": "top:75"}, InfeasibleError, "recode.AGE: the top has 1 record, fewer than k = 3", 5),
+        ({"AGE": "width:0.01"}, UsageError, "recode.AGE: these are 5,901 classes", 2),
+        ({"REGION": "none.csv"}, UsageError, "none.csv|cannot be read|does not exist", 2),
+        ({"AGE": "widht:5"}, UsageError, "recode.AGE: 'widht:5' is no way to recode", 2),
+        ({"AGE": "breaks:20,40"}, DocumentError, "'AGE' has values without a class", 4),
+    ],
+)
+def test_what_cannot_be_recoded_is_refused(
+    tmp_path: Path, files: tuple[Path, Path], recode: dict[str, str], error: type[Exception], match: str, code: int
+) -> None:
+    roles = {"REGION": "untouched"} if "REGION" not in recode else {}
+    found = refused(tmp_path, files, error, match, recode=recode, roles=roles)
+    assert found.exit_code == code
+
+
+@pytest.mark.parametrize("role", ["confidential", "weight", "identifier"])
+def test_a_field_that_is_not_written_as_it_is_cannot_be_recoded(
+    tmp_path: Path, files: tuple[Path, Path], role: str
+) -> None:
+    found = refused(tmp_path, files, UsageError, f"recode.AGE: the field has the role {role}", roles={"AGE": role})
+    assert 'roles={"AGE": "quasi-identifier"}' in found.hint
+
+
+def test_a_lost_rule_is_refused_unless_it_may_be_lost(tmp_path: Path) -> None:
+    rules = write_rules(tmp_path / "r.sch", "B <= A", "string-length(AGE) = 2")
+    (tmp_path / "region.csv").write_text(REGION)
+    data = write_data(tmp_path / "d.xml", ROWS)
+    more: dict[str, Any] = {"recode": {"AGE": "round:10"}, "roles": {"REGION": "untouched"}}
+    lost = read_rules(rules).checks[1].id
+    found = refused(tmp_path, (data, rules), InfeasibleError, f"leaves nothing of the rule {lost}", **more)
+    assert found.exit_code == 5
+    assert f'allow_lost=["{lost}"]' in found.hint
+    result = masktron.mask(data, rules, tmp_path / "m.xml", **settings(tmp_path, allow_lost=[lost], **more))
+    assert [one.fate for one in result.fates] == ["lost"]
+    checked = masktron.check(tmp_path / "m.xml", rules, manifest=tmp_path / "m.manifest.json", original=data)
+    assert checked.complies
+    assert any(f"rule {lost}: nothing of it can be asked" in one for one in checked.not_checked)
+    refused_name = {**settings(tmp_path, **more), "allow_lost": ["no-such"]}
+    with pytest.raises(UsageError, match="no rule 'no-such'"):
+        masktron.mask(data, rules, tmp_path / "n.xml", **refused_name)
+
+
+def test_a_rulebook_of_the_user_is_not_overwritten(tmp_path: Path, files: tuple[Path, Path]) -> None:
+    own = write_rules(tmp_path / "m.rules.sch", "A >= 0")
+    text = own.read_text()
+    with pytest.raises(UsageError, match="the translated rulebook would overwrite a rulebook"):
+        masktron.mask(*files, tmp_path / "m.xml", **settings(tmp_path))
+    assert own.read_text() == text
+    with pytest.raises(UsageError, match="nothing is recoded"):
+        masktron.mask(*files, tmp_path / "n.xml", k=K, rules_out=tmp_path / "x.sch", roles={"REGION": "untouched"})
+
+
+def test_the_treated_file_is_its_owners_alone(
+    tmp_path: Path, files: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen = []
+    opened = treated_job._opened
+
+    def looking(original: Any, source: Any, *rest: Any) -> Any:
+        seen.append((source.path.name, stat.S_IMODE(source.path.stat().st_mode)))
+        return opened(original, source, *rest)
+
+    monkeypatch.setattr(treated_job, "_opened", looking)
+    masktron.mask(*files, tmp_path / "m.xml", **settings(tmp_path))
+    assert seen == [("d.xml", 0o600)]
+
+
+def test_tune_refuses_settings_that_recode(tmp_path: Path, files: tuple[Path, Path]) -> None:
+    with pytest.raises(UsageError, match="the settings recode some"):
+        masktron.tune(*files, **settings(tmp_path))
