@@ -1,0 +1,381 @@
+"""Local suppression: cells of keys are left out, until every combination of keys is shared by k records.
+
+Begin with `local_suppression`. `greedy_suppression` and `exact_suppression` find the cells, `key_patterns` has what
+both share and the bound; `suppression_check` judges the result without them. What it protects, docs/suppression.md
+says.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from masktron.counts import counted
+from masktron.errors import InfeasibleError, UsageError
+from masktron.treatments.allowing import Allowed
+from masktron.treatments.exact_suppression import least_suppression
+from masktron.treatments.greedy_suppression import greedy
+from masktron.treatments.key_patterns import combinations_of, least_cost, record_bounds, suppressing
+from masktron.treatments.suppression_check import kept
+from masktron.treatments.wildcard_suppression import wildcard_bound, wildcard_greedy
+
+EXACT_UP_TO = 1_500
+"""Variables of the integer program of a part, up to which the least suppression is sought."""
+_MOST_EXACT = 3_000
+"""Records of a file for which it is."""
+_TIMES = 4
+"""Draws of numbers for combinations before giving up: one suffices but once in 10^7 files of a very large key."""
+_HINT = "recode these keys into fewer classes, ask for a smaller k, or take a key out of the quasi-identifiers"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LocalSuppression:
+    """What local suppression has decided, and what it cost.
+
+    Attributes
+    ----------
+    cells : ndarray of bool, shape (n, m)
+        Cells that are suppressed; none of them was missing before.
+    cost, bound : float
+        The sum of their importance; no suppression that keeps the same promise has less than `bound`.
+    exact : bool
+        Whether it is proved to be the least.
+    present : ndarray of int64, shape (m,)
+        Cells of each key that had a value.
+    combinations_before, combinations : int
+        Combinations of all keys, as they were and as they are written.
+    at_risk : int
+        Records whose combination (of all keys, or of some subset that was asked for) had fewer than k.
+    told : int
+        Suppressed cells whose value is the same in all records that are written alike: whoever knows that it was
+        suppressed without need knows nothing, but else the value is certain. Above 0 only where the rules demanded
+        it, missing values matched all, or subsets of keys were asked for.
+    """
+
+    cells: NDArray[np.bool_]
+    cost: float
+    bound: float
+    exact: bool
+    present: NDArray[np.int64]
+    combinations_before: int
+    combinations: int
+    at_risk: int
+    told: int
+
+    @property
+    def by_key(self) -> NDArray[np.int64]:
+        """Suppressed cells of each key, shape (m,)."""
+        return np.asarray(self.cells.sum(axis=0))
+
+    @property
+    def records(self) -> int:
+        """Records with a suppressed cell."""
+        return int(self.cells.any(axis=1).sum())
+
+    def suppressed_share(self, weights: NDArray[np.float64] | None = None) -> NDArray[np.float64]:
+        """Return the share of the values of each key that are suppressed, from 0 to 1, shape (m,).
+
+        Parameters
+        ----------
+        weights : ndarray of float64, shape (n,), optional
+            How many members of the population each record stands for: the share of these whose value is gone, among
+            all, whether or not they had a value.
+        """
+        if weights is not None:
+            return np.asarray(weights @ self.cells / weights.sum())
+        return self.by_key / np.maximum(self.present, 1)
+
+    @property
+    def says(self) -> str:
+        """What it cost, in one sentence; without importance, costs are cells."""
+        number = int(self.cells.sum())
+        if self.exact:
+            return f"{counted(number, 'cell')} suppressed, and no fewer would do (in their importance)"
+        return f"{counted(number, 'cell')} suppressed, at a cost of {self.cost:g}; at least {self.bound:g} is needed"
+
+
+def local_suppression(
+    keys: Sequence[NDArray[np.integer[Any]]],
+    k: int,
+    generator: np.random.Generator,
+    *,
+    subsets: int | None = None,
+    importance: Sequence[float] | None = None,
+    allowed: Allowed | None = None,
+    missing_matches: bool = False,
+    names: Sequence[str] | None = None,
+    exact_up_to: int = EXACT_UP_TO,
+) -> LocalSuppression:
+    """Choose cells of keys to be left out, so that k records share every combination of keys.
+
+    A missing value is one of its own: k records share a combination *as it is written*, gaps included. So whoever
+    knows all keys of a respondent, and this program, finds k records among which he cannot choose by keys.
+
+    Parameters
+    ----------
+    keys : sequence of ndarray of int, shape (n,) each
+        Codes from 0; -1 where the value is missing.
+    k : int
+        At least 2.
+    generator : numpy.random.Generator
+        From the key of the release (`streams.Streams.generator`): who could repeat the draws would know more.
+    subsets : int, optional
+        Size of the subsets of keys of which every combination is shared by k records: what an intruder knows of
+        keys at most. All keys together where not given, which keeps all subsets, too.
+    importance : sequence of float, shape (m,), optional
+        What it costs to suppress a cell of each key, above 0; 1 each where not given. Of equal costs, keys with more
+        values are suppressed first.
+    allowed : Allowed, optional
+        Tells which records may stand with which cells missing; everything may where it is not given.
+    missing_matches : bool
+        Whether a missing value matches every value, as in sdcMicro with ``alpha = 1``. It protects less.
+    names : sequence of str, optional
+        Of the keys, for errors.
+    exact_up_to : int
+        Variables of an integer program up to which the least suppression is sought; 0 never.
+
+    Returns
+    -------
+    LocalSuppression
+
+    Raises
+    ------
+    UsageError
+        A parameter is wrong, or keys do not have the same records.
+    InfeasibleError
+        There are fewer than k records, or what is allowed leaves no way.
+
+    Notes
+    -----
+    Records are put in random order before anything is decided. So, where `allowed` is the same for all, records that
+    are written alike were each, with the same probability, any of the originals that they stand for, whatever else
+    is published of them and whatever is known of the algorithm. The proof, and what is not protected, is in
+    docs/suppression.md.
+
+    The problem is NP-hard for k = 3 and more (Meyerson and Williams 2004). The greedy algorithm
+    (`greedy_suppression`) takes 10^5 records of 8 keys in seconds; `bound` says how far it may be from the least
+    (`key_patterns.least_cost`). With `subsets` below all keys, subsets are treated in turn until none is left, and
+    the result is compared with the one for all keys.
+
+    Source: Samarati and Sweeney (1998), suppression for k-anonymity; Meyerson and Williams (2004), section 3; Templ,
+    Kowarik and Meindl (2015), sdcMicro, section 4.2 (``localSuppression``). Cormode, Li, Li and Srivastava (2010),
+    "Minimizing minimality and maximizing utility", on what knowing the algorithm gives away.
+    """
+    codes, cost = _checked(keys, k, subsets, importance)
+    n, m = codes.shape
+    own_names = [f"key {at + 1}" for at in range(m)] if names is None else list(names)
+    if n < k:
+        raise InfeasibleError(
+            f"{counted(n, 'record')} (n_samples = {n}) cannot be alike in groups of {k}", hint=_HINT
+        )
+    order = generator.permutation(n)
+    asked = None if allowed is None else _shuffled(allowed, order)
+    size = m if subsets is None else min(subsets, m)
+    for _ in range(_TIMES):
+        cells, bound = _decided(
+            codes[order], k, cost, asked, generator, size, missing_matches, exact_up_to, own_names
+        )
+        found = np.zeros_like(cells)
+        found[order] = cells
+        written, rows = np.where(found, -1, codes), np.flatnonzero(found.any(axis=1))
+        stands = allowed is None or not len(rows) or bool(allowed(rows, found[rows]).all())
+        if stands and not kept(list(codes.T), list(written.T), k, subsets=size, missing_matches=missing_matches):
+            break
+    else:
+        raise RuntimeError("local suppression did not keep its promise")
+    return _described(codes, found, k, size, cost, bound)
+
+
+def _checked(
+    keys: Sequence[NDArray[np.integer[Any]]], k: int, subsets: int | None, importance: Sequence[float] | None
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    if not keys or any(key.ndim != 1 or key.shape != keys[0].shape for key in keys):
+        raise UsageError(
+            "the keys do not have the same records, or there are none", hint="name the fields to protect"
+        )
+    codes = np.column_stack([key.astype(np.int64) for key in keys])
+    if (codes < -1).any():
+        raise UsageError("a code is below -1", hint="number values from 0; -1 is a missing one")
+    if k < 2:
+        raise UsageError(f"k must be at least 2, not {k}")
+    if subsets is not None and subsets < 1:
+        raise UsageError(f"subsets must be at least 1, not {subsets}", hint="leave it out for all keys together")
+    cost = np.ones(len(keys)) if importance is None else np.array(importance, dtype=np.float64)
+    if cost.shape != (len(keys),) or not (np.isfinite(cost) & (cost > 0)).all():
+        raise UsageError("importance must be a number above 0 for each key", hint="the larger, the rarer suppressed")
+    return codes, cost
+
+
+def _shuffled(allowed: Allowed, order: NDArray[np.intp]) -> Allowed:
+    def asked(records: NDArray[np.intp], which: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        return allowed(order[records], which)
+
+    return asked
+
+
+def _decided(
+    codes: NDArray[np.int64],
+    k: int,
+    cost: NDArray[np.float64],
+    allowed: Allowed | None,
+    generator: np.random.Generator,
+    size: int,
+    missing_matches: bool,
+    exact_up_to: int,
+    names: Sequence[str],
+) -> tuple[NDArray[np.bool_], float]:
+    """Return the cells, and the bound of their cost."""
+    file = suppressing(codes, k, cost, allowed, generator)
+    m = codes.shape[1]
+    if missing_matches or size < m:
+        return _of_subsets(codes, k, cost, allowed, generator, size, missing_matches, names)
+    cells, left = greedy(file)
+    bound, found = least_cost(file), None if len(left) else cells
+    small = len(codes) <= _MOST_EXACT and len(file.patterns) == 2**m - 1
+    if exact_up_to and small and (found is None or bound < float((cells @ cost).sum()) * (1 - 1e-12)):
+        least = least_suppression(file, found, exact_up_to)
+        if least is not None:
+            return least.cells, max(bound, least.bound)
+    if found is None:
+        hopeless = np.isinf(record_bounds(file))
+        raise _no_way(names, left, int(hopeless.sum()), k, codes, allowed)
+    return cells, bound
+
+
+def _no_way(
+    names: Sequence[str],
+    left: NDArray[np.intp],
+    hopeless: int,
+    k: int,
+    codes: NDArray[np.int64],
+    allowed: Allowed | None,
+) -> InfeasibleError:
+    """Make the error that names which keys may not be missing."""
+    kept_fields = []
+    for at, name in enumerate(names):
+        which = np.zeros((len(left), len(names)), dtype=np.bool_)
+        which[:, at] = codes[left, at] >= 0
+        refused = 0 if allowed is None else int((~allowed(left, which) & which[:, at]).sum())
+        if refused:
+            kept_fields.append(f"{name} in {refused:,}")
+    fields = f"; what may not be missing by itself: {', '.join(kept_fields)}" if kept_fields else ""
+    certain = f", and for {hopeless:,} there is none" if hopeless else ""
+    return InfeasibleError(
+        f"no way was found to suppress keys ({', '.join(names)}) of {counted(len(left), 'record')} so that {k} share "
+        f"each combination and the rules hold{certain}{fields}",
+        hint=_HINT,
+    )
+
+
+def _of_subsets(
+    codes: NDArray[np.int64],
+    k: int,
+    cost: NDArray[np.float64],
+    allowed: Allowed | None,
+    generator: np.random.Generator,
+    size: int,
+    missing_matches: bool,
+    names: Sequence[str],
+) -> tuple[NDArray[np.bool_], float]:
+    """Treat subsets of keys in turn, until all of one size keep the promise."""
+    m = codes.shape[1]
+    own = [list(part) for part in combinations(range(m), size)]
+    lower = []
+    cells = np.zeros(codes.shape, dtype=np.bool_)
+    left = np.empty(0, dtype=np.intp)
+    again, first = True, True
+    while again and not len(left):
+        again = False
+        for part in own:
+            view = _allowed_beside(allowed, cells.copy(), part)
+            file = suppressing(np.where(cells, -1, codes)[:, part], k, cost[part], view, generator)
+            if first:
+                plain = suppressing(codes[:, part], k, cost[part], None, generator)
+                lower.append((wildcard_bound if missing_matches else least_cost)(plain))
+            made, left = (wildcard_greedy if missing_matches else greedy)(file)
+            if len(left):
+                break
+            cells[:, part] |= made
+            again |= bool(made.any()) and size < m
+        first = False
+    bound = _disjoint_bound(own, lower)
+    if size < m and not missing_matches:
+        whole = suppressing(codes, k, cost, allowed, generator)
+        other, stuck = greedy(whole)
+        if not len(stuck) and (len(left) or (other @ cost).sum() < (cells @ cost).sum()):
+            return other, bound
+    if len(left):
+        raise _no_way(names, left, 0, k, codes, allowed)
+    return cells, bound
+
+
+def _allowed_beside(allowed: Allowed | None, cells: NDArray[np.bool_], part: Sequence[int]) -> Allowed | None:
+    """Return what allows cells of some keys, beside those that are suppressed already."""
+    if allowed is None:
+        return None
+
+    def asked(records: NDArray[np.intp], which: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        together = cells[records]
+        together[:, part] |= which
+        return allowed(records, together)
+
+    return asked
+
+
+def _disjoint_bound(own: Sequence[Sequence[int]], lower: Sequence[float]) -> float:
+    """Add up bounds of subsets that have no key in common: their cells are different ones."""
+    used: set[int] = set()
+    total = 0.0
+    for bound, part in sorted(zip(lower, own, strict=False), key=lambda pair: -pair[0]):
+        if not used & {*part}:
+            used |= {*part}
+            total += bound
+    return total
+
+
+def _described(
+    codes: NDArray[np.int64],
+    cells: NDArray[np.bool_],
+    k: int,
+    size: int,
+    cost: NDArray[np.float64],
+    bound: float,
+) -> LocalSuppression:
+    m = codes.shape[1]
+    at_risk = np.zeros(len(codes), dtype=np.bool_)
+    for part in combinations(range(m), size):
+        own, count = _rows(codes[:, part])
+        at_risk |= count[own] < k
+    before = len(_rows(codes)[1])
+    own, count = _rows(np.where(cells, -1, codes))
+    told = 0
+    for key in range(m):
+        low, high = np.full(len(count), np.iinfo(np.int64).max), np.full(len(count), -1)
+        np.minimum.at(low, own, codes[:, key])
+        np.maximum.at(high, own, codes[:, key])
+        told += int((cells[:, key] & (low == high)[own]).sum())
+    spent = float((cells @ cost).sum())
+    return LocalSuppression(
+        cells,
+        spent,
+        min(bound, spent),
+        bool(bound >= spent * (1 - 1e-9)),
+        (codes >= 0).sum(axis=0),
+        before,
+        len(count),
+        int(at_risk.sum()),
+        told,
+    )
+
+
+def _rows(codes: NDArray[np.int64]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Number the distinct rows, and count them."""
+    numbers = np.zeros(len(codes), dtype=np.intp)
+    for column in codes.T:
+        numbers = combinations_of(numbers * (int(column.max(initial=0)) + 2) + column + 1)[0]
+    return combinations_of(numbers)

@@ -1,0 +1,136 @@
+"""What may be missing: consequences against all sets of companions, what rules give away against all completions."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from masktron.errors import UsageError
+from masktron.treatments import allowing
+from masktron.treatments.allowing import (
+    Consequences,
+    allowed_by_all,
+    allowed_fields,
+    derivable,
+    hidden_from_rules,
+)
+from masktron.treatments.suppression import local_suppression
+
+
+def test_fields_and_all_of_several() -> None:
+    first = allowed_fields([np.array([True, False]), np.array([True, True])])
+    asked: list[int] = []
+
+    def second(records: NDArray[np.intp], which: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        asked.extend(records.tolist())
+        return ~which.all(axis=1)
+
+    which = np.array([[True, True], [True, False], [True, False], [False, True]])
+    both = allowed_by_all(first, second)
+    assert both(np.array([0, 0, 1, 1]), which).tolist() == [False, True, False, True]
+    assert asked == [0, 0, 1], "what the first refuses, the second is not asked"
+
+
+def test_consequences_are_the_cheapest_set_that_is_allowed() -> None:
+    found = nothing = 0
+    for seed in range(80):
+        rng = np.random.default_rng(seed)
+        n, m, q = 4, 2, 3
+        refused = rng.random((n, 2 ** (m + q))) < 0.7
+        present = rng.random((n, q)) < 0.7
+        cost = rng.integers(1, 4, q).astype(float)
+        bits = 2 ** np.arange(m + q)
+        own = Consequences(lambda records, which: ~refused[records, which @ bits], present, cost.tolist())  # noqa: B023
+        which = rng.random((n, m)) < 0.5
+        fine, also = own(np.arange(n), which), own.also(np.arange(n), which)
+        for record in range(n):
+            prices = [
+                cost[np.array(more)].sum()
+                for more in product([False, True], repeat=q)
+                if not (np.array(more) & ~present[record]).any()
+                and not refused[record, np.concatenate([which[record], np.array(more)]) @ bits]
+            ]
+            assert fine[record] == bool(prices)
+            if prices:
+                assert cost[also[record]].sum() == min(prices)
+                assert not refused[record, np.concatenate([which[record], also[record]]) @ bits]
+                found += bool(also[record].any())
+            else:
+                assert not also[record].any()
+                nothing += 1
+    assert min(found, nothing) > 20
+
+
+def test_consequences_of_other_shapes_are_refused() -> None:
+    def anything(records: NDArray[np.intp], _: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        return np.ones(len(records), dtype=bool)
+
+    with pytest.raises(UsageError, match="cost each"):
+        Consequences(anything, np.ones((3, 2), dtype=bool), [1.0])
+    with pytest.raises(UsageError, match="9 fields"):
+        Consequences(anything, np.ones((3, 9), dtype=bool), [1.0] * 9)
+
+
+def test_what_rules_give_away_by_all_completions() -> None:
+    given_away = 0
+    for seed in range(60):
+        rng = np.random.default_rng(seed)
+        sizes = rng.integers(1, 4, 3).tolist()
+        obeys = rng.random(sizes) < 0.5
+        codes = np.column_stack([rng.integers(-1 if seed % 2 else 0, size, 5) for size in sizes]).astype(np.int32)
+        which = rng.random(codes.shape) < 0.6
+
+        def admissible(_: NDArray[np.intp], rows: NDArray[np.int32]) -> NDArray[np.bool_]:
+            # a missing value fits, where some value does
+            return np.array([obeys[tuple(slice(None) if v < 0 else v for v in row)].any() for row in rows])  # noqa: B023
+
+        found = derivable(codes, np.arange(5), which, admissible, values=sizes)
+        for record, row in enumerate(codes.tolist()):
+            gone = [key for key in range(3) if which[record, key] and row[key] >= 0]
+            fits = []
+            for values in product(*(range(sizes[key]) for key in gone)):
+                filled = list(row)
+                for key, value in zip(gone, values, strict=True):
+                    filled[key] = value
+                if admissible(np.array([record]), np.array([filled], dtype=np.int32))[0]:
+                    fits.append(values)
+            for key in range(3):
+                few = key in gone and len({values[gone.index(key)] for values in fits}) < 2
+                assert found[record, key] == few
+                given_away += few
+    assert given_away > 50
+
+
+def test_of_too_many_completions_some_are_tried(monkeypatch: pytest.MonkeyPatch) -> None:
+    codes = np.zeros((1, 3), dtype=np.int32)
+    every, which = np.array([0]), np.ones((1, 3), dtype=bool)
+    monkeypatch.setattr(allowing, "_MOST_COMPLETIONS", 50)
+    free = derivable(codes, every, which, lambda r, _: np.ones(len(r), dtype=bool), values=[16, 16, 16])
+    assert not free.any()
+    one = derivable(codes, every, which, lambda _, rows: (rows == 3).all(axis=1), values=[16, 16, 16])
+    assert one.all()
+    with pytest.raises(UsageError, match="least"):
+        derivable(codes, every, which, lambda r, _: np.ones(len(r), dtype=bool), values=[16, 16, 16], least=1)
+
+
+def test_a_cell_that_rules_give_away_is_suppressed_with_what_gives_it_away() -> None:
+    # who is retired (1) is old (2): the age of who is written as retired is known by that rule
+    age, work = np.array([0, 0, 1, 1, 2]), np.array([0, 0, 0, 0, 1])
+    codes = np.column_stack([age, work]).astype(np.int32)
+
+    def admissible(_: NDArray[np.intp], rows: NDArray[np.int32]) -> NDArray[np.bool_]:
+        return (rows[:, 1] != 1) | (rows[:, 0] == 2)
+
+    plain = local_suppression([age, work], 2, np.random.default_rng(0), importance=[1, 9])
+    assert plain.cells[4].tolist() == [True, True]
+    other = codes.copy()
+    other[:4, 1] = [1, 1, 0, 0]
+    assert derivable(codes, np.array([4]), np.array([[True, False]]), admissible, values=[3, 2]).tolist() == [
+        [True, False]
+    ]
+    hidden = hidden_from_rules(codes, admissible, values=[3, 2])
+    which = np.array([[True, False], [True, True], [False, True]])
+    assert hidden(np.array([4, 4, 0]), which).tolist() == [False, True, False]

@@ -1,0 +1,51 @@
+"""Local suppression as a transformer: scikit-learn's own checks, and the promise in numbers and in texts."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from examples import as_full
+from masktron.errors import InfeasibleError
+from masktron.treatments.suppressor import LocalSuppressor
+
+TOGETHER = "what is left out of a record depends on the others"
+FAILURES = dict.fromkeys(("check_methods_subset_invariance", "check_methods_sample_order_invariance"), TOGETHER)
+CASES = parametrize_with_checks(
+    [LocalSuppressor(k=2, random_state=0)], expected_failed_checks=lambda _: FAILURES
+).args[1]
+
+
+@pytest.mark.parametrize(
+    ("estimator", "check"),
+    [case if number % 4 == 0 else as_full(case) for number, case in enumerate(CASES)],
+    ids=lambda part: type(part).__name__ if hasattr(part, "get_params") else getattr(part, "func", part).__name__,
+)
+def test_scikit_learns_checks(estimator: Any, check: Any) -> None:
+    check(estimator)
+
+
+def test_texts_and_numbers_keep_the_promise() -> None:
+    rng = np.random.default_rng(1)
+    numbers = rng.integers(0, 5, (80, 3)).astype(float)
+    numbers[::7, 1] = np.nan
+    texts = np.array(["a", "b", "c", "d", "e", None], dtype=object)[np.nan_to_num(numbers, nan=5).astype(int)]
+    for values in (numbers, texts):
+        own = LocalSuppressor(k=3, random_state=2)
+        written = own.fit_transform(values)
+        rows = Counter(tuple("?" if value is None or value != value else value for value in row) for row in written)  # noqa: PLR0124
+        assert min(rows.values()) >= 3
+        assert own.suppression_.cells.any()
+        assert (written[~own.suppression_.cells] == values[~own.suppression_.cells]).sum() > 150
+        assert str(own.transform(values).tolist()) == str(written.tolist())
+        assert not np.array_equal(clone(own).fit(values[:40]).suppression_.cells, own.suppression_.cells[:40])
+
+
+def test_fewer_records_than_k_are_refused() -> None:
+    with pytest.raises(InfeasibleError, match="2 records"):
+        LocalSuppressor(k=3).fit(np.array([["a"], ["b"]], dtype=object))
