@@ -27,7 +27,9 @@ ORDER_COUNTS = frozenset(
         "model_hybrid",
         "muralidhar_sarathy",
         "noise",
+        "rank_swapping",
         "sequential",
+        "shuffling",
     }
 )
 """Methods that mask the records of the check's array in another way when they come in another order."""

@@ -22,7 +22,7 @@ from masktron.methods.contracts import IdenticalGroups, MethodContract
 from masktron.methods.parameters import Parameter
 from masktron.partitions.column_kinds import Kinds
 from masktron.partitions.mdav import standardise
-from masktron.synthesis.exchanging import Admissible
+from masktron.synthesis.exchanging import BrokenRules
 
 K = Parameter("k", "integer", "Smallest number of records in a group; 3 to 10 are usual.", low=2)
 """The parameter that `mask` takes from ``-k``."""
@@ -68,16 +68,16 @@ class RecordContext:
         Shares of the classes in the whole file; see `Partitioning.partition`.
     known : ndarray of bool, shape (n, p), or None
         Values that exist; None where all do. In the place of others stands a mean, which is nobody's value.
-    admissible : callable or None
-        Tells which drawn records keep the rules as far as these are understood, for methods that can draw what does;
-        whatever it says, what is drawn is settled.
+    broken : BrokenRules or None
+        Tells how many rules drawn records break, as far as rules are understood, for methods that can draw what
+        breaks none; whatever it says, what is drawn is settled.
     """
 
     classes: Labels
     kinds: Kinds
     shares: Floats | None = None
     known: NDArray[np.bool_] | None = None
-    admissible: Admissible | None = None
+    broken: BrokenRules | None = None
 
     @classmethod
     def of(
@@ -126,7 +126,7 @@ class Method(ABC):
     orders : bool
         Whether it draws ordered categories as well as numbers.
     exchanges : bool
-        Whether it asks what exists and what is admissible, as it exchanges values of records.
+        Whether it asks what exists and what breaks rules, as it exchanges values of records.
     kernel : Kernel or None
         What has to be compiled for many records.
     """
@@ -215,7 +215,7 @@ class Method(ABC):
         classes: Labels | None = None,
         nominal: NDArray[np.bool_] | None = None,
         known: NDArray[np.bool_] | None = None,
-        admissible: Admissible | None = None,
+        broken: BrokenRules | None = None,
     ) -> Drawn:
         """Mask the records of an array.
 
@@ -231,7 +231,7 @@ class Method(ABC):
             Columns that hold codes of categories; for methods that draw categories. None where all are numbers.
         known : ndarray of bool, shape (n, p), optional
             Values that exist; all by default. Only methods that exchange values ask.
-        admissible : callable, optional
+        broken : BrokenRules, optional
             See `RecordContext`.
 
         Raises
@@ -243,7 +243,7 @@ class Method(ABC):
         """
         self.require_class(given=classes is not None)
         kinds = None if nominal is None else Kinds.of_codes(nominal)
-        context = replace(RecordContext.of(values, classes, kinds), known=known, admissible=admissible)
+        context = replace(RecordContext.of(values, classes, kinds), known=known, broken=broken)
         return self._mask(values, generator, context)
 
     @abstractmethod

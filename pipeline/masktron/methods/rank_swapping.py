@@ -16,6 +16,8 @@ from masktron.synthesis.exchanging import exchanged
 from masktron.synthesis.free_columns import FreeColumns
 from masktron.synthesis.rank_swapping import RANK_SPREADS, RankSpread, rank_swapped
 
+FARTHEST = 2
+"""Times p that exchanges for the sake of rules may take a value from its original rank, where there is no window."""
 LEAST_WIDTH = 5
 """Ranks that values move in the order of, however few the records are."""
 
@@ -101,17 +103,17 @@ class RankSwappingMethod(Method):
                 own = min(width, len(there) - 1)
                 swapped = rank_swapped(values[there, column], generator, width=own, spread=self.spread)
                 drawn[there, column] = swapped
-        if context.admissible is None:
+        if context.broken is None:
             return Drawn(columns.completed(drawn))
         made = exchanged(
             values,
             drawn,
             generator,
-            admissible=context.admissible,
-            columns=columns.free,
+            broken=context.broken,
+            columns=columns.free & columns.telling(context.broken.read),
             known=known,
             near=width,
-            limit=width if self.spread == "window" else None,
+            limit=width if self.spread == "window" else FARTHEST * width,
             completed=columns.completed,
         )
         return Drawn(made)

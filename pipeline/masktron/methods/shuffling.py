@@ -92,14 +92,14 @@ class ShufflingMethod(Method):
         self._require_change(values, kept, free)
         drawn = values.copy()
         drawn[:, free] = shuffled(values[:, free], values[:, kept], generator, known=known[:, free])
-        if context.admissible is None:
+        if context.broken is None:
             return Drawn(columns.completed(drawn))
         made = exchanged(
             values,
             drawn,
             generator,
-            admissible=context.admissible,
-            columns=free,
+            broken=context.broken,
+            columns=free & columns.telling(context.broken.read),
             known=known,
             near=max(1, int(NEAR * n)),
             completed=columns.completed,

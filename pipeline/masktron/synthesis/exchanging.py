@@ -1,18 +1,37 @@
-"""Exchanges of drawn values between records, so that more records satisfy a condition and each value stays."""
+"""Exchanges of drawn values between records, so that fewer rules are broken and each value stays."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from masktron.arrays import Floats
 
-type Admissible = Callable[[Floats, NDArray[np.intp]], NDArray[np.bool_]]
-"""Tells of values, shape (m, p), of records at positions, shape (m,), which are admissible, shape (m,)."""
-ROUNDS = 60
-"""Times that each inadmissible record tries an exchange; after these, what is left is little."""
+
+@dataclass(frozen=True, slots=True, eq=False)
+class BrokenRules:
+    """What tells how many rules records break.
+
+    Attributes
+    ----------
+    read : ndarray of bool, shape (p,)
+        Columns that rules read.
+    count : callable
+        Takes values, shape (m, p), and the positions of their records, shape (m,), and returns how many rules each
+        breaks, shape (m,).
+    """
+
+    read: NDArray[np.bool_]
+    count: Callable[[Floats, NDArray[np.intp]], NDArray[np.intp]]
+
+
+ROUNDS = 80
+"""Times that each record that breaks a rule tries an exchange; after these, what is left is little."""
+WIDER = 10
+"""Rounds after which records that are farther away are tried as well."""
 
 
 def exchanged(
@@ -20,18 +39,18 @@ def exchanged(
     drawn: Floats,
     generator: np.random.Generator,
     *,
-    admissible: Admissible,
+    broken: BrokenRules,
     columns: NDArray[np.bool_],
     known: NDArray[np.bool_],
     near: int,
     limit: int | None = None,
     completed: Callable[[Floats], Floats] = lambda made: made,
 ) -> Floats:
-    """Exchange values of records that are not admissible with records whose value is near.
+    """Exchange values of records that break rules with records whose value is near.
 
-    In each round every such record draws a column, and a record whose drawn value is at most `near` ranks away. The
-    two exchange their values of the column where fewer of them are inadmissible then, neither gets its own original
-    value back, and `limit` is kept.
+    In each round every such record draws a column, and a record whose drawn value is at most `near` ranks away, in
+    later rounds some times that. The two exchange their values of the column where they break fewer rules together
+    then, neither gets its own original value back, and `limit` is kept.
 
     Parameters
     ----------
@@ -40,7 +59,7 @@ def exchanged(
     drawn : ndarray of float64, shape (n, p)
         In `columns` a permutation of the known values.
     generator : numpy.random.Generator
-    admissible : callable
+    broken : BrokenRules
         Judges completed records.
     columns : ndarray of bool, shape (p,)
         In which values are exchanged.
@@ -56,25 +75,26 @@ def exchanged(
     Returns
     -------
     ndarray of float64, shape (n, p)
-        Every column of `columns` is the same permutation of values, or another one; at least as many records are
-        admissible as before.
+        Every column of `columns` is the same permutation of values, or another one; the rules that records break are
+        as many as before, or fewer.
 
     Notes
     -----
-    Theorem: each column keeps the multiset of its values, and the number of inadmissible records never grows. Proof:
-    pairs of a round are disjoint, each exchanges two values of one column, and only where the number among the two
-    falls; a record's admissibility depends on the record alone.
+    Theorem: each column keeps the multiset of its values, and the number of broken rules over all records never
+    grows. Proof: pairs of a round are disjoint, each exchanges two values of one column, and only where the number
+    of the two falls; what a record breaks depends on the record alone.
     """
     made = drawn.copy()
     everyone = np.arange(len(made), dtype=np.intp)
-    bad = ~admissible(completed(made), everyone)
+    bad = broken.count(completed(made), everyone)
     choices = np.flatnonzero(columns)
-    for _ in range(ROUNDS if choices.size else 0):
+    for attempt in range(ROUNDS if choices.size else 0):
         at = np.flatnonzero(bad)
         if not at.size:
             break
         column = choices[generator.integers(len(choices), size=len(at))]
-        one, other, column = _pairs(made, known, at, column, near, generator)
+        reach = min(near * (1 + attempt // WIDER), len(made) - 1)
+        one, other, column = _pairs(made, known, at, column, reach, generator)
         fine = _allowed(values, made, one, other, column, limit)
         one, other, column = one[fine], other[fine], column[fine]
         if not one.size:
@@ -83,7 +103,7 @@ def exchanged(
         tried = made[pair]
         tried[np.arange(len(one)), column] = made[other, column]
         tried[np.arange(len(one), 2 * len(one)), column] = made[one, column]
-        still = ~admissible(completed(tried), pair)
+        still = broken.count(completed(tried), pair)
         before, after = (flags.reshape(2, -1).sum(axis=0) for flags in (bad[pair], still))
         better = np.tile(after < before, 2)
         made[pair[better]] = tried[better]

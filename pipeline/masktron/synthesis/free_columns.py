@@ -11,6 +11,9 @@ from numpy.typing import NDArray
 from masktron.arrays import Floats
 from masktron.synthesis.linear_relations import Coordinates, basis
 
+_TRACE = 1e-6
+"""Standard deviations that a column moves another one by, at least, which is computed from it."""
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FreeColumns:
@@ -46,6 +49,22 @@ class FreeColumns:
         free = np.zeros(values.shape[1], dtype=np.bool_)
         free[order] = held.free
         return cls(free, order, held)
+
+    def telling(self, read: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """Return the free columns that are among some columns, or that these are computed from; shape (p,)."""
+        held, told = self._held, self._order[~self._held.free]
+        row, unit = np.empty((1, len(read))), np.empty(len(read))
+        row[0, self._order], unit[self._order] = held.center, held.scale
+        found = self.free & read
+        if not read[told].any():
+            return found
+        still = self.completed(row)[0, told]
+        for column in np.flatnonzero(self.free & ~read).tolist():
+            moved = row.copy()
+            moved[0, column] += unit[column]
+            steps = np.abs(self.completed(moved)[0, told] - still) / unit[told]
+            found[column] = (steps[read[told]] > _TRACE).any()
+        return found
 
     def completed(self, drawn: Floats) -> Floats:
         """Compute the columns that are not free from those that are.

@@ -1,4 +1,4 @@
-"""Which drawn values keep the rules, by their forms: what a method that exchanges values asks before settling.
+"""How many rules drawn values break, by the forms: what a method that exchanges values asks before settling.
 
 The answer plans. Engines judge what is written, on the rules' own expressions, whatever it was.
 """
@@ -19,11 +19,11 @@ from masktron.masking.inputs import MaskingInputs
 from masktron.masking.record_rules import RecordRules, held_disjuncts
 from masktron.plan import Block
 from masktron.sources.records import OnDemand
-from masktron.synthesis.exchanging import Admissible
+from masktron.synthesis.exchanging import BrokenRules
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class AdmissibleDraws:
+class DrawnRules:
     """The rules of some blocks, for records with drawn numbers in the place of their own.
 
     Attributes
@@ -53,17 +53,18 @@ class AdmissibleDraws:
         )
         return cls(rules, tuple(fields), tuple(form for form in forms if rules.satisfied_by(form).any(axis=1).all()))
 
-    def among(self, records: NDArray[np.intp]) -> Admissible | None:
+    def among(self, records: NDArray[np.intp]) -> BrokenRules | None:
         """Return what judges some of the records by their positions among these; None where no rule does."""
         if not self.forms:
             return None
 
-        def judge(values: Floats, positions: NDArray[np.intp]) -> NDArray[np.bool_]:
-            return self._judged(values, records[positions])
+        def count(values: Floats, positions: NDArray[np.intp]) -> NDArray[np.intp]:
+            return self._count(values, records[positions])
 
-        return judge
+        read = {name for form in self.forms for name in variables_of(form)}
+        return BrokenRules(np.array([name in read for name in self.fields]), count)
 
-    def _judged(self, values: Floats, records: NDArray[np.intp]) -> NDArray[np.bool_]:
+    def _count(self, values: Floats, records: NDArray[np.intp]) -> NDArray[np.intp]:
         file = self.rules.file
         names = {name for form in self.forms for name in variables_of(form)}
         columns = {name: file.columns[name].taken(records) for name in names}
@@ -73,7 +74,7 @@ class AdmissibleDraws:
                 rounded = np.round(values[:, at], file.columns[name].decimals)
                 numbers[name] = np.where(columns[name].present, rounded, numbers[name])
         texts = OnDemand.lexemes(columns)
-        fine = np.ones(len(records), dtype=np.bool_)
+        count = np.zeros(len(records), dtype=np.intp)
         for form in self.forms:
-            fine &= held_disjuncts(form, len(records), numbers, texts, self.rules.domains).any(axis=1)
-        return fine
+            count += ~held_disjuncts(form, len(records), numbers, texts, self.rules.domains).any(axis=1)
+        return count
