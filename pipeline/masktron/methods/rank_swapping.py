@@ -58,7 +58,7 @@ class RankSwappingMethod(Method):
     preserves: ClassVar[tuple[str, ...]] = (
         "every value of each variable as often as before, but of variables that others give exactly",
         "exact linear relations between variables, to rounding",
-        "the order of records, nearly: rank correlation with the original of 1 - 3.4 (p / 100)^2",
+        "the order of records, nearly: rank correlation with the original of about 1 - 3.4 (p / 100)^2 up to p = 20",
     )
     loses: ClassVar[tuple[str, ...]] = (
         "correlations between variables: rank correlations shrink to (1 - 3.4 (p / 100)^2)^2 of what they were, 85 % "
