@@ -27,7 +27,6 @@ ORDER_COUNTS = frozenset(
         "model_hybrid",
         "muralidhar_sarathy",
         "noise",
-        "rank_swapping",
         "sequential",
         "shuffling",
     }
