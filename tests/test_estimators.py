@@ -28,6 +28,7 @@ ORDER_COUNTS = frozenset(
         "muralidhar_sarathy",
         "noise",
         "sequential",
+        "shuffling",
     }
 )
 """Methods that mask the records of the check's array in another way when they come in another order."""

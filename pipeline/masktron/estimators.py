@@ -190,6 +190,14 @@ class Hierarchical(Masker, methods.hierarchical.HierarchicalMethod):
     """`masktron.methods.hierarchical.HierarchicalMethod` for scikit-learn."""
 
 
+class RankSwapping(Masker, methods.rank_swapping.RankSwappingMethod):
+    """`masktron.methods.rank_swapping.RankSwappingMethod` for scikit-learn."""
+
+
+class Shuffling(Masker, methods.shuffling.ShufflingMethod):
+    """`masktron.methods.shuffling.ShufflingMethod` for scikit-learn."""
+
+
 ALL: tuple[type[Masker], ...] = (
     Mdav,
     MdavGeneric,
@@ -210,5 +218,7 @@ ALL: tuple[type[Masker], ...] = (
     Sequential,
     Cart,
     Hierarchical,
+    RankSwapping,
+    Shuffling,
 )
 """One for each method."""

@@ -26,6 +26,7 @@ from masktron.methods.contracts import (
     ModelDrawn,
     NoiseAdded,
     PartitionedSynthesis,
+    ValuesExchanged,
 )
 from masktron.sources.records import Column, Field, Status
 from masktron.write.declared import Declared, declared_from
@@ -113,6 +114,29 @@ def test_missing_values_and_texts_are_compared_as_what_they_are() -> None:
     after = column([1, np.nan, np.nan, 2, 0], ["1.0", None, "x", "3 ", "0"])
     pair = Pair({"A": before}, {"A": after}, np.zeros(5, dtype=np.intp), {"A": np.zeros(5, dtype=bool)}, 3)
     assert kept_records(pair)[0] == 4, "a record without any value has nothing to keep"
+
+
+def test_exchanged_values_are_those_of_the_original_but_for_what_settling_moved() -> None:
+    generator = np.random.default_rng(2)
+    before = generator.integers(0, 50, size=(N, 2)) + generator.normal(size=(N, 2)).round(1)
+    after = generator.permuted(before, axis=0)
+    assert says(ValuesExchanged(), pair_of(before, after)) == []
+    moved = after.copy()
+    moved[:10, 0] += 3.0
+    (problem,) = says(ValuesExchanged(), pair_of(before, moved))
+    assert problem == (
+        "the values of V0 are not those of the original in another order: sorted, they differ by more than settling "
+        "moved them"
+    )
+    assert says(ValuesExchanged(), pair_of(before, moved), settled={"V0": 90.0}) == []
+    less = after.copy()
+    less[0, 1] = np.nan
+    assert f"V1 has {N - 1} values, and {N} in the original" in says(ValuesExchanged(), pair_of(before, less))[0]
+    assert says(ModelDrawn(), pair_of(before, moved)) == []
+    after[:3] = before[:3]
+    after[3:] = np.roll(before[3:], 1, axis=0)
+    (problem,) = says(ValuesExchanged(), pair_of(before, after))
+    assert problem.startswith("3 records hold their own values")
 
 
 @pytest.mark.parametrize("contract", [PartitionedSynthesis(5), ModelDrawn(), NoiseAdded(0.15)])

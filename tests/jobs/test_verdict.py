@@ -84,6 +84,7 @@ def test_whole_records_in_groups(masked: MaskResult) -> None:
         ("noise-added", drawn(), "; noise was added to the masked values."),
         ("model-drawn", drawn(), "; masked values are drawn from a model of the file."),
         ("marked-replaced", drawn(), "and all others are the respondents' own."),
+        ("values-exchanged", drawn(), "; masked values changed places among the records."),
     ],
 )
 def test_methods_that_draw(masked: MaskResult, contract: str, draw: DrawResult, said: str) -> None:
@@ -169,6 +170,7 @@ def test_a_category_keeps_the_fields_of_its_block_from_being_drawn(
     [
         ("partitioned-synthesis", "A is drawn for groups of at least 6 records, and C, E are masked in groups of at"),
         ("marked-replaced", "values of A beyond the thresholds are replaced, and the others are the"),
+        ("values-exchanged", "values of A changed places among the records, and C, E are masked in groups of at"),
     ],
 )
 def test_other_methods_that_draw_some_fields(masked: MaskResult, contract: str, said: str) -> None:

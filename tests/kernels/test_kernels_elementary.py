@@ -4,8 +4,16 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy.special import ndtri
 
-from masktron.kernels.elementary import decimal_magnitude, decimal_magnitudes, exponential, logarithm, power
+from masktron.kernels.elementary import (
+    decimal_magnitude,
+    decimal_magnitudes,
+    exponential,
+    logarithm,
+    normal_quantile,
+    power,
+)
 
 LEAST = 5e-324
 
@@ -43,6 +51,20 @@ def test_powers(exponent: float) -> None:
     found = power(values.reshape(-1, 1), exponent)[:, 0]
     assert found == pytest.approx(values**exponent, rel=1e-12, abs=LEAST)
     assert found[-2:].tolist() == [0.0, 1.0]
+
+
+def test_normal_quantiles() -> None:
+    shares = np.concatenate(
+        [np.linspace(1e-11, 1 - 1e-11, 20_001), 10.0 ** -np.linspace(0.31, 11, 500), [0.075, 0.925]]
+    )
+    found, wanted = normal_quantile(shares), ndtri(shares)
+    assert np.abs(found - wanted).max() < 1e-14
+    tails = np.abs(wanted) > 1.0
+    assert within(found[tails], wanted[tails], 8)
+    assert normal_quantile(np.array([[0.5], [0.25]])).tolist() == [
+        [0.0],
+        [pytest.approx(-0.6744897501960817, rel=1e-15)],
+    ]
 
 
 def test_magnitudes_are_exact_at_powers_of_ten() -> None:

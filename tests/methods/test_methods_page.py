@@ -62,6 +62,8 @@ def test_formulas_survive_markdown() -> None:
         ("camp_crest", estimators.CampCrest(k=2, random_state=0), EIGHT, CLASSES, "21.08 and 23.92"),
         ("ipso", estimators.Ipso(keep=(1,), random_state=0), np.column_stack([SEVEN, np.arange(1.0, 8.0)]), None, ""),
         ("muralidhar_sarathy", estimators.MuralidharSarathy(random_state=0), SEVEN, None, ""),
+        ("rank_swapping", estimators.RankSwapping(random_state=0), SEVEN, None, ""),
+        ("shuffling", estimators.Shuffling(random_state=1), LINE, None, ""),
         ("sequential", estimators.Sequential(bayesian=False, random_state=1), LINE, None, "(5.413, 12.187, 17.599)"),
     ],
     ids=lambda one: one if isinstance(one, str) and one.isidentifier() else "",

@@ -24,6 +24,7 @@ from masktron.methods.contracts import (
     ModelDrawn,
     NoiseAdded,
     PartitionedSynthesis,
+    ValuesExchanged,
     as_plain,
     contract_from,
 )
@@ -176,6 +177,7 @@ CONTRACTS: list[MethodContract] = [
     NoiseAdded(0.15, "something else"),
     ModelDrawn(),
     MarkedReplaced(10),
+    ValuesExchanged(),
 ]
 
 

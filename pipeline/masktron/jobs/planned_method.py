@@ -28,8 +28,8 @@ def method_notes(plan: Plan, method: Method) -> tuple[str, ...]:
     """
     if isinstance(method, Partitioning):
         return () if isinstance(method, MdavMethod) else (f"groups are formed by {method.name}",)
-    numeric = {fact.name for fact in plan.fields if fact.numeric}
-    drawn = [block for block in plan.blocks if method.categories or numeric.issuperset(block.variables)]
+    drawable = {fact.name for fact in plan.fields if fact.numeric or (method.orders and fact.order is not None)}
+    drawn = [block for block in plan.blocks if method.categories or drawable.issuperset(block.variables)]
     if not drawn:
         raise UsageError(
             f"{method.name} draws numbers, and every block of masked fields holds categories",

@@ -17,6 +17,10 @@ in the space of records its standard deviation is at least that of the noise les
 the manifest has. The variance of the noise, in a sample, is its share of the variance of the original times a mixture
 of chi-squares, whose lower quantile is that of Wilson and Hilferty (1931) at `SCORE` standard scores.
 
+**Exchanged values.** Sorted, masked and original values of a field differ by a sum of squares that is at most that
+by which settling moved them, which the manifest has: of all ways to pair two sets of numbers, that by rank has the
+least sum. It holds without chance, but for rounding.
+
 **Marked values.** One that was drawn from a cluster of at least c values is the respondent's own with a probability
 of at most a / c where a marked values of the field are equal to it. What is more than the sum of these by five
 standard deviations and `SPARE` is no accident.
@@ -47,6 +51,7 @@ from masktron.methods.contracts import (
     ModelDrawn,
     NoiseAdded,
     PartitionedSynthesis,
+    ValuesExchanged,
 )
 from masktron.sources.records import Column, OnDemand, Status
 from masktron.write.declared import Declared
@@ -55,6 +60,8 @@ SCORE = 5.0
 """Standard scores that a figure may be off its expectation."""
 FORCED = 0.01
 """Share of the records that may keep their values, if `mask` reported so many."""
+ROUNDED = 1e-9
+"""Share of the largest value that sums of squares may be off by rounding."""
 SPARE = 2
 """Records beyond that, for expectations so small that a score says nothing."""
 
@@ -180,6 +187,10 @@ def check_pair(declared: Declared, pair: Pair) -> Findings:
         case PartitionedSynthesis() | ModelDrawn():
             _kept_records(declared, pair, found)
             _kept_fields(declared, pair, found)
+        case ValuesExchanged():
+            _kept_records(declared, pair, found)
+            _kept_fields(declared, pair, found)
+            _same_values(declared, pair, found)
         case other:
             assert_never(other)
     return found
@@ -349,6 +360,33 @@ def _noise(declared: Declared, share: float, pair: Pair, found: Findings) -> Non
             f"noise in {', '.join(silent)}: settling moved these fields by as much as the noise, or there are too "
             "few records, so that nothing is proved"
         )
+
+
+def _same_values(declared: Declared, pair: Pair, found: Findings) -> None:
+    """A field holds the values of the original as often as before, but for what settling moved."""
+    proved = 0
+    for name, before in pair.original.items():
+        own, now = before.values[before.present], pair.masked[name].values[pair.masked[name].present]
+        if not before.numeric or np.isnan(own).any() or np.isnan(now).any():
+            continue
+        if len(own) != len(now):
+            found.problems.append(
+                f"{name} has {counted(len(now), 'value')}, and {len(own)} in the original: {declared.method} "
+                "exchanges values, and makes or removes none"
+            )
+            continue
+        own, now = np.sort(own), np.sort(now)
+        scale = float(np.abs(own).max(initial=0.0)) or 1.0
+        apart = math.sqrt(float(np.square((now - own) / scale).sum()))
+        most = math.sqrt(declared.settled.get(name, 0.0)) / scale
+        if apart > most * (1.0 + ROUNDED) + ROUNDED:
+            found.problems.append(
+                f"the values of {name} are not those of the original in another order: sorted, they differ by more "
+                "than settling moved them"
+            )
+        proved += 1
+    if proved:
+        found.checked.append(f"values of {counted(proved, 'field')}, in order, against what settling moved")
 
 
 def noise_of(

@@ -264,7 +264,8 @@ def _drawable(file: FileValues, plan: Plan, method: Method) -> list[Block]:
     UsageError
         There is none.
     """
-    found = [block for block in plan.blocks if method.categories or file.numeric.issuperset(block.variables)]
+    drawable = file.numeric.union(file.ranks) if method.orders else file.numeric
+    found = [block for block in plan.blocks if method.categories or drawable.issuperset(block.variables)]
     if not found:
         raise UsageError(
             f"{method.name} draws numbers, and every block of masked fields holds categories",

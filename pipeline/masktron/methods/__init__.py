@@ -21,7 +21,9 @@ from masktron.methods.model_hybrid import ModelHybridMethod
 from masktron.methods.muralidhar_sarathy import MuralidharSarathyMethod
 from masktron.methods.noise import NoiseMethod
 from masktron.methods.partitionings import PARTITIONINGS
+from masktron.methods.rank_swapping import RankSwappingMethod
 from masktron.methods.sequential import SequentialMethod
+from masktron.methods.shuffling import ShufflingMethod
 
 ALL: tuple[type[Method], ...] = (
     *PARTITIONINGS,
@@ -36,6 +38,8 @@ ALL: tuple[type[Method], ...] = (
     SequentialMethod,
     CartMethod,
     HierarchicalMethod,
+    RankSwappingMethod,
+    ShufflingMethod,
 )
 """Every method; the first is the default."""
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar, Protocol, Self, override
 
 import numpy as np
@@ -22,6 +22,7 @@ from masktron.methods.contracts import IdenticalGroups, MethodContract
 from masktron.methods.parameters import Parameter
 from masktron.partitions.column_kinds import Kinds
 from masktron.partitions.mdav import standardise
+from masktron.synthesis.exchanging import BrokenRules
 
 K = Parameter("k", "integer", "Smallest number of records in a group; 3 to 10 are usual.", low=2)
 """The parameter that `mask` takes from ``-k``."""
@@ -65,11 +66,18 @@ class RecordContext:
         What the columns are.
     shares : ndarray of float64, or None
         Shares of the classes in the whole file; see `Partitioning.partition`.
+    known : ndarray of bool, shape (n, p), or None
+        Values that exist; None where all do. In the place of others stands a mean, which is nobody's value.
+    broken : BrokenRules or None
+        Tells how many rules drawn records break, as far as rules are understood, for methods that can draw what
+        breaks none; whatever it says, what is drawn is settled.
     """
 
     classes: Labels
     kinds: Kinds
     shares: Floats | None = None
+    known: NDArray[np.bool_] | None = None
+    broken: BrokenRules | None = None
 
     @classmethod
     def of(
@@ -115,6 +123,10 @@ class Method(ABC):
         Whether it asks for a class of each record: an attribute that is confidential and is not masked.
     categories : bool
         Whether it draws categories as well as numbers.
+    orders : bool
+        Whether it draws ordered categories as well as numbers.
+    exchanges : bool
+        Whether it asks what exists and what breaks rules, as it exchanges values of records.
     kernel : Kernel or None
         What has to be compiled for many records.
     """
@@ -130,6 +142,8 @@ class Method(ABC):
     parameters: ClassVar[tuple[Parameter, ...]]
     needs_class: ClassVar[bool] = False
     categories: ClassVar[bool] = False
+    orders: ClassVar[bool] = False
+    exchanges: ClassVar[bool] = False
     kernel: ClassVar[Kernel | None] = None
 
     @property
@@ -200,6 +214,8 @@ class Method(ABC):
         *,
         classes: Labels | None = None,
         nominal: NDArray[np.bool_] | None = None,
+        known: NDArray[np.bool_] | None = None,
+        broken: BrokenRules | None = None,
     ) -> Drawn:
         """Mask the records of an array.
 
@@ -213,6 +229,10 @@ class Method(ABC):
             Codes of c class attributes of each record, from 0; for methods that need a class.
         nominal : ndarray of bool, shape (p,), optional
             Columns that hold codes of categories; for methods that draw categories. None where all are numbers.
+        known : ndarray of bool, shape (n, p), optional
+            Values that exist; all by default. Only methods that exchange values ask.
+        broken : BrokenRules, optional
+            See `RecordContext`.
 
         Raises
         ------
@@ -223,7 +243,8 @@ class Method(ABC):
         """
         self.require_class(given=classes is not None)
         kinds = None if nominal is None else Kinds.of_codes(nominal)
-        return self._mask(values, generator, RecordContext.of(values, classes, kinds))
+        context = replace(RecordContext.of(values, classes, kinds), known=known, broken=broken)
+        return self._mask(values, generator, context)
 
     @abstractmethod
     def _mask(self, values: Floats, generator: np.random.Generator, context: RecordContext) -> Drawn:

@@ -89,7 +89,24 @@ class MarkedReplaced:
         )
 
 
-type MethodContract = IdenticalGroups | PartitionedSynthesis | NoiseAdded | ModelDrawn | MarkedReplaced
+@dataclass(frozen=True, slots=True)
+class ValuesExchanged:
+    """The values of each drawn field change places among the records."""
+
+    kind: ClassVar[str] = "values-exchanged"
+
+    @property
+    def says(self) -> str:
+        """The promise in one sentence."""
+        return (
+            "values of each field change places among the records, and stay in the file as often as before, but for "
+            "what rules move"
+        )
+
+
+type MethodContract = (
+    IdenticalGroups | PartitionedSynthesis | NoiseAdded | ModelDrawn | MarkedReplaced | ValuesExchanged
+)
 """What `check` tests of a masked file, from the manifest."""
 
 KINDS: tuple[type[MethodContract], ...] = (
@@ -98,6 +115,7 @@ KINDS: tuple[type[MethodContract], ...] = (
     NoiseAdded,
     ModelDrawn,
     MarkedReplaced,
+    ValuesExchanged,
 )
 
 

@@ -102,6 +102,12 @@ def _drawn(result: MaskResult, draw: DrawResult, *, apart: bool) -> str:
         case "marked-replaced":
             values, others = (f"values of {names}", "the others") if apart else ("values", "all others")
             return f"{values} beyond the thresholds are replaced, and {others} are the respondents' own"
+        case "values-exchanged":
+            return (
+                f"values of {names} changed places among the records"
+                if apart
+                else ("masked values changed places among the records")
+            )
         case "model-drawn":
             return f"{names} {verb} drawn from a model of the file"
     raise ValueError(f"there is no sentence for the contract {result.contract!r}")

@@ -12,6 +12,8 @@ from typing import Any
 from masktron.synthesis.bootstrap import bayesian_bootstrap
 from masktron.synthesis.cart import draw_trees
 from masktron.synthesis.em import expect
+from masktron.synthesis.exchanging import exchanged
+from masktron.synthesis.free_columns import FreeColumns
 from masktron.synthesis.freedom import lacking
 from masktron.synthesis.grouped import synthesise
 from masktron.synthesis.hierarchical import mark, replace_marked
@@ -22,8 +24,10 @@ from masktron.synthesis.microperturbation import microperturb
 from masktron.synthesis.mixture import fit_mixture
 from masktron.synthesis.model_based import draw_clusters
 from masktron.synthesis.moments import exact_normal
+from masktron.synthesis.rank_swapping import rank_swapped
 from masktron.synthesis.regression import regress
 from masktron.synthesis.regressions import draw_regressions
+from masktron.synthesis.shuffling import shuffled
 from masktron.synthesis.starts import starts
 from masktron.synthesis.threads import blas_in_one_thread
 from masktron.synthesis.within import draw_normal
@@ -48,5 +52,9 @@ ALL: tuple[Callable[..., Any], ...] = (
     starts,
     draw_normal,
     blas_in_one_thread,
+    exchanged,
+    FreeColumns.of,
+    rank_swapped,
+    shuffled,
 )
 """The entry of every module."""

@@ -29,7 +29,8 @@ class Declared:
         Records that `mask` itself counted as having come out as they went in.
     settled : mapping of str to float
         By drawn number: the sum, over the records, of the squared difference between what was drawn and what was
-        written to keep the rules; 0 where a field is not there.
+        written to keep the rules; 0 where a field is not there. Of values that were exchanged, how far they may be
+        from those of the original in another order.
     marked : mapping of str to tuple of int
         By drawn field: positions (from 0, among the kept records in the order of the original) of the values that
         were to be replaced; for methods that replace some values alone.

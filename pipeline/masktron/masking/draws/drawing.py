@@ -19,6 +19,7 @@ from masktron.arrays import Floats, Labels
 from masktron.config import did_you_mean
 from masktron.errors import InfeasibleError, UsageError
 from masktron.grouping.members import Members, codes_of
+from masktron.masking.draws.drawn_rules import DrawnRules
 from masktron.masking.file_values import FileValues
 from masktron.masking.groups.strata import disjuncts_of
 from masktron.masking.inputs import MaskingInputs
@@ -51,6 +52,8 @@ class Drawing:
     classes : ndarray of intp, shape (n, c), or None
     strata : Members
         Records that are drawn together.
+    drawn_rules : DrawnRules or None
+        What tells a method that exchanges values how many rules records break.
     """
 
     method: Method
@@ -61,6 +64,7 @@ class Drawing:
     nominal: NDArray[np.bool_]
     classes: Labels | None
     strata: Members
+    drawn_rules: DrawnRules | None = None
     _made: dict[int, Drawn] = field(default_factory=dict, init=False, repr=False)
 
     @classmethod
@@ -107,7 +111,9 @@ class Drawing:
                 hint="mask fewer variables, lower k, or take another method",
             )
         strata = _strata(inputs, blocks, variables, least)
-        return cls(_positioned(method, named, fields), streams, variables, kept, values, nominal, classes, strata)
+        judging = DrawnRules.of(inputs, blocks, fields) if method.exchanges else None
+        placed = _positioned(method, named, fields)
+        return cls(placed, streams, variables, kept, values, nominal, classes, strata, judging)
 
     def draw(self, attempt: int) -> Drawn:
         """Let the method draw all records; once for each attempt.
@@ -180,7 +186,11 @@ class Drawing:
         values = _filled(self.values[records], self.nominal)
         classes = None if self.classes is None else self.classes[records]
         nominal = self.nominal if self.method.categories and self.nominal.any() else None
-        return self.method.mask(values, generator, classes=classes, nominal=nominal)
+        if self.drawn_rules is None:
+            return self.method.mask(values, generator, classes=classes, nominal=nominal)
+        known = ~np.isnan(self.values[records])
+        broken = self.drawn_rules.among(records)
+        return self.method.mask(values, generator, classes=classes, nominal=nominal, known=known, broken=broken)
 
     @property
     def known(self) -> NDArray[np.bool_]:

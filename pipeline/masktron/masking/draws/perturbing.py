@@ -29,7 +29,7 @@ from masktron.masking.inputs import MaskingInputs
 from masktron.masking.judging import Judging
 from masktron.masking.masked import MaskedBlock
 from masktron.measures.moment_shift import MomentShift, moment_shift
-from masktron.methods.contracts import MarkedReplaced
+from masktron.methods.contracts import MarkedReplaced, ValuesExchanged
 from masktron.plan import Block
 from masktron.progress import Told, untold
 from masktron.settle.lattice import Prototype
@@ -157,6 +157,8 @@ def perturbed(inputs: MaskingInputs, drawing: Drawing, masked: Sequence[MaskedBl
     drawn = np.where(known, first.values[:, at], np.nan)
     written = np.where(known, np.column_stack([*_numbers(masked, numbers), np.empty((file.n, 0))]), np.nan)
     moved = np.nansum(np.square(written - drawn), axis=0)
+    if isinstance(drawing.method.contract, ValuesExchanged):
+        moved = _from_exchange(drawing.values[:, at], drawn, moved)
     parts = np.empty(file.n, dtype=np.intp)
     parts[drawing.strata.order] = drawing.strata.labels
     touched = to_replace(drawing).any(axis=1)
@@ -177,6 +179,21 @@ def perturbed(inputs: MaskingInputs, drawing: Drawing, masked: Sequence[MaskedBl
         {name: _beyond(drawn[:, place], file.columns[name].typed) for place, name in enumerate(numbers)},
         {} if first.marked is None else _marked(drawing, first.marked),
     )
+
+
+def _from_exchange(original: Floats, drawn: Floats, moved: Floats) -> Floats:
+    """Return how far values may be from the original's in another order, as a sum of squares; shape (fields,).
+
+    Where the draw is such an order, it is what settling moved. What others give was computed, and lies as far from
+    such an order as by rank: then the triangle inequality adds the two.
+    """
+    found = moved.copy()
+    for column, own in enumerate(original.T):
+        made = drawn[~np.isnan(own), column]
+        apart = float(np.square(np.sort(made) - np.sort(own[~np.isnan(own)])).sum())
+        if apart > 0:
+            found[column] = (np.sqrt(moved[column]) + np.sqrt(apart)) ** 2
+    return found
 
 
 def _beyond(drawn: Floats, typed: Typed) -> int:

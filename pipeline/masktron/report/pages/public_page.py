@@ -41,6 +41,7 @@ _HOW = {
 _DRAWN_HOW = {
     "noise-added": "a value drawn near that of each record",
     "marked-replaced": "a drawn value where the respondent's is beyond the threshold, and else the respondent's own",
+    "values-exchanged": "a value of another record",
 }
 """What *drawn* means, where it is not a new value for each record."""
 _DONE = {
@@ -53,6 +54,8 @@ _DONE = {
     "model-drawn": "A model was fitted to the file, and values were drawn from it at random for each record{apart}.",
     "marked-replaced": "Values beyond a threshold were replaced by others, drawn for groups of such records; all "
     "others are those of the respondents{apart}.",
+    "values-exchanged": "The values of each field changed places among the records{apart}. A value in this file is "
+    "that of some respondent, as a rule of another one, but where the rules asked for a new one.",
 }
 _SAME = (
     "A masked value can still be that of the respondent: by chance, as there are few possible values, as a group had "

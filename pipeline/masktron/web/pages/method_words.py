@@ -26,6 +26,8 @@ METHOD_WORDS: Mapping[str, str] = {
     "sequential": "new values, field by field, from regressions",
     "cart": "new values, field by field, from trees (CART)",
     "hierarchical": "new values only in the place of extreme ones",
+    "rank_swapping": "values change places with near ones (rank swapping)",
+    "shuffling": "values go to other records, and relations stay (data shuffling)",
 }
 """What a method does, by its name."""
 GROUPINGS: Mapping[str, str] = {

@@ -1,0 +1,123 @@
+"""Data shuffling: values go to other records, in an order that a normal copula draws."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, ClassVar, override
+
+import numpy as np
+from numpy.typing import NDArray
+
+from masktron.arrays import Floats
+from masktron.errors import InfeasibleError
+from masktron.methods.base import Drawn, Method, RecordContext, require_records
+from masktron.methods.contracts import MethodContract, ValuesExchanged
+from masktron.methods.parameters import KEEP, Parameter, kept_columns
+from masktron.synthesis.exchanging import exchanged
+from masktron.synthesis.free_columns import FreeColumns
+from masktron.synthesis.shuffling import explained, shuffled
+
+LEAST_RECORDS = 5
+"""Records beyond the variables from which correlations are found."""
+NEAR = 0.05
+"""Share of the records within which values are exchanged once more for the sake of rules."""
+
+
+@dataclass(eq=False)
+class ShufflingMethod(Method):
+    """Data shuffling by the normal copula.
+
+    Parameters
+    ----------
+    keep : sequence of int
+        Columns that stay as they are (S of the paper); may be empty. Relations with them are kept.
+    random_state : int, RandomState or None
+        Used by the estimator alone.
+
+    Notes
+    -----
+    Source: Muralidhar and Sarathy (2006), Management Science 52(5). Given the kept fields, what a record gets does
+    not depend on what it had. Variables that others give exactly are not shuffled but computed; see `FreeColumns`.
+    """
+
+    name: ClassVar[str] = "shuffling"
+    title: ClassVar[str] = "Data shuffling"
+    says: ClassVar[str] = "Each value goes to another record, so that variables rank the records together as before."
+    when: ClassVar[str] = (
+        "Distributions of single variables and rank correlations have to stay, and records must not be near their "
+        "originals."
+    )
+    source: ClassVar[str] = "Muralidhar and Sarathy 2006, section 3"
+    attacker: ClassVar[str] = (
+        "All values of the file are published, and so its extremes; what is not is whose they are. Beyond what kept "
+        "fields tell of a respondent there is nothing to find: with the key, too, the order is drawn from rank "
+        "correlations of all records. Two releases with other keys tell these better, and no record."
+    )
+    preserves: ClassVar[tuple[str, ...]] = (
+        "every value of each variable as often as before, but of variables that others give exactly",
+        "rank correlations between variables, also with kept fields, in expectation",
+        "exact linear relations between variables, to rounding",
+    )
+    loses: ClassVar[tuple[str, ...]] = (
+        "relations that rank correlations of pairs do not tell: such that rise and fall, of three variables, or of "
+        "zeros",
+        "sums over records with weights: every record counts once",
+    )
+    parameters: ClassVar[tuple[Parameter, ...]] = (KEEP,)
+    orders: ClassVar[bool] = True
+    exchanges: ClassVar[bool] = True
+
+    keep: Iterable[int] = ()
+    random_state: Any = None
+
+    @property
+    def contract(self) -> MethodContract:
+        """Values change places."""
+        return ValuesExchanged()
+
+    def least(self, variables: int) -> int:
+        """Return the records from which rank correlations of so many variables are found."""
+        return variables + LEAST_RECORDS
+
+    @override
+    def _mask(self, values: Floats, generator: np.random.Generator, context: RecordContext) -> Drawn:
+        """Shuffle the values of all records; see `Method.mask`."""
+        n, p = values.shape
+        require_records(n, self.least(p), self.name)
+        kept = kept_columns(self.keep, p)
+        known = np.ones((n, p), dtype=np.bool_) if context.known is None else context.known
+        columns = FreeColumns.of(values, kept)
+        free = columns.free & ~kept
+        self._require_change(values, kept, free)
+        drawn = values.copy()
+        drawn[:, free] = shuffled(values[:, free], values[:, kept], generator, known=known[:, free])
+        if context.broken is None:
+            return Drawn(columns.completed(drawn))
+        made = exchanged(
+            values,
+            drawn,
+            generator,
+            broken=context.broken,
+            columns=free & columns.telling(context.broken.read),
+            known=known,
+            near=max(1, int(NEAR * n)),
+            completed=columns.completed,
+        )
+        return Drawn(made)
+
+    def _require_change(self, values: Floats, kept: NDArray[np.bool_], free: NDArray[np.bool_]) -> None:
+        """Refuse variables whose values, or whose order, kept ones give away."""
+        varies = values.min(axis=0) < values.max(axis=0)
+        told = np.zeros(len(kept), dtype=np.bool_)
+        for column in np.flatnonzero(~kept & varies).tolist():
+            with_it = np.concatenate([values[:, kept], values[:, [column]]], axis=1)
+            beside = np.arange(with_it.shape[1]) < with_it.shape[1] - 1
+            told[column] = not FreeColumns.of(with_it, beside).free[-1]
+        told[free] |= explained(values[:, free], values[:, kept])
+        if told.any():
+            raise InfeasibleError(
+                f"{self.name} would return the original of variable {int(np.flatnonzero(told)[0]) + 1}: in these "
+                f"{len(values)} records the kept variables give its values, or their order",
+                hint="keep fewer variables, mask more records together, or keep this one as it is as well",
+            )
