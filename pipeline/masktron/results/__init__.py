@@ -22,6 +22,7 @@ from masktron.results.key_risk import KeyRisk
 from masktron.results.mask import EngineResult, MaskResult, RepairResult
 from masktron.results.metadata import MetadataResult
 from masktron.results.record_findings import Diagnostic, RecordFinding, by_field, diagnostics_of, severity
+from masktron.results.refusal import RefusalResult, RemedyResult
 from masktron.results.report import PageResult, ReportResult
 from masktron.results.rerun import BlockChange, ChangeResult, FailureChange, FigureChange, RerunResult
 from masktron.results.result import CONFIDENTIAL, SCHEMA_VERSION, JobResult, shown
@@ -70,6 +71,8 @@ __all__ = [
     "PageResult",
     "Proposal",
     "RecordFinding",
+    "RefusalResult",
+    "RemedyResult",
     "RepairResult",
     "ReportResult",
     "RerunResult",
