@@ -80,8 +80,10 @@ SWITCHES: Mapping[str, str] = MappingProxyType(
     }
 )
 """Options without one."""
+_PROSE = (
     "and|are|as|below|for|gives?|has|if|in|is|it|means|(?<!aggregator )mean|names?|of|or|says?|shows?|tells?|that|to|"
     "with|would|writes?"
+)
 _END = r"(?=[.,;:`]*(?:[\s()]|$))"
 _QUOTED = r"[^\s()'\"]*(?:'[^']*'|\"[^\"]*\")(?:'[^']*'|\"[^\"]*\")*"
 _OPTION = re.compile(
