@@ -25,7 +25,7 @@ from masktron.jobs.convert import run_convert
 from masktron.jobs.describe import ROWS, RowRange, run_describe
 from masktron.jobs.explain import run_explain
 from masktron.jobs.pairing import Stated
-from masktron.jobs.remedies.suggesting import run_mask_or_suggest
+from masktron.jobs.remedies.on_refusal import run_mask_or_suggest
 from masktron.jobs.report import run_report
 from masktron.jobs.rerun import Repeating, run_rerun
 from masktron.jobs.suggest import run_suggest

@@ -226,7 +226,7 @@ def mask(
     with running.progress_shown() as progress, rules_within(settings.rule_timeout):
         from masktron.errors import InfeasibleError, ViolationError
         from masktron.jobs.originals import InvalidOriginalError
-        from masktron.jobs.remedies.suggesting import run_mask_or_suggest
+        from masktron.jobs.remedies.on_refusal import run_mask_or_suggest
         from masktron.jobs.report import run_report
 
         try:
