@@ -43,6 +43,8 @@ MOST_CODES = 15
 """Different integers up to which a field may be one of codes."""
 RECORDS_A_CODE = 5
 """Records that each of them stands in on average, at least; where they are fewer, few values come of few records."""
+WRITTEN_OUT = 4
+"""Fields up to which every option is written out for each; beyond, the likely ones are, and others once."""
 NEARLY = 0.9
 """Share of different values from which a field nearly names its records."""
 _LEADING_ZERO = re.compile(f"[{XML_SPACE}]*[+-]?0[0-9]+")
@@ -105,10 +107,16 @@ class Suspects:
             said.append(
                 f"for codes: {_each('--nominal', others)} (or --ordinal FIELD, in the order of their numbers)"
             )
-        said.append(f"for quantities: {_each('--numeric', [*others, *telling])}")
+            said.append(
+                "for what others may know of a respondent, and is released as it is with its risk measured: "
+                f"{_roles(others, Role.QUASI_IDENTIFIER)}"
+            )
+        written = [*others, *telling] if len(self.codes) <= WRITTEN_OUT else ["FIELD"]
+        said.append(f"for quantities: {_each('--numeric', written)}")
         if others:
-            said.append(f"for what names respondents, and is not released: {_roles(others, Role.IDENTIFIER)}")
-        said.append(f"for what is released as it is: {_roles([*others, *telling], Role.UNTOUCHED)}")
+            named = others if len(self.codes) <= WRITTEN_OUT else written
+            said.append(f"for what names respondents, and is not released: {_roles(named, Role.IDENTIFIER)}")
+        said.append(f"for what is released as it is: {_roles(written, Role.UNTOUCHED)}")
         if telling:
             said.append(f"for codes, whose values are released: {_each('--nominal', telling)}")
         return "; ".join(said)

@@ -57,6 +57,7 @@ class Kind(StrEnum):
 type Grouping = Literal["rules", "all"]
 type InvalidRecords = Literal["stop", "exclude"]
 type Order = Literal["auto", "random", "keep"]
+type OnRefusal = Literal["stop", "suggest"]
 type ExecutorName = Literal["local", "dask"]
 
 EXECUTORS: tuple[ExecutorName, ...] = ("local", "dask")
@@ -257,6 +258,9 @@ class Config:
     register : Register or None
         The register of releases, in which `mask` looks up whether the original has been released before, and which it
         adds to; a path, or a table of ``path`` and ``salt``. No register when None.
+    on_refusal : {"stop", "suggest"}
+        What `mask` does where it refuses: ``suggest`` tries what could help, on the records in memory, and says what
+        each remedy costs. Nothing is written in either case.
     """
 
     k: int = 5
@@ -298,6 +302,7 @@ class Config:
     recode: Mapping[str, str] = field(default_factory=dict)
     allow_lost: tuple[str, ...] = ()
     register: Register | None = None
+    on_refusal: OnRefusal = "stop"
     spare_documents: frozenset[str] = field(default=frozenset(), repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -347,6 +352,7 @@ class Config:
         _one_of("grouping", self.grouping, ("rules", "all"))
         _one_of("invalid", self.invalid, ("stop", "exclude"))
         _one_of("order", self.order, ("auto", "random", "keep"))
+        _one_of("on_refusal", self.on_refusal, ("stop", "suggest"))
         _limits(self.limits, "")
         _require(
             _is_number(self.max_observed_share) and 0 <= self.max_observed_share <= 100,

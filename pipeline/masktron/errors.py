@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import IntEnum
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 ERROR_FILE = "MASKTRON_ERROR"
 """Variable of the environment: the file to which a command also writes the error that ends it, as JSON."""
@@ -47,6 +47,49 @@ class FormatOption:
         return f"--format-option {self.name}={self.value}"
 
 
+type RefusalKind = Literal[
+    "copied", "no-prototype", "few-records", "missing-pattern", "across-records", "total", "aggregator",
+    "no-aggregator", "solved-loss", "method", "contract", "limits", "written", "original",
+]  # fmt: skip
+"""Why a run of `mask` was refused. ``copied``: too many groups would publish a record; ``no-prototype``: no value
+satisfies the rules in some group; ``few-records``: fewer than k; ``missing-pattern``: a pattern of missing values is
+rarer than k and has to be kept; ``across-records``: a rule over several records that masking breaks; ``total``: a
+figure over the file that cannot be mended; ``aggregator``: the one that was asked for breaks a rule;
+``no-aggregator``: all do; ``solved-loss``: what is solved in each record would lose everything; ``method``: the
+arithmetic of a method cannot do it; ``contract``: what a method promises was not kept; ``limits``: figures are
+outside limits; ``written``: the file would break rules; ``original``: the original does."""
+
+
+@dataclass(frozen=True, slots=True)
+class RefusalFacts:
+    """Why a run was refused, for programs that look for a remedy: names and counts, no value of a record.
+
+    Attributes
+    ----------
+    kind : str
+    fields : tuple of str
+        Masked fields that it is about, where that is known.
+    conditions : tuple of str
+        Unmasked fields that the rules read beside them.
+    rules : tuple of str
+        Ids of the rules that are known to stand in the way; those that read `fields` where there are none.
+    figures : tuple of str
+        Names of the figures that are outside their limits.
+    groups : int
+        Groups that it is about; 0 where it is about none.
+    records : int
+        Records that there are, or that break rules in ``original``.
+    """
+
+    kind: RefusalKind
+    fields: tuple[str, ...] = ()
+    conditions: tuple[str, ...] = ()
+    rules: tuple[str, ...] = ()
+    figures: tuple[str, ...] = ()
+    groups: int = 0
+    records: int = 0
+
+
 class MasktronError(Exception):
     """Base of all errors that masktron raises for the user to read.
 
@@ -60,16 +103,33 @@ class MasktronError(Exception):
         What the user can do next.
     helps : sequence of FormatOption, optional
         Options any one of which may do away with it, the likeliest first; the hint names them, too.
+    facts : sequence of RefusalFacts, optional
+        Where a run of `mask` was refused: why. None where the arithmetic of a method says so, which knows no fields.
+
+    Attributes
+    ----------
+    refusal : RefusalResult or None
+        What could help, and what it costs: where `mask` was asked to suggest it.
     """
 
     exit_code: ClassVar[Exit] = Exit.VIOLATION
 
-    def __init__(self, what: str, *, where: str = "", hint: str = "", helps: Sequence[FormatOption] = ()) -> None:
+    def __init__(
+        self,
+        what: str,
+        *,
+        where: str = "",
+        hint: str = "",
+        helps: Sequence[FormatOption] = (),
+        facts: Sequence[RefusalFacts] = (),
+    ) -> None:
         super().__init__(what)
         self.what = what
         self.where = where
         self.hint = hint
         self.helps = tuple(helps)
+        self.facts = tuple(facts)
+        self.refusal: Any = None
 
     def __str__(self) -> str:
         text = f"{self.where}: {self.what}" if self.where else self.what

@@ -36,7 +36,7 @@ KEYWORDS: Mapping[str, tuple[str, _Form]] = MappingProxyType(
         **{name: (name.replace("-", "_"), _Form.VALUE) for name in (
             "record", "format", "phase", "key", "metadata", "original", "manifest", "method", "aggregator", "to",
             "seed", "grouping", "group-size-vars", "invalid", "max-observed-share", "max-block-records", "workers",
-            "unit-records", "memory", "executor", "scheduler",
+            "unit-records", "memory", "executor", "scheduler", "on-refusal",
             "rule-timeout", "max-findings", "measures", "data", "out", "again", "against",
             "rows", "against-manifest", "against-original", "register", "rules", "html", "html-public", "masked",
             "rules-out",
@@ -83,7 +83,8 @@ SWITCHES: Mapping[str, str] = MappingProxyType(
 )
 """Options without one."""
 _PROSE = (
-    "and|are|as|below|for|gives?|has|if|in|is|it|means?|names?|of|or|says?|shows?|tells?|that|to|with|would|writes?"
+    "and|are|as|below|for|gives?|has|if|in|is|it|means|(?<!aggregator )mean|names?|of|or|says?|shows?|tells?|that|to|"
+    "with|would|writes?"
 )
 _END = r"(?=[.,;:`]*(?:[\s()]|$))"
 _QUOTED = r"[^\s()'\"]*(?:'[^']*'|\"[^\"]*\")(?:'[^']*'|\"[^\"]*\")*"

@@ -39,7 +39,7 @@ from masktron.constraints import (
     Product,
     Whole,
 )
-from masktron.errors import InfeasibleError, UsageError
+from masktron.errors import InfeasibleError, RefusalFacts, UsageError
 from masktron.roles import FieldFacts
 from masktron.sources.lexical import parse_number
 
@@ -325,6 +325,9 @@ def _over_file(edit: Edit, constraint: CrossRecordEdit, masked: Mapping[str, Fie
         f"the rule {edit.check.id!r} looks at several records at once: {why} ({constraint.reason})",
         where=str(edit.check.origin),
         hint=f"give {names} the role key or untouched, or let the rule go: --allow {edit.check.id!r}",
+        facts=[
+            RefusalFacts("across-records", tuple(sorted(masked.keys() & set(edit.variables))), rules=(edit.check.id,))
+        ],
     )
 
 
@@ -359,7 +362,11 @@ def _with(
     blocks = [block for partition in restricted for block in partition.blocks]
     if blocks and all(block.aggregator != asked.name for block in blocks):
         reasons = "; ".join(dict.fromkeys(block.refusals[-1] for block in blocks))
-        raise InfeasibleError(f"nothing can be masked by {asked.name}: {reasons}", hint="ask for another aggregator")
+        raise InfeasibleError(
+            f"nothing can be masked by {asked.name}: {reasons}",
+            hint="ask for another aggregator",
+            facts=[RefusalFacts("aggregator", tuple(name for block in blocks for name in block.variables))],
+        )
     return restricted
 
 
@@ -372,6 +379,7 @@ def _restricted(asked: Aggregator, block: Block, edits: Sequence[Edit], masked: 
         raise InfeasibleError(
             f"{', '.join(block.variables)} cannot be masked by {asked.name}: {obstacle}",
             hint="ask for another aggregator or none, or let the rule go with --allow",
+            facts=[RefusalFacts("aggregator", block.variables, block.conditions, tuple(e.check.id for e in own))],
         )
     reason = _reason(asked.name, own) if own else f"{asked.name} was asked for, and no rule reads these fields"
     return replace(block, candidates=(Candidate(asked.name, reason),), refusals=())
@@ -427,7 +435,11 @@ def _candidates(
     names = _preferred(able, facts, edits)
     if not names:
         reasons = "; ".join(filter(None, obstacles.values()))
-        raise InfeasibleError(f"no aggregator keeps the rules on {', '.join(component)}: {reasons}")
+        raise InfeasibleError(
+            f"no aggregator keeps the rules on {', '.join(component)}: {reasons}",
+            hint="let a rule go with --allow, or give one of the fields the role untouched",
+            facts=[RefusalFacts("no-aggregator", component, rules=tuple(edit.check.id for edit in edits))],
+        )
     refusals = () if Mean.name in names else tuple(filter(None, obstacles.values()))
     return tuple(Candidate(name, _reason(name, edits)) for name in names), refusals
 

@@ -13,7 +13,7 @@ from masktron.errors import Exit
 from masktron.processes import rules_within
 
 if TYPE_CHECKING:
-    from masktron.jobs.originals import InvalidOriginalError
+    from masktron.errors import MasktronError
     from masktron.results import ReportResult
 
 
@@ -66,6 +66,15 @@ def mask(
         str | None,
         typer.Option(
             metavar="stop|exclude", help="What to do with original records that break a rule.", show_default="stop"
+        ),
+    ] = None,
+    on_refusal: Annotated[
+        str | None,
+        typer.Option(
+            metavar="stop|suggest",
+            help="Where the rules, k and limits cannot all be kept: suggest tries what could help and shows what it "
+            "costs; nothing is written.",
+            show_default="stop",
         ),
     ] = None,
     allow: options.Allow = None,
@@ -197,6 +206,7 @@ def mask(
         group_size_vars=group_size_vars,
         keep_missing=keep_missing or None,
         invalid=invalid,
+        on_refusal=on_refusal,
         allow=tuple(allow or ()) or None,
         allow_unfired=tuple(allow_unfired or ()) or None,
         recode=recode,
@@ -222,15 +232,16 @@ def mask(
         register=register,
     ).choosing(method, parse_params(param or []))
     running.check_outputs(outputs, {**documents_of(settings), **register_of(settings)})
-    refused: InvalidOriginalError | None = None
+    refused: MasktronError | None = None
     pages: ReportResult | None = None
     with running.progress_shown() as progress, rules_within(settings.rule_timeout):
-        from masktron.jobs.mask import run_mask
+        from masktron.errors import InfeasibleError, ViolationError
         from masktron.jobs.originals import InvalidOriginalError
+        from masktron.jobs.remedies.on_refusal import run_mask_or_suggest
         from masktron.jobs.report import run_report
 
         try:
-            result = run_mask(
+            result = run_mask_or_suggest(
                 data,
                 rules,
                 out,
@@ -242,8 +253,9 @@ def mask(
                 resume=resume,
                 progress=progress,
             )
-        except InvalidOriginalError as error:
+        except (InfeasibleError, ViolationError) as error:
             refused = error
+            invalid_original = error.result if isinstance(error, InvalidOriginalError) else None
         else:
             if html is not None or html_public is not None:
                 pages = run_report(
@@ -256,7 +268,10 @@ def mask(
                     progress=progress,
                 )
     if refused is not None:
-        running.report(refused.result, json, html)
+        if invalid_original is not None:
+            running.report(invalid_original, json if refused.refusal is None else None, html)
+        if refused.refusal is not None:
+            running.report(refused.refusal, json)
         raise refused
     running.report(result, json)
     if pages is not None:

@@ -22,6 +22,14 @@ def over_limits(measured: Iterable[Measured], limits: Mapping[str, float]) -> It
             yield f"{one.figure.name} is {value}{place}, the limit {limit}"
 
 
+def names_over(measured: Iterable[Measured], limits: Mapping[str, float]) -> Iterator[str]:
+    """Name the figures that are outside their limits."""
+    for one in measured:
+        bound = limits.get(one.figure.name)
+        if bound is not None and not one.figure.meets(one.value, bound):
+            yield one.figure.name
+
+
 def strictest(limits: Mapping[str, float], stated: Mapping[str, float]) -> dict[str, float]:
     """Join the limits that are asked for with those of a manifest; of two on one figure the stricter one holds.
 

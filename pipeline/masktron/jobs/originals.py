@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from masktron.config import Config
 from masktron.constraints import CrossRecordEdit
-from masktron.errors import ViolationError
+from masktron.errors import RefusalFacts, ViolationError
 from masktron.evaluation.findings import Evaluation, Verdict
 from masktron.executor.contract import Executor
 from masktron.jobs.common import departure_notes, file_notes, notes_of, violations
@@ -28,8 +28,10 @@ class InvalidOriginalError(ViolationError):
     result : ValidateResult
     """
 
-    def __init__(self, what: str, *, where: str, hint: str, result: ValidateResult) -> None:
-        super().__init__(what, where=where, hint=hint)
+    def __init__(
+        self, what: str, *, where: str, hint: str, result: ValidateResult, facts: Sequence[RefusalFacts] = ()
+    ) -> None:
+        super().__init__(what, where=where, hint=hint, facts=facts)
         self.result = result
 
 
@@ -136,12 +138,14 @@ def _refuse(job: Job, evaluation: Evaluation, records: int, outside: list[str], 
         evaluation=evaluation,
         rulebook=job.rulebook,
     )
+    names = tuple(dict.fromkeys(rule.id for rule in results if rule.violations and not rule.soft))
     if outside:
         raise InvalidOriginalError(
             f"the original breaks {', '.join(outside)}, outside single records: leaving some out does not mend it",
             where=str(job.source.path),
             hint="correct the file, or let the rules go with --allow RULE-ID",
             result=result,
+            facts=[RefusalFacts("original", rules=names)],
         )
     broken = ", ".join(f"{rule.id} ({rule.violations})" for rule in results if rule.violations and not rule.soft)
     raise InvalidOriginalError(
@@ -149,4 +153,5 @@ def _refuse(job: Job, evaluation: Evaluation, records: int, outside: list[str], 
         where=str(job.source.path),
         hint="correct them, leave them out with --invalid exclude, or let a rule go with --allow RULE-ID",
         result=result,
+        facts=[RefusalFacts("original", rules=names, records=records)],
     )

@@ -14,10 +14,10 @@ from masktron.addresses import AddressPath
 from masktron.classify.forms import form_of
 from masktron.config import Role
 from masktron.counts import counted
-from masktron.errors import InfeasibleError, OutsideLimitsError, UsageError, ViolationError
+from masktron.errors import InfeasibleError, OutsideLimitsError, RefusalFacts, UsageError, ViolationError
 from masktron.files import file_hash
 from masktron.jobs.documents import digests
-from masktron.jobs.limits import over_limits
+from masktron.jobs.limits import names_over, over_limits
 from masktron.jobs.mask_result import in_groups, smallest_group
 from masktron.jobs.prepared import Prepared, Treated
 from masktron.jobs.protection import check_groups, check_pair, pair_of
@@ -34,9 +34,13 @@ from masktron.versions import versions
 from masktron.write.declared import Declared
 from masktron.write.manifest import MANIFEST_VERSION, NOTICE, described_output
 
-_ELSEWHERE = frozenset({"workers", "executor", "scheduler", "memory", "rule_timeout", "key", "documents"})
+_ELSEWHERE = frozenset(
+    {"workers", "executor", "scheduler", "memory", "rule_timeout", "key", "documents", "on_refusal"}
+)
 """Settings that the manifest has in other places, or leaves out: they change nothing in the file."""
-_OF_THE_RUN = frozenset({"workers", "executor", "scheduler", "memory", "key", "seed", "spare_documents"})
+_OF_THE_RUN = frozenset(
+    {"workers", "executor", "scheduler", "memory", "key", "seed", "spare_documents"} | {"on_refusal"}
+)
 """Settings that a later run does not take over: its random numbers are its own."""
 
 
@@ -65,6 +69,7 @@ def require_releasable(run: Prepared, result: MaskResult, measured: Sequence[Mea
                 else ""
             )
             + ("; a rule that reads the order of the records needs --keep-order" if mixed else ""),
+            facts=[_would_break(run, tuple(rule.id for rule in result.rules if rule.violations))],
         )
     for engine in result.engines:
         if not engine.agrees:
@@ -84,7 +89,14 @@ def require_releasable(run: Prepared, result: MaskResult, measured: Sequence[Mea
             f"the masked file is outside its limits, so nothing is published: {'; '.join(over)}",
             where=str(run.source.path),
             hint="another k, --grouping all or other roles change the figures; or give another limit",
+            facts=[RefusalFacts("limits", figures=tuple(names_over(measured, run.config.limits)))],
         )
+
+
+def _would_break(run: Prepared, rules: tuple[str, ...]) -> RefusalFacts:
+    masked = {*run.plan.by_role(Role.CONFIDENTIAL)}
+    read = {name for edit in run.job.edits if edit.check.id in rules for name in edit.variables}
+    return RefusalFacts("written", tuple(sorted(masked & read)), rules=rules)
 
 
 def require_contract(run: Prepared, declared: Declared, columns: Mapping[str, Column]) -> None:
@@ -120,6 +132,7 @@ def require_contract(run: Prepared, declared: Declared, columns: Mapping[str, Co
             where=str(run.source.path),
             hint="run it again for other draws, or take another method or parameters; or give the fields that it "
             "names the role untouched",
+            facts=[RefusalFacts("contract", tuple(declared.drawn))],
         )
 
 

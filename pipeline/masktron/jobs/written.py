@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from masktron.config import Role
 from masktron.counts import counted
-from masktron.errors import InfeasibleError, ViolationError
+from masktron.errors import InfeasibleError, RefusalFacts, ViolationError
 from masktron.evaluation.request import EvaluationRequest
 from masktron.evaluation.tiered import evaluate
 from masktron.executor.contract import Executor
@@ -113,7 +113,11 @@ def refuse_broken(run: Prepared, made: Masked, progress: Progress) -> None:
             found = evaluate(EvaluationRequest.of(written, run.job.rulebook, run.source))
     checks = run.job.rulebook.checks
     if broken := [checks[index].id for index in run.binding if found.failed[index] + found.errors[index]]:
-        raise InfeasibleError(f"the masked file would break {', '.join(broken)}", where=str(run.source.path))
+        raise InfeasibleError(
+            f"the masked file would break {', '.join(broken)}",
+            where=str(run.source.path),
+            facts=[RefusalFacts("written", rules=tuple(broken))],
+        )
 
 
 def _put(

@@ -26,7 +26,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from masktron.errors import InfeasibleError
+from masktron.errors import InfeasibleError, RefusalFacts
 from masktron.grouping.record_groups import RecordGroups
 from masktron.masking.disclosure.exposure import Exposure, exposure_of
 from masktron.masking.file_values import FileValues
@@ -129,6 +129,7 @@ def _refuse_useless(attempt: _Attempt) -> None:
             f"with {names} solved in each record the rules hold at an information loss of {attempt.loss:.3g} %, more "
             "than one value for all records would have",
             hint=f"mask {', '.join(attempt.block.conditions)} as well, or let a rule go with --allow",
+            facts=[RefusalFacts("solved-loss", attempt.block.variables, attempt.block.conditions)],
         )
 
 
@@ -237,4 +238,5 @@ def _joined(failures: dict[str, InfeasibleError]) -> InfeasibleError:
     """Return the first error, with what stopped the other candidates where that was something else."""
     (_, first), *others = failures.items()
     more = [f"{name}: {error.what}" for name, error in others if error.what != first.what]
-    return InfeasibleError("; ".join((first.what, *more)), where=first.where, hint=first.hint)
+    facts = dict.fromkeys(fact for error in failures.values() for fact in error.facts)
+    return InfeasibleError("; ".join((first.what, *more)), where=first.where, hint=first.hint, facts=tuple(facts))

@@ -19,7 +19,7 @@ from masktron.classify.elimination import Elimination, Solved, eliminate, equali
 from masktron.classify.forms import is_about_missing
 from masktron.classify.relations import polynomial_of
 from masktron.constraints import Atom, Form, Linear, Polynomial, Product
-from masktron.errors import InfeasibleError
+from masktron.errors import InfeasibleError, RefusalFacts
 from masktron.masking.record_rules import RecordRules
 from masktron.partitions.mdav import standardise
 from masktron.plan import Block
@@ -191,4 +191,12 @@ def _refuse_lonely(rules: RecordRules, block: Block, check: int, atom: Linear | 
             "records share what it says",
             where=str(rules.file.source),
             hint=f"mask {others} as well, or give {own} the role untouched",
+            facts=[
+                RefusalFacts(
+                    "no-prototype",
+                    tuple(sorted(masked & variables_of(atom))),
+                    tuple(sorted(variables_of(atom) - masked)),
+                    (rules.rulebook.checks[check].id,),
+                )
+            ],
         )

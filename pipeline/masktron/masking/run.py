@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from masktron.aggregators.medoid import Medoid
 from masktron.classify import Edit
 from masktron.counts import counted
-from masktron.errors import InfeasibleError, UsageError
+from masktron.errors import InfeasibleError, RefusalFacts, UsageError
 from masktron.grouping.record_groups import RecordGroups
 from masktron.kernels.cores import usable_cores
 from masktron.masking.block.settling import settle_block
@@ -145,6 +145,7 @@ def mask_records(
             f"{counted(len(records), 'record')} cannot form a group of k = {plan.k}",
             where=str(records.source),
             hint=f"lower k to {len(records)} or less" if len(records) >= 2 else "",
+            facts=[RefusalFacts("few-records", records=len(records))],
         )
     cores = workers or usable_cores()
     partitioner = _partitioner(plan, method, classes, max_block_records, cores, len(records))
@@ -368,6 +369,7 @@ class _Groups:
                 f"{', '.join(self._partition.variables)}, so that they would take over another's",
                 where=str(self._inputs.file.source),
                 hint="run without --keep-missing, or lower k",
+                facts=[RefusalFacts("missing-pattern", self._partition.variables, groups=int(grouping.pooled.sum()))],
             )
         return grouping
 

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from masktron.arrays import Floats
-from masktron.errors import InfeasibleError
+from masktron.errors import InfeasibleError, RefusalFacts
 from masktron.kernels.distinct import factorized
 from masktron.progress import Told, untold
 from masktron.settle.completion import Completion
@@ -128,6 +128,7 @@ class BlockRecords:
                 if self.conditions
                 else "let a rule go with --allow, or give one of the fields the role untouched"
             ),
+            facts=[RefusalFacts("no-prototype", self.variables, self.conditions, tuple(rules), groups=1)],
         )
 
 

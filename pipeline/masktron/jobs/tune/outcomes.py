@@ -43,6 +43,7 @@ _SPARED = frozenset(
         "max_failures",
         "metadata",
         "method",
+        "on_refusal",
         "params",
         "pyschematron_all",
         "rule_timeout",

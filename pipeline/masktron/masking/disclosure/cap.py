@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from masktron.counts import counted
-from masktron.errors import InfeasibleError
+from masktron.errors import InfeasibleError, RefusalFacts
 from masktron.masking.disclosure.exposure import AVERAGED
 from masktron.masking.disclosure.holders import Holders
 from masktron.masking.inputs import MaskingInputs
@@ -61,13 +61,24 @@ def refuse_observed(blocks: Sequence[MaskedBlock], most: float, *, where: str = 
     capped = [(one, one.exposure.copied) for one in blocks if one.block.drawn or one.block.aggregator in AVERAGED]
     records = len(blocks[0].grouping.labels) if blocks else 0
     allowed = math.ceil(Fraction(str(most)) * records / 100)
-    over = [_described(masked, copied, records) for masked, copied in capped if copied.sum() > allowed]
+    beyond = [(masked, copied) for masked, copied in capped if copied.sum() > allowed]
+    over = [_described(masked, copied, records) for masked, copied in beyond]
     if over:
         raise InfeasibleError(
             f"too many groups have no mean that satisfies the rules and would publish the values of a real record: "
             f"{'; '.join(over)}; at most {most:g} % of the records may, which is {allowed}",
             where=where,
             hint="raise --max-observed-share, change k, let a rule go with --allow, or give a field another role",
+            facts=[
+                RefusalFacts(
+                    "copied",
+                    masked.block.variables,
+                    masked.block.conditions,
+                    groups=int(copied.sum()),
+                    records=records,
+                )
+                for masked, copied in beyond
+            ],
         )
 
 

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from masktron.arrays import Floats, Labels
 from masktron.config import did_you_mean
-from masktron.errors import InfeasibleError, UsageError
+from masktron.errors import InfeasibleError, RefusalFacts, UsageError
 from masktron.grouping.members import Members, codes_of
 from masktron.masking.draws.drawn_rules import DrawnRules
 from masktron.masking.file_values import FileValues
@@ -109,6 +109,7 @@ class Drawing:
                 f"{method.name} needs {least} records for {len(fields)} variables, and there are {file.n}",
                 where=str(file.source),
                 hint="mask fewer variables, lower k, or take another method",
+                facts=[RefusalFacts("method", tuple(variables), records=file.n)],
             )
         strata = _strata(inputs, blocks, variables, least)
         judging = DrawnRules.of(inputs, blocks, fields) if method.exchanges else None

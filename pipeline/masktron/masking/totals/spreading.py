@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from masktron.constraints import CrossRecordEdit
-from masktron.errors import InfeasibleError
+from masktron.errors import InfeasibleError, RefusalFacts
 from masktron.masking.file_values import FileValues
 from masktron.masking.inputs import MaskingInputs
 from masktron.masking.masked import MaskedBlock
@@ -311,4 +311,5 @@ def refuse(rules: RecordRules, condition: TotalCondition, columns: TextColumns, 
         f"its {kind} {way}; {why}",
         where=str(edit.check.origin),
         hint=f"give {names} the role untouched, try another k, or let the rule go: --allow {edit.check.id!r}",
+        facts=[RefusalFacts("total", tuple(sorted(rules.file.masked & set(edit.variables))), rules=(edit.check.id,))],
     )

@@ -1,0 +1,439 @@
+"""Which remedies suit a refusal: made of its facts, the settings and the fields, from what gives up least."""
+
+from __future__ import annotations
+
+import math
+import shlex
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, get_args
+
+from masktron.codes import MOST_CODES
+from masktron.config import Config, Kind, Role
+from masktron.counts import counted
+from masktron.errors import RefusalFacts, RefusalKind
+from masktron.methods import method_named
+from masktron.methods.base import Partitioning
+from masktron.results.refusal import RemedyKind, RemedyResult
+from masktron.roles import FieldFacts
+from masktron.sources.records import Records
+
+MOST_FIELDS = 4
+"""Fields of a block that are looked at one by one: those with few values first."""
+MOST_VALUES = 100
+"""Different whole numbers of a field up to which it may be taken as categories in their order."""
+_COST: tuple[RemedyKind, ...] = get_args(RemedyKind.__value__)
+"""From what leaves the protection as it was to what gives most up."""
+_DRAWN = ("noise", "cart")
+"""Methods that draw values for each record: one for numbers, and one for categories, too."""
+
+
+@dataclass(frozen=True, slots=True)
+class RefusedRun:
+    """What remedies are made of.
+
+    Attributes
+    ----------
+    config : Config
+        As it was stated.
+    fields : mapping of str to FieldFacts
+        Empty where the original was refused.
+    rules : mapping of str to frozenset of str
+        Fields that a rule reads, by its id.
+    records : Records or None
+        Those that would be released.
+    """
+
+    config: Config
+    fields: Mapping[str, FieldFacts] = field(default_factory=dict)
+    rules: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    records: Records | None = None
+
+    @property
+    def masked(self) -> tuple[str, ...]:
+        """The fields that are masked."""
+        return tuple(name for name, fact in self.fields.items() if fact.role is Role.CONFIDENTIAL)
+
+    def groups(self, k: int) -> bool:
+        """Tell whether the records make two groups of k, as far as that is known."""
+        return self.records is None or len(self.records) >= 2 * k
+
+    def values(self, name: str) -> int:
+        """Return how many different values a field has."""
+        return 0 if self.records is None else len(self.records.columns[name].texts())
+
+    def whole(self, name: str) -> bool:
+        """Tell whether all values of a field are whole numbers."""
+        if self.records is None:
+            return False
+        column = self.records.columns[name]
+        return not column.decimals and bool(column.is_number[column.present].all())
+
+
+def remedies_for(facts: Sequence[RefusalFacts], now: RefusedRun) -> tuple[RemedyResult, ...]:
+    """Return what may help against a refusal, the cheapest first; none twice.
+
+    Parameters
+    ----------
+    facts : sequence of RefusalFacts
+        Why `mask` was refused; that of a method where there are none.
+    now : RefusedRun
+
+    Returns
+    -------
+    tuple of RemedyResult
+        Untried.
+    """
+    found: dict[str, RemedyResult] = {}
+    for fact in facts or (RefusalFacts("method"),):
+        for remedy in _MAKERS[fact.kind](fact, now):
+            found.setdefault(remedy.pasted, remedy)
+    return tuple(sorted(found.values(), key=cost_of))
+
+
+def cost_of(remedy: RemedyResult) -> int:
+    """Return the place of a remedy among the kinds of remedies, from those that give nothing up."""
+    return _COST.index(remedy.kind)
+
+
+def _copied(fact: RefusalFacts, now: RefusedRun) -> Iterator[RemedyResult]:
+    yield from _groups_otherwise(fact, now)
+    share = math.ceil(10_000 * fact.groups / fact.records) / 100
+    yield RemedyResult(
+        "observed-share",
+        f"let {counted(fact.groups, 'group')} of a block publish one record's values",
+        (f"--max-observed-share {share:g}",),
+        settings={"max_observed_share": share},
+        reveals=f"the values of {fact.groups} respondents in {', '.join(fact.fields)} are published as they were",
+    )
+    yield from _smaller(now)
+    yield from _unmasked(fact.fields, now)
+    yield from _let_go(_rules_of(fact, now), now)
+
+
+def _no_prototype(fact: RefusalFacts, now: RefusedRun) -> Iterator[RemedyResult]:
+    yield from _groups_otherwise(fact, now)
+    yield from _masked_too(fact.conditions, now)
+    yield from _smaller(now)
+    yield from _unmasked(fact.fields, now)
+    yield from _let_go(_rules_of(fact, now), now)
+
+
+def _few_records(fact: RefusalFacts, now: RefusedRun) -> Iterator[RemedyResult]:
+    if fact.records >= 2:
+        yield _with_k(fact.records, now)
+    if fact.records >= 6:
+        yield _with_k(fact.records // 2, now)
+
+
+def _missing_pattern(fact: RefusalFacts, now: RefusedRun) -> Iterator[RemedyResult]:
+    yield RemedyResult(
+        "missing",
+        "let records with a rare pattern of missing values take over another's",
+        without=("--keep-missing",),
+        settings={"keep_missing": False},
+        reveals="nothing more; some values become missing, or stop being so",
+    )
+    yield from _smaller(now)
+    yield from _unmasked(fact.fields, now)
+
+
+def _across(fact: RefusalFacts, now: RefusedRun) -> Iterator[RemedyResult]:
+    yield from _other_sizes(now)
+    yield from _all_unmasked(fact.fields, now)
+    yield from _let_go(fact.rules, now)
+
+
+def _aggregator(fact: RefusalFacts, now: RefusedRun) -> Iterator[RemedyResult]:
+    yield RemedyResult(
+        "aggregator",
+        "let the least loss decide which aggregator masks a block",
+        without=(f"--aggregator {now.config.aggregator}",),
+        settings={"aggregator": None},
+    )
+    for name in ("mean", "median"):
+        if name != now.config.aggregator:
+            yield _aggregated_by(name, now)
+    yield from _let_go(fact.rules, now)
+
+
+def _no_aggregator(fact: RefusalFacts, now: RefusedRun) -> Iterator[RemedyResult]:
+    yield from _as_kinds(fact.fields, now)
+    yield from _unmasked(fact.fields, now)
+    yield from _let_go(fact.rules, now)
+
+
+def _method(fact: RefusalFacts, now: RefusedRun) -> Iterator[RemedyResult]:
+    yield from _methods(now, ("mdav", *_DRAWN))
+    yield from _smaller(now)
+    yield from _unmasked(fact.fields, now)
+
+
+def _contract(fact: RefusalFacts, now: RefusedRun) -> Iterator[RemedyResult]:
+    yield from _methods(now, ("mdav",))
+    yield from _unmasked(fact.fields, now)
+
+
+def _limits(fact: RefusalFacts, now: RefusedRun) -> Iterator[RemedyResult]:
+    yield from _grouped(now)
+    yield from _larger(now)
+    yield from _methods(now, ("mdav", *_DRAWN))
+    yield from _smaller(now)
+
+
+def _written(fact: RefusalFacts, now: RefusedRun) -> Iterator[RemedyResult]:
+    if now.config.order != "keep":
+        yield RemedyResult(
+            "order",
+            "write the records in the order of the original",
+            ("--keep-order",),
+            ("--shuffle",) if now.config.order == "random" else (),
+            {"order": "keep"},
+            reveals="the order of the original, by which a record may be found",
+        )
+    yield from _other_sizes(now)
+    yield from _all_unmasked(fact.fields, now)
+    yield from _let_go(fact.rules, now)
+
+
+def _original(fact: RefusalFacts, now: RefusedRun) -> Iterator[RemedyResult]:
+    if fact.records:
+        yield RemedyResult(
+            "exclude",
+            f"leave out {counted(fact.records, 'record that breaks', 'records that break')} a rule",
+            ("--invalid exclude",),
+            settings={"invalid": "exclude"},
+            reveals="totals and counts are without these records, and that some are left out tells something of them",
+        )
+    yield from _let_go(fact.rules, now, together=True)
+
+
+_MAKERS: Mapping[RefusalKind, Callable[[RefusalFacts, RefusedRun], Iterator[RemedyResult]]] = {
+    "copied": _copied,
+    "no-prototype": _no_prototype,
+    "few-records": _few_records,
+    "missing-pattern": _missing_pattern,
+    "across-records": _across,
+    "total": _across,
+    "aggregator": _aggregator,
+    "no-aggregator": _no_aggregator,
+    "solved-loss": _no_prototype,
+    "method": _method,
+    "contract": _contract,
+    "limits": _limits,
+    "written": _written,
+    "original": _original,
+}
+
+
+def _groups_otherwise(fact: RefusalFacts, now: RefusedRun) -> Iterator[RemedyResult]:
+    """Yield what leaves the groups at least as large as they are."""
+    yield from _as_kinds(fact.fields, now)
+    if now.config.aggregator is None:
+        kinds = {now.fields[name].kind for name in fact.fields if name in now.fields}
+        if Kind.NOMINAL not in kinds:
+            yield _aggregated_by("median", now)
+    yield from _grouped(now)
+    yield from _larger(now)
+    yield from _methods(now, _DRAWN)
+
+
+def _as_kinds(names: Iterable[str], now: RefusedRun) -> Iterator[RemedyResult]:
+    """Yield other kinds of values for fields that may have them: codes in order, codes without, quantities."""
+    for name in _few_first(names, now):
+        fact = now.fields[name]
+        whole = now.whole(name)
+        fine: list[Kind] = []
+        if whole and now.values(name) <= MOST_VALUES:
+            fine.append(Kind.ORDINAL)
+        if now.values(name) <= MOST_CODES:
+            fine.append(Kind.NOMINAL)
+        if whole:
+            fine.append(Kind.NUMBER)
+        yield from (_as_kind(name, kind, now) for kind in fine if kind is not fact.kind)
+
+
+def _as_kind(name: str, kind: Kind, now: RefusedRun) -> RemedyResult:
+    config = now.config
+    options = {Kind.ORDINAL: "--ordinal", Kind.NOMINAL: "--nominal", Kind.NUMBER: "--numeric"}
+    held: Mapping[Kind, Iterable[str]] = {
+        Kind.ORDINAL: config.ordinal,
+        Kind.NOMINAL: config.nominal,
+        Kind.NUMBER: config.numeric,
+    }
+    words = {
+        Kind.ORDINAL: "categories in the order of their numbers",
+        Kind.NOMINAL: "categories without an order",
+        Kind.NUMBER: "a quantity",
+    }
+    lists: dict[str, Any] = {
+        "nominal": [*(one for one in config.nominal if one != name), *([name] if kind is Kind.NOMINAL else [])],
+        "numeric": [*(one for one in config.numeric if one != name), *([name] if kind is Kind.NUMBER else [])],
+        "ordinal": {key: list(order) for key, order in config.ordinal.items() if key != name}
+        | ({name: []} if kind is Kind.ORDINAL else {}),
+    }
+    return RemedyResult(
+        "kind",
+        f"mask {name} as {words[kind]}",
+        (f"{options[kind]} {shlex.quote(name)}",),
+        tuple(
+            f"{options[own]} {shlex.quote(name)}" for own, names in held.items() if own is not kind and name in names
+        ),
+        {key: value for key, value in lists.items() if _plain(getattr(config, key)) != value},
+    )
+
+
+def _aggregated_by(name: str, now: RefusedRun) -> RemedyResult:
+    old = now.config.aggregator
+    return RemedyResult(
+        "aggregator",
+        f"mask by the {name} of a group wherever that suits the fields",
+        (f"--aggregator {name}",),
+        () if old is None else (f"--aggregator {old}",),
+        {"aggregator": name},
+        reveals="a median is a value that some respondent had" if name == "median" else "",
+    )
+
+
+def _grouped(now: RefusedRun) -> Iterator[RemedyResult]:
+    if now.config.grouping == "rules":
+        yield RemedyResult(
+            "grouping",
+            "form groups once, over all masked fields",
+            ("--grouping all",),
+            settings={"grouping": "all"},
+        )
+    else:
+        yield RemedyResult(
+            "grouping",
+            "form groups for each block of fields that share a rule",
+            ("--grouping rules",),
+            settings={"grouping": "rules"},
+            reveals="records are alike block by block, and no more in all masked fields together",
+        )
+
+
+def _larger(now: RefusedRun) -> Iterator[RemedyResult]:
+    yield from (_with_k(k, now) for k in (2 * now.config.k, 4 * now.config.k) if now.groups(k))
+
+
+def _smaller(now: RefusedRun) -> Iterator[RemedyResult]:
+    if now.config.k > 3:
+        yield _with_k(3, now)
+
+
+def _other_sizes(now: RefusedRun) -> Iterator[RemedyResult]:
+    if now.groups(2 * now.config.k):
+        yield _with_k(2 * now.config.k, now)
+    yield from _smaller(now)
+
+
+def _with_k(k: int, now: RefusedRun) -> RemedyResult:
+    larger = k > now.config.k
+    return RemedyResult(
+        "larger-k" if larger else "smaller-k",
+        f"groups of at least {k} records",
+        (f"-k {k}",),
+        settings={"k": k},
+        reveals="" if larger else f"values are shared by {k} records instead of {now.config.k}",
+    )
+
+
+def _methods(now: RefusedRun, names: Iterable[str]) -> Iterator[RemedyResult]:
+    numbers = any(now.fields[name].numeric for name in now.masked)
+    for name in names:
+        method = method_named(name)
+        draws = not issubclass(method, Partitioning)
+        if name == now.config.method or (draws and not method.categories and not numbers):
+            continue
+        yield RemedyResult(
+            "method",
+            f"mask by {name}",
+            (f"--method {name}",),
+            tuple(f"--param {shlex.quote(f'{key}={value}')}" for key, value in now.config.params.items()),
+            {"method": name},
+            reveals="values are drawn: no groups of k records share them" if draws else "",
+        )
+
+
+def _masked_too(names: Iterable[str], now: RefusedRun) -> Iterator[RemedyResult]:
+    """Yield that the unmasked fields which rules read beside masked ones are masked, too."""
+    own = [name for name in names if name in now.fields and now.fields[name].role is not Role.IDENTIFIER]
+    open_ = [name for name in own if now.fields[name].role not in (Role.CONFIDENTIAL, Role.WEIGHT)]
+    if not open_:
+        return
+    codes = [name for name in open_ if now.fields[name].numeric and now.values(name) <= MOST_CODES]
+    codes = [name for name in codes if now.config.kind_of(name) is None]
+    settings: dict[str, Any] = {"roles": _roles(now.config, dict.fromkeys(open_, Role.CONFIDENTIAL))}
+    if codes:
+        settings["nominal"] = [*now.config.nominal, *codes]
+    yield RemedyResult(
+        "mask-more",
+        f"mask {', '.join(open_)} as well",
+        (
+            *(f"--role {shlex.quote(f'{name}=confidential')}" for name in open_),
+            *(f"--nominal {shlex.quote(name)}" for name in codes),
+        ),
+        settings=settings,
+    )
+
+
+def _unmasked(names: Iterable[str], now: RefusedRun) -> Iterator[RemedyResult]:
+    """Yield for each field that it is released as it is, if another one is left to mask."""
+    if len(now.masked) > 1:
+        for name in _few_first(names, now):
+            yield _released([name], now)
+
+
+def _all_unmasked(names: Sequence[str], now: RefusedRun) -> Iterator[RemedyResult]:
+    if names and not {*now.masked} <= {*names}:
+        yield _released(names, now)
+
+
+def _released(names: Sequence[str], now: RefusedRun) -> RemedyResult:
+    several = len(names) > 1
+    return RemedyResult(
+        "role",
+        f"release {', '.join(names)} as {'they are' if several else 'it is'}, and measure the risk of that",
+        tuple(f"--role {shlex.quote(f'{name}=quasi-identifier')}" for name in names),
+        settings={"roles": _roles(now.config, dict.fromkeys(names, Role.QUASI_IDENTIFIER))},
+        reveals=f"every value of {', '.join(names)}",
+    )
+
+
+def _let_go(rules: Iterable[str], now: RefusedRun, *, together: bool = False) -> Iterator[RemedyResult]:
+    """Yield that a rule may be broken in the masked file; each by itself, or all."""
+    own = [rule for rule in dict.fromkeys(rules) if rule not in now.config.allow]
+    for several in [own] if together and own else [[rule] for rule in own[:MOST_FIELDS]]:
+        yield RemedyResult(
+            "allow",
+            f"do not keep {', '.join(several)}",
+            tuple(f"--allow {shlex.quote(rule)}" for rule in several),
+            settings={"allow": [*now.config.allow, *several]},
+            reveals=f"the masked file may break {', '.join(several)}",
+        )
+
+
+def _rules_of(fact: RefusalFacts, now: RefusedRun) -> tuple[str, ...]:
+    """Return the rules that are known to stand in the way, else those that read several fields of the block."""
+    if fact.rules:
+        return fact.rules
+    own = {*fact.fields, *fact.conditions}
+    reading = {rule: names & own for rule, names in now.rules.items() if not names.isdisjoint(fact.fields)}
+    return tuple(sorted(reading, key=lambda rule: -len(reading[rule])))
+
+
+def _few_first(names: Iterable[str], now: RefusedRun) -> list[str]:
+    """Order masked fields from the fewest different values, and take some."""
+    own = [name for name in names if name in now.masked]
+    return sorted(own, key=lambda name: (now.values(name), name))[:MOST_FIELDS]
+
+
+def _roles(config: Config, changed: Mapping[str, Role]) -> dict[str, str]:
+    return {name: str(role) for name, role in {**config.roles, **changed}.items()}
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {key: list(order) for key, order in value.items()}
+    return list(value)
