@@ -46,6 +46,7 @@ ORDER = [
     {"plan"},
     {"settle"},
     {"measures"},
+    {"treatments"},
     {"masking"},
     {"preflight"},
     {"proposals"},
