@@ -9,15 +9,15 @@ from numpy.typing import NDArray
 
 from masktron.errors import UsageError
 
-type Codes = NDArray[np.intp]
+type KeyCodes = NDArray[np.intp]
 """Values of one field as numbers from 0, shape (n,); -1 where the value is missing."""
 
-type Admissible = Callable[[Sequence[Codes]], NDArray[np.bool_]]
+type AdmitsCodes = Callable[[Sequence[KeyCodes]], NDArray[np.bool_]]
 """Takes a value for each record in each treated field, and tells record by record whether the rules admit them beside
 what the record has in all other fields, shape (n,). Of a record it looks at nothing but that record."""
 
 
-def checked_codes(columns: Sequence[NDArray[np.integer]], what: str) -> tuple[Codes, ...]:
+def checked_codes(columns: Sequence[NDArray[np.integer]], what: str) -> tuple[KeyCodes, ...]:
     """Return columns as codes of one type.
 
     Raises
@@ -57,7 +57,7 @@ def checked_weights(weights: NDArray[np.float64] | None, n: int) -> NDArray[np.f
     return found
 
 
-def asked(admissible: Admissible, proposed: Sequence[Codes]) -> NDArray[np.bool_]:
+def asked(admissible: AdmitsCodes, proposed: Sequence[KeyCodes]) -> NDArray[np.bool_]:
     """Ask which records may have what is proposed, and look at the form of the answer.
 
     Raises

@@ -15,7 +15,7 @@ from scipy.special import bdtr, bdtrc
 from masktron.arrays import Floats, Indices
 from masktron.errors import InfeasibleError, UsageError
 from masktron.kernels.distinct import alike, codes_of
-from masktron.treatments.admissibility import Admissible, Codes, asked, checked_codes, checked_weights
+from masktron.treatments.admissibility import AdmitsCodes, KeyCodes, asked, checked_codes, checked_weights
 from masktron.treatments.transition import (
     checked_transition,
     made_invariant,
@@ -67,7 +67,7 @@ class PramLaw:
     groups : tuple of PramGroup
     """
 
-    codes: tuple[Codes, ...]
+    codes: tuple[KeyCodes, ...]
     domain: NDArray[np.intp]
     value: Indices
     group: Indices
@@ -144,7 +144,7 @@ class Randomised:
     figures : PramFigures
     """
 
-    codes: tuple[Codes, ...]
+    codes: tuple[KeyCodes, ...]
     changed: int
     figures: PramFigures
 
@@ -155,7 +155,7 @@ def pram_law(
     change: float | None = None,
     minimum: float = 0.0,
     matrix: Floats | None = None,
-    admissible: Admissible | None = None,
+    admissible: AdmitsCodes | None = None,
     strata: NDArray[np.integer[Any]] | None = None,
     weights: NDArray[np.float64] | None = None,
 ) -> PramLaw:
@@ -164,7 +164,7 @@ def pram_law(
     Parameters
     ----------
     columns : sequence of ndarray of int, shape (n,) each
-        Codes of one field, or of several that are drawn together, -1 where missing. What is drawn is a combination
+        KeyCodes of one field, or of several that are drawn together, -1 where missing. What is drawn is a combination
         that some record has.
     change : float, optional
         Share of the records that is expected to change, above 0 and below 1, of those that lack no value.
@@ -328,7 +328,7 @@ def pram_findings(
     law : PramLaw
         Of the original, found anew.
     written : sequence of ndarray of int, shape (n,) each
-        Codes of the written file, in the order and with the numbers of the original.
+        KeyCodes of the written file, in the order and with the numbers of the original.
     error : float
         Probability, at most, that chance alone makes a file that was drawn by the law look otherwise.
 
@@ -412,7 +412,7 @@ def _require_one_way(change: float | None, minimum: float, matrix: Floats | None
         )
 
 
-def _domain(codes: tuple[Codes, ...]) -> tuple[NDArray[np.intp], Indices]:
+def _domain(codes: tuple[KeyCodes, ...]) -> tuple[NDArray[np.intp], Indices]:
     """Return the combinations that occur, in rising order, and the row of each record; -1 where it lacks a value."""
     n = len(codes[0])
     complete = np.logical_and.reduce([column >= 0 for column in codes])
@@ -432,10 +432,10 @@ def _domain(codes: tuple[Codes, ...]) -> tuple[NDArray[np.intp], Indices]:
 
 
 def _grouped(
-    codes: tuple[Codes, ...],
+    codes: tuple[KeyCodes, ...],
     domain: NDArray[np.intp],
     value: Indices,
-    admissible: Admissible | None,
+    admissible: AdmitsCodes | None,
     strata: NDArray[np.integer[Any]] | None,
 ) -> tuple[Indices, list[int]]:
     """Return the group of each record, -1 where it lacks a value, and how many values each group is admitted."""
