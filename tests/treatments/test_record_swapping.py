@@ -30,8 +30,8 @@ def made_up(seed: int) -> tuple[list[Codes], dict[str, Any]]:
     of = np.arange(n) if households is None else households
     coarse, fine = rng.integers(least, 3, n)[of], rng.integers(0, 3, n)[of]
     other = rng.integers(0, 2, n)
-    forbidden = rng.random((2, 3)) < 0.2
-    forbidden[other, np.maximum(coarse, 0)] = False
+    forbidden = np.array([[False, False, seed % 3 == 1], [seed % 2 == 0, False, False]])
+    other = np.where(forbidden[other, np.maximum(coarse, 0)], 1 - other, other)
 
     def admissible(proposed: Sequence[Codes]) -> NDArray[np.bool_]:
         found: NDArray[np.bool_] = ~forbidden[other, np.maximum(proposed[0], 0)]
@@ -179,10 +179,10 @@ def test_partners_have_the_nearest_weights_and_are_drawn_evenly() -> None:
     key = np.array([1, 0, 0, 0, 0, 0, 0])
     drawn = Counter(
         int(record_swaps(regions, generator(number), keys=[key], k=2, weights=weights).partner[0])
-        for number in range(400)
+        for number in range(160)
     )
     assert sorted(drawn) == [1, 3, 5, 6]
-    assert min(drawn.values()) > 60, "100 of each are expected"
+    assert min(drawn.values()) > 20, "40 of each are expected"
     far = record_swaps(regions, generator(), keys=[key], k=2, weights=weights, least_regions=3)
     assert far.other_weight == 0
     none = record_swaps(regions, generator(), keys=[key], k=2, weights=weights, least_regions=4)
@@ -192,11 +192,11 @@ def test_partners_have_the_nearest_weights_and_are_drawn_evenly() -> None:
 def test_the_rate_is_reached() -> None:
     regions = [np.repeat([0, 1, 2], [50, 50, 101])]
     moved = np.zeros(3)
-    for number in range(60):
+    for number in range(30):
         found = record_swaps(regions, generator(number), rate=0.1)
         moved += np.bincount(regions[0], found.partner >= 0, 3)
         assert (found.targeted, found.at_random in (10, 11)) == (0, True), "10.05 pairs"
-    assert moved / 60 == pytest.approx([5.5, 5.5, 9], abs=1.5)
+    assert moved / 30 == pytest.approx([5.5, 5.5, 9], abs=1.5)
     key = np.zeros(201, dtype=int)
     key[::40] = 1
     few = record_swaps(regions, generator(), rate=0.1, keys=[key], k=9)
