@@ -1,4 +1,4 @@
-"""Treatments of keys before numbers are masked: arrays of codes and callables in, arrays of codes out.
+"""Treatments: what is done to keys before numbers are masked. Pure parts: codes and callables in, codes out.
 
-Each module is one treatment and begins with the function of its name; none knows a rule or a file.
+Each module is one treatment; none knows a rule or a file.
 """
