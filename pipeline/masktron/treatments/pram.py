@@ -1,0 +1,509 @@
+"""Post-randomisation (PRAM): categories are drawn anew by known probabilities, among those that the rules admit."""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_left
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import bdtr, bdtrc
+
+from masktron.arrays import Floats, Indices
+from masktron.errors import InfeasibleError, UsageError
+from masktron.kernels.distinct import alike, codes_of
+from masktron.treatments.admissibility import AdmitsCodes, KeyCodes, asked, checked_codes, checked_weights
+from masktron.treatments.transition import (
+    checked_transition,
+    made_invariant,
+    most_ratio,
+    redrawing,
+    redrawn_for,
+)
+
+MOST_VALUES = 500
+"""Values of a field, or combinations of fields treated together, for each of which the rules are asked."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PramGroup:
+    """Records of one stratum for which the rules admit the same values.
+
+    Attributes
+    ----------
+    values : ndarray of intp, shape (c,)
+        Those that its records have, as numbers of rows of `PramLaw.domain`.
+    counts : ndarray of intp, shape (c,)
+        Records with each of them.
+    admitted : int
+        How many values of the file the rules admit in them, c or more.
+    matrix : ndarray of float64, shape (c, c)
+        Probability of each published value (column) given the true one (row).
+    """
+
+    values: Indices
+    counts: Indices
+    admitted: int
+    matrix: Floats
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PramLaw:
+    """By which probabilities each record is drawn.
+
+    Attributes
+    ----------
+    codes : tuple of ndarray of intp, shape (n,) each
+        The original.
+    domain : ndarray of intp, shape (values, fields)
+        The combinations of codes that occur.
+    value : ndarray of intp, shape (n,)
+        Row of `domain` that each record has; -1 where a value is missing: these stay as they are.
+    group : ndarray of intp, shape (n,)
+        -1 where a value is missing.
+    groups : tuple of PramGroup
+    """
+
+    codes: tuple[KeyCodes, ...]
+    domain: NDArray[np.intp]
+    value: Indices
+    group: Indices
+    groups: tuple[PramGroup, ...]
+
+    @property
+    def figures(self) -> PramFigures:
+        """What the law protects, and what it changes."""
+        treated = int((self.group >= 0).sum())
+        open_ones = [one for one in self.groups if len(one.values) > 1]
+        return PramFigures(
+            records=treated,
+            missing=len(self.group) - treated,
+            groups=len(self.groups),
+            given=sum(int(one.counts.sum()) for one in self.groups if one.admitted == 1),
+            alone=sum(int(one.counts.sum()) for one in self.groups if len(one.values) == 1 < one.admitted),
+            expected=sum(float((one.counts * (1 - np.diag(one.matrix))).sum()) for one in open_ones),
+            odds=max((most_ratio(one.matrix) for one in open_ones), default=float("inf")),
+            confidence=max((_confidence(one) for one in open_ones), default=1.0),
+        )
+
+    def expected_counts(self) -> Floats:
+        """Return how many records are expected to be published with each row of `domain`, shape (values,)."""
+        found = np.zeros(len(self.domain))
+        for one in self.groups:
+            found[one.values] += (one.counts[:, None] * one.matrix).sum(axis=0)
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class PramFigures:
+    """What a report says of a field. None of it is a value of a record.
+
+    Attributes
+    ----------
+    records, missing : int
+        Records that are drawn, and those that lack a value, which stay as they are.
+    groups : int
+    given : int
+        Records in which the rules admit one value alone: it stays, and everybody knows it from the rules.
+    alone : int
+        Records in a group in which all have one value, although the rules admit others: it stays, unprotected.
+    expected : float
+        Records that are expected to change.
+    odds : float
+        Whatever somebody knew before: in records that are neither `given` nor `alone`, the published value makes the
+        odds of one true value against another at most so many times larger. Infinite where some value can be
+        published by some true values alone.
+    confidence : float
+        For who knows the shares of the values in a group, and nothing else of the record: the largest probability
+        that a published value is the true one.
+    """
+
+    records: int
+    missing: int
+    groups: int
+    given: int
+    alone: int
+    expected: float
+    odds: float
+    confidence: float
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Randomised:
+    """What PRAM has made of a field, or of several together.
+
+    Attributes
+    ----------
+    codes : tuple of ndarray of intp, shape (n,) each
+        What is written.
+    changed : int
+        Records that have another value than before.
+    figures : PramFigures
+    """
+
+    codes: tuple[KeyCodes, ...]
+    changed: int
+    figures: PramFigures
+
+
+def pram_law(
+    columns: Sequence[NDArray[np.integer[Any]]],
+    *,
+    change: float | None = None,
+    minimum: float = 0.0,
+    matrix: Floats | None = None,
+    admissible: AdmitsCodes | None = None,
+    strata: NDArray[np.integer[Any]] | None = None,
+    weights: NDArray[np.float64] | None = None,
+) -> PramLaw:
+    """Find the transition probabilities of each record, so that expected frequencies are those of the file.
+
+    Parameters
+    ----------
+    columns : sequence of ndarray of int, shape (n,) each
+        KeyCodes of one field, or of several that are drawn together, -1 where missing. What is drawn is a combination
+        that some record has.
+    change : float, optional
+        Share of the records that is expected to change, above 0 and below 1, of those that lack no value.
+    minimum : float
+        Probability with which every value stays at least, from 0 and below 1. With `change` alone.
+    matrix : ndarray of float64, shape (c, c), optional
+        In the place of `change`, for a single field: row and column i are of code i. It is made invariant.
+    admissible : callable, optional
+        Which values the rules admit in which record; all where not given.
+    strata : ndarray of int, shape (n,), optional
+        Values are drawn among records with the same number.
+    weights : ndarray of float64, shape (n,), optional
+        Weighted frequencies are then expected to be those of the file, in the place of counts.
+
+    Returns
+    -------
+    PramLaw
+
+    Raises
+    ------
+    UsageError
+        An argument is wrong, or so large a share cannot change: the error says how large it can be.
+    InfeasibleError
+        There are more than 500 values, or the rules do not admit what a record has.
+
+    Notes
+    -----
+    Let A_i be the values that the rules admit in record i, all else as it is. A_i does not depend on the record's own
+    value. Records of a stratum with one A form a group g; every one of them has a value of A. With weights w (or 1),
+    let s_k be the share of the weight of g with value k, and R an invariant matrix for these shares: s'R = s'.
+
+    *Admitted*: R_kl = 0 where s_l = 0, and where s_l > 0 some record of g has l, so that l is in A. Nothing is drawn
+    that the rules forbid, in no record, and no record has to be drawn twice.
+    *Invariant*: the expected weight published with l in g is sum_k W s_k R_kl = W s_l, with W the weight of g. So it
+    is in each group, in each stratum and in the file, and jointly with all that decides A.
+    *Deniable*: R depends on the group, not on the record. Whatever was known before of a record of g, by Bayes' rule
+    published l multiplies the odds of k against k' by R_kl / R_k'l, at most the largest ratio in a column
+    (`PramFigures.odds`). With m independent releases of a record the bounds multiply.
+
+    With `change`, R = (1 - a) I + a 1 s' (`redrawing`), one a for all groups, less where `minimum` asks for it:
+    R_kk >= minimum for all k where a <= (1 - minimum) / (1 - min s). With `matrix`, R = P Q (`made_invariant`).
+
+    Source: Gouweleeuw, Kooiman, Willenborg and de Wolf (1998), Post randomisation for statistical disclosure control:
+    theory and implementation, Journal of Official Statistics 14; de Wolf and van Gelder (2004), An empirical
+    evaluation of PRAM. That groups have the same admitted values is ours.
+    """
+    codes = checked_codes(columns, "PRAM")
+    n = len(codes[0])
+    weight = checked_weights(weights, n)
+    _require_one_way(change, minimum, matrix, len(codes))
+    domain, value = _domain(codes)
+    if matrix is not None:
+        matrix = checked_transition(matrix, "PRAM")
+        if domain.size and int(domain.max()) >= len(matrix):
+            raise UsageError(
+                "the matrix has no row for a value of the file", hint="give every value a row and a column"
+            )
+    group, admitted = _grouped(codes, domain, value, admissible, strata)
+    found = []
+    members = np.argsort(group, kind="stable")[int((group < 0).sum()) :]
+    starts = np.flatnonzero(np.diff(group[members], prepend=-1))
+    for rows in np.split(members, starts[1:]) if len(members) else ():
+        values, local = np.unique(value[rows], return_inverse=True)
+        shares = np.bincount(local, weight[rows])
+        found.append((values, np.bincount(local).astype(np.intp), shares / shares.sum()))
+    if matrix is None:
+        assert change is not None  # noqa: S101 -- one of both is given
+        matrices = _redrawn(change, minimum, [one[1:] for one in found])
+    else:
+        matrices = [made_invariant(matrix[domain[values, 0]], shares) for values, _, shares in found]
+    groups = tuple(
+        PramGroup(values, counts, int(many), one)
+        for (values, counts, _), many, one in zip(found, admitted, matrices, strict=True)
+    )
+    return PramLaw(codes, domain, value, group, groups)
+
+
+def randomised(law: PramLaw, generator: np.random.Generator, *, allow_alone: bool = False) -> Randomised:
+    """Draw what is published of each record, independently of all others.
+
+    Parameters
+    ----------
+    law : PramLaw
+    generator : numpy.random.Generator
+        From a stream of the key of the release (`masktron.streams`). It gives one number for each record of the file,
+        so that what is drawn for a record depends on its place, and not on the order of groups.
+    allow_alone : bool
+        Whether records of `PramFigures.alone` may stay as they are.
+
+    Returns
+    -------
+    Randomised
+
+    Raises
+    ------
+    InfeasibleError
+        Nothing can change, or records would stay as they are and unprotected.
+    """
+    figures = law.figures
+    if figures.records and figures.expected <= 0:
+        raise InfeasibleError(
+            "PRAM can change nothing: in every group of records with the same admitted values, all have the same one",
+            hint="leave out PRAM of this field, or treat it together with the fields that rules tie to it",
+        )
+    if figures.alone and not allow_alone:
+        raise InfeasibleError(
+            f"{figures.alone:,} of {figures.records:,} records have the only value of all records in which the rules "
+            "admit the same values: it would be published as it is",
+            hint="recode the field or those that rules tie to it, draw in fewer strata, or allow it",
+        )
+    uniform = generator.random(len(law.value))
+    drawn = law.value.copy()
+    order = np.lexsort((law.value, law.group))
+    order = order[int((law.group < 0).sum()) :]
+    # one part for each group and true value
+    starts = np.flatnonzero(np.diff(law.group[order], prepend=-2) | np.diff(law.value[order], prepend=-2))
+    for rows in np.split(order, starts[1:]) if len(order) else ():
+        group = law.groups[law.group[rows[0]]]
+        row = group.matrix[np.searchsorted(group.values, law.value[rows[0]])]
+        drawn[rows] = group.values[_inverted(row, uniform[rows])]
+    known = drawn >= 0
+    written = []
+    for at, column in enumerate(law.codes):
+        copy = column.copy()
+        copy[known] = law.domain[drawn[known], at]
+        written.append(copy)
+    return Randomised(tuple(written), int((drawn != law.value).sum()), figures)
+
+
+@dataclass(frozen=True, slots=True)
+class PramFinding:
+    """Where a written file is not what the law draws but once in very many times.
+
+    Attributes
+    ----------
+    kind : str
+        ``missing``: records of which a value went missing, or came from nowhere. ``excluded``: records with a
+        combination that they cannot be given. ``changed``: records that have another value than before.
+        ``frequency``: records with one combination.
+    found : int
+    least, most : int
+        What is allowed.
+    row : int
+        Of `PramLaw.domain`, for ``frequency``; else -1.
+    """
+
+    kind: str
+    found: int
+    least: int
+    most: int
+    row: int = -1
+
+
+def pram_findings(
+    law: PramLaw, written: Sequence[NDArray[np.integer[Any]]], *, error: float = 1e-6
+) -> tuple[PramFinding, ...]:
+    """Compare a written file with what the law draws: the contract of PRAM.
+
+    Parameters
+    ----------
+    law : PramLaw
+        Of the original, found anew.
+    written : sequence of ndarray of int, shape (n,) each
+        KeyCodes of the written file, in the order and with the numbers of the original.
+    error : float
+        Probability, at most, that chance alone makes a file that was drawn by the law look otherwise.
+
+    Returns
+    -------
+    tuple of PramFinding
+        Empty where the contract holds.
+
+    Raises
+    ------
+    UsageError
+        Columns do not go with the original.
+
+    Notes
+    -----
+    The number of records that change, and that of records with each combination, are sums of independent draws with
+    unlike probabilities. Beyond 1 from the mean, their tails are at most those of the binomial distribution with the
+    same number of draws and the same mean (Hoeffding 1956, On the distribution of the number of successes in
+    independent trials, Theorem 4): its quantiles bound them. `error` is divided among the tests and their two sides.
+    """
+    codes = checked_codes(written, "PRAM")
+    if len(codes) != len(law.codes) or codes[0].shape != law.value.shape:
+        raise UsageError("the written columns do not go with the original", hint="give the same fields and records")
+    kept_missing = [(one < 0) == (was < 0) for one, was in zip(codes, law.codes, strict=True)]
+    missing = int((~np.logical_and.reduce(kept_missing)).sum())
+    found = [PramFinding("missing", missing, 0, 0)] if missing else []
+    places = {tuple(combination): row for row, combination in enumerate(law.domain.tolist())}
+    given = np.array([places.get(one, -1) for one in zip(*(c.tolist() for c in codes), strict=True)], dtype=np.intp)
+    drawn = law.group >= 0
+    excluded, trials = 0, 0
+    frequency = np.zeros((3, len(law.domain)), dtype=np.float64)  # draws, mean, found
+    for number, one in enumerate(law.groups):
+        rows = np.flatnonzero(law.group == number)
+        was, now = np.searchsorted(one.values, law.value[rows]), np.searchsorted(one.values, given[rows])
+        now = np.minimum(now, len(one.values) - 1)
+        excluded += int((~((one.values[now] == given[rows]) & (one.matrix[was, now] > 0))).sum())
+        trials += int(one.counts.sum()) if len(one.values) > 1 else 0
+        frequency[0, one.values] += one.counts.sum()
+    untouched = ~drawn & np.logical_or.reduce([one != was for one, was in zip(codes, law.codes, strict=True)])
+    excluded += int((untouched & np.logical_and.reduce(kept_missing)).sum())
+    if excluded:
+        found.append(PramFinding("excluded", excluded, 0, 0))
+    frequency[1] = law.expected_counts()
+    frequency[2] = np.bincount(given[drawn & (given >= 0)], minlength=len(law.domain))
+    each = error / (2 * (1 + len(law.domain)))
+    changed = int((given[drawn] != law.value[drawn]).sum())
+    least, most = success_bounds(trials, law.figures.expected, each)
+    if not least <= changed <= most:
+        found.append(PramFinding("changed", changed, least, most))
+    for row, (many, mean, held) in enumerate(frequency.T.tolist()):
+        least, most = success_bounds(int(many), mean, each)
+        if not least <= held <= most:
+            found.append(PramFinding("frequency", int(held), least, most, row))
+    return tuple(found)
+
+
+def success_bounds(trials: int, mean: float, error: float) -> tuple[int, int]:
+    """Return the least and the most successes of unlike draws, but for a probability of at most `error` each side."""
+    if not trials:
+        return 0, 0
+    p = min(1.0, mean / trials)
+    low = range(max(0, math.floor(mean - 1) + 1))
+    high = range(min(trials + 1, math.ceil(mean + 1)), trials + 1)
+    least = bisect_left(low, True, key=lambda successes: bool(bdtr(successes, trials, p) > error))
+    most = bisect_left(high, True, key=lambda successes: bool(bdtrc(successes - 1, trials, p) <= error))
+    return least, high.start + most - 1
+
+
+def _require_one_way(change: float | None, minimum: float, matrix: Floats | None, fields: int) -> None:
+    if (change is None) == (matrix is None):
+        raise UsageError("PRAM takes either a share or a matrix", hint="change=0.1, or matrix=...")
+    if matrix is not None and (fields > 1 or minimum):
+        raise UsageError(
+            "a matrix is for a single field, and has its own diagonal", hint="give a share for several fields"
+        )
+    if change is not None and not 0 < change < 1:
+        raise UsageError(f"the share that changes is {change:g}", hint="it is above 0 and below 1, such as 0.1")
+    if not 0 <= minimum < 1:
+        raise UsageError(
+            f"the least probability to stay is {minimum:g}", hint="it is from 0 and below 1, such as 0.5"
+        )
+
+
+def _domain(codes: tuple[KeyCodes, ...]) -> tuple[NDArray[np.intp], Indices]:
+    """Return the combinations that occur, in rising order, and the row of each record; -1 where it lacks a value."""
+    n = len(codes[0])
+    complete = np.logical_and.reduce([column >= 0 for column in codes])
+    table = np.stack([column[complete] for column in codes], axis=1)
+    numbers, count = alike([column.astype(np.int32) for column in table.T], len(table))
+    first = _first_of(numbers, count)
+    order = np.lexsort(table[first].T[::-1])
+    domain, rows = table[first[order]], np.argsort(order)[numbers]
+    if len(domain) > MOST_VALUES:
+        raise InfeasibleError(
+            f"{len(domain):,} values are more than the {MOST_VALUES} that PRAM takes",
+            hint="recode them to fewer classes first, or treat fewer fields together",
+        )
+    value = np.full(n, -1, dtype=np.intp)
+    value[complete] = rows
+    return domain, value
+
+
+def _grouped(
+    codes: tuple[KeyCodes, ...],
+    domain: NDArray[np.intp],
+    value: Indices,
+    admissible: AdmitsCodes | None,
+    strata: NDArray[np.integer[Any]] | None,
+) -> tuple[Indices, list[int]]:
+    """Return the group of each record, -1 where it lacks a value, and how many values each group is admitted."""
+    n = len(value)
+    known = value >= 0
+    bits = np.zeros((n, -(-len(domain) // 8)), dtype=np.uint8)
+    many = np.zeros(n, dtype=np.intp)
+    own = np.ones(n, dtype=np.bool_)
+    for row, combination in enumerate(domain):
+        if admissible is None:
+            may = np.ones(n, dtype=np.bool_)
+        else:
+            proposed = [np.where(known, code, column) for code, column in zip(combination, codes, strict=True)]
+            may = asked(admissible, proposed)
+        bits[:, row // 8] |= may.astype(np.uint8) << (row % 8)
+        many += may
+        own[value == row] = may[value == row]
+    if not own.all():
+        raise InfeasibleError(
+            "the rules do not admit the value that a record has",
+            where=f"record {int(np.flatnonzero(~own)[0]) + 1}",
+            hint="leave out records that break a rule before PRAM",
+        )
+    columns = [column.astype(np.int32) for column in bits.T]
+    if strata is not None:
+        if np.shape(strata) != (n,):
+            raise UsageError("strata do not go with the records", hint="give one number for each record")
+        columns.append(codes_of(np.asarray(strata)))
+    of_known, count = alike([column[known] for column in columns], int(known.sum()))
+    group = np.full(n, -1, dtype=np.intp)
+    group[known] = of_known
+    return group, many[known][_first_of(of_known, count)].tolist()
+
+
+def _first_of(numbers: Indices, count: int) -> Indices:
+    """Return where each number from 0 occurs first, shape (count,)."""
+    first = np.zeros(count, dtype=np.intp)
+    first[numbers[::-1]] = np.arange(len(numbers))[::-1]
+    return first
+
+
+def _redrawn(change: float, minimum: float, groups: Sequence[tuple[Indices, Floats]]) -> list[Floats]:
+    """Return the matrices of groups, each with its counts and shares, by which a share of all records changes."""
+    slopes = np.array([float((counts * (1 - shares)).sum()) for counts, shares in groups])
+    caps = np.array(
+        [min(1.0, (1 - minimum) / (1 - shares.min())) if len(shares) > 1 else 0.0 for _, shares in groups]
+    )
+    records = sum(int(counts.sum()) for counts, _ in groups)
+    redrawn = redrawn_for(change * records, slopes, caps)
+    if redrawn is None:
+        most = float((slopes * caps).sum()) / records if records else 0.0
+        raise UsageError(
+            f"{100 * change:g} % of the records cannot be expected to change: it is at most {100 * most:.4g} %",
+            hint="ask for less, allow a lower probability to stay, or draw in fewer strata; the shares of the "
+            "values, and the rules, allow no more",
+        )
+    return [redrawing(shares, float(a)) for (_, shares), a in zip(groups, redrawn, strict=True)]
+
+
+def _inverted(row: Floats, uniform: Floats) -> Indices:
+    """Return the place of the value that each number from 0 to 1 stands for: never one of probability 0."""
+    possible = np.flatnonzero(row > 0)
+    ends = np.cumsum(row[possible])[:-1]
+    return possible[np.searchsorted(ends, uniform, side="right")]
+
+
+def _confidence(one: PramGroup) -> float:
+    """Return the largest probability that a published value is the true one, given the counts of the group."""
+    published = (one.counts[:, None] * one.matrix).sum(axis=0)
+    reached = published > 0
+    return float(((one.counts * np.diag(one.matrix))[reached] / published[reached]).max())
