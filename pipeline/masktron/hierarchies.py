@@ -19,7 +19,7 @@ from types import MappingProxyType
 from masktron.counts import counted
 from masktron.errors import UsageError
 from masktron.files import read_text
-from masktron.recodings import Listed
+from masktron.recodings import ListRecoding
 
 ANY = "*"
 """The label of the level at which all values are alike, as ARX writes it."""
@@ -51,7 +51,7 @@ class Hierarchy:
         """The highest level."""
         return len(self.levels) - 1
 
-    def recoding(self, level: int) -> Listed:
+    def recoding(self, level: int) -> ListRecoding:
         """Return the recoding to the labels of a level.
 
         Raises
@@ -64,7 +64,7 @@ class Hierarchy:
                 f"the hierarchy of {self.field} has no level {level}",
                 hint=f"its levels are 0, the values themselves, to {self.height}",
             )
-        return Listed(self.field, self.levels[level])
+        return ListRecoding(self.field, self.levels[level])
 
 
 def read_hierarchy(path: Path, field: str, *, header: bool = False) -> Hierarchy:

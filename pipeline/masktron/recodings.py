@@ -56,7 +56,7 @@ class Recoding(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Listed:
+class ListRecoding:
     """Every value has its class in a list, such as a level of a hierarchy.
 
     Attributes
@@ -84,7 +84,7 @@ class Listed:
 
 
 @dataclass(frozen=True, slots=True)
-class Cut:
+class IntervalRecoding:
     """Numbers are written as the interval that they lie in, closed below and open above.
 
     Attributes

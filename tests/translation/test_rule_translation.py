@@ -11,22 +11,25 @@ from typing import Literal
 
 import pytest
 
-from masktron.recodings import Cut, Listed, Recoding, Rounded, Tails
+from masktron.recodings import IntervalRecoding, ListRecoding, Recoding, Rounded, Tails
 from masktron.translation import TranslatedRule
 from recoded_records import Cells, obeyed, recoded_record, says, translation_of
 from rulebook_builder import rulebook
 
-AGE = Listed("X", {"1": "1-2", "2": "1-2", "3": "3-5", "4": "3-5", "5": "3-5", "6": "6"})
-OLD = Listed("Y", {"1": "low", "3": "low", "4": "high", "7": "high"})
-TOWN = Listed("Y", {"1": "1", "3": "1", "4": "7", "7": "7"})
+AGE = ListRecoding("X", {"1": "1-2", "2": "1-2", "3": "3-5", "4": "3-5", "5": "3-5", "6": "6"})
+OLD = ListRecoding("Y", {"1": "low", "3": "low", "4": "high", "7": "high"})
+TOWN = ListRecoding("Y", {"1": "1", "3": "1", "4": "7", "7": "7"})
 LISTED: list[dict[str, Recoding]] = [{"X": AGE}, {"X": AGE, "Y": OLD}, {"Y": OLD}, {"X": AGE, "Y": TOWN}]
 NUMBERS: list[dict[str, Recoding]] = [
-    {"X": Cut("X", (Fraction(0), Fraction(3), Fraction(5)), ("a", "b", "c"))},
-    {"X": Cut("X", (Fraction(1), Fraction(4)), ("2", "5")), "Y": OLD},
+    {"X": IntervalRecoding("X", (Fraction(0), Fraction(3), Fraction(5)), ("a", "b", "c"))},
+    {"X": IntervalRecoding("X", (Fraction(1), Fraction(4)), ("2", "5")), "Y": OLD},
     {"X": Rounded("X", Fraction(3))},
     {"X": Rounded("X", Fraction(2)), "Y": Rounded("Y", Fraction(5, 2))},
     {"X": Tails("X", bottom=Fraction(2), bottom_label="1.5", top=Fraction(5), top_label="6")},
-    {"X": Tails("X", top=Fraction(4), top_label="5"), "Y": Cut("Y", (Fraction(1), Fraction(4)), ("p", "q"))},
+    {
+        "X": Tails("X", top=Fraction(4), top_label="5"),
+        "Y": IntervalRecoding("Y", (Fraction(1), Fraction(4)), ("p", "q")),
+    },
 ]
 DOMAINS = {
     "X": ("1", "2", "3", "4", "5", "6", None, "", "9"),
@@ -45,7 +48,7 @@ def unclassed(
     domains: Mapping[str, tuple[str | None, ...]], recodings: Mapping[str, Recoding]
 ) -> dict[str, tuple[str | None, ...]]:
     """Without what intervals take for a number although it was declared missing."""
-    listed = isinstance(recodings.get("X"), Listed)
+    listed = isinstance(recodings.get("X"), ListRecoding)
     return {n: tuple(v for v in values if listed or v != "9") for n, values in domains.items()}
 
 
@@ -193,7 +196,7 @@ FEW = {"X": ("1", "2", "3", "4", "5", "6", None, "", "9"), "Y": ("1", "3", "4", 
 @pytest.mark.parametrize("recodings", [LISTED[1], NUMBERS[2]], ids=["listed", "rounded"])
 def test_xpath_2_is_translated_as_saxon_reads_it(test: str, recodings: Mapping[str, Recoding]) -> None:
     (rule,) = translation_of(rulebook([("Record", test)], version="2.0"), recodings).rules
-    listed = isinstance(recodings["X"], Listed)
+    listed = isinstance(recodings["X"], ListRecoding)
     if not listed and "every" in test:
         assert rule.fate == "lost"  # it is not solved for the field
         return
@@ -211,8 +214,8 @@ TENTHS = [f"{n / 10:g}" for n in range(1, 13)]
 DECIMAL: list[Recoding] = [
     Rounded("X", Fraction(1, 5)),
     Rounded("X", Fraction(3, 10)),
-    Cut("X", (Fraction(0), Fraction(3, 10), Fraction(7, 10)), ("a", "b", "c")),
-    Listed("X", {value: f"class {at // 3}" for at, value in enumerate(TENTHS)}),
+    IntervalRecoding("X", (Fraction(0), Fraction(3, 10), Fraction(7, 10)), ("a", "b", "c")),
+    ListRecoding("X", {value: f"class {at // 3}" for at, value in enumerate(TENTHS)}),
 ]
 
 
@@ -228,7 +231,7 @@ def test_what_doubles_obey_is_not_refused_by_doubles(test: str, recoding: Recodi
 
 
 def test_the_example_of_the_documentation() -> None:
-    ages = Listed("Age", {str(age): f"{age // 5 * 5}-{age // 5 * 5 + 4}" for age in range(100)})
+    ages = ListRecoding("Age", {str(age): f"{age // 5 * 5}-{age // 5 * 5 + 4}" for age in range(100)})
     adult = " or ".join(f"Age = '{low}-{low + 4}'" for low in range(15, 100, 5))
     tests = ["Age >= 16", "Age >= 15", "not(Age < 0)", "Income <= 200 * Age"]
     listed = [translation_of(rulebook([("Record", test)]), {"Age": ages}).rules[0] for test in tests]
@@ -245,7 +248,7 @@ def test_the_example_of_the_documentation() -> None:
     assert (top.fate, top.test) == ("exact", "Age >= 16")
 
 
-TWO = Cut("X", (Fraction(0), Fraction(3)), ("low", "high"))
+TWO = IntervalRecoding("X", (Fraction(0), Fraction(3)), ("low", "high"))
 
 
 @pytest.mark.parametrize(

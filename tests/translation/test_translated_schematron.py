@@ -11,14 +11,14 @@ import pytest
 from lxml import etree
 
 from masktron.classify import classify
-from masktron.recodings import Cut, Listed, Recoding
+from masktron.recodings import IntervalRecoding, ListRecoding, Recoding
 from masktron.rulebook.schema import Rulebook, ValueOf
 from masktron.rulebook.schematron.reader import read_rules
 from masktron.translation import Translation
 from recoded_records import says, translation_of
 from rulebook_builder import rulebook
 
-AGE = Listed("Age", {str(age): f"{age // 5 * 5}-{age // 5 * 5 + 4}" for age in range(100)})
+AGE = ListRecoding("Age", {str(age): f"{age // 5 * 5}-{age // 5 * 5 + 4}" for age in range(100)})
 
 RULES = """<schema xmlns="http://purl.oclc.org/dsdl/schematron" schematronEdition="2016">
   <ns prefix="p" uri="urn:people"/>
@@ -174,7 +174,7 @@ def test_what_a_rule_without_recoded_field_asks_is_byte_for_byte_the_same() -> N
     ],
 )
 def test_what_is_lost_says_why(test: str, reason: str) -> None:
-    numbers = Cut("Age", (Fraction(0), Fraction(20)), ("young", "old"))
+    numbers = IntervalRecoding("Age", (Fraction(0), Fraction(20)), ("young", "old"))
     recoding: Recoding = AGE if "node" in reason else numbers
     rule = translation_of(rulebook([("Record", test), ("Record", "A + B = C")]), {"Age": recoding}).rules[0]
     assert (rule.fate, rule.test) == ("lost", "")
@@ -198,14 +198,14 @@ def test_a_field_that_a_rule_names_is_never_taken_for_unread(context: str, test:
 
 
 def test_a_rule_that_would_be_too_long_is_lost_with_its_length() -> None:
-    codes = Listed("Age", {f"c{n}": f"class {n % 7}" for n in range(1500)})
+    codes = ListRecoding("Age", {f"c{n}": f"class {n % 7}" for n in range(1500)})
     (rule,) = translation_of(rulebook([("Record", "concat(Age, 'x') = B")]), {"Age": codes}).rules
     assert rule.fate == "lost"
     assert rule.reason == "its translation would have 1509 comparisons; 200 are written at most"
 
 
 def test_listed_numbers_are_taken_for_intervals_where_a_rule_would_be_too_long() -> None:
-    ages = Listed("Age", {str(age): f"{age // 100}xx" for age in range(500)})
+    ages = ListRecoding("Age", {str(age): f"{age // 100}xx" for age in range(500)})
     (rule,) = translation_of(rulebook([("Record", "Age + B = C")]), {"Age": ages}).rules
     assert rule.fate == "weakened"
     assert "(Age = '2xx' and (200 + B) <= C and (299 + B) >= C)" in rule.test

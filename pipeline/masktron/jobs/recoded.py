@@ -26,7 +26,7 @@ from masktron.recoding_settings import (
     Widths,
     how_of,
 )
-from masktron.recodings import Cut, Recoding, Rounded, Tails, decimal_text, exact_number
+from masktron.recodings import IntervalRecoding, Recoding, Rounded, Tails, decimal_text, exact_number
 from masktron.sources.lexical import XML_SPACE, fraction_digits, parse_number
 from masktron.sources.lexicon import Lexicon
 from masktron.sources.records import Coded, Column, Records, Status
@@ -67,7 +67,7 @@ def recoding_of(name: str, records: Records, keep: NDArray[np.bool_], config: Co
             return _of_width(setting, how, column, keep)
         case Breaks():
             whole = not column.decimals and all(one.denominator == 1 for one in how.breaks)
-            return Cut(name, how.breaks, _labels(how.breaks, whole=whole), whole)
+            return IntervalRecoding(name, how.breaks, _labels(how.breaks, whole=whole), whole)
         case Multiples():
             return Rounded(name, how.base, max(column.decimals, _decimals(how.base)))
         case CodedTails():
@@ -75,7 +75,7 @@ def recoding_of(name: str, records: Records, keep: NDArray[np.bool_], config: Co
             return _tails(_Tailed(setting, column, keep, weights, config.k, str(records.source)), how)
 
 
-def _of_width(setting: str, how: Widths, column: Column, keep: NDArray[np.bool_]) -> Cut:
+def _of_width(setting: str, how: Widths, column: Column, keep: NDArray[np.bool_]) -> IntervalRecoding:
     values = column.values[keep]
     if np.isnan(values).all():
         raise UsageError(f"{setting}: the field has no number that could be in a class")
@@ -87,7 +87,7 @@ def _of_width(setting: str, how: Widths, column: Column, keep: NDArray[np.bool_]
         )
     breaks = tuple(step * how.width for step in range(low, high + 2))
     whole = not column.decimals and how.width.denominator == 1
-    return Cut(column.field.name, breaks, _labels(breaks, whole=whole), whole)
+    return IntervalRecoding(column.field.name, breaks, _labels(breaks, whole=whole), whole)
 
 
 def _labels(breaks: Sequence[Fraction], *, whole: bool) -> tuple[str, ...]:

@@ -21,7 +21,7 @@ from masktron.jobs.originals import InvalidOriginalError
 from masktron.jobs.prepared import Opened, Treated, open_original
 from masktron.jobs.recoded import hierarchy_files, missing_codes_of, recoded_cells, recoding_of, weight_of
 from masktron.progress import Progress, told_as
-from masktron.recodings import Listed, Recoding
+from masktron.recodings import ListRecoding, Recoding
 from masktron.rulebook.document_calls import readers
 from masktron.scratch import create_private, folder_on_disk, private_folder
 from masktron.sources.frame_path import FramePath
@@ -198,7 +198,7 @@ def _require_possible(original: Opened) -> None:
 def _refuse_labelled(source: Source, recoding: Recoding) -> None:
     """Refuse to give classes to a field whose values the file itself labels: they would keep the old labels."""
     labels = next((one.labels for one in source.own_variables if one.name == recoding.field), {})
-    if labels and isinstance(recoding, Listed):
+    if labels and isinstance(recoding, ListRecoding):
         raise UsageError(
             f"recode.{recoding.field}: the file has labels for the values of the field, which would stand for others "
             "after recoding",

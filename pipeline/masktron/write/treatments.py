@@ -8,7 +8,7 @@ from fractions import Fraction
 from itertools import pairwise
 from typing import Any
 
-from masktron.recodings import Cut, Listed, Recoding, Rounded, Tails
+from masktron.recodings import IntervalRecoding, ListRecoding, Recoding, Rounded, Tails
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,9 +67,9 @@ def recodings_in(treatments: Iterable[Treatment]) -> dict[str, Recoding]:
 
 def _plain(recoding: Recoding) -> dict[str, Any]:
     match recoding:
-        case Listed(labels=labels):
+        case ListRecoding(labels=labels):
             return {"to": "listed", "labels": dict(labels)}
-        case Cut():
+        case IntervalRecoding():
             breaks = [str(one) for one in recoding.breaks]
             return {"to": "classes", "breaks": breaks, "labels": list(recoding.labels), "whole": recoding.whole}
         case Rounded():
@@ -93,7 +93,7 @@ def _recoding(one: Mapping[str, Any]) -> Recoding:
     if to == "listed":
         if not isinstance(one["labels"], Mapping):
             raise TypeError("'labels' is not a table")
-        return Listed(field, {_text(value): _text(label) for value, label in one["labels"].items()})
+        return ListRecoding(field, {_text(value): _text(label) for value, label in one["labels"].items()})
     if to == "classes":
         breaks = tuple(_number(text) for text in _list(one["breaks"]))
         labels = tuple(_text(label) for label in _list(one["labels"]))
@@ -101,7 +101,7 @@ def _recoding(one: Mapping[str, Any]) -> Recoding:
             raise ValueError("the breaks of a recoding are not rising, or have other labels")
         if not isinstance(one["whole"], bool):
             raise TypeError("'whole' is not true or false")
-        return Cut(field, breaks, labels, one["whole"])
+        return IntervalRecoding(field, breaks, labels, one["whole"])
     if to == "multiples":
         base, decimals = _number(one["base"]), one["decimals"]
         if base <= 0 or not isinstance(decimals, int) or isinstance(decimals, bool) or decimals < 0:

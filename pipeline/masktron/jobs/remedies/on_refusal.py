@@ -29,6 +29,7 @@ def run_mask_or_suggest(
     *,
     config: Config | None = None,
     manifest: Path | None = None,
+    rules_out: Path | None = None,
     replaces: bool = False,
     again: str | None = None,
     resume: bool = False,
@@ -39,7 +40,7 @@ def run_mask_or_suggest(
 
     Parameters
     ----------
-    data, rules, out, config, manifest, replaces, again, resume, progress
+    data, rules, out, config, manifest, rules_out, replaces, again, resume, progress
         As for `run_mask`.
     seconds : float
         What the trials may take.
@@ -59,6 +60,7 @@ def run_mask_or_suggest(
             out,
             config=config,
             manifest=manifest,
+            rules_out=rules_out,
             replaces=replaces,
             again=again,
             resume=resume,
