@@ -469,7 +469,7 @@ def test_names_without_end_go_the_exact_way(tmp_path, monkeypatch):
 
 
 def test_a_file_of_many_short_records_is_worth_columns(tmp_path, monkeypatch):
-    monkeypatch.setattr("masktron.sources.xml.wellformed.MANY", 40)
+    monkeypatch.setattr("masktron.sources.xml.wellformed.MANY_RECORDS", 40)
     few, many = (tmp_path / f"{name}.xml" for name in ("few", "many"))
     for path, count in ((few, 39), (many, 40)):
         path.write_text(f"<Data>{'<Record><A>1</A></Record>' * count}</Data>\n")

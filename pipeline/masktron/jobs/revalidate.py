@@ -32,8 +32,8 @@ from masktron.jobs.job import Job
 from masktron.processes import interpreter
 from masktron.progress import Progress, expect
 from masktron.results import EngineResult
+from masktron.sources.records import MANY_RECORDS
 from masktron.sources.source import Source
-from masktron.sources.xml.wellformed import MANY
 
 SAMPLE = 2000
 """pyschematron judges this many records at most, spread evenly over longer files: one takes up to a millisecond."""
@@ -367,7 +367,7 @@ def to_recount(job: Job, source: Source, decided: Evaluation | None) -> frozense
 
     As far as is known beforehand; what the decision has handed back to the whole document is asked there.
     """
-    if source.document_path.stat().st_size <= WHOLE and (source.count or 0) < MANY:
+    if source.document_path.stat().st_size <= WHOLE and (source.count or 0) < MANY_RECORDS:
         return frozenset()
     return frozenset(index for index, own in enumerate(job.tiers(decided)) if own.tier is Tier.ACROSS)
 

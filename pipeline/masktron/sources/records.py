@@ -18,6 +18,8 @@ from numpy.typing import NDArray
 from masktron.sources.lexical import parse_number
 from masktron.sources.lexicon import Lexicon
 
+MANY_RECORDS = 10_000
+"""Records from which on engines take long to look through all of them for each, however short they are."""
 LONG_COLUMN = 1 << 14
 """Cells of a column from which on arrays that are made of it are not kept."""
 

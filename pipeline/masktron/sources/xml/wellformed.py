@@ -11,12 +11,11 @@ from pathlib import Path
 from threading import Event
 from typing import BinaryIO
 
+from masktron.sources.records import MANY_RECORDS
 from masktron.sources.xml.parser import deaf_parser, opened
 
 SMALLEST = 4_000_000
-"""Size in bytes below which a file is read the exact way only, unless it has `MANY` records."""
-MANY = 10_000
-"""Records from which on engines take long to look through all of them for each, however short they are."""
+"""Size in bytes below which a file is read the exact way only, unless it has `MANY_RECORDS`."""
 _LAST = re.compile(rb"(</[^<>]+>)\s*</[^<>]+>\s*\Z")
 """The last record's end, and that of the root."""
 _TAIL = 4096
@@ -44,7 +43,7 @@ def worth_columns(path: Path) -> bool:
         return True
     content = path.read_bytes()
     last = _LAST.search(content[-_TAIL:])
-    return last is not None and content.count(last[1]) >= MANY
+    return last is not None and content.count(last[1]) >= MANY_RECORDS
 
 
 def stamp_of(stream: BinaryIO) -> Stamp:
