@@ -78,7 +78,7 @@ def public_release(manifest: PlainData, rulebook: Rulebook, files: Assessed | No
     whole = config.text("grouping") == "all"
     figures = _Figures(files, whole=whole)
     treatments = result.parts("treatments") if result.has("treatments") else ()
-    recoded = {one.text("field"): one.text("how") for one in treatments}
+    recoded = {one.text("field"): one.text("how") for one in treatments if one.text("kind") == "recoding"}
     blocks = {
         name: (at, block)
         for at, block in enumerate(result.parts("blocks"), start=1)
