@@ -90,6 +90,9 @@ def test_k_records_share_every_combination_rules_hold_and_check_counts_them(
     assert now["key_k"] >= K
     assert masktron.check(out, rules, manifest=manifest, original=data).complies
     assert masktron.assess(out, data, manifest=manifest).records == len(ROWS)
+    masktron.write_report(manifest, html_public=tmp_path / "page.html")
+    told_publicly = "Left out in records where the keys were rare, else written: "
+    assert told_publicly in (tmp_path / "page.html").read_text(encoding="utf-8")
     # a cell that was suppressed is put back; then k records do not share its combination any more
     row, name = next((at, name) for at, one in enumerate(written) for name in KEYS if one[name] == "")
     forged = tmp_path / f"forged{suffix}"
