@@ -138,6 +138,7 @@ DATA_IN_XML = {
     "evaluation.report_reader": "nodes that engines name",
     "evaluation.tiered": "the original beside a file, as rules across records read it",
     "jobs.documents": "documents that rules read are XML, whatever the data are",
+    "jobs.suppressed": "records without some cells, in memory, as documents for the engine that decides",
     "masking.judging": "masked records, in memory, as documents for the engine that decides",
     "masking.totals.control_totals": "numbers outside the records, where rules look for them",
     "rulebook.schematron.escapes": "a rulebook",

@@ -255,6 +255,14 @@ class Config:
         a role becomes a quasi-identifier.
     allow_lost : tuple of str
         Ids of rules that need not hold any more where a recoding leaves nothing of them to be asked; ``*`` for all.
+    key_k : int or None
+        Local suppression: cells of quasi-identifiers are left out, after recoding and where the rules let them be,
+        until so many records share every combination as it is written. None suppresses nothing.
+    keys : mapping of str to value
+        How: ``k`` is `key_k`; ``subsets`` the size of the subsets of keys that are shared by k records, for intruders
+        who know no more (all keys by default); ``importance`` a mapping of field to what a cell of it costs, the
+        larger the rarer it is left out (1 by default); ``missing_matches`` whether a missing value counts as every
+        value, which protects less.
     register : Register or None
         The register of releases, in which `mask` looks up whether the original has been released before, and which it
         adds to; a path, or a table of ``path`` and ``salt``. No register when None.
@@ -301,6 +309,8 @@ class Config:
     documents: Mapping[str, Path] = field(default_factory=dict)
     recode: Mapping[str, str] = field(default_factory=dict)
     allow_lost: tuple[str, ...] = ()
+    key_k: int | None = None
+    keys: Mapping[str, Any] = field(default_factory=dict)
     register: Register | None = None
     on_refusal: OnRefusal = "stop"
     spare_documents: frozenset[str] = field(default=frozenset(), repr=False, compare=False)
@@ -383,6 +393,7 @@ class Config:
 
     def _take_recoded(self) -> None:
         """Take fields that are recoded for quasi-identifiers, unless they have another role that is written."""
+        self._take_keys()
         for name in self.recode:
             role, kind = self.roles.get(name), self.kind_of(name)
             masked = role is None and kind is not None
@@ -398,12 +409,38 @@ class Config:
         if added:
             object.__setattr__(self, "roles", {**self.roles, **added})
 
+    def _take_keys(self) -> None:
+        """Read how keys are suppressed, with k at one place."""
+        keys = _keys(self.keys, "")
+        k = keys.pop("k", self.key_k)
+        _require(self.key_k in (None, k), f"key_k is {self.key_k}, and keys.k is {k}", "give one of them")
+        object.__setattr__(self, "keys", keys)
+        object.__setattr__(self, "key_k", k)
+        if self.key_k is None:
+            _require(not keys, f"keys.{next(iter(keys), '')} is given without k", "say how many: --key-k 3")
+            return
+        _integer("key_k", self.key_k)
+        _require(
+            self.key_k >= 2,
+            f"key_k must be at least 2, not {self.key_k}",
+            "a record that is alone with its keys is found by them; 3 to 5 are usual",
+        )
+
     def _plain_integers(self) -> None:
         """Take integers of numpy as those of Python, and no units as units of 0 records."""
         units: object = self.unit_records
         if units == WHOLE:
             object.__setattr__(self, "unit_records", 0)
-        for name in ("k", "seed", "group_size_vars", "workers", "max_block_records", "unit_records", "memory"):
+        for name in (
+            "k",
+            "seed",
+            "group_size_vars",
+            "workers",
+            "max_block_records",
+            "unit_records",
+            "memory",
+            "key_k",
+        ):
             value = getattr(self, name)
             if not isinstance(value, int) and isinstance(value, Integral):
                 object.__setattr__(self, name, int(value))
@@ -536,6 +573,10 @@ def config_from(table: Mapping[str, Any], *, where: str = "", base: Config | Non
         convert = _CONVERTERS.get(name)
         settings[name] = value if convert is None else convert(value, where)
     base = base or Config()
+    if "k" in settings.get("keys", {}):
+        k = settings["keys"].pop("k")
+        _require(settings.get("key_k", k) == k, f"key_k is {settings.get('key_k')}, and keys.k is {k}", "", where)
+        settings["key_k"] = k
     if "documents" in settings:
         settings["spare_documents"] = frozenset()
     if settings.get("method", base.method) != base.method:
@@ -956,6 +997,44 @@ def _recode(value: Any, where: str) -> dict[str, str]:
     return found
 
 
+_OF_KEYS = ("k", "subsets", "importance", "missing_matches")
+
+
+def _keys(value: Any, where: str) -> dict[str, Any]:
+    _require(
+        isinstance(value, Mapping),
+        f"keys must be a table, not {value!r}",
+        f"what it may hold: {', '.join(_OF_KEYS)}",
+        where,
+    )
+    found: dict[str, Any] = {}
+    for name, said in value.items():
+        _require(name in _OF_KEYS, f"unknown setting keys.{name}", did_you_mean(str(name), _OF_KEYS), where)
+        if name == "missing_matches":
+            _require(isinstance(said, bool), f"keys.{name} must be true or false, not {said!r}", "", where)
+            found[name] = said
+        elif name == "importance":
+            found[name] = _importance(said, where)
+        else:
+            whole = isinstance(said, int) and not isinstance(said, bool)
+            _require(whole and said >= 1, f"keys.{name} must be an integer of at least 1, not {said!r}", "", where)
+            found[name] = said
+    return found
+
+
+def _importance(value: Any, where: str) -> dict[str, float]:
+    example = "importance = {AGE = 2}; the larger, the rarer it is suppressed"
+    _require(isinstance(value, Mapping), f"keys.importance must be a table, not {value!r}", example, where)
+    for name, cost in value.items():
+        _require(
+            isinstance(name, str) and _is_number(cost) and cost > 0,
+            f"keys.importance.{name} must be a number above 0, not {cost!r}",
+            example,
+            where,
+        )
+    return {name: float(cost) for name, cost in value.items()}
+
+
 _CONVERTERS: Mapping[str, Callable[[Any, str], Any]] = {
     "roles": _roles,
     "missing": _missing,
@@ -970,6 +1049,7 @@ _CONVERTERS: Mapping[str, Callable[[Any, str], Any]] = {
     "format_options": _format_options,
     "register": _register,
     "recode": _recode,
+    "keys": _keys,
     "allow_lost": lambda value, where: _strings(value, where, "allow_lost"),
     # a path in a file of settings starts at its folder
     "metadata": lambda value, where: Path(where).parent / value if isinstance(value, str | PathLike) else value,

@@ -39,7 +39,7 @@ KEYWORDS: Mapping[str, tuple[str, _Form]] = MappingProxyType(
             "unit-records", "memory", "executor", "scheduler", "on-refusal",
             "rule-timeout", "max-findings", "measures", "data", "out", "again", "against",
             "rows", "against-manifest", "against-original", "register", "rules", "html", "html-public", "masked",
-            "rules-out",
+            "rules-out", "key-k",
         )},
         "class": ("class_field", _Form.VALUE),
         "from": ("start", _Form.VALUE),

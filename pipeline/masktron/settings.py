@@ -66,6 +66,8 @@ class Settings(PairSettings, total=False):
     pyschematron_all: bool
     recode: Mapping[str, str | PathLike[str]]
     allow_lost: Fields
+    key_k: int | None
+    keys: Mapping[str, int | bool | Mapping[str, float]]
     register: Register | Mapping[str, str | PathLike[str]] | str | PathLike[str] | None
     on_refusal: OnRefusal
 

@@ -80,6 +80,7 @@ def mask(
     allow: options.Allow = None,
     allow_unfired: options.AllowUnfired = None,
     recode: options.Recode = None,
+    key_k: options.KeyK = None,
     allow_lost: options.AllowLost = None,
     limit: options.Limits = None,
     max_observed_share: Annotated[
@@ -210,6 +211,7 @@ def mask(
         allow=tuple(allow or ()) or None,
         allow_unfired=tuple(allow_unfired or ()) or None,
         recode=recode,
+        key_k=key_k,
         allow_lost=tuple(allow_lost or ()) or None,
         aggregator=aggregator,
         max_observed_share=max_observed_share,

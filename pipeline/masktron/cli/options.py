@@ -322,4 +322,14 @@ AllowLost = Annotated[
         help="Let a rule go of which a recoding leaves nothing to ask; * for all; repeatable.",
     ),
 ]
+KeyK = Annotated[
+    int | None,
+    typer.Option(
+        "--key-k",
+        parser=integer,
+        metavar="K",
+        help="Leave out cells of quasi-identifiers until K records share every combination of them; [keys] in "
+        "settings says how.",
+    ),
+]
 AllowEmpty = Annotated[bool, typer.Option("--allow-empty", help="Take a file without records as valid.")]

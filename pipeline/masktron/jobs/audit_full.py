@@ -22,7 +22,7 @@ from masktron.jobs.keys_known import NO_KEYS
 from masktron.jobs.limits import over_limits
 from masktron.jobs.pairing import UNMASKED, UNPAIRED, Stated, paired
 from masktron.jobs.protection import Findings, check_groups, check_pair, pair_of
-from masktron.jobs.recoded import as_treated
+from masktron.jobs.recoded import as_suppressed, as_treated
 from masktron.measures.achieved_k import achieved_k, shared_columns
 from masktron.measures.figures import Measured, measure, unpaired
 from masktron.measures.unchanged import published_as_it_was
@@ -30,6 +30,7 @@ from masktron.progress import Progress, told_as
 from masktron.sources.records import Layout, Records, Shape
 from masktron.sources.source import Source
 from masktron.write.manifest import DescribedRelease
+from masktron.write.treatments import recodings_in, suppressed_in
 
 _CELLS = "unmasked fields cell by cell"
 
@@ -46,6 +47,7 @@ class FullAudit(Audit):
             self._removed(field.name for field in self.job.source.layout.fields)
             return None
         self._removed(data.columns)
+        self._shared_keys(data)
         gone = [name for name in self.described.masked if name not in data.columns]
         if gone and not self.as_masked:
             self.problems.append(f"the file has no masked field {', '.join(gone)}")
@@ -68,6 +70,18 @@ class FullAudit(Audit):
             )
         self.checked.append(f"group sizes of {counted(len(sizes), 'block')}, against k = {self.described.k}")
         return smallest
+
+    def _shared_keys(self, data: Records) -> None:
+        """Count the records that share each combination of suppressed keys, as it is written."""
+        for one in () if self.described is None else suppressed_in(self.described.treatments):
+            if gone := [name for name in one.fields if name not in data.columns]:
+                self.problems.append(f"the file has no key {', '.join(gone)}")
+                continue
+            if len(data):
+                written = [data.columns[name].numbered() for name in one.fields]
+                wrong = one.contract.broken((), written)
+                self.problems += [f"of the suppressed keys {', '.join(one.fields)}, {what}" for what in wrong]
+            self.checked.append(f"keys {', '.join(one.fields)}: {one.contract.says}")
 
     def _add(self, found: Findings) -> None:
         self.problems += found.problems
@@ -125,6 +139,9 @@ class FullAudit(Audit):
         if self.described is not None:
             source = as_treated(source, self.described.treatments, self.described.missing)
         excluded = set(self.described.excluded) if self.described else set()
+        rows = self._rows(data, source, excluded)
+        if self.described is not None and rows is not None:
+            source = as_suppressed(source, self.described.treatments, data, rows)
         if len(data) != len(source) - len(excluded):
             self.problems.append(
                 f"{counted(len(data), 'record')} for {len(source)} of the original"
@@ -208,7 +225,7 @@ class FullAudit(Audit):
                     self.problems.append(
                         f"the unmasked field {name} differs from the original in {counted(changed, 'record')}"
                     )
-        recoded = sum(one.recoding.field in described.kept for one in described.treatments)
+        recoded = sum(name in described.kept for name in recodings_in(described.treatments))
         how = f", {recoded} of them as the manifest recodes the original" if recoded else ""
         self.checked.append(f"{counted(len(described.kept), 'unmasked field')} cell by cell{how}")
         self.notes += [

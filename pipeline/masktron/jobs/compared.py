@@ -16,7 +16,7 @@ from masktron.jobs.described import completed
 from masktron.jobs.keys_known import KnownKeys, known_keys, unmasked_fields, without_mark
 from masktron.jobs.ordering import WRITTEN
 from masktron.jobs.pairing import NOTHING_STATED, UNMASKED, Stated, paired
-from masktron.jobs.recoded import as_treated
+from masktron.jobs.recoded import as_suppressed, as_treated
 from masktron.kernels.cores import usable_cores
 from masktron.large_arrays import kept
 from masktron.measures.assessed import Assessed, ColumnsOnDemand
@@ -83,6 +83,8 @@ def compare(
         source = as_treated(source, described.treatments, described.missing)
     fields = _declared(released, source, config) if described is None else _as_described(released, source, described)
     pairing = paired(released, source, described, config.roles, stated)
+    if described is not None:
+        source = as_suppressed(source, described.treatments, released, pairing.rows)
     rows, back = np.sort(pairing.rows), np.argsort(pairing.rows)
     before = ReorderedColumns({name: source.columns[name] for name in fields.names}, rows)
     shown = released.columns

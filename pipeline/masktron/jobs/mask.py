@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from masktron.config import Config
+from masktron.errors import UsageError
 from masktron.executor.run_parts import RunParts
 from masktron.executor.standing import StandingExecutor
 from masktron.files import refuse_outputs
@@ -92,6 +93,11 @@ def run_mask(
     """
     config = config or Config()
     method = chosen(config.method, config.params, config.k)
+    if resume and config.key_k is not None:
+        raise UsageError(
+            "a run that suppresses keys (--key-k) cannot go on where it ended: its draws are not known any more",
+            hint="begin it again, without --resume",
+        )
     refuse_class_limits(config.limits)
     refuse_other_names(out, format_of(data, config.reading), data)
     manifest = manifest or manifest_beside(out)

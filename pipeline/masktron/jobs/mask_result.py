@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -60,6 +61,7 @@ from masktron.results import (
 from masktron.settle.prototypes import EXITS
 from masktron.sources.records import Column, Status
 from masktron.sources.source import Source
+from masktron.write.treatments import Recoded, Treatment, suppressed_in
 
 OF_KEYS_BEFORE = ("key_k", "key_uniques", "global_risk")
 """Figures of keys that are shown as they were before fields were treated, too."""
@@ -174,7 +176,7 @@ def _with_treatments(run: Prepared, files: Assessed, result: MaskResult, rules_o
     temporary = str(run.job.rulebook.path)
     return replace(
         result,
-        treatments=tuple(TreatmentResult(one.kind, one.recoding.field, recoded_how(one)) for one in done.treatments),
+        treatments=tuple(itertools.chain.from_iterable(map(_told_of, done.treatments))),
         fates=tuple(
             RuleFate(rule.id, rule.fate, rule.old, rule.new, rule.reason, rule.fields)
             for rule in done.rules
@@ -187,8 +189,25 @@ def _with_treatments(run: Prepared, files: Assessed, result: MaskResult, rules_o
             for one in result.rules
         ),
         before=tuple(map(FigureResult.of, _keys_before(run, files))),
-        notes=(*(note for note in done.original.originals.notes if note not in result.notes), *result.notes),
+        notes=(
+            *(note for note in done.original.originals.notes if note not in result.notes),
+            *result.notes,
+            *(f"local suppression: {one.says}" for one in suppressed_in(done.treatments)),
+        ),
     )
+
+
+def _told_of(treatment: Treatment) -> Iterator[TreatmentResult]:
+    """Say what was done to each field, without a value."""
+    if isinstance(treatment, Recoded):
+        yield TreatmentResult(treatment.kind, treatment.recoding.field, recoded_how(treatment))
+        return
+    for name, (gone, there) in treatment.cells.items():
+        share = f"{100 * gone / max(there, 1):.2g} %"
+        demanded = ", as rules demand" if name in treatment.also else ""
+        yield TreatmentResult(
+            treatment.kind, name, f"k = {treatment.contract.k}: {gone:,} of {there:,} cells ({share}){demanded}"
+        )
 
 
 def _keys_before(run: Prepared, files: Assessed) -> tuple[Measured, ...]:

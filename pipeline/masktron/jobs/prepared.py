@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 
@@ -151,12 +151,15 @@ class Treated:
         One for each check of the rulebook of the original.
     rulebook : bytes
         The rules as they are asked now; empty where none has changed.
+    key : bytes or None
+        Of the release, where a treatment drew from it.
     """
 
     original: Opened
     treatments: tuple[Treatment, ...]
     rules: tuple[TranslatedRule, ...]
     rulebook: bytes
+    key: bytes | None = field(default=None, repr=False)
 
 
 def prepare(data: Path, rules: Path, config: Config, method: Chosen, progress: Progress) -> Prepared:
@@ -275,7 +278,14 @@ def planned(original: Opened, config: Config, method: Chosen, progress: Progress
         kept=kept,
         originals=original.originals,
         ordering=ordering,
-        randomness=randomness_of(config, job, method, fields, shuffled=ordering.random),
+        randomness=randomness_of(
+            config,
+            job,
+            method,
+            fields,
+            shuffled=ordering.random,
+            made=None if original.treated is None else original.treated.key,
+        ),
         classes=classes,
         notes=original.notes,
         sized=original.sized,

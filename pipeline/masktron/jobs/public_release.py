@@ -78,7 +78,8 @@ def public_release(manifest: PlainData, rulebook: Rulebook, files: Assessed | No
     whole = config.text("grouping") == "all"
     figures = _Figures(files, whole=whole)
     treatments = result.parts("treatments") if result.has("treatments") else ()
-    recoded = {one.text("field"): one.text("how") for one in treatments}
+    recoded = {one.text("field"): one.text("how") for one in treatments if one.text("kind") == "recoding"}
+    suppressed = {one.text("field") for one in treatments if one.text("kind") == "suppression"}
     blocks = {
         name: (at, block)
         for at, block in enumerate(result.parts("blocks"), start=1)
@@ -98,7 +99,11 @@ def public_release(manifest: PlainData, rulebook: Rulebook, files: Assessed | No
         random_order=isinstance(manifest.content.get("order"), list),
         some_left_out=result.count("records_in") > result.count("records_out"),
         fields=tuple(
-            replace(_field(fact, blocks.get(fact.text("name")), figures), recoded=recoded.get(fact.text("name"), ""))
+            replace(
+                _field(fact, blocks.get(fact.text("name")), figures),
+                recoded=recoded.get(fact.text("name"), ""),
+                suppressed=fact.text("name") in suppressed,
+            )
             for fact in plan.parts("fields")
             if fact.text("role") != "identifier"
         ),

@@ -44,18 +44,35 @@ def draws(method: Method) -> bool:
 
 
 def randomness_of(
-    config: Config, job: Job, chosen: Chosen, fields: Sequence[FieldFacts], *, shuffled: bool
+    config: Config,
+    job: Job,
+    chosen: Chosen,
+    fields: Sequence[FieldFacts],
+    *,
+    shuffled: bool,
+    made: bytes | None = None,
 ) -> Randomness:
     """Take the key of a release, or make one, and derive from it what the run draws from.
+
+    Parameters
+    ----------
+    config : Config
+    job : Job
+    chosen : Chosen
+    fields : sequence of FieldFacts
+    shuffled : bool
+        Whether the order of the records is drawn.
+    made : bytes, optional
+        The key, where a treatment has drawn from it already.
 
     Raises
     ------
     UsageError
         The seed is so short that it is found by trying.
     """
-    said = tuple(_said(config, needed=shuffled or draws(chosen.method)))
+    said = tuple(_said(config, needed=shuffled or draws(chosen.method) or made is not None))
     if not (shuffled or draws(chosen.method)):
-        return Randomness(None, None, said)
+        return Randomness(made, None, said)
     if config.seed is not None and not is_secret(config.seed):
         raise UsageError(
             "a seed of less than 128 bits, or one that somebody made up, may be found by trying, and with it "
@@ -63,10 +80,31 @@ def randomness_of(
             hint="leave it out: a key of 256 bits is made and written to the manifest; --key MANIFEST repeats a run"
             + ("" if draws(chosen.method) else "; with --keep-order nothing is random"),
         )
-    key = config.key or (new_key() if config.seed is None else key_of_seed(config.seed))
+    key = made or _key_of(config)
     original = job.source.digest
     bound = (original, _digest(rules_in_one_form(job, original)), _digest(_settings(config, job, chosen, fields)))
     return Randomness(key, Streams(key, *bound), said)
+
+
+def key_for_treatments(config: Config) -> bytes:
+    """Take the key of a release, or make one, before anything is masked.
+
+    Raises
+    ------
+    UsageError
+        The seed is so short that it is found by trying.
+    """
+    if config.seed is not None and not is_secret(config.seed):
+        raise UsageError(
+            "a seed of less than 128 bits, or one that somebody made up, may be found by trying, and with it what "
+            "protects keys is undone",
+            hint="leave it out: a key of 256 bits is made and written to the manifest; --key MANIFEST repeats a run",
+        )
+    return _key_of(config)
+
+
+def _key_of(config: Config) -> bytes:
+    return config.key or (new_key() if config.seed is None else key_of_seed(config.seed))
 
 
 def _said(config: Config, *, needed: bool) -> Iterator[str]:

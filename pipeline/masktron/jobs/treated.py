@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -19,7 +19,9 @@ from masktron.executor.contract import Executor
 from masktron.files import is_rulebook, read_text, refuse_outputs
 from masktron.jobs.originals import InvalidOriginalError
 from masktron.jobs.prepared import Opened, Treated, open_original
+from masktron.jobs.randomness import key_for_treatments
 from masktron.jobs.recoded import hierarchy_files, missing_codes_of, recoded_cells, recoding_of, weight_of
+from masktron.jobs.suppressed import suppressed_cells
 from masktron.progress import Progress, told_as
 from masktron.recodings import ListRecoding, Recoding
 from masktron.rulebook.document_calls import readers
@@ -30,7 +32,7 @@ from masktron.sources.records import Coded
 from masktron.sources.source import Source
 from masktron.translation import TranslatedRule, Translation, translated
 from masktron.write.atomic import atomic_path
-from masktron.write.treatments import Recoded, Treatment
+from masktron.write.treatments import Recoded, Suppressed, Treatment
 
 _TITLE = "Rules as masktron has translated them, for recoded"
 """How the title of a translated rulebook begins, by which a later run knows it."""
@@ -83,7 +85,10 @@ def recode_fields(state: Treating) -> Treating:
 
 
 STEPS: tuple[Callable[[Treating], Treating], ...] = (recode_fields,)
-"""All treatments, in the order in which they are done: recoding, then draws of categories, then suppression."""
+"""Treatments that change values, in the order in which they are done: recoding, then draws of categories.
+
+Keys are suppressed after that, on the file that they leave, under the rules as they are asked of it.
+"""
 
 
 @contextmanager
@@ -110,10 +115,38 @@ def treated(
     ViolationError
         A treated record breaks a rule.
     """
-    if rules_out is None:
-        yield original
-        return
-    _require_possible(original)
+    config = original.given
+    with ExitStack() as stack:
+        opened = original
+        if config.recode or config.key_k is not None:
+            _require_possible(original)
+        if rules_out is not None:
+            opened = stack.enter_context(_changed(original, out, rules_out, progress, executor))
+        if config.key_k is not None:
+            opened = stack.enter_context(_suppressed(opened, out, progress, executor))
+        yield opened
+
+
+@contextmanager
+def _suppressed(opened: Opened, out: Path, progress: Progress, executor: Executor | None) -> Iterator[Opened]:
+    """Suppress cells of keys in what earlier treatments leave, and open it."""
+    before = opened.treated or Treated(opened, (), (), b"")
+    path = before.original.job.source.path
+    with private_folder(folder_on_disk()[0]) as folder, _named({str(opened.job.source.path): str(path)}):
+        progress("suppressing keys", 0)
+        key = before.key or key_for_treatments(opened.config)
+        cells, treatment = suppressed_cells(opened, key, before.treatments)
+        source = _written(Treating(opened, cells), out, folder, progress)
+        done = replace(before, treatments=(*before.treatments, treatment), key=key)
+        with _named({str(source.path): str(path)}):
+            yield _opened(opened, source, opened.job.rulebook.path, done, progress, executor)
+
+
+@contextmanager
+def _changed(
+    original: Opened, out: Path, rules_out: Path, progress: Progress, executor: Executor | None
+) -> Iterator[Opened]:
+    """Change values of fields as `STEPS` do, and open what comes of it, with rules to match."""
     progress("treating fields", 0)
     state = Treating(original, {})
     for step in STEPS:
@@ -144,6 +177,12 @@ def _opened(
     try:
         opened = open_original(original.job.source.path, rules, config, progress, executor, treated=source)
     except InvalidOriginalError as error:
+        if isinstance(done.treatments[-1], Suppressed):
+            raise InfeasibleError(
+                f"with keys suppressed, rules that look at several records do not hold: {error.what}",
+                where=str(original.job.source.path),
+                hint="let these rules go with --allow, or name other quasi-identifiers",
+            ) from error
         raise ViolationError(
             f"the treated records break rules, which must not be: {error.what}",
             where=str(original.job.source.path),
@@ -179,7 +218,7 @@ def _require_possible(original: Opened) -> None:
     names = ", ".join(original.config.recode)
     if isinstance(source.path, AddressPath):
         raise UsageError(
-            f"{names} cannot be recoded in a table of a database",
+            f"{f'{names} cannot be recoded' if names else 'keys cannot be suppressed'} in a table of a database",
             where=str(source.path),
             hint="make a file of it with masktron convert, and mask that",
         )
@@ -189,9 +228,11 @@ def _require_possible(original: Opened) -> None:
     for index, read in readers(rulebook).items():
         if read.intersection(own) and index not in released:
             raise InfeasibleError(
-                f"the rule {rulebook.checks[index].id} reads the original, in which {names} is not recoded",
+                f"the rule {rulebook.checks[index].id} reads the original, in which "
+                f"{f'{names} is not recoded' if names else 'no key is suppressed'}",
                 where=str(rulebook.checks[index].origin),
-                hint=f"let it go with --allow {rulebook.checks[index].id}, or recode nothing",
+                hint=f"let it go with --allow {rulebook.checks[index].id}, or "
+                f"{'recode nothing' if names else 'suppress nothing'}",
             )
 
 

@@ -100,6 +100,8 @@ class PublicField:
         weights where there are some, but for rounding. Only where `mean` may be told.
     recoded : str
         How it was recoded, a setting without the name of a file; empty where it was not.
+    suppressed : bool
+        Whether cells of it may have been left out, so that k records share each combination of keys.
     """
 
     name: str
@@ -118,6 +120,7 @@ class PublicField:
     below_zero: int = 0
     keeps_mean: bool = False
     recoded: str = ""
+    suppressed: bool = False
 
 
 @dataclass(frozen=True, slots=True)

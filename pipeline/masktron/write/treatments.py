@@ -6,9 +6,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
+from types import MappingProxyType
 from typing import Any
 
 from masktron.recodings import IntervalRecoding, ListRecoding, Recoding, Rounded, Tails
+from masktron.treatments.suppression_check import SharedKeys
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +37,48 @@ class Recoded:
         return {"kind": self.kind, "field": self.recoding.field, "how": self.how, **_plain(self.recoding)}
 
 
-type Treatment = Recoded
+@dataclass(frozen=True, slots=True)
+class Suppressed:
+    """Keys of which cells were left out.
+
+    Attributes
+    ----------
+    fields : tuple of str
+        The keys.
+    also : tuple of str
+        Fields that are no keys and may be left out beside one, as rules demand it.
+    contract : SharedKeys
+        What holds of the keys as they are written.
+    cells : mapping of str to (int, int)
+        Of each field: cells that were left out, and cells that there were.
+    says : str
+        What it cost, in one sentence.
+    """
+
+    fields: tuple[str, ...]
+    also: tuple[str, ...]
+    contract: SharedKeys
+    cells: Mapping[str, tuple[int, int]] = MappingProxyType({})
+    says: str = ""
+
+    @property
+    def kind(self) -> str:
+        """What it is called in manifests and results."""
+        return "suppression"
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain data from which `treatments_from` builds it again."""
+        return {
+            "kind": self.kind,
+            "fields": list(self.fields),
+            "also": list(self.also),
+            "contract": self.contract.as_dict(),
+            "cells": {name: list(one) for name, one in self.cells.items()},
+            "says": self.says,
+        }
+
+
+type Treatment = Recoded | Suppressed
 """One step, in the order in which they are done."""
 
 
@@ -49,12 +92,15 @@ def treatments_from(content: Any) -> tuple[Treatment, ...]:
     """
     if not isinstance(content, list):
         raise TypeError("'treatments' is not a list")
-    found = []
+    found: list[Treatment] = []
     for one in content:
-        if not isinstance(one, Mapping) or one["kind"] != "recoding":
+        if isinstance(one, Mapping) and one["kind"] == "recoding":
+            found.append(Recoded(_recoding(one), _text(one["how"])))
+        elif isinstance(one, Mapping) and one["kind"] == "suppression":
+            found.append(_suppressed(one))
+        else:
             raise ValueError("a treatment is of no kind that this version knows")
-        found.append(Recoded(_recoding(one), _text(one["how"])))
-    fields = [one.recoding.field for one in found]
+    fields = [one.recoding.field for one in found if isinstance(one, Recoded)]
     if len({*fields}) < len(fields):
         raise ValueError("a field is recoded twice")
     return tuple(found)
@@ -63,6 +109,25 @@ def treatments_from(content: Any) -> tuple[Treatment, ...]:
 def recodings_in(treatments: Iterable[Treatment]) -> dict[str, Recoding]:
     """Return the recodings among treatments, by field."""
     return {one.recoding.field: one.recoding for one in treatments if isinstance(one, Recoded)}
+
+
+def suppressed_in(treatments: Iterable[Treatment]) -> tuple[Suppressed, ...]:
+    """Return the suppressions among treatments."""
+    return tuple(one for one in treatments if isinstance(one, Suppressed))
+
+
+def _suppressed(one: Mapping[str, Any]) -> Suppressed:
+    contract = one["contract"]
+    k, subsets, matches = contract["k"], contract["subsets"], contract["missing_matches"]
+    numbers = (k,) if subsets is None else (k, subsets)
+    if contract["kind"] != SharedKeys.kind or not isinstance(matches, bool):
+        raise ValueError("what holds of suppressed keys is of no kind that this version knows")
+    if any(not isinstance(number, int) or isinstance(number, bool) or number < 1 for number in numbers):
+        raise ValueError("k or the size of subsets of keys is out of range")
+    fields, also = (tuple(_text(name) for name in _list(one[part])) for part in ("fields", "also"))
+    if not fields:
+        raise ValueError("keys were suppressed, and none is named")
+    return Suppressed(fields, also, SharedKeys(k, subsets, matches))
 
 
 def _plain(recoding: Recoding) -> dict[str, Any]:

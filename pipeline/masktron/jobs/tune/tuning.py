@@ -107,6 +107,11 @@ def run_tune(
     begun = time.monotonic() if begun is None else begun
     config, asked = config or Config(), asked or TuneSettings()
     refuse_class_limits(config.limits)
+    if config.key_k is not None:
+        raise UsageError(
+            "tune compares methods on fields as they are, and the settings suppress keys",
+            hint="leave [keys] out of the settings that tune reads, and give mask --key-k with what it chooses",
+        )
     if config.recode:
         raise UsageError(
             "tune compares methods on fields as they are, and the settings recode some",

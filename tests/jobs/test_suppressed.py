@@ -1,0 +1,203 @@
+"""Local suppression in whole runs: what is written, which rules hold, what check finds, and every refusal."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+import masktron
+from cli_runner import write_data, write_rules
+from masktron.config import Config, config_from, load_config
+from masktron.errors import Exit, InfeasibleError, UsageError
+from schema_files import conforms
+
+AGES = (16, 20, 20, 25, 25, 25, 30, 70, 70)
+ROWS: list[dict[str, object]] = [
+    {
+        "AGE": AGES[at % 9],
+        "REGION": "nnnns"[at % 5] if at % 7 else "w",
+        "STATUS": "retired" if AGES[at % 9] >= 65 else "works",
+        "A": 100 + 13 * at % 70,
+        "B": 10 + at % 9,
+    }
+    for at in range(45)
+]
+RULES = ("B <= A", "not(STATUS = 'retired') or AGE >= 65")
+KEYS = ["AGE", "REGION"]
+K = 3
+
+
+@pytest.fixture
+def rules(tmp_path: Path) -> Path:
+    return write_rules(tmp_path / "r.sch", *RULES)
+
+
+def data_of(folder: Path, suffix: str, rows: list[dict[str, object]] = ROWS) -> Path:
+    """Write rows; a CSV file reads back what was missing as nothing at all."""
+    path = folder / f"d{suffix}"
+    if suffix == ".xml":
+        return write_data(path, rows)
+    pd.DataFrame(rows).to_csv(path, index=False)
+    return path
+
+
+def settings(**more: Any) -> dict[str, Any]:
+    roles = {**dict.fromkeys(KEYS, "quasi-identifier"), "STATUS": "untouched"}
+    return {"k": K, "order": "keep", "key_k": K, "roles": roles, **more}
+
+
+def read(path: Path) -> list[dict[str, str]]:
+    frame = pd.read_xml(path, dtype=str) if path.suffix == ".xml" else pd.read_csv(path, dtype=str)
+    return [{str(name): str(text) for name, text in row.items()} for row in frame.fillna("").to_dict("records")]
+
+
+def put_back(path: Path, out: Path, row: int, name: str, text: str) -> None:
+    """Write a released file with another text in one cell."""
+    rows: list[dict[str, object]] = [dict(one) for one in read(path)]
+    rows[row][name] = text
+    if path.suffix == ".csv":
+        pd.DataFrame(rows).to_csv(out, index=False)
+    else:
+        write_data(out, [{one: value for one, value in each.items() if value != ""} for each in rows])
+
+
+@pytest.mark.parametrize(
+    ("suffix", "recode"), [(".xml", {}), (".csv", {"AGE": "breaks:15,25,65"})], ids=["xml", "csv, recoded"]
+)
+def test_k_records_share_every_combination_rules_hold_and_check_counts_them(
+    tmp_path: Path, rules: Path, suffix: str, recode: dict[str, str]
+) -> None:
+    data, out, manifest = data_of(tmp_path, suffix), tmp_path / f"m{suffix}", tmp_path / "m.manifest.json"
+    result = masktron.mask(data, rules, out, **settings(recode=recode))
+    assert result.valid
+    conforms(result.as_dict(), "mask")
+    written = read(out)
+    shared = Counter((row["AGE"], row["REGION"]) for row in written)
+    assert min(shared.values()) >= K
+    gone = {name: sum(row[name] == "" for row in written) for name in (*KEYS, "STATUS")}
+    assert gone["AGE"] + gone["REGION"] > 0
+    assert not [row for row in written if row["STATUS"] == "retired" and row["AGE"] == ""]
+    told = {one.field: one.how for one in result.treatments if one.kind == "suppression"}
+    assert {name: int(how.split(": ")[1].split()[0]) for name, how in told.items()} == gone
+    before = {one.name: one.value for one in result.before}
+    now = {one.name: one.value for one in result.figures}
+    assert before["key_k"] == 1
+    assert now["key_k"] >= K
+    assert masktron.check(out, rules, manifest=manifest, original=data).complies
+    assert masktron.assess(out, data, manifest=manifest).records == len(ROWS)
+    masktron.write_report(manifest, html_public=tmp_path / "page.html")
+    told_publicly = "Left out in records where the keys were rare, else written: "
+    assert told_publicly in (tmp_path / "page.html").read_text(encoding="utf-8")
+    # a cell that was suppressed is put back; then k records do not share its combination any more
+    row, name = next((at, name) for at, one in enumerate(written) for name in KEYS if one[name] == "")
+    forged = tmp_path / f"forged{suffix}"
+    put_back(out, forged, row, name, "16-24" if recode and name == "AGE" else str(ROWS[row][name]))
+    found = masktron.check(forged, rules, manifest=manifest)
+    assert any("fewer than 3" in one for one in found.problems)
+    # another value, which the original does not have there
+    row = next(at for at, one in enumerate(written) if one["REGION"] == "n")
+    put_back(out, forged, row, "REGION", "s")
+    found = masktron.check(forged, rules, manifest=manifest, original=data)
+    assert any("REGION differs from the original in 1 record" in one for one in found.problems)
+
+
+def test_suppressing_without_need_is_found_by_the_group_that_it_makes_smaller(tmp_path: Path, rules: Path) -> None:
+    data, out = data_of(tmp_path, ".csv"), tmp_path / "m.csv"
+    masktron.mask(data, rules, out, **settings())
+    written = read(out)
+    shared = Counter((row["AGE"], row["REGION"]) for row in written)
+    least = min(shared, key=lambda one: shared[one])
+    row = next(at for at, one in enumerate(written) if (one["AGE"], one["REGION"]) == least)
+    forged = tmp_path / "forged.csv"
+    put_back(out, forged, row, "REGION", "" if least[1] else "w")
+    found = masktron.check(forged, rules, manifest=tmp_path / "m.manifest.json")
+    assert not found.complies
+    assert any("share their combination with fewer" in one for one in found.problems)
+
+
+def test_the_key_of_the_release_repeats_what_is_suppressed_and_settings_change_it(
+    tmp_path: Path, rules: Path
+) -> None:
+    data, first, second = data_of(tmp_path, ".csv"), tmp_path / "m.csv", tmp_path / "n.csv"
+    masktron.mask(data, rules, first, **settings())
+    manifest = json.loads((tmp_path / "m.manifest.json").read_text())
+    assert manifest["key"]
+    assert manifest["treatments"][-1]["contract"] == {
+        "kind": "shared-keys", "k": K, "subsets": None, "missing_matches": False
+    }  # fmt: skip
+    masktron.mask(data, rules, second, **settings(key=tmp_path / "m.manifest.json"))
+    assert first.read_bytes() == second.read_bytes()
+
+
+def test_importance_and_subsets_are_heeded(tmp_path: Path, rules: Path) -> None:
+    data = data_of(tmp_path, ".csv")
+    gone = {}
+    for name in KEYS:
+        out = tmp_path / f"{name}.csv"
+        masktron.mask(data, rules, out, **settings(keys={"importance": {name: 50}}))
+        gone[name] = {one: sum(row[one] == "" for row in read(out)) for one in KEYS}
+    assert gone["AGE"]["AGE"] < gone["REGION"]["AGE"]
+    assert gone["REGION"]["REGION"] < gone["AGE"]["REGION"]
+    out = tmp_path / "s.csv"
+    masktron.mask(data, rules, out, **settings(keys={"subsets": 1}))
+    assert all(min(Counter(row[name] for row in read(out)).values()) >= K for name in KEYS)
+
+
+def test_what_rules_demand_is_not_suppressed(tmp_path: Path) -> None:
+    data, out = data_of(tmp_path, ".csv"), tmp_path / "m.csv"
+    masktron.mask(data, write_rules(tmp_path / "r.sch", "B <= A", "AGE > 0"), out, **settings())
+    assert all(row["AGE"] for row in read(out))
+    demanding = write_rules(tmp_path / "s.sch", "B <= A", "AGE > 0", "string-length(REGION) = 1")
+    with pytest.raises(InfeasibleError) as caught:
+        masktron.mask(data, demanding, tmp_path / "n.csv", **settings())
+    assert caught.value.exit_code is Exit.INFEASIBLE
+    assert "may not be missing by itself: AGE in" in caught.value.what
+    assert "REGION in" in caught.value.what
+    assert caught.value.where == str(data)
+    assert not (tmp_path / "n.csv").exists()
+
+
+def test_a_key_that_would_go_everywhere_is_refused(tmp_path: Path, rules: Path) -> None:
+    rows = [{**row, "AGE": at} for at, row in enumerate(ROWS, start=100)]
+    data = data_of(tmp_path, ".csv", [{**row, "AGE": 100 + at // 2} for at, row in enumerate(rows)])
+    with pytest.raises(InfeasibleError, match="AGE would be suppressed in every record"):
+        masktron.mask(data, write_rules(tmp_path / "b.sch", "B <= A"), tmp_path / "m.csv", **settings())
+
+
+@pytest.mark.parametrize(
+    ("given", "says"),
+    [
+        ({"key_k": 1}, "key_k must be at least 2"),
+        ({"key_k": 2.5}, "key_k must be an integer"),
+        ({"key_k": None, "keys": {"subsets": 2}}, "keys.subsets is given without k"),
+        ({"keys": {"subset": 2}}, "unknown setting keys.subset"),
+        ({"keys": {"subsets": 0}}, "keys.subsets must be an integer"),
+        ({"keys": {"importance": {"AGE": 0}}}, "keys.importance.AGE must be a number above 0"),
+        ({"keys": {"importance": {"A": 2}}}, "keys.importance.A: the field is no quasi-identifier"),
+        ({"keys": {"missing_matches": 1}}, "keys.missing_matches must be true or false"),
+        ({"keys": {"k": 4}}, "key_k is 3, and keys.k is 4"),
+        ({"resume": True}, "cannot go on where it ended"),
+        ({"seed": 7}, "may be found by trying"),
+        ({"roles": dict.fromkeys((*KEYS, "STATUS"), "confidential"), "numeric": ["AGE"]}, "needs a quasi-identifier"),
+        ({"quasi_identifiers": ["A"]}, "A is a quasi-identifier and masked"),
+    ],
+)
+def test_what_cannot_be_asked_for_is_refused(tmp_path: Path, rules: Path, given: dict[str, Any], says: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        masktron.mask(data_of(tmp_path, ".csv"), rules, tmp_path / "m.csv", **settings(**given))
+    assert says in caught.value.what
+    assert not (tmp_path / "m.csv").exists()
+
+
+def test_settings_of_keys_stand_in_one_table(tmp_path: Path) -> None:
+    path = tmp_path / "masktron.toml"
+    path.write_text("[keys]\nk = 4\nsubsets = 2\nimportance = {AGE = 2}\n")
+    config = load_config(path)
+    assert (config.key_k, config.keys) == (4, {"subsets": 2, "importance": {"AGE": 2.0}})
+    assert config.updated(key_k=5).key_k == 5
+    assert config_from({"keys": {"k": 6}}, base=config) == Config(key_k=6)
