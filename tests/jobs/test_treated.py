@@ -13,7 +13,7 @@ import pandas as pd
 import pytest
 
 import masktron
-from cli_runner import write_data, write_rules
+from cli_runner import Runner, write_data, write_rules
 from masktron.errors import DocumentError, InfeasibleError, UsageError
 from masktron.jobs import treated as treated_job
 from masktron.rulebook.schematron.reader import read_rules
@@ -279,3 +279,20 @@ def test_the_treated_file_is_its_owners_alone(
 def test_tune_refuses_settings_that_recode(tmp_path: Path, files: tuple[Path, Path]) -> None:
     with pytest.raises(UsageError, match="the settings recode some"):
         masktron.tune(*files, **settings(tmp_path))
+
+
+@pytest.mark.parametrize(
+    ("option", "name"), [("--json", "m.rules.sch"), ("--html", "own.sch"), ("--json", "region.csv")]
+)
+def test_results_do_not_overwrite_what_recoding_reads_and_writes(
+    tmp_path: Path, files: tuple[Path, Path], capsys: pytest.CaptureFixture[str], option: str, name: str
+) -> None:
+    before = sorted(tmp_path.iterdir())
+    data, rules = files
+    words = ["mask", data, "--rules", rules, "--out", tmp_path / "m.xml", "-k", K, option, tmp_path / name]
+    words += ["--recode", f"REGION={tmp_path / 'region.csv'}", "--recode", "AGE=width:5"]
+    ended = Runner(capsys)(*words, *(["--rules-out", tmp_path / "own.sch"] if name == "own.sch" else []))
+    assert ended.code == 2
+    assert f"{option} would overwrite" in ended.err
+    assert sorted(tmp_path.iterdir()) == before
+    assert (tmp_path / "region.csv").read_text() == REGION

@@ -237,5 +237,5 @@ def _complain(message: str) -> None:
 
     from masktron.report.text import printable
 
-    console = Console(stderr=True, highlight=False, soft_wrap=True)
+    console = Console(stderr=True, highlight=False, emoji=False, soft_wrap=True)
     console.print(f"[red]error:[/] {escape(printable(message))}")

@@ -39,7 +39,7 @@ def settings_from(
     )
 
     if path is None and (path := settings_file(None)) is not None:
-        Console(stderr=True, highlight=False).print(f"settings from {path}")
+        Console(stderr=True, highlight=False, emoji=False).print(f"settings from {path}")
     config = Config() if path is None else load_config(path)
     roles = {**config.roles, **parse_roles(role or [])}
     codes = parse_missing(missing or [])

@@ -233,7 +233,12 @@ def mask(
         rule_timeout=rule_timeout,
         register=register,
     ).choosing(method, parse_params(param or []))
-    running.check_outputs(outputs, {**documents_of(settings), **register_of(settings)})
+    beside = {**documents_of(settings), **register_of(settings)}
+    if settings.recode:
+        from masktron.jobs.treated import files_of_recoding
+
+        beside |= files_of_recoding(settings, rules_out, out)
+    running.check_outputs(outputs, beside)
     refused: MasktronError | None = None
     pages: ReportResult | None = None
     with running.progress_shown() as progress, rules_within(settings.rule_timeout):

@@ -89,7 +89,7 @@ def is_stdout(json: Path | None) -> bool:
 
 def console(*, stderr: bool = False) -> Console:
     """Return a console as wide as the terminal, or wide enough for the tables where there is none."""
-    console = Console(stderr=stderr, highlight=False)
+    console = Console(stderr=stderr, highlight=False, emoji=False)
     if not console.is_terminal and "COLUMNS" not in os.environ:
         console.width = WIDTH
     return console
@@ -120,7 +120,7 @@ def progress_shown() -> Iterator[Progress]:
     from masktron.report.watch import lines, watch
 
     give_back_freed()
-    console = Console(stderr=True, highlight=False)
+    console = Console(stderr=True, highlight=False, emoji=False)
     with ExitStack() as stack:
         if console.is_terminal:
             shown: Progress = stack.enter_context(watch(console))

@@ -147,7 +147,7 @@ def _most_findings(given: str | None, former: str | None) -> str:
         return f"{KEPT}" if given is None else given
     if given is not None:
         raise UsageError("--limit is the former name of --max-findings: give one of them")
-    Console(stderr=True, highlight=False).print(
+    Console(stderr=True, highlight=False, emoji=False).print(
         "[yellow]warning:[/] --limit of validate is called --max-findings now; elsewhere it bounds figures"
     )
     return former

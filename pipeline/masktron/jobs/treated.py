@@ -34,6 +34,7 @@ from masktron.translation import TranslatedRule, Translation, translated
 from masktron.write.atomic import atomic_path
 from masktron.write.treatments import Recoded, Suppressed, Treatment
 
+_RULES = "the translated rulebook"
 _TITLE = "Rules as masktron has translated them, for recoded"
 """How the title of a translated rulebook begins, by which a later run knows it."""
 
@@ -355,12 +356,26 @@ def place_of_rules(
             where=str(named),
             hint="leave --rules-out out, or say what is recoded: --recode AGE=width:5",
         )
-    out = named or rules_beside(outputs["the output"])
-    name = "the translated rulebook"
-    refuse_outputs(
-        {**outputs, name: out}, {**inputs, **hierarchy_files(config)}, renewed=[name] if _is_former(out) else ()
-    )
+    files = files_of_recoding(config, named, outputs["the output"])
+    out = files.pop(_RULES)
+    refuse_outputs({**outputs, _RULES: out}, {**inputs, **files}, renewed=[_RULES] if _is_former(out) else ())
     return out
+
+
+def files_of_recoding(config: Config, named: Path | None, out: Path) -> dict[str, Path]:
+    """Return what recoding reads and writes beside a release, by the names that messages have for them.
+
+    Parameters
+    ----------
+    config : Config
+    named : Path or None
+        Where translated rules go, as somebody said.
+    out : Path
+        The output.
+    """
+    if not config.recode:
+        return {}
+    return {_RULES: named or rules_beside(out), **hierarchy_files(config)}
 
 
 def _is_former(path: Path) -> bool:

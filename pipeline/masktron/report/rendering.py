@@ -75,7 +75,7 @@ def text_of(result: JobResult) -> str:
 def render(parts: Iterable[RenderableType], *, width: int = WIDTH) -> str:
     """Render to plain text, for `repr` and logs."""
     stream = io.StringIO()
-    show(parts, Console(file=stream, width=width, color_system=None, highlight=False))
+    show(parts, Console(file=stream, width=width, color_system=None, highlight=False, emoji=False))
     return "\n".join(line.rstrip() for line in stream.getvalue().rstrip().split("\n"))
 
 
