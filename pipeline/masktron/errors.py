@@ -49,7 +49,7 @@ class FormatOption:
 
 type RefusalKind = Literal[
     "copied", "no-prototype", "few-records", "missing-pattern", "across-records", "total", "aggregator",
-    "no-aggregator", "solved-loss", "method", "contract", "limits", "written", "original",
+    "no-aggregator", "solved-loss", "method", "contract", "limits", "written", "original", "keys",
 ]  # fmt: skip
 """Why a run of `mask` was refused. ``copied``: too many groups would publish a record; ``no-prototype``: no value
 satisfies the rules in some group; ``few-records``: fewer than k; ``missing-pattern``: a pattern of missing values is
@@ -57,7 +57,8 @@ rarer than k and has to be kept; ``across-records``: a rule over several records
 figure over the file that cannot be mended; ``aggregator``: the one that was asked for breaks a rule;
 ``no-aggregator``: all do; ``solved-loss``: what is solved in each record would lose everything; ``method``: the
 arithmetic of a method cannot do it; ``contract``: what a method promises was not kept; ``limits``: figures are
-outside limits; ``written``: the file would break rules; ``original``: the original does."""
+outside limits; ``written``: the file would break rules; ``original``: the original does;
+``keys``: what was asked for quasi-identifiers cannot be done."""
 
 
 @dataclass(frozen=True, slots=True)

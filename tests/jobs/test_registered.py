@@ -253,7 +253,8 @@ def _read(office: Office, rows: list[Row]) -> Any:
     office.count += 1
     source = open_source(write_data(office.folder / f"data{office.count}.xml", rows))
     drawn = SimpleNamespace(key=b"of this run")
-    return SimpleNamespace(records=source.records(), source=source, randomness=drawn, config=Config())
+    untreated = SimpleNamespace(records=source.records(), job=SimpleNamespace(source=source))
+    return SimpleNamespace(untreated=untreated, randomness=drawn, config=Config())
 
 
 def _looked_up(office: Office, rows: list[Row]) -> None:

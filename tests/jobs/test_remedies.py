@@ -228,7 +228,11 @@ def _over(remedy: object) -> None:
     raise BudgetOver
 
 
-@pytest.mark.parametrize("kind", get_args(RefusalKind.__value__))
+def test_what_is_asked_for_keys_has_its_help_in_the_error() -> None:
+    assert list(remedies_for([RefusalFacts("keys", rules=("R1",))], RefusedRun(Config()))) == []
+
+
+@pytest.mark.parametrize("kind", sorted({*get_args(RefusalKind.__value__)} - {"keys"}))
 def test_each_kind_of_refusal_has_remedies_in_the_order_of_their_cost(kind: RefusalKind) -> None:
     fact = RefusalFacts(kind, ("A",), ("U",), ("R1", "R2"), groups=3, records=40)
     now = RefusedRun(Config(k=5, aggregator="mean", method="sequential"))

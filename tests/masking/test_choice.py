@@ -127,7 +127,8 @@ def test_the_run_stops_where_no_candidate_has_prototypes(tmp_path: Path, settled
     settled_by(stop)
     with pytest.raises(InfeasibleError, match="geometric_mean fails; derive: derive fails") as caught:
         masked(tmp_path, factors(), PRODUCT)
-    assert (caught.value.where, caught.value.hint) == ("here", "do that")
+    assert caught.value.where == "here"
+    assert caught.value.hint.startswith("do that; ")
     assert not (tmp_path / "m.xml").exists()
 
 

@@ -98,7 +98,7 @@ def test_in_place_of_files_that_all_may_read(folder: Path, run: Runner) -> None:
 
 def test_temporary_folders(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     seen: dict[str, int] = {}
-    own = api.run_mask
+    own = api.run_mask_or_suggest
 
     def looking(data: Path, rules: Path, out: Path, **options: object) -> object:
         result = own(data, rules, out, **options)  # type: ignore[arg-type]
@@ -107,7 +107,7 @@ def test_temporary_folders(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Non
             seen[path.name.partition("-")[0]] = mode(path)
         return result
 
-    monkeypatch.setattr(api, "run_mask", looking)
+    monkeypatch.setattr(api, "run_mask_or_suggest", looking)
     masktron.mask(pd.DataFrame(numbers(12)), folder / "r.sch", k=3)
     assert seen == {"masktron": 0o700, "masked": 0o666, "masked.manifest.json": 0o600}
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from masktron.config import Config, Role, did_you_mean
 from masktron.counts import counted
-from masktron.errors import DocumentError, InfeasibleError, UsageError
+from masktron.errors import DocumentError, InfeasibleError, RefusalFacts, UsageError
 from masktron.files import refuse_outputs
 from masktron.hierarchies import Hierarchy, read_hierarchy
 from masktron.jobs.keys_known import known_keys
@@ -365,6 +365,7 @@ def _chosen(asked: _Question, nodes: Sequence[RecodedNode]) -> tuple[int, Transl
         f"each of the {len(tried)} best recodings loses a hard rule; the one that loses least: {lost}",
         where=str(asked.rules),
         hint="let rules go with --allow-lost RULE-ID, or leave the fields that they read without a hierarchy",
+        facts=[RefusalFacts("keys", rules=tried[0])],
     )
 
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from masktron.config import ALL_FIELDS, Config, Role
 from masktron.counts import counted
-from masktron.errors import DocumentError, InfeasibleError, UsageError
+from masktron.errors import DocumentError, InfeasibleError, RefusalFacts, UsageError
 from masktron.hierarchies import read_hierarchy
 from masktron.recoding_settings import (
     Breaks,
@@ -151,6 +151,7 @@ def _tail(
             f"{statistic} would tell of them",
             where=of.source,
             hint=f"move the bound so that at least {of.k} records are in the tail",
+            facts=[RefusalFacts("keys", records=len(rows))],
         )
     weights = [Fraction(1)] if of.weights is None else [one or Fraction(0) for one in _exact(of.weights)]
     own = of.column.codes[rows].tolist()

@@ -201,7 +201,7 @@ class Registration:
         return ReleasedBeforeError(
             f"{alike[-1]}{_more(alike)}: who has both releases may compute values of single respondents, as means "
             "of groups that differ by one record; nothing is published",
-            where=str(run.source.path),
+            where=str(run.untreated.job.source.path),
             hint='--key MANIFEST repeats that release to the byte, which tells nothing new; else --again "REASON", '
             "which goes into register and manifest, and afterwards masktron assess --against "
             "EARLIER, which says what both releases tell",

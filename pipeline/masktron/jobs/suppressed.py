@@ -14,7 +14,7 @@ from masktron.classify import Edit
 from masktron.config import Role, did_you_mean
 from masktron.constraints import OpaqueEdit
 from masktron.counts import counted
-from masktron.errors import InfeasibleError, UsageError
+from masktron.errors import InfeasibleError, RefusalFacts, UsageError
 from masktron.evaluation.exact import BatchEvaluator, EngineChoice
 from masktron.evaluation.findings import Verdict
 from masktron.evaluation.programs import Original
@@ -87,7 +87,8 @@ def suppressed_cells(
             names=names,
         )
     except InfeasibleError as error:
-        raise InfeasibleError(error.what, where=where, hint=error.hint) from error
+        facts = [RefusalFacts("keys", conditions=tuple(names))]
+        raise InfeasibleError(error.what, where=where, hint=error.hint, facts=facts) from error
     cells = {name: found.cells[:, at] for at, name in enumerate(names)}
     rows = np.flatnonzero(found.cells.any(axis=1))
     if isinstance(allowed, Consequences) and len(rows):
@@ -100,6 +101,7 @@ def suppressed_cells(
                 f"{name} would be suppressed in every record, so that k = {contract.k} share each combination",
                 where=where,
                 hint=f"recode keys into fewer classes (--recode), or leave the field out: --role {name}=identifier",
+                facts=[RefusalFacts("keys", conditions=(name,))],
             )
     told = {name: (int(own.sum()), int((kept.columns[name].numbered() >= 0).sum())) for name, own in cells.items()}
     treatment = Suppressed(tuple(names), tuple(also), contract, told, _says(found, contract.k))

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from masktron.addresses import AddressPath
 from masktron.config import ALL_FIELDS, Config
-from masktron.errors import InfeasibleError, MasktronError, UsageError, ViolationError
+from masktron.errors import InfeasibleError, MasktronError, RefusalFacts, UsageError, ViolationError
 from masktron.executor.contract import Executor
 from masktron.files import is_rulebook, read_text, refuse_outputs
 from masktron.jobs.originals import InvalidOriginalError
@@ -183,6 +183,7 @@ def _opened(
                 f"with keys suppressed, rules that look at several records do not hold: {error.what}",
                 where=str(original.job.source.path),
                 hint="let these rules go with --allow, or name other quasi-identifiers",
+                facts=[RefusalFacts("keys")],
             ) from error
         raise ViolationError(
             f"the treated records break rules, which must not be: {error.what}",
@@ -234,6 +235,7 @@ def _require_possible(original: Opened) -> None:
                 where=str(rulebook.checks[index].origin),
                 hint=f"let it go with --allow {rulebook.checks[index].id}, or "
                 f"{'recode nothing' if names else 'suppress nothing'}",
+                facts=[RefusalFacts("keys", rules=(rulebook.checks[index].id,))],
             )
 
 
@@ -273,6 +275,7 @@ def _refuse_lost(original: Opened, translation: Translation) -> None:
         where=str(original.job.rulebook.checks[first.index].origin),
         hint=f"let it go with --allow-lost {first.id}, recode the field otherwise, or write the rule with ranges and "
         "lists of values",
+        facts=[RefusalFacts("keys", conditions=tuple(first.fields), rules=(first.id,))],
     )
 
 

@@ -11,7 +11,7 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
 from masktron.settle.solver import silence
-from masktron.treatments.key_patterns import Suppressing, record_bounds
+from masktron.treatments.key_patterns import Suppressing, cost_of, record_bounds
 
 _NODES = 2_000
 """Of the search tree, so that the result does not depend on the clock."""
@@ -91,7 +91,7 @@ def least_suppression(file: Suppressing, found: NDArray[np.bool_] | None, most: 
         return None
     total = float(bounds.sum())
     if found is not None:
-        cost = float((found @ file.cost).sum())
+        cost = float(cost_of(found, file.cost).sum())
         ways = ways.some(_worth(file, first, members, ways, bounds, cost - total + _GAP * max(1.0, cost)))
     count = np.bincount(members, minlength=len(first))
     cells = np.zeros(file.codes.shape, dtype=np.bool_) if found is None else found.copy()
@@ -108,15 +108,18 @@ def least_suppression(file: Suppressing, found: NDArray[np.bool_] | None, most: 
             dual = None if solved is None else solved.mip_dual_bound
             low = max(float(bounds[rows].sum()), -np.inf if dual is None else float(dual))
             bound += low
-            proved &= float((found[rows] @ file.cost).sum()) <= low + _GAP
+            proved &= float(cost_of(found[rows], file.cost).sum()) <= low + _GAP
             continue
         amounts = np.rint(solved.x[: len(own.of)]).astype(np.int64)
         made = _spread(file, own, amounts, members, rows)
-        price, low = float((made @ file.cost).sum()), max(float(solved.mip_dual_bound), float(bounds[rows].sum()))
+        price, low = (
+            float(cost_of(made, file.cost).sum()),
+            max(float(solved.mip_dual_bound), float(bounds[rows].sum())),
+        )
         bound += low
-        if found is None or price < float((found[rows] @ file.cost).sum()) - _GAP:
+        if found is None or price < float(cost_of(found[rows], file.cost).sum()) - _GAP:
             cells[rows] = made
-        proved &= float((cells[rows] @ file.cost).sum()) <= low + _GAP * max(1.0, price)
+        proved &= float(cost_of(cells[rows], file.cost).sum()) <= low + _GAP * max(1.0, price)
     return Least(cells, bound, proved)
 
 

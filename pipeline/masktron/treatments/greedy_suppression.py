@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from masktron.treatments.key_patterns import Suppressing, combinations_of
+from masktron.treatments.key_patterns import Suppressing, combinations_of, cost_of
 
 _ROUNDING = 1e-9
 """Of sums of costs."""
@@ -131,7 +131,7 @@ class _Run:
             return enough
         rows, group = supply.members(groups, None if whole or file.allowed is not None else need[place])
         may = file.may_be(rows, (pattern | self.cells[rows]) & (file.codes[rows] >= 0))
-        price = (pattern & ~self.cells[rows] & (file.codes[rows] >= 0)) @ file.cost
+        price = cost_of(pattern & ~self.cells[rows] & (file.codes[rows] >= 0), file.cost)
         if whole:
             refused = np.bincount(group[~may], minlength=len(numbers)) > 0
             keep = ~refused[group]
@@ -168,14 +168,14 @@ class _Run:
     def improve(self) -> None:
         """Move records to cheaper combinations that are there, and write again what all of a combination share."""
         before = np.inf
-        while (cost := float((self.cells @ self.file.cost).sum())) < before:
+        while (cost := float(cost_of(self.cells, self.file.cost).sum())) < before:
             before = cost
             self._move()
             self._restore()
 
     def _move(self) -> None:
         file = self.file
-        spent = self.cells @ file.cost
+        spent = cost_of(self.cells, file.cost)
         distinct, own, count = np.unique(self.written, return_inverse=True, return_counts=True)
         for at, pattern in enumerate(np.vstack([np.zeros_like(file.patterns[:1]), file.patterns])):
             rows = np.flatnonzero((spent > 0) & (count > file.k)[own])
@@ -192,7 +192,7 @@ class _Run:
             leaving = _rank(own[rows]) < count[own[rows]] - file.k
             rows, place = rows[leaving], place[leaving]
             self.cells[rows] = pattern & (file.codes[rows] >= 0)
-            spent[rows] = self.cells[rows] @ file.cost
+            spent[rows] = cost_of(self.cells[rows], file.cost)
             count -= np.bincount(own[rows], minlength=len(count))
             own[rows] = place
             count += np.bincount(place, minlength=len(count))

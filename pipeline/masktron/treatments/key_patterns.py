@@ -11,12 +11,28 @@ import numpy as np
 from numpy.typing import NDArray
 
 from masktron.kernels.distinct import factorized
+from masktron.kernels.linear_algebra import product
 from masktron.treatments.allowing import Allowed
 
 _MOST_PATTERNS = 1023
 """Sets of keys that are tried: all of up to 10 keys, of more the small ones and a chain up to all keys."""
 _BITS = 62
 """Of a number that stands for a combination."""
+
+
+def cost_of(cells: NDArray[np.bool_], cost: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return what the suppressed cells of each record cost, with the same bits on every processor.
+
+    Parameters
+    ----------
+    cells : ndarray of bool, shape (n, m) or (m,)
+    cost : ndarray of float64, shape (m,)
+
+    Returns
+    -------
+    ndarray of float64, shape (n,) or (1,)
+    """
+    return product(np.atleast_2d(cells).astype(np.float64), cost[:, None])[:, 0]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -20,7 +20,7 @@ from masktron.errors import InfeasibleError, UsageError
 from masktron.treatments.allowing import Allowed
 from masktron.treatments.exact_suppression import least_suppression
 from masktron.treatments.greedy_suppression import greedy
-from masktron.treatments.key_patterns import combinations_of, least_cost, record_bounds, suppressing
+from masktron.treatments.key_patterns import combinations_of, cost_of, least_cost, record_bounds, suppressing
 from masktron.treatments.suppression_check import kept
 from masktron.treatments.wildcard_suppression import wildcard_bound, wildcard_greedy
 
@@ -87,7 +87,7 @@ class LocalSuppression:
             all, whether or not they had a value.
         """
         if weights is not None:
-            return np.asarray(weights @ self.cells / weights.sum())
+            return cost_of(self.cells.T, weights) / weights.sum()
         return self.by_key / np.maximum(self.present, 1)
 
     @property
@@ -237,7 +237,7 @@ def _decided(
     cells, left = greedy(file)
     bound, found = least_cost(file), None if len(left) else cells
     small = len(codes) <= _MOST_EXACT and len(file.patterns) == 2**m - 1
-    if exact_up_to and small and (found is None or bound < float((cells @ cost).sum()) * (1 - 1e-12)):
+    if exact_up_to and small and (found is None or bound < float(cost_of(cells, cost).sum()) * (1 - 1e-12)):
         least = least_suppression(file, found, exact_up_to)
         if least is not None:
             return least.cells, max(bound, least.bound)
@@ -307,7 +307,7 @@ def _of_subsets(
     if size < m and not missing_matches:
         whole = suppressing(codes, k, cost, allowed, generator)
         other, stuck = greedy(whole)
-        if not len(stuck) and (len(left) or (other @ cost).sum() < (cells @ cost).sum()):
+        if not len(stuck) and (len(left) or cost_of(other, cost).sum() < cost_of(cells, cost).sum()):
             return other, bound
     if len(left):
         raise _no_way(names, left, 0, k, codes, allowed)
@@ -359,7 +359,7 @@ def _described(
         np.minimum.at(low, own, codes[:, key])
         np.maximum.at(high, own, codes[:, key])
         told += int((cells[:, key] & (low == high)[own]).sum())
-    spent = float((cells @ cost).sum())
+    spent = float(cost_of(cells, cost).sum())
     return LocalSuppression(
         cells,
         spent,

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from masktron.kernels.distinct import factorized
-from masktron.treatments.key_patterns import Suppressing, all_sets, combinations_of
+from masktron.treatments.key_patterns import Suppressing, all_sets, combinations_of, cost_of
 
 _ROUNDS = 6
 """Times that a half of the records at risk is treated before all are."""
@@ -64,7 +64,7 @@ def wildcard_bound(file: Suppressing) -> float:
         for pattern in file.patterns:
             numbers, count = combinations_of(file.without(everyone, pattern))
             lacks = np.maximum(file.k - count[numbers[risk]], 0)
-            np.minimum(best, pattern @ file.cost + lacks * cheapest, out=best)
+            np.minimum(best, cost_of(pattern, file.cost) + lacks * cheapest, out=best)
     return float(best.max(initial=0.0))
 
 

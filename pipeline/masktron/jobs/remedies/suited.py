@@ -208,6 +208,12 @@ def _original(fact: RefusalFacts, now: RefusedRun) -> Iterator[RemedyResult]:
     yield from _let_go(fact.rules, now, together=True)
 
 
+def _keys(fact: RefusalFacts, now: RefusedRun) -> Iterator[RemedyResult]:
+    """Yield nothing: trials do not treat keys, and the hint of the error says what helps."""
+    del fact, now
+    yield from ()
+
+
 _MAKERS: Mapping[RefusalKind, Callable[[RefusalFacts, RefusedRun], Iterator[RemedyResult]]] = {
     "copied": _copied,
     "no-prototype": _no_prototype,
@@ -223,6 +229,7 @@ _MAKERS: Mapping[RefusalKind, Callable[[RefusalFacts, RefusedRun], Iterator[Reme
     "limits": _limits,
     "written": _written,
     "original": _original,
+    "keys": _keys,
 }
 
 
