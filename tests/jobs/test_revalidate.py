@@ -80,6 +80,7 @@ def test_rules_across_records_of_a_large_file_are_recounted(
     assert not [line for line in verdict.not_checked if "R2" in line]
     assert sum("counts the same on 40 records, for 2 of 2 rules" in line for line in verdict.checked) == 2
     job = open_job(data, rules)
+    assert module.to_recount(job, job.source, None) == {1}
     done = revalidate(job.source, job, original=job.source, binding=range(2), progress=no_progress)
     assert done.engines[0].notes == ()
     assert [(one.rules, one.not_judged) for one in done.engines] == [(2, ()), (2, ()), (2, ()), (1, ())]
