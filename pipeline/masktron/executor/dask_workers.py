@@ -20,6 +20,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from masktron.errors import ResourceError, UsageError
@@ -32,6 +33,8 @@ _TRIES = 3
 """Ends of a worker that has not lived, one after the other, after which none is started."""
 _LIVED = 5.0
 """Seconds after which a worker has lived."""
+_UNWATCHED = MappingProxyType({"distributed.worker.profile.enabled": False})
+"""Dask looks at all stacks every 10 ms, for a dashboard that nobody has here: a tenth of a worker's time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +78,7 @@ def local_cluster(workers: int) -> Iterator[ClusterHere]:
         # Dask opens a port for HTTP in any case: it has no pages, and is closed below
         # a worker has no second slice in waiting, which would be blamed for its end too
         settings = {
+            **_UNWATCHED,
             "distributed.scheduler.worker-saturation": 1.0,
             "temporary-directory": str(folder),
             "distributed.scheduler.http.routes": [],
@@ -171,7 +175,7 @@ async def _work(address: str, security: Any, folder: str) -> None:
     from distributed import Worker  # noqa: PLC0415
 
     # memory is bounded by slices; what Dask would write to disk to save some are records
-    with dask.config.set({"distributed.worker.http.routes": []}):
+    with dask.config.set({**_UNWATCHED, "distributed.worker.http.routes": []}):
         async with Worker(
             address,
             nthreads=1,
