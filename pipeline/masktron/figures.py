@@ -358,6 +358,23 @@ FIGURES: tuple[Figure, ...] = (
         unasked=100_000,
     ),
     Figure(
+        "key_loss",
+        "utility",
+        "lower",
+        "How much less is known of the keys (fields that others may know, such as age and region) than before they "
+        "were recoded or left out. 0: they are written as they were; 100: not at all. Rare values count more. 5 to "
+        "40 is usual where ages are in classes and few cells are left out.",
+        needs=("keys",),
+    ),
+    Figure(
+        "joint_loss",
+        "utility",
+        "lower",
+        "Damage to numbers and to keys in one figure, to compare ways of protecting the same file: the average of "
+        "pil and key_loss. Half of pil where keys are written as they were; 10 to 50 is usual.",
+        needs=("keys",),
+    ),
+    Figure(
         "mean_bias",
         "utility",
         "lower",
