@@ -174,7 +174,7 @@ class Recipes:
         config, asked = self._config, self._asked
         fits = not asked.methods and config.k in self._sizes and config.grouping in self._groupings
         if fits:
-            yield TuneRecipe(config.method, config.k, config.grouping, config.aggregator, dict(config.params))
+            yield replace(recipe_of(config), recode={}, key_k=None)
 
     def treatments(self) -> list[tuple[dict[str, str], int | None]]:
         """Return the treatments of keys: those of the settings first.
@@ -248,6 +248,12 @@ class Recipes:
             if named:
                 own["class"] = named
         return TuneRecipe(name, k, grouping, aggregator, own)
+
+
+def recipe_of(config: Config) -> TuneRecipe:
+    """Return what settings say, as a candidate."""
+    own = dict(config.params), dict(config.recode)
+    return TuneRecipe(config.method, config.k, config.grouping, config.aggregator, *own, config.key_k)
 
 
 def with_keys(config: Config, recode: Mapping[str, str]) -> Config:

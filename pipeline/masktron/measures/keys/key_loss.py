@@ -28,7 +28,7 @@ def key_loss(original: Sequence[NDArray[np.integer[Any]]], written: Sequence[NDA
     Returns
     -------
     float
-        From 0 to 100; 0 where no key has two values, and NaN where there is no key.
+        From 0 to 100; 0 where no key has two values.
 
     Raises
     ------
@@ -43,8 +43,6 @@ def key_loss(original: Sequence[NDArray[np.integer[Any]]], written: Sequence[NDA
     """
     if len(original) != len(written):
         raise UsageError(f"there are {len(original)} keys before and {len(written)} after")
-    if not original:
-        return float("nan")
     lost = most = 0.0
     for before, after in zip(original, written, strict=True):
         there = before >= 0
