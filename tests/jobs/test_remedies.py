@@ -110,7 +110,7 @@ CASES = {
     "excluding": Case(_halves(), EXCLUDING, "-k 18 --role K=untouched", "no-prototype"),
     "treated": Case(_known(), ("A + B = T",), "-k 20 --recode AGE=width:10 --key-k 2", "few-records"),
     "suppressed": Case(_known(), ("A + B = T", "AGE >= 16"), "-k 3 --role AGE=quasi-identifier --key-k 4", "keys"),
-    "lost": Case(_known(), ("A + B = T", "AGE * AGE >= 256"), "-k 3 --recode AGE=width:10", "keys"),
+    "lost": Case(_known(), ("A + B = T", "string-length(AGE) = 2"), "-k 3 --recode AGE=width:10", "keys"),
     "tail": Case(_known(), ("A + B = T",), "-k 4 --recode AGE=top:60", "keys"),
     "risk of keys": Case(
         _known(), ("A + B = T",), "-k 3 --role AGE=quasi-identifier --limit key_k=2 --limit linkage=100", "limits", 1
