@@ -306,6 +306,15 @@ def _worst(values: Mapping[str, float]) -> float | Worst:
     return Worst(values[name], name)
 
 
+OF_KEYS_ALONE = (
+    "key_k",
+    "key_uniques",
+    "key_population_uniques",
+    "individual_risk",
+    "global_risk",
+    "suda_share",
+)
+"""Figures that depend on the keys as they are written, and on no masked field."""
 COMPUTED: Mapping[str, Callable[[Assessed], float | Worst]] = MappingProxyType(
     {
         "block_k": _block_k,

@@ -180,6 +180,18 @@ def test_a_sample_of_treated_records_is_that_of_the_original(files: tuple[Path, 
     ages = [str(ROWS[at]["AGE"]) for at in (0, 3, 20, 44)]
     assert list(run.untreated.kept.columns["AGE"].lexemes) == ages
     assert list(run.kept.columns["AGE"].lexemes) == list(whole.kept.columns["AGE"].lexemes[[0, 3, 20, 44]]) != ages
+    names = ("key_k", "key_uniques", "global_risk", "l_diversity", "linkage")
+    attempts = [Attempt(0, TREATED, 0, whole=whole) for whole in (False, True)]
+    with Bench(open_original(*files, CONFIG, no_progress), names, np.array([0, 3, 20, 44])) as bench:
+        sampled, all_of_them = (bench.outcome(attempt, no_progress).figures for attempt in attempts)
+    assert [sampled[name] for name in names[:3]] == [all_of_them[name] for name in names[:3]]
+    assert sampled["key_k"][0] >= 3 > sampled["l_diversity"][0]
+    masked = replace(CONFIG, roles={"REGION": Role.QUASI_IDENTIFIER}, numeric=("AGE",), quasi_identifiers=("AGE",))
+    with Bench(open_original(*files, masked, no_progress), names, np.array([0, 3, 20, 44])) as bench:
+        assert (
+            bench.outcome(replace(attempts[0], recipe=TuneRecipe("mdav", 3, "all")), no_progress).figures["key_k"][0]
+            <= 4
+        )
     result = tuned(files, sample=30, key_k=(2,), seeds=2, methods=("mdav", "noise"), k=(3, 4))
     assert {one.state for one in result.candidates} == {"measured", "sampled"}
 
@@ -240,10 +252,17 @@ def test_settings_keep_what_they_say_of_keys(tmp_path: Path) -> None:
     assert 'REGION = "../region.csv:1"' in new
 
 
-def test_helpers_find_the_same(files: tuple[Path, Path]) -> None:
+def test_helpers_find_the_same_and_leave_nothing(
+    tmp_path: Path, files: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    temporary = tmp_path / "temporary"
+    temporary.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(temporary))
+    monkeypatch.setenv("TMPDIR", str(temporary))
     wanted = tuned(files, recode={"AGE": ("breaks:15,25,65",)}, key_k=(3,))
     found = tuned(files, recode={"AGE": ("breaks:15,25,65",)}, key_k=(3,), workers=1)
     assert found.as_dict() == wanted.as_dict()
+    assert list(temporary.iterdir()) == []
 
 
 def test_a_second_run_masks_nothing_until_a_hierarchy_changes(

@@ -14,6 +14,7 @@ from masktron.measures.keys import key_loss
 from masktron.treatments.leveled_keys import LeveledKey
 from masktron.treatments.recoding_loss import entropy
 from masktron.treatments.roll_up import key_groups
+from paths import ROOT
 
 
 def test_cell_by_cell() -> None:
@@ -55,3 +56,13 @@ def test_the_ends_and_what_is_wrong() -> None:
     assert key_loss([], []) == 0
     with pytest.raises(UsageError, match="1 keys before and 0 after"):
         key_loss(keys, [])
+
+
+def test_the_example_of_the_document() -> None:
+    text = " ".join((ROOT / "docs" / "keys.md").read_text(encoding="utf-8").split())
+    age, region = np.array([0, 0, 0, 1, 1, 1]), np.array([0, 0, 1, 0, 0, 1])
+    written = [np.where(np.arange(6) % 3 == 2, -1, age), np.zeros(6, dtype=np.int64)]
+    whole = 6 * log(6 / 3), 4 * log(6 / 4) + 2 * log(6 / 2)
+    assert f"loses 6 log(6/3) = {whole[0]:.2f};" in text
+    assert f"2 log(6/2) = {whole[1]:.2f}." in text
+    assert f"of {sum(whole):.2f} are lost: `key_loss` is {key_loss([age, region], written):.1f} %" in text

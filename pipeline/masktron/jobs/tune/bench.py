@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass, field, replace
 from types import TracebackType
@@ -35,7 +35,8 @@ from masktron.jobs.unwritten import unwritten_columns
 from masktron.jobs.written import refuse_broken
 from masktron.masking import SharedWork
 from masktron.measures.assessed import Assessed
-from masktron.measures.figures import measure
+from masktron.measures.figures import OF_KEYS_ALONE, measure
+from masktron.measures.keys.key_file import KeyFile
 from masktron.methods.chosen import chosen
 from masktron.plan import Partition
 from masktron.progress import Progress, no_progress
@@ -98,6 +99,7 @@ class _Tried:
     def __init__(self, opened: Opened) -> None:
         self._opened = opened
         self._sampled: Opened | None = None
+        self._of_keys: dict[str, float] | None = None
         self.shared = {True: SharedWork(), False: SharedWork()}
 
     def opened(self, sample: NDArray[np.intp] | None) -> Opened:
@@ -107,6 +109,16 @@ class _Tried:
         if self._sampled is None:
             self._sampled = _sampled(self._opened, sample)
         return self._sampled
+
+    def of_keys(self, names: Iterable[str], files: Assessed) -> dict[str, float]:
+        """Return what keys tell in all records, for a comparison of a sample; nothing where a key is masked."""
+        if self._of_keys is None:
+            keys = _keys_of(self._opened)
+            masked = keys is not None and not files.masked.keys().isdisjoint(keys.names)
+            own = [] if keys is None or masked else [name for name in OF_KEYS_ALONE if name in {*names}]
+            found = measure(own, replace(files, keys=keys))
+            self._of_keys = {one.figure.name: one.value for one in found}
+        return self._of_keys
 
 
 class Bench:
@@ -224,23 +236,23 @@ class Bench:
 
     def _figures(self, attempt: Attempt, progress: Progress) -> dict[str, tuple[float, str]]:
         run = self.prepared(attempt.recipe, attempt.seed, whole=attempt.whole, progress=progress)
-        shared = self._tried(attempt.recipe, attempt.seed, progress).shared[attempt.whole]
-        made = masked_by(run, progress, shared)
+        tried = self._tried(attempt.recipe, attempt.seed, progress)
+        made = masked_by(run, progress, tried.shared[attempt.whole])
         columns = unwritten_columns(run, made)
         _, files = side_by_side(run, made, columns)
         require_contract(run, declared_of(run, made), columns)
         if run.plan.over_file and attempt.whole and not isinstance(run.source.path, AddressPath | FramePath):
             refuse_broken(run, made, progress)
         progress("measuring risk and utility", 0)
+        if not attempt.whole:
+            files = replace(files, known={**files.known, **tried.of_keys(self.names, files)})
         return {one.figure.name: (one.value, one.field) for one in measure(self.names, files)}
 
     def unmasked(self, names: Sequence[str]) -> dict[str, float]:
         """Return figures of the records released as they are; those that need no manifest."""
         original = self._untreated.opened(self.sample)
-        records = original.kept
+        records, known = original.kept, _keys_of(original)
         facts = [fact for fact in original.fields if fact.role is Role.CONFIDENTIAL]
-        keys = keys_of_run(original.fields, original.config, identifying(records, original.fields))
-        known = keys.of(records.columns, None if keys.weight is None else records.columns[keys.weight].values)
         own = {fact.name: records.columns[fact.name] for fact in facts}
         files = Assessed(
             original=own,
@@ -269,6 +281,13 @@ def _sampled(opened: Opened, sample: NDArray[np.intp]) -> Opened:
     """Return an original with some of its records, and so it was before its keys were treated."""
     before = opened.treated and replace(opened.treated, original=_sampled(opened.treated.original, sample))
     return replace(opened, kept=some_records(opened.kept, sample), treated=before)
+
+
+def _keys_of(opened: Opened) -> KeyFile | None:
+    """Return the quasi-identifiers of records that are released as they are."""
+    columns = opened.kept.columns
+    keys = keys_of_run(opened.fields, opened.config, identifying(opened.kept, opened.fields))
+    return keys.of(columns, None if keys.weight is None else columns[keys.weight].values)
 
 
 def some_records(records: Records, which: NDArray[np.intp]) -> Records:

@@ -31,7 +31,7 @@ from masktron.jobs.tune.outcomes import KeptOutcomes
 from masktron.jobs.tune.recipes import TuneRecipe, position_of, recipes, with_keys
 from masktron.jobs.tune.schedule import BudgetOver, Deadline, Durations, WorkerProcesses
 from masktron.kernels.cores import usable_cores
-from masktron.progress import Progress, no_progress
+from masktron.progress import Progress, expect, no_progress
 from masktron.results import SpreadResult, TuneCandidate, TuneResult, shown
 from masktron.results.tune import TuneState
 from masktron.scratch import folder_on_disk, remove_abandoned
@@ -58,6 +58,7 @@ _BETWEEN = 1.0
 """Seconds between two maps of a run that goes on, at least."""
 _COST = 9.0
 """The same, as a multiple of what writing the last one took."""
+_PLANNING = "planning candidates"
 _UNREACHED = "not reached within the budget"
 _NOT_YET = "not tried so far"
 _MOST_WORKERS = 4
@@ -278,14 +279,16 @@ class _Tuning:
 
     def _look(self) -> None:
         """Find out which candidates are refused before anything is masked, and which are the same."""
-        self._progress("planning candidates", 0)
+        expect(self._progress, _PLANNING, len(self._tried), "candidates")
+        watched = self._deadline.watching(no_progress)
         known: dict[object, int] = {}
         for at, tried in enumerate(self._tried):
             if self._deadline.left < 0:
                 return  # nothing will be run any more
+            self._progress(_PLANNING, at)
             recipe = tried.recipe
             try:
-                shape, tried.refusal = self._bench.shape(recipe, self._deadline.watching(self._progress))
+                shape, tried.refusal = self._bench.shape(recipe, watched)
             except BudgetOver:
                 return
             if tried.refusal or recipe.draws:
