@@ -278,6 +278,15 @@ FIGURES: tuple[Figure, ...] = (
         paired=False,
     ),
     Figure(
+        "joint_risk",
+        "risk",
+        "lower",
+        "What numbers and keys give away in one figure, to compare ways of protecting the same file: the average of "
+        "disclosure_risk and global_risk. 10 to 50 is usual: half of disclosure_risk for samples with weights, whose "
+        "keys say little.",
+        needs=("keys",),
+    ),
+    Figure(
         "suda_share",
         "risk",
         "lower",

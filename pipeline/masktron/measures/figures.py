@@ -282,7 +282,12 @@ def _key_loss(files: Assessed) -> float:
 
 
 def _joint_loss(files: Assessed) -> float:
-    return (files.by_field(pil_of_fields).total + _key_loss(files)) / 2
+    return (files.by_field(pil_of_fields).total + files.known.get("key_loss", _key_loss(files))) / 2
+
+
+def _joint_risk(files: Assessed) -> float:
+    keys = _of_keys(lambda own: own.risk.per_cent)(files)
+    return (_disclosure_risk(files) + files.known.get("global_risk", keys)) / 2
 
 
 def _total_change(files: Assessed) -> float | Worst:
@@ -313,8 +318,9 @@ OF_KEYS_ALONE = (
     "individual_risk",
     "global_risk",
     "suda_share",
+    "key_loss",
 )
-"""Figures that depend on the keys as they are written, and on no masked field."""
+"""Figures that depend on keys alone, and on no masked field."""
 COMPUTED: Mapping[str, Callable[[Assessed], float | Worst]] = MappingProxyType(
     {
         "block_k": _block_k,
@@ -338,6 +344,7 @@ COMPUTED: Mapping[str, Callable[[Assessed], float | Worst]] = MappingProxyType(
         "key_population_uniques": _of_keys(lambda keys: keys.alone_in_population),
         "individual_risk": _of_keys(lambda keys: keys.risk.mean),
         "global_risk": _of_keys(lambda keys: keys.risk.per_cent),
+        "joint_risk": _of_numbers(_joint_risk),
         "suda_share": _of_keys(lambda keys: keys.uniqueness.share),
         "l_diversity": _l_diversity,
         "homogeneous_groups": _by_class(homogeneity),

@@ -76,14 +76,17 @@ def test_an_axis_has_nothing_and_each_way(files: tuple[Path, Path]) -> None:
         f"{age}{key}" for age in ("", ", AGE width:10", ", AGE width:40") for key in ("", ", key k = 3")
     )
     assert {one.state for one in result.candidates} == {"measured"}
-    assert (result.risk, result.utility) == ("disclosure_risk", "joint_loss")
+    assert (result.risk, result.utility) == ("joint_risk", "joint_loss")
     conforms(result.as_dict(), "tune")
     loss = {name: one.figures for name, one in zip(names_of(result), result.candidates, strict=True)}
     for name in ("key_loss", "joint_loss"):
         assert loss[""][name] < loss[", AGE width:10"][name] < loss[", AGE width:40"][name]
     assert loss[""]["key_k"] == 1
     assert all(own["key_k"] >= 3 for name, own in loss.items() if "key k" in name)
-    assert result.unmasked == {"disclosure_risk": 100.0, "joint_loss": 0.0}
+    assert result.unmasked["joint_loss"] == 0
+    found = masktron.assess(*files[:1] * 2, config=CONFIG, same_order=True, measures=["joint_risk"])
+    assert result.unmasked["joint_risk"] == found["joint_risk"]
+    assert 1 < len(result.front) < 6
 
 
 def test_what_the_settings_treat_is_treated_in_every_trial(files: tuple[Path, Path]) -> None:
@@ -133,6 +136,9 @@ def test_figures_are_those_of_mask_and_assess(
     assert {one.name: str(one.value) for one in assessed.figures} == figures
     assert {one.name: str(one.value) for one in masked.figures}.items() <= figures.items()
     assert 0 < found.figures["key_loss"][0] < 100
+    assert (
+        found.figures["joint_risk"][0] == (found.figures["disclosure_risk"][0] + found.figures["global_risk"][0]) / 2
+    )
     assert found.figures["joint_loss"][0] == (found.figures["pil"][0] + found.figures["key_loss"][0]) / 2
     if recipe.key_k:
         shared = pd.read_csv(out, dtype=str) if suffix == ".csv" else pd.read_xml(out, dtype=str)
@@ -180,11 +186,12 @@ def test_a_sample_of_treated_records_is_that_of_the_original(files: tuple[Path, 
     ages = [str(ROWS[at]["AGE"]) for at in (0, 3, 20, 44)]
     assert list(run.untreated.kept.columns["AGE"].lexemes) == ages
     assert list(run.kept.columns["AGE"].lexemes) == list(whole.kept.columns["AGE"].lexemes[[0, 3, 20, 44]]) != ages
-    names = ("key_k", "key_uniques", "global_risk", "l_diversity", "linkage")
+    names = ("key_k", "key_uniques", "global_risk", "key_loss", "l_diversity", "linkage", "pil", "joint_loss")
     attempts = [Attempt(0, TREATED, 0, whole=whole) for whole in (False, True)]
     with Bench(open_original(*files, CONFIG, no_progress), names, np.array([0, 3, 20, 44])) as bench:
         sampled, all_of_them = (bench.outcome(attempt, no_progress).figures for attempt in attempts)
-    assert [sampled[name] for name in names[:3]] == [all_of_them[name] for name in names[:3]]
+    assert [sampled[name] for name in names[:4]] == [all_of_them[name] for name in names[:4]]
+    assert sampled["joint_loss"][0] == (sampled["pil"][0] + sampled["key_loss"][0]) / 2
     assert sampled["key_k"][0] >= 3 > sampled["l_diversity"][0]
     masked = replace(CONFIG, roles={"REGION": Role.QUASI_IDENTIFIER}, numeric=("AGE",), quasi_identifiers=("AGE",))
     with Bench(open_original(*files, masked, no_progress), names, np.array([0, 3, 20, 44])) as bench:

@@ -116,7 +116,8 @@ class _Tried:
             keys = _keys_of(self._opened)
             masked = keys is not None and not files.masked.keys().isdisjoint(keys.names)
             own = [] if keys is None or masked else [name for name in OF_KEYS_ALONE if name in {*names}]
-            found = measure(own, replace(files, keys=keys))
+            before = self._opened if self._opened.treated is None else self._opened.treated.original
+            found = measure(own, replace(files, keys=keys, keys_before=lambda: _keys_of(before)))
             self._of_keys = {one.figure.name: one.value for one in found}
         return self._of_keys
 

@@ -179,12 +179,12 @@ def _kinds(original: Opened) -> dict[str, bool]:
 
 
 def _axes(asked: TuneSettings, found: Sequence[TuneRecipe], *, numbers: bool) -> tuple[str, str]:
-    """Return the figures of risk and loss; where keys are treated, what that loses counts as well."""
+    """Return the figures of risk and loss; where keys are treated, what they tell and lose counts as well."""
     treats = any(one.treats for one in found)
     if numbers:
-        usual = "disclosure_risk", "joint_loss" if treats else "pil"
+        usual = ("joint_risk", "joint_loss") if treats else ("disclosure_risk", "pil")
     else:
-        usual = "unchanged", "key_loss" if treats else "category_change"
+        usual = ("global_risk", "key_loss") if treats else ("unchanged", "category_change")
     return asked.risk or usual[0], asked.utility or usual[1]
 
 
@@ -247,7 +247,7 @@ class _Tuning:
         refuse_limits_without_keys((*self._limits, self._risk), keys)
         wanted = {*unasked_figures(self._n, self._limits, keys=bool(keys.names)), self._risk, self._utility}
         if any(one.treats for one in found):
-            wanted.add("key_loss")
+            wanted |= {"global_risk", "key_loss"}
         names = tuple(name for name in NAMES if name in wanted)
         self._tried = [_Tried(recipe) for recipe in found]
         threads = max(1, usable_cores() // max(1, len(helpers)))
