@@ -96,7 +96,8 @@ def mask_result(
     blocks = made.blocks
     block_results, files = side_by_side(run, made, columns)
     draw = None if made.perturbed is None else _draw_result(run, made.perturbed, columns)
-    wanted = unasked_figures(len(run.kept), run.config.limits, keys=files.keys is not None)
+    named = run.config.limits if run.treated is None else {*run.config.limits, "key_loss"}
+    wanted = unasked_figures(len(run.kept), named, keys=files.keys is not None)
     if files.keys is not None and files.keys.looked_at > _LOOKED_AT and "suda_share" not in run.config.limits:
         wanted = [name for name in wanted if name != "suda_share"]
     measured = measure(wanted, files, told_as(progress, "measuring risk and utility", "figures"))

@@ -297,6 +297,7 @@ class _Tuning:
             tried.same_as = known.setdefault(same, at)
             if tried.same_as == at:
                 tried.same_as = None
+        self._progress(_PLANNING, len(self._tried))
 
     def _drawn(self) -> tuple[NDArray[np.intp] | None, str]:
         """Draw the sample, where there is to be one; and what decides it, in words."""

@@ -116,7 +116,8 @@ def _short(one: PlainData) -> str:
     whole = ["all"] if one.text("grouping") == "all" else []
     by = [one.text("aggregator")] if one.has("aggregator") else []
     own = [f"{key} = {parameter_text(value)}" for key, value in one.part("params").items()]
-    treated = treatment_texts(*_treatment(one))
+    recode, key_k = _treatment(one)
+    treated = *treatment_texts({}, key_k), *treatment_texts(recode, None)  # what is long may be cut
     return ", ".join([f"{one.text('method')} {one.count('k')}", *whole, *by, *own, *treated])
 
 
