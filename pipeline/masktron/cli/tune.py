@@ -224,7 +224,7 @@ def tune(
         "workers": workers,
     }
     wanted = _seen(candidate, out, data)
-    result = _tuned(data, rules, out, settings, file, wishes, wanted, json, begun, map)
+    result = _tuned(data, rules, out, settings, file, wishes, wanted, outputs, begun)
     if map is not None:
         _draw(result, map)
     running.report(result, json, html)
@@ -283,18 +283,22 @@ def _tuned(
     file: Path | None,
     wishes: Mapping[str, str | int | list[str] | None],
     candidate: int | TuneRecipe | None,
-    json: Path | None,
+    outputs: Mapping[str, Path | None],
     begun: float,
-    picture: Path | None,
 ) -> TuneResult:
+    picture = outputs["--map"]
     refused: InvalidOriginalError | None = None
     with _going_on_told() as kept, running.progress_shown() as progress, rules_within(settings.rule_timeout):
         from masktron.config import load_config
         from masktron.jobs.originals import InvalidOriginalError
-        from masktron.jobs.tune.asked import TuneSettings, tune_settings_in, wider_limits
+        from masktron.jobs.tune.asked import TuneSettings, hierarchies_in, tune_settings_in, wider_limits
         from masktron.jobs.tune.tuning import run_tune
 
         asked = (TuneSettings() if file is None else tune_settings_in(file)).read(wishes)
+        trees = {
+            f"the hierarchy {how.path.name} of {name}": how.path for name, how in hierarchies_in(settings, asked)
+        }
+        running.check_outputs(outputs, trees, out)
         if file is not None:
             asked = replace(asked, wider=wider_limits(load_config(file).limits, settings.limits))
         try:
@@ -312,7 +316,7 @@ def _tuned(
             )
         except InvalidOriginalError as error:
             refused = error
-    running.report(refused.result, json)
+    running.report(refused.result, outputs["--json"])
     raise refused
 
 

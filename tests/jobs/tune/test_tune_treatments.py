@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import subprocess
-import sys
 import tempfile
 from dataclasses import replace
 from pathlib import Path
@@ -16,7 +14,7 @@ import pandas as pd
 import pytest
 
 import masktron
-from cli_runner import write_data, write_rules
+from cli_runner import Runner, write_data, write_rules
 from masktron.config import Config, Role, load_config
 from masktron.errors import InfeasibleError, UsageError
 from masktron.figures import FIGURES
@@ -204,7 +202,7 @@ def test_a_sample_of_treated_records_is_that_of_the_original(files: tuple[Path, 
 
 
 def test_mask_with_the_written_settings_gives_the_same_figures(
-    tmp_path: Path, files: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, files: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """From the shell, with a hierarchy and settings in folders of their own."""
     monkeypatch.chdir(tmp_path)
@@ -216,8 +214,12 @@ def test_mask_with_the_written_settings_gives_the_same_figures(
     words = ["tune", "d.xml", "--rules", "r.sch", "--config", "settings/masktron.toml", "--out", "t", "--k", "3",
              "--methods", "mdav", "--grouping", "all", "--recode", "REGION=trees/region.csv", "--key-k", "3",
              "--limit", "key_k=3", "--workers", "0", "--write", "settings/masktron.toml"]  # fmt: skip
-    told = subprocess.run([sys.executable, "-m", "masktron", *words], capture_output=True, text=True, check=True)
-    assert "settings of mdav, k = 3, grouping all" in told.stdout
+    spoilt = [*words, "--json", "trees/region.csv"]
+    run = Runner(capsys)
+    refused = run(*spoilt)
+    assert (refused.code, "--json would overwrite the hierarchy region.csv" in refused.err) == (2, True)
+    assert (tmp_path / "trees" / "region.csv").read_text() == REGION
+    assert "settings of mdav, k = 3, grouping all" in run(*words).out
     result = json.loads((tmp_path / "t" / "tune.json").read_text())
     best = result["candidates"][result["recommended"]]
     assert best["key_k"] == 3
@@ -347,4 +349,9 @@ def test_axes_are_read_and_typos_refused(tmp_path: Path, files: tuple[Path, Path
         tuned(files, out, recode={"AEG": ("width:5",)})
     with pytest.raises(UsageError, match=r"recode\.A: the field has the role confidential"):
         tuned(files, out, recode={"A": ("width:5",)}, config=CONFIG.updated(roles={"A": Role.CONFIDENTIAL}))
+    with pytest.raises(UsageError, match="hierarchy of REGION"):
+        tuned(files, tmp_path / "new", recode={"REGION": ("none.csv:1",)})
+    with pytest.raises(UsageError, match="the hierarchy of REGION has no level 7"):
+        tuned(files, tmp_path / "new", recode={"REGION": (f"{tmp_path / 'region.csv'}:7",)})
+    assert not (tmp_path / "new").exists()
     assert not (out / "tune.json").exists()

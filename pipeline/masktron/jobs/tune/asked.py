@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import Any
 
 from masktron.aggregators import ALL as AGGREGATORS
-from masktron.config import Grouping, Param, did_you_mean, parse_recodings
+from masktron.config import Config, Grouping, Param, did_you_mean, parse_recodings
 from masktron.errors import UsageError
 from masktron.figures import NAMES, Group, figure_of
 from masktron.files import read_text
 from masktron.methods import method_named
-from masktron.recoding_settings import how_of, resolved
+from masktron.recoding_settings import FromHierarchy, how_of, resolved
 
 BUDGET = 600.0
 """Seconds that a run may take where nobody says otherwise."""
@@ -147,6 +147,13 @@ def tune_settings_in(path: Path) -> TuneSettings:
     # a path in a file of settings starts at its folder
     ways = {name: tuple(resolved(how, path.parent) for how in own) for name, own in asked.recode.items()}
     return replace(asked, recode=ways, least=k if isinstance(k, int) else 0)
+
+
+def hierarchies_in(config: Config, asked: TuneSettings) -> list[tuple[str, FromHierarchy]]:
+    """Return the hierarchies by which fields are recoded, in the settings and in what is asked for."""
+    ways = [*((name, (how,)) for name, how in config.recode.items()), *asked.recode.items()]
+    found = [(name, how_of(f"recode.{name}", how)) for name, own in ways for how in own]
+    return [(name, how) for name, how in found if isinstance(how, FromHierarchy)]
 
 
 def wider_limits(own: Mapping[str, float], asked: Mapping[str, float]) -> tuple[str, ...]:

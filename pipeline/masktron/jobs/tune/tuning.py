@@ -17,13 +17,14 @@ from masktron.config import Config, Role
 from masktron.counts import counted
 from masktron.errors import DocumentError, ResourceError, UsageError
 from masktron.figures import NAMES
+from masktron.hierarchies import read_hierarchy
 from masktron.jobs.keys_known import keys_of_run, refuse_limits_without_keys
 from masktron.jobs.limits import refuse_class_limits
 from masktron.jobs.mask_result import unasked_figures
 from masktron.jobs.ordering import identifying
 from masktron.jobs.prepared import Opened, open_original
 from masktron.jobs.tune import FOLDER, RESULT, sampling
-from masktron.jobs.tune.asked import TuneSettings
+from masktron.jobs.tune.asked import TuneSettings, hierarchies_in
 from masktron.jobs.tune.bench import Attempt, Bench, TuneOutcome
 from masktron.jobs.tune.choosing import Recommendation, broken_limits, choose_candidate, finalists
 from masktron.jobs.tune.helper import Helper, HelperFile, HelperSetup, helpers_of
@@ -111,6 +112,8 @@ def run_tune(
     config, asked = config or Config(), asked or TuneSettings()
     refuse_class_limits(config.limits)
     config = with_keys(config, {name: ways[0] for name, ways in asked.recode.items()})
+    for name, how in hierarchies_in(config, asked):
+        read_hierarchy(how.path, name).recoding(how.level)
     if config.key is not None or config.seed is not None:
         raise UsageError(
             "tune takes no key and no seed: its random numbers are known to everybody, those of a release to nobody",
