@@ -28,6 +28,8 @@ from masktron.jobs.tune.recipes import TuneRecipe, recipes, settings_of, with_ke
 from masktron.jobs.tune.settings_text import changed, settings_text, write_settings
 from masktron.jobs.tune.tuning import run_tune
 from masktron.progress import no_progress
+from masktron.report.pages.plain_reader import PlainData
+from masktron.report.pages.tune_page import plane_of, tune_page
 from masktron.results import TuneResult
 from schema_files import conforms
 
@@ -355,3 +357,35 @@ def test_axes_are_read_and_typos_refused(tmp_path: Path, files: tuple[Path, Path
         tuned(files, tmp_path / "new", recode={"REGION": (f"{tmp_path / 'region.csv'}:7",)})
     assert not (tmp_path / "new").exists()
     assert not (out / "tune.json").exists()
+
+
+def test_a_data_frame_is_treated_and_its_page_names_treatments(files: tuple[Path, Path]) -> None:
+    frame = pd.DataFrame([{**row, "AGE": str(row["AGE"])} for row in ROWS])
+    ask = {"methods": "mdav", "k": 3, "groupings": "all", "recode": {"AGE": "breaks:15,25,65"}, "key_k": 3}
+    result = masktron.tune(frame, files[1], config=CONFIG, ask=ask)
+    wanted = tuned(files, recode={"AGE": ("breaks:15,25,65",)}, key_k=(3,))
+    for own, other in zip(result.candidates, wanted.candidates, strict=True):
+        assert own.name == other.name
+        assert own.figures["key_k"] >= (own.key_k or 1)
+        if own.key_k is None:  # which cells go depends on the file
+            assert str(own.figures) == str(other.figures)
+    told = dict(zip(result.to_frame()["treatment"], result.to_frame()["key_k"], strict=True))
+    assert told == {
+        name.removeprefix(", "): one.figures["key_k"]
+        for name, one in zip(names_of(result), result.candidates, strict=True)
+    }
+    plain = PlainData(result.as_dict())
+    text = repr(tune_page(plain))
+    assert all(one.name in text for one in result.candidates)
+    plane = plane_of(plain)
+    assert plane is not None
+    labels = {int(point.number): point.name for point in plane.points if point.number}
+    treated = ["", ", key k = 3", ", AGE breaks:15,25,65", ", key k = 3, AGE breaks:15,25,65"]
+    for at, one in enumerate(result.candidates):
+        own = treated[(one.key_k is not None) + 2 * bool(one.recode)]
+        assert labels[at] == (f"mdav 3, all{own}" if at in {*result.front, result.recommended} else "")
+    former = {**result.as_dict(), "candidates": [
+        {key: value for key, value in one.items() if key not in ("recode", "key_k")}
+        for one in result.as_dict()["candidates"]
+    ]}  # fmt: skip
+    assert "mdav, k = 3, grouping all" in repr(tune_page(PlainData(former))), "a map of an earlier version"
