@@ -162,12 +162,20 @@ def test_keys_are_treated_once_for_all_methods_and_the_files_go(
 
     monkeypatch.setattr(bench_module, "treated", counted)
     config = replace(CONFIG, recode={"AGE": "breaks:15,25,65"})
-    tuned(files, config=config, methods=("mdav", "noise"), k=(3, 5), groupings=("rules", "all"), key_k=(3,), seeds=2)
+    ways = {"methods": ("mdav", "noise"), "k": (3, 5), "groupings": ("rules", "all"), "key_k": (3,), "seeds": 2}
+    result = tuned(files, config=config, **ways)
+    assert all(one.seeds == 1 + (one.draws or one.key_k is not None) for one in result.candidates)
     # without suppression, and with it for each seed
     assert sorted(map(str, made)) == sorted(
         str(one) for one in ((None, key_of_run(0)), (3, key_of_run(0)), (3, key_of_run(1)))
     )
     assert list((tmp_path / "temporary").iterdir()) == []
+
+
+def test_tails_of_fewer_than_k_records_are_refused_for_that_k_alone(files: tuple[Path, Path]) -> None:
+    tailed = replace(TREATED, recode={"AGE": "top:70"}, key_k=None)
+    with Bench(open_original(*files, CONFIG, no_progress), ("key_k",)) as bench:
+        assert [bench.shape(replace(tailed, k=k))[1] is None for k in (3, 15, 5)] == [True, False, True]
 
 
 def test_few_treated_files_stay_open(files: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch) -> None:
