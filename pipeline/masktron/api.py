@@ -664,10 +664,10 @@ def tune(
         nothing is kept.
     config : Config, optional
         Settings that those given by name override. Each candidate has its own method, parameters, aggregator, k and
-        grouping; all else is the same for all.
+        grouping, and treatment of keys where that is asked for; all else is the same for all.
     ask : mapping of str to value, optional
         What is tried, by the keys of the table ``[tune]`` of a file of settings:
-        ``{"methods": ["mdav", "noise"], "k": [3, 10], "budget": "5m", "seeds": 5}``.
+        ``{"methods": ["mdav", "noise"], "k": [3, 10], "recode": {"AGE": ["width:5"]}, "key_k": 3, "budget": "5m"}``.
 
     Returns
     -------

@@ -278,6 +278,15 @@ FIGURES: tuple[Figure, ...] = (
         paired=False,
     ),
     Figure(
+        "joint_risk",
+        "risk",
+        "lower",
+        "What numbers and keys give away in one figure, to compare ways of protecting the same file: the average of "
+        "disclosure_risk and global_risk. 10 to 50 is usual: half of disclosure_risk for samples with weights, whose "
+        "keys say little.",
+        needs=("keys",),
+    ),
+    Figure(
         "suda_share",
         "risk",
         "lower",
@@ -356,6 +365,23 @@ FIGURES: tuple[Figure, ...] = (
         "pil; the lower, the better. 35 to 60 is usual. The original itself, with all risk and no damage, has about "
         "50: above that, damage has grown more than risk has fallen.",
         unasked=100_000,
+    ),
+    Figure(
+        "key_loss",
+        "utility",
+        "lower",
+        "How much less is known of the keys (fields that others may know, such as age and region) than before they "
+        "were recoded or left out. 0: they are written as they were; 100: not at all. Rare values count more. 5 to "
+        "40 is usual where ages are in classes and few cells are left out.",
+        needs=("keys",),
+    ),
+    Figure(
+        "joint_loss",
+        "utility",
+        "lower",
+        "Damage to numbers and to keys in one figure, to compare ways of protecting the same file: the average of "
+        "pil and key_loss. Half of pil where keys are written as they were; 10 to 50 is usual.",
+        needs=("keys",),
     ),
     Figure(
         "mean_bias",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -168,6 +169,20 @@ def _number(setting: str, text: str) -> Fraction:
     if not _NUMBER.fullmatch(text.strip()):
         raise UsageError(f"{setting}: {text.strip()!r} is not a number", hint=f"write {WAYS}")
     return Fraction(text.strip())
+
+
+def short_how(text: str) -> str:
+    """Return the same with the bare name of the file of a hierarchy, for names and sentences."""
+    how = how_of("recode", text)
+    return f"{how.path.name}:{how.level}" if isinstance(how, FromHierarchy) else text
+
+
+def relative_to(text: str, folder: Path) -> str:
+    """Return the same with the file of a hierarchy as a path that starts at a folder: what `resolved` undoes."""
+    how = how_of("recode", text)
+    if not isinstance(how, FromHierarchy):
+        return text
+    return f"{Path(os.path.relpath(how.path, folder)).as_posix()}:{how.level}"
 
 
 def resolved(text: str, folder: Path) -> str:

@@ -75,6 +75,10 @@ def _halves() -> Rows:
     return [{"K": "xy"[at % 2], "A": at + 20 * (at % 2), "B": at, "C": 7 * at} for at in range(18)]
 
 
+def _known() -> Rows:
+    return [row | {"AGE": 16 + 5 * (at % 9) + (30 if at in (3, 4, 5) else 0)} for at, row in enumerate(numbers(18))]
+
+
 def _uneven() -> Rows:
     return [{"A": 7 * at + (at == 0), "B": at * at} for at in range(10)]
 
@@ -104,6 +108,13 @@ CASES = {
     "written": Case(numbers(20), (_greatest(),), "-k 5", "written", context="Data", binding="xslt2"),
     "tied": Case(_products(), ("A = 2 * KEY",), "-k 5 --role KEY=key", "no-prototype"),
     "excluding": Case(_halves(), EXCLUDING, "-k 18 --role K=untouched", "no-prototype"),
+    "treated": Case(_known(), ("A + B = T",), "-k 20 --recode AGE=width:10 --key-k 2", "few-records"),
+    "suppressed": Case(_known(), ("A + B = T", "AGE >= 16"), "-k 3 --role AGE=quasi-identifier --key-k 4", "keys"),
+    "lost": Case(_known(), ("A + B = T", "string-length(AGE) = 2"), "-k 3 --recode AGE=width:10", "keys"),
+    "tail": Case(_known(), ("A + B = T",), "-k 4 --recode AGE=top:60", "keys"),
+    "risk of keys": Case(
+        _known(), ("A + B = T",), "-k 3 --role AGE=quasi-identifier --limit key_k=2 --limit linkage=100", "limits", 1
+    ),
     "copied": Case(_multiples(24), ("A + B = T", "A mod 9973 = 0"), "-k 4", "copied"),
     "method": Case(
         [row | {"C": at * at % 7, "D": at**3 % 11} for at, row in enumerate(numbers(6))],
@@ -112,7 +123,7 @@ CASES = {
         "method",
     ),
 }
-QUICK = ("few records", "a rare pattern", "aggregator", "limit", "original")
+QUICK = ("few records", "a rare pattern", "aggregator", "limit", "original", "treated", "suppressed", "risk of keys")
 
 
 def _files(tmp_path: Path, case: Case) -> tuple[Path, Path]:
@@ -228,11 +239,30 @@ def _over(remedy: object) -> None:
     raise BudgetOver
 
 
-def test_what_is_asked_for_keys_has_its_help_in_the_error() -> None:
-    assert list(remedies_for([RefusalFacts("keys", rules=("R1",))], RefusedRun(Config()))) == []
+def test_what_helps_where_keys_are_refused() -> None:
+    config = Config(recode={"AGE": "width:5"}, key_k=5, keys={"subsets": 2}, allow_lost=("R0",))
+    suppressed = remedies_for([RefusalFacts("keys", conditions=("AGE", "SEX"))], RefusedRun(config))
+    assert [(one.kind, one.pasted) for one in suppressed] == [
+        ("smaller-key-k", "--key-k 3"),
+        ("smaller-key-k", "--key-k 2"),
+        ("smaller-key-k", "(without --key-k 5)"),
+        ("role", "(without --recode AGE=width:5)"),
+    ]
+    assert suppressed[2].settings == {"key_k": None, "keys": {}}
+    lost = remedies_for([RefusalFacts("keys", conditions=("AGE",), rules=("R1",))], RefusedRun(config))
+    assert [(one.pasted, one.settings) for one in lost] == [
+        ("(without --recode AGE=width:5)", {"recode": {}}),
+        ("--allow-lost R1", {"allow_lost": ["R0", "R1"]}),
+    ]
+    reads = remedies_for([RefusalFacts("keys", rules=("R1",))], RefusedRun(config))
+    assert [one.settings for one in reads] == [{"allow": ["R1"]}]
+    tail = remedies_for([RefusalFacts("keys", records=3)], RefusedRun(replace(config, key_k=None, keys={})))
+    assert [one.pasted for one in tail] == ["-k 3"]
+    limits = remedies_for([RefusalFacts("limits", figures=("key_k",))], RefusedRun(Config(limits={"key_k": 4})))
+    assert [one.pasted for one in limits if one.kind == "suppress"] == ["--key-k 4"]
 
 
-@pytest.mark.parametrize("kind", sorted({*get_args(RefusalKind.__value__)} - {"keys"}))
+@pytest.mark.parametrize("kind", sorted(get_args(RefusalKind.__value__)))
 def test_each_kind_of_refusal_has_remedies_in_the_order_of_their_cost(kind: RefusalKind) -> None:
     fact = RefusalFacts(kind, ("A",), ("U",), ("R1", "R2"), groups=3, records=40)
     now = RefusedRun(Config(k=5, aggregator="mean", method="sequential"))

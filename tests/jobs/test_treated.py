@@ -276,11 +276,6 @@ def test_the_treated_file_is_its_owners_alone(
     assert seen == [("d.xml", 0o600)]
 
 
-def test_tune_refuses_settings_that_recode(tmp_path: Path, files: tuple[Path, Path]) -> None:
-    with pytest.raises(UsageError, match="the settings recode some"):
-        masktron.tune(*files, **settings(tmp_path))
-
-
 @pytest.mark.parametrize(
     ("option", "name"), [("--json", "m.rules.sch"), ("--html", "own.sch"), ("--json", "region.csv")]
 )

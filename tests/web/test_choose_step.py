@@ -6,6 +6,7 @@ import json
 import os
 import re
 import time
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -251,3 +252,24 @@ def test_words_of_the_command_name_fields(client: TestClient, project: Project) 
     page = client.get(path(project)).text
     assert "--limit" not in page and "set the limit “Disclosure risk, at most” below" in page
     assert "run again" not in page
+
+
+def test_a_way_that_treats_keys_is_taken_with_its_treatment(client: TestClient, project: Project) -> None:
+    figures = {"linkage": 15.0, "pil": 40.0}
+    measured = TuneCandidate("mdav", {}, 5, "rules", None, "measured", 40, 1, False, figures, {}, True)
+    ways: tuple[tuple[dict[str, str], int | None], ...] = (({"B": "width:5"}, None), ({"B": "width:9"}, 3), ({}, 2))
+    candidates = tuple(replace(measured, recode=recode, key_k=key_k) for recode, key_k in ways)
+    found = replace(MAP, candidates=candidates, front=(), recommended=None)
+    laid_run(project, "choose", WORDS, {"tune.json": found.as_dict(), "map.svg": "<svg/>", "map.html": "x"})
+    project.settings.update({"keys": {"k": 4, "subsets": 2}}, said="x", by="local")
+    for number in (1, 2):
+        before = project.settings.config
+        posted(client, project, "take", {"run": "0001-choose", "candidate": str(number)})
+        config = project.settings.config
+        wanted = settings_of(candidates[number], before)
+        assert (dict(config.recode), config.key_k, config.keys) == (dict(wanted.recode), wanted.key_k, {"subsets": 2})
+    posted(client, project, "take", {"run": "0001-choose", "candidate": "0"})
+    config = project.settings.config
+    assert (dict(config.recode), config.key_k, config.keys) == ({"B": "width:5"}, None, {})
+    assert "B width:5" in project.history.changes()[-1].said
+    assert state_of(project).done

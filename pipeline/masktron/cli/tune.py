@@ -64,6 +64,25 @@ def tune(
             show_default=False,
         ),
     ] = None,
+    recode: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="FIELD=HOW",
+            help="Try a key recoded so, beside leaving it as it is: AGE=width:5, AGE=age.csv:2; repeatable, also for "
+            "the same field.",
+            show_default=False,
+        ),
+    ] = None,
+    key_k: Annotated[
+        str | None,
+        typer.Option(
+            "--key-k",
+            metavar="N,N",
+            help="Try keys suppressed until N records share each combination, beside suppressing nothing.",
+            show_default=False,
+        ),
+    ] = None,
+    allow_lost: options.AllowLost = None,
     class_fields: Annotated[
         str | None,
         typer.Option(
@@ -177,6 +196,7 @@ def tune(
         invalid=invalid,
         allow=tuple(allow or ()) or None,
         allow_unfired=tuple(allow_unfired or ()) or None,
+        allow_lost=tuple(allow_lost or ()) or None,
         limit=limit,
         document=document,
         record=record,
@@ -193,6 +213,8 @@ def tune(
         "k": k,
         "groupings": groupings,
         "aggregators": aggregators,
+        "recode": recode,
+        "key_k": key_k,
         "class": class_fields,
         "risk": risk,
         "utility": utility,
@@ -202,7 +224,7 @@ def tune(
         "workers": workers,
     }
     wanted = _seen(candidate, out, data)
-    result = _tuned(data, rules, out, settings, file, wishes, wanted, json, begun, map)
+    result = _tuned(data, rules, out, settings, file, wishes, wanted, outputs, begun)
     if map is not None:
         _draw(result, map)
     running.report(result, json, html)
@@ -259,20 +281,24 @@ def _tuned(
     out: Path,
     settings: Config,
     file: Path | None,
-    wishes: Mapping[str, str | int | None],
+    wishes: Mapping[str, str | int | list[str] | None],
     candidate: int | TuneRecipe | None,
-    json: Path | None,
+    outputs: Mapping[str, Path | None],
     begun: float,
-    picture: Path | None,
 ) -> TuneResult:
+    picture = outputs["--map"]
     refused: InvalidOriginalError | None = None
     with _going_on_told() as kept, running.progress_shown() as progress, rules_within(settings.rule_timeout):
         from masktron.config import load_config
         from masktron.jobs.originals import InvalidOriginalError
-        from masktron.jobs.tune.asked import TuneSettings, tune_settings_in, wider_limits
+        from masktron.jobs.tune.asked import TuneSettings, hierarchies_in, tune_settings_in, wider_limits
         from masktron.jobs.tune.tuning import run_tune
 
         asked = (TuneSettings() if file is None else tune_settings_in(file)).read(wishes)
+        trees = {
+            f"the hierarchy {how.path.name} of {name}": how.path for name, how in hierarchies_in(settings, asked)
+        }
+        running.check_outputs(outputs, trees, out)
         if file is not None:
             asked = replace(asked, wider=wider_limits(load_config(file).limits, settings.limits))
         try:
@@ -290,7 +316,7 @@ def _tuned(
             )
         except InvalidOriginalError as error:
             refused = error
-    running.report(refused.result, json)
+    running.report(refused.result, outputs["--json"])
     raise refused
 
 
@@ -321,7 +347,7 @@ def _going_on_told() -> Iterator[Callable[[], object]]:
 def _written(result: TuneResult, path: Path, candidate: int | TuneRecipe | None, settings: Config) -> Iterator[str]:
     """Write the settings of a candidate, and say of which."""
     from masktron.errors import UsageError
-    from masktron.jobs.tune.recipes import position_of, settings_of
+    from masktron.jobs.tune.recipes import position_of, settings_of, with_keys
     from masktron.jobs.tune.settings_text import write_settings
     from masktron.report.text import plain
 
@@ -334,7 +360,8 @@ def _written(result: TuneResult, path: Path, candidate: int | TuneRecipe | None,
             f"candidate {position} has no figures, so its settings are not written: {'; '.join(chosen.reasons)}",
             hint="name another one with --candidate",
         )
-    write_settings(path, settings_of(chosen, settings))
+    known = with_keys(settings, {name: how for one in result.candidates for name, how in one.recode.items()})
+    write_settings(path, settings_of(chosen, known))
     yield f"settings of {plain(chosen.name)} written: {plain(path.as_posix())}"
     if settings.limits:
         bounds = ", ".join(f"{name} {bound:g}" for name, bound in settings.limits.items())

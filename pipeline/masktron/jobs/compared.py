@@ -79,6 +79,7 @@ def compare(
         config, told = completed(config, original)
     missing = config.missing if described is None else described.missing
     released, source = (_read(one, missing, config.memory, progress) for one in (masked, original))
+    untreated = source.columns
     if described is not None:
         source = as_treated(source, described.treatments, described.missing)
     fields = _declared(released, source, config) if described is None else _as_described(released, source, described)
@@ -102,6 +103,7 @@ def compare(
     roles = _roles(source, described, config)
     in_both = {name: role for name, role in roles.items() if name in shown}
     telling = _telling(source, roles)
+    keys = _keys(roles, described, config, telling)
     assessed = Assessed(
         original=before,
         masked=after,
@@ -115,7 +117,8 @@ def compare(
         workers=config.workers or usable_cores(),
         paired=pairing.known,
         known_exactly=unmasked_fields(in_both, telling).classes(ReorderedColumns(source.columns, rows)),
-        keys=_keys(roles, described, config, telling).of(ReorderedColumns(shown, back), weights),
+        keys=keys.of(ReorderedColumns(shown, back), weights),
+        keys_before=lambda: keys.of(ReorderedColumns(untreated, rows), weights),
     )
     return assessed, (*told, *([pairing.note] if pairing.note else []), *fields.notes)
 

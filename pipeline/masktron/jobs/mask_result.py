@@ -96,7 +96,8 @@ def mask_result(
     blocks = made.blocks
     block_results, files = side_by_side(run, made, columns)
     draw = None if made.perturbed is None else _draw_result(run, made.perturbed, columns)
-    wanted = unasked_figures(len(run.kept), run.config.limits, keys=files.keys is not None)
+    named = run.config.limits if run.treated is None else {*run.config.limits, "key_loss"}
+    wanted = unasked_figures(len(run.kept), named, keys=files.keys is not None)
     if files.keys is not None and files.keys.looked_at > _LOOKED_AT and "suda_share" not in run.config.limits:
         wanted = [name for name in wanted if name != "suda_share"]
     measured = measure(wanted, files, told_as(progress, "measuring risk and utility", "figures"))
@@ -188,7 +189,7 @@ def _with_treatments(run: Prepared, files: Assessed, result: MaskResult, rules_o
             replace(one, origin=one.origin.replace(temporary, str(rules_out))) if named else one
             for one in result.rules
         ),
-        before=tuple(map(FigureResult.of, _keys_before(run, files))),
+        before=tuple(map(FigureResult.of, _keys_before(files))),
         notes=(
             *(note for note in done.original.originals.notes if note not in result.notes),
             *result.notes,
@@ -210,12 +211,9 @@ def _told_of(treatment: Treatment) -> Iterator[TreatmentResult]:
         )
 
 
-def _keys_before(run: Prepared, files: Assessed) -> tuple[Measured, ...]:
+def _keys_before(files: Assessed) -> tuple[Measured, ...]:
     """What the quasi-identifiers of the released records told before they were treated."""
-    if files.keys is None:
-        return ()
-    names = keys_of_run(run.plan.fields, run.config, run.identifying)
-    keys = names.of(run.untreated.kept.columns, _weights(run))
+    keys = None if files.keys is None else files.keys_before()
     return () if keys is None else measure(OF_KEYS_BEFORE, replace(files, keys=keys))
 
 
@@ -294,6 +292,7 @@ def _assessed(
     """The records to release beside the written ones; what the blocks tell is known already."""
     confidential = [fact for fact in run.plan.fields if fact.role is Role.CONFIDENTIAL]
     cells = sum(int(run.kept.columns[name].present.sum()) for block in blocks for name in block.variables)
+    keys = keys_of_run(run.plan.fields, run.config, run.identifying)
     return Assessed(
         original={fact.name: run.kept.columns[fact.name] for fact in confidential},
         masked=some_columns(columns, [fact.name for fact in confidential]),
@@ -311,9 +310,8 @@ def _assessed(
         known_exactly=unmasked_fields({fact.name: fact.role for fact in run.plan.fields}, run.identifying).classes(
             run.kept.columns
         ),
-        keys=keys_of_run(run.plan.fields, run.config, run.identifying).of(
-            {name: columns.get(name, own) for name, own in run.kept.columns.items()}, _weights(run)
-        ),
+        keys=keys.of({name: columns.get(name, own) for name, own in run.kept.columns.items()}, _weights(run)),
+        keys_before=lambda: keys.of(run.untreated.kept.columns, _weights(run)),
     )
 
 

@@ -62,6 +62,8 @@ class Assessed:
         Equal where records are alike in all fields that were not masked; None where there is none.
     keys : KeyFile or None
         What others may know of the masked file; None where nothing is.
+    keys_before : callable
+        Returns the same of the original, before anything was done to keys; made when it is asked for.
     """
 
     original: Mapping[str, Column]
@@ -78,6 +80,7 @@ class Assessed:
     differenced: Mapping[str, Differencing] = MappingProxyType({})
     known_exactly: NDArray[np.int64] | None = None
     keys: KeyFile | None = None
+    keys_before: Callable[[], KeyFile | None] = lambda: None
     _found: dict[object, Any] = field(default_factory=dict, repr=False)
 
     def __len__(self) -> int:

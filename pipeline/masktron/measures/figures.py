@@ -23,6 +23,7 @@ from masktron.measures.information_loss import loss_of_fields
 from masktron.measures.interval_disclosure import deviations_of_fields, ranks_of_fields
 from masktron.measures.keys.diversity import l_diversity
 from masktron.measures.keys.key_file import KeyFile
+from masktron.measures.keys.key_loss import key_loss
 from masktron.measures.linkage import TREE_FROM, linkage_of_fields
 from masktron.measures.linkage_variants import groups_of_fields, knowledge_of_fields, second, second_of_fields
 from masktron.measures.pil import pil_of_fields
@@ -270,6 +271,25 @@ def _l_diversity(files: Assessed) -> float | Worst:
     return Worst(known[name], name)
 
 
+def _key_loss(files: Assessed) -> float:
+    """Say nothing where nobody knows what the keys were; a weight is not treated."""
+    now = files.keys
+    if now is None or not len(now) or (before := files.keys_before()) is None:
+        return math.nan
+    names = [name for name in before.names if name != before.weight]
+    gone = np.full(len(now), -1, dtype=np.int32)
+    return key_loss([before.columns[name] for name in names], [now.columns.get(name, gone) for name in names])
+
+
+def _joint_loss(files: Assessed) -> float:
+    return (files.by_field(pil_of_fields).total + files.known.get("key_loss", _key_loss(files))) / 2
+
+
+def _joint_risk(files: Assessed) -> float:
+    keys = _of_keys(lambda own: own.risk.per_cent)(files)
+    return (_disclosure_risk(files) + files.known.get("global_risk", keys)) / 2
+
+
 def _total_change(files: Assessed) -> float | Worst:
     return _worst({name: abs(total.change) for name, total in zip(files.numeric, files.totals, strict=True)})
 
@@ -291,6 +311,16 @@ def _worst(values: Mapping[str, float]) -> float | Worst:
     return Worst(values[name], name)
 
 
+OF_KEYS_ALONE = (
+    "key_k",
+    "key_uniques",
+    "key_population_uniques",
+    "individual_risk",
+    "global_risk",
+    "suda_share",
+    "key_loss",
+)
+"""Figures that depend on keys alone, and on no masked field."""
 COMPUTED: Mapping[str, Callable[[Assessed], float | Worst]] = MappingProxyType(
     {
         "block_k": _block_k,
@@ -314,6 +344,7 @@ COMPUTED: Mapping[str, Callable[[Assessed], float | Worst]] = MappingProxyType(
         "key_population_uniques": _of_keys(lambda keys: keys.alone_in_population),
         "individual_risk": _of_keys(lambda keys: keys.risk.mean),
         "global_risk": _of_keys(lambda keys: keys.risk.per_cent),
+        "joint_risk": _of_numbers(_joint_risk),
         "suda_share": _of_keys(lambda keys: keys.uniqueness.share),
         "l_diversity": _l_diversity,
         "homogeneous_groups": _by_class(homogeneity),
@@ -324,6 +355,8 @@ COMPUTED: Mapping[str, Callable[[Assessed], float | Worst]] = MappingProxyType(
         "il1s": _of_cells(lambda files: files.by_field(il1s_of_fields)),
         "pil": _of_numbers(lambda files: files.by_field(pil_of_fields).total),
         "score": _of_numbers(_score),
+        "key_loss": _key_loss,
+        "joint_loss": _of_numbers(_joint_loss),
         "mean_bias": _of_numbers(lambda files: files.by_field(biases_of_fields).abim),
         "deviation_bias": _of_numbers(lambda files: files.by_field(biases_of_fields).abisd),
         "correlation_change": _correlation_change,

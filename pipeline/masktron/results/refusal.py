@@ -11,8 +11,8 @@ from masktron.results.result import JobResult
 from masktron.serialised import Serialised
 
 type RemedyKind = Literal[
-    "missing", "aggregator", "kind", "grouping", "larger-k", "method", "mask-more", "exclude", "observed-share",
-    "smaller-k", "role", "limit", "order", "allow",
+    "missing", "aggregator", "kind", "grouping", "larger-k", "method", "mask-more", "suppress", "recode", "exclude",
+    "observed-share", "smaller-k", "smaller-key-k", "role", "limit", "order", "allow-lost", "allow",
 ]  # fmt: skip
 """What a remedy changes."""
 type RemedyState = Literal["works", "refused", "ended", "untried"]

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
+from masktron.recoding_settings import short_how
 from masktron.results.result import JobResult, PlottedResult
 from masktron.serialised import Serialised
 
@@ -14,6 +16,7 @@ if TYPE_CHECKING:
 
     from masktron.config import Grouping, Param
 
+_UNTREATED: Mapping[str, str] = MappingProxyType({})
 type TuneState = Literal["measured", "sampled", "refused", "ended", "same", "unreached"]
 """What came of a candidate: measured on all records; on the sample alone; refused by the file, the rules or the
 method; ended as an engine or the system lacked time or memory; the same as another candidate on this file; not
@@ -73,11 +76,15 @@ class TuneCandidate(Serialised):
         Limits that it breaks, or why it has no figures.
     same_as : int or None
         The candidate that does the same on this file.
+    recode : mapping of str to str
+        How keys are recoded before the other fields are masked, as in the settings.
+    key_k : int or None
+        Records that share each combination of keys, by local suppression; None where nothing is suppressed.
     """
 
     KEYS: ClassVar = (
-        "method params k grouping aggregator state records seeds draws figures=_nine_digits spread within_limits "
-        "reasons same_as"
+        "method params k grouping aggregator recode key_k state records seeds draws figures=_nine_digits spread "
+        "within_limits reasons same_as"
     )
     EXACT: ClassVar = frozenset({"_nine_digits"})
 
@@ -95,6 +102,8 @@ class TuneCandidate(Serialised):
     within_limits: bool | None = None
     reasons: tuple[str, ...] = ()
     same_as: int | None = None
+    recode: Mapping[str, str] = field(default_factory=dict)
+    key_k: int | None = None
 
     @property
     def _nine_digits(self) -> dict[str, float]:
@@ -104,7 +113,9 @@ class TuneCandidate(Serialised):
     @property
     def name(self) -> str:
         """What it is called in tables and sentences: ``mdav, k = 5, grouping all``."""
-        return candidate_name(self.method, self.k, self.grouping, self.aggregator, self.params)
+        return candidate_name(
+            self.method, self.k, self.grouping, self.aggregator, self.params, self.recode, self.key_k
+        )
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -188,6 +199,7 @@ class TuneResult(JobResult, PlottedResult):
                 "k": one.k,
                 "grouping": one.grouping,
                 "aggregator": one.aggregator,
+                "treatment": ", ".join(treatment_texts(one.recode, one.key_k)),
                 "state": one.state,
                 "records": one.records,
                 "within_limits": one.within_limits,
@@ -201,11 +213,28 @@ class TuneResult(JobResult, PlottedResult):
         return pd.DataFrame(rows)
 
 
-def candidate_name(method: str, k: int, grouping: str, aggregator: str | None, params: Mapping[str, object]) -> str:
-    """Return what a candidate is called: ``mdav, k = 5, grouping all``; parameters may be those of its JSON."""
+def candidate_name(
+    method: str,
+    k: int,
+    grouping: str,
+    aggregator: str | None,
+    params: Mapping[str, object],
+    recode: Mapping[str, str] = _UNTREATED,
+    key_k: int | None = None,
+) -> str:
+    """Return what a candidate is called: ``mdav, k = 5, grouping all, AGE width:5, key k = 3``.
+
+    Parameters may be those of its JSON.
+    """
     by = [] if aggregator is None else [f"aggregator {aggregator}"]
     own = [f"{key} = {parameter_text(value)}" for key, value in params.items()]
-    return ", ".join([method, f"k = {k}", f"grouping {grouping}", *by, *own])
+    return ", ".join([method, f"k = {k}", f"grouping {grouping}", *by, *own, *treatment_texts(recode, key_k)])
+
+
+def treatment_texts(recode: Mapping[str, str], key_k: int | None) -> list[str]:
+    """Say in a few words what is done to each key, and to all of them; of a hierarchy, the name of the file."""
+    suppressed = [] if key_k is None else [f"key k = {key_k}"]
+    return [*(f"{name} {short_how(how)}" for name, how in recode.items()), *suppressed]
 
 
 def parameter_text(value: object) -> str:

@@ -32,7 +32,7 @@ from masktron.jobs.tune.helper import HelperLost
 from masktron.jobs.tune.recipes import TuneRecipe
 from masktron.jobs.tune.schedule import Deadline, Durations
 from masktron.jobs.tune.tuning import run_tune
-from masktron.progress import no_progress
+from masktron.progress import Progress, no_progress
 from masktron.results import TuneResult
 from masktron.write import atomic
 from tuned_files import rows_of, write_pair
@@ -367,9 +367,9 @@ def test_a_budget_that_planning_takes_leaves_the_rest_unreached(
 ) -> None:
     clock, planned = Clock(monkeypatch, {"mdav": 4.0, "noise": 5.0}), Bench.shape
 
-    def shape(self: Bench, recipe: TuneRecipe) -> Any:
+    def shape(self: Bench, recipe: TuneRecipe, progress: Progress) -> Any:
         clock.now += 6.0
-        return planned(self, recipe)
+        return planned(self, recipe, progress)
 
     monkeypatch.setattr(Bench, "shape", shape)
     result = tuned(pair, budget=10.0, k=(3, 4, 5), sample=20)

@@ -69,10 +69,7 @@ def run_mask_or_suggest(
     except ReleasedBeforeError:
         raise
     except (InfeasibleError, ViolationError) as error:
-        if config.recode or config.key_k is not None:
-            if config.on_refusal == "suggest":
-                _add(error, "nothing is tried where keys are treated: trials do not treat them")
-        elif isinstance(error, InfeasibleError) or error.facts:
+        if isinstance(error, InfeasibleError) or error.facts:
             if config.on_refusal == "suggest":
                 _suggest(error, data, rules, out, config, seconds, progress)
             else:

@@ -8,10 +8,14 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, get_args
 
+import numpy as np
+from numpy.typing import NDArray
+
 from masktron.codes import MOST_CODES
 from masktron.config import Config, Kind, Role
 from masktron.counts import counted
 from masktron.errors import RefusalFacts, RefusalKind
+from masktron.figures import figure_of
 from masktron.methods import method_named
 from masktron.methods.base import Partitioning
 from masktron.results.refusal import RemedyKind, RemedyResult
@@ -24,6 +28,10 @@ MOST_VALUES = 100
 """Different whole numbers of a field up to which it may be taken as categories in their order."""
 _COST: tuple[RemedyKind, ...] = get_args(RemedyKind.__value__)
 """From what leaves the protection as it was to what gives most up."""
+_KEY_K = 3
+"""Records that share each combination of keys where nobody asks for more."""
+_CLASSES = (10, 5)
+"""Classes in which a key is written, about."""
 _DRAWN = ("noise", "cart")
 """Methods that draw values for each record: one for numbers, and one for categories, too."""
 
@@ -61,6 +69,22 @@ class RefusedRun:
     def values(self, name: str) -> int:
         """Return how many different values a field has."""
         return 0 if self.records is None else len(self.records.columns[name].texts())
+
+    def width(self, name: str, classes: int) -> int:
+        """Return the width that makes at most so many classes: 1, 2 or 5 by a power of ten; 0 for texts."""
+        numbers = self._numbers(name)
+        if not numbers.size:
+            return 0
+        least = (float(numbers.max()) - float(numbers.min())) / classes
+        widths = (step * 10**power for power in range(15) for step in (1, 2, 5))
+        return next((width for width in widths if width >= least), 0)
+
+    def _numbers(self, name: str) -> NDArray[np.float64]:
+        """Return the numbers of a field; none where it has texts, too."""
+        column = None if self.records is None else self.records.columns[name]
+        if column is None or not bool(column.is_number[column.present].all()):
+            return np.empty(0)
+        return column.values[column.present]
 
     def whole(self, name: str) -> bool:
         """Tell whether all values of a field are whole numbers."""
@@ -175,6 +199,7 @@ def _contract(fact: RefusalFacts, now: RefusedRun) -> Iterator[RemedyResult]:
 
 
 def _limits(fact: RefusalFacts, now: RefusedRun) -> Iterator[RemedyResult]:
+    yield from _keys_shared(fact.figures, now)
     yield from _grouped(now)
     yield from _larger(now)
     yield from _methods(now, ("mdav", *_DRAWN))
@@ -209,9 +234,14 @@ def _original(fact: RefusalFacts, now: RefusedRun) -> Iterator[RemedyResult]:
 
 
 def _keys(fact: RefusalFacts, now: RefusedRun) -> Iterator[RemedyResult]:
-    """Yield nothing: trials do not treat keys, and the hint of the error says what helps."""
-    del fact, now
-    yield from ()
+    if fact.records >= 2:  # a tail that is coded has so few
+        yield _with_k(fact.records, now)
+    yield from _as_they_are(fact.conditions, now)
+    if fact.rules:
+        yield from _lost(fact.rules, now) if fact.conditions else _let_go(fact.rules, now)
+    else:
+        yield from _in_classes(fact.conditions, now)
+        yield from _shared_by_fewer(now)
 
 
 _MAKERS: Mapping[RefusalKind, Callable[[RefusalFacts, RefusedRun], Iterator[RemedyResult]]] = {
@@ -406,6 +436,83 @@ def _released(names: Sequence[str], now: RefusedRun) -> RemedyResult:
         settings={"roles": _roles(now.config, dict.fromkeys(names, Role.QUASI_IDENTIFIER))},
         reveals=f"every value of {', '.join(names)}",
     )
+
+
+def _keys_shared(figures: Iterable[str], now: RefusedRun) -> Iterator[RemedyResult]:
+    """Yield that keys are recoded, or suppressed where none is as yet, where a limit on their risk is broken."""
+    broken = [one for one in map(figure_of, figures) if "keys" in one.needs and one.group == "risk"]
+    if not broken:
+        return
+    yield from _in_classes([name for name, fact in now.fields.items() if fact.role is Role.QUASI_IDENTIFIER], now)
+    if now.config.key_k is None:
+        k = max(2, math.ceil(now.config.limits.get("key_k", _KEY_K)))
+        yield RemedyResult(
+            "suppress",
+            f"leave out cells of keys until {k} records share each combination",
+            (f"--key-k {k}",),
+            settings={"key_k": k},
+        )
+
+
+def _in_classes(names: Iterable[str], now: RefusedRun) -> Iterator[RemedyResult]:
+    """Yield that keys with many numbers are written in some ten or five classes."""
+    for name in [name for name in names if name not in now.config.recode and now.values(name) > _CLASSES[0]]:
+        for width in dict.fromkeys(now.width(name, classes) for classes in _CLASSES):
+            if width:
+                yield RemedyResult(
+                    "recode",
+                    f"write {name} in classes of {width}",
+                    (f"--recode {shlex.quote(f'{name}=width:{width}')}",),
+                    settings={"recode": {**now.config.recode, name: f"width:{width}"}},
+                )
+
+
+def _as_they_are(names: Iterable[str], now: RefusedRun) -> Iterator[RemedyResult]:
+    """Yield for each recoded field that it is not."""
+    for name in names:
+        if how := now.config.recode.get(name):
+            yield RemedyResult(
+                "role",
+                f"do not recode {name}",
+                without=(f"--recode {shlex.quote(f'{name}={how}')}",),
+                settings={"recode": {key: one for key, one in now.config.recode.items() if key != name}},
+                reveals=f"every value of {name}",
+            )
+
+
+def _shared_by_fewer(now: RefusedRun) -> Iterator[RemedyResult]:
+    """Yield a smaller k for keys, and that none is suppressed."""
+    k = now.config.key_k
+    if k is None:
+        return
+    for fewer in sorted({_KEY_K, 2}, reverse=True):
+        if fewer < k:
+            yield RemedyResult(
+                "smaller-key-k",
+                f"let {fewer} records share each combination of keys",
+                (f"--key-k {fewer}",),
+                settings={"key_k": fewer, "keys": dict(now.config.keys)},
+                reveals=f"keys are shared by {fewer} records instead of {k}",
+            )
+    yield RemedyResult(
+        "smaller-key-k",
+        "suppress no key",
+        without=(f"--key-k {k}",),
+        settings={"key_k": None, "keys": {}},
+        reveals="records may be alone with their keys",
+    )
+
+
+def _lost(rules: Iterable[str], now: RefusedRun) -> Iterator[RemedyResult]:
+    """Yield that recoding may leave nothing of a rule."""
+    for rule in rules:
+        yield RemedyResult(
+            "allow-lost",
+            f"let recoding leave nothing of {rule}",
+            (f"--allow-lost {shlex.quote(rule)}",),
+            settings={"allow_lost": [*now.config.allow_lost, rule]},
+            reveals=f"nothing is asked any more of what {rule} said",
+        )
 
 
 def _let_go(rules: Iterable[str], now: RefusedRun, *, together: bool = False) -> Iterator[RemedyResult]:

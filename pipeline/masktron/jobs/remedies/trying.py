@@ -9,7 +9,7 @@ from pathlib import Path
 from masktron.codes import fields_of
 from masktron.config import Config, Role, config_from
 from masktron.counts import counted
-from masktron.errors import MasktronError
+from masktron.errors import DocumentError, MasktronError
 from masktron.figures import NAMES, figure_of
 from masktron.jobs.described import completed
 from masktron.jobs.in_units import sized
@@ -19,7 +19,7 @@ from masktron.jobs.originals import InvalidOriginalError
 from masktron.jobs.prepared import Opened, open_original
 from masktron.jobs.remedies.suited import RefusedRun, cost_of, remedies_for
 from masktron.jobs.tune.bench import Attempt, Bench
-from masktron.jobs.tune.recipes import TuneRecipe
+from masktron.jobs.tune.recipes import recipe_of
 from masktron.jobs.tune.schedule import BudgetOver, Deadline
 from masktron.kernels.cores import usable_cores
 from masktron.progress import Progress
@@ -30,7 +30,7 @@ MOST_TRIED = 16
 """Remedies that are tried; others are named."""
 _SHOWN = ("information_loss", "linkage", "unchanged")
 _OF_KEYS = ("key_k", "key_uniques")
-_OF_FIELDS = frozenset({"roles", "nominal", "ordinal", "numeric"})
+_OF_FIELDS = frozenset({"roles", "nominal", "ordinal", "numeric", "recode"})
 _MEASURED = (
     "figures are those of a trial in memory, with draws of its own; mask writes the file, reads it back and has "
     "other engines judge it, which may still refuse it"
@@ -118,9 +118,12 @@ class RemedyTrials:
         except MasktronError as error:
             return replace(remedy, state="refused", reason=" ".join(error.what.split()))
         config = opened.config
-        recipe = TuneRecipe(config.method, config.k, config.grouping, config.aggregator, dict(config.params))
-        bench = Bench(opened, self._names(opened), None, usable_cores())
-        made = bench.outcome(Attempt(0, recipe, 0, whole=True), self._deadline.watching(_quiet))
+        recipe = recipe_of(config)
+        try:
+            with Bench(opened, self._names(opened), None, usable_cores()) as bench:
+                made = bench.outcome(Attempt(0, recipe, 0, whole=True), self._deadline.watching(_quiet))
+        except DocumentError as error:  # a value has no class in a recoding
+            return replace(remedy, state="refused", reason=" ".join(error.what.split()))
         if made.refused:
             state: RemedyState = "ended" if made.ended else "refused"
             return replace(remedy, state=state, reason=made.refused, seconds=made.seconds)
@@ -168,6 +171,8 @@ class RemedyTrials:
         """Name the figures that show what a remedy costs, and those with limits."""
         keys = keys_of_run(opened.fields, opened.config, identifying(opened.kept, opened.fields))
         wanted = {*_SHOWN, *opened.config.limits, *(_OF_KEYS if keys.names else ())}
+        if recipe_of(opened.config).treats:
+            wanted.add("key_loss")
         return tuple(name for name in NAMES if name in wanted)
 
 

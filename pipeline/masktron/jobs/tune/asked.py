@@ -11,11 +11,12 @@ from pathlib import Path
 from typing import Any
 
 from masktron.aggregators import ALL as AGGREGATORS
-from masktron.config import Grouping, Param, did_you_mean
+from masktron.config import Config, Grouping, Param, did_you_mean, parse_recodings
 from masktron.errors import UsageError
 from masktron.figures import NAMES, Group, figure_of
 from masktron.files import read_text
 from masktron.methods import method_named
+from masktron.recoding_settings import FromHierarchy, how_of, resolved
 
 BUDGET = 600.0
 """Seconds that a run may take where nobody says otherwise."""
@@ -47,6 +48,10 @@ class TuneSettings:
         Aggregators to ask for by name, beside the least loss that decides.
     params : mapping of str to mapping
         For a method the values of its parameters that are tried, by name: ``{"noise": {"c": (0.1, 0.3)}}``.
+    recode : mapping of str to tuple of str
+        For a key the ways to recode it that are tried, beside leaving it alone: ``{"AGE": ("width:5",)}``.
+    key_k : tuple of int
+        Records that share each combination of keys, by local suppression, tried beside suppressing nothing.
     class_fields : tuple of str
         Fields with the class of each record, for methods that need one.
     risk, utility : str or None
@@ -69,6 +74,8 @@ class TuneSettings:
     groupings: tuple[Grouping, ...] = ()
     aggregators: tuple[str, ...] = ()
     params: Mapping[str, Mapping[str, tuple[Param, ...]]] = field(default_factory=dict)
+    recode: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    key_k: tuple[int, ...] = ()
     class_fields: tuple[str, ...] = ()
     risk: str | None = None
     utility: str | None = None
@@ -82,6 +89,8 @@ class TuneSettings:
             method_named(name)
         for k in self.k:
             _whole("k", k, 2)
+        for key_k in self.key_k:
+            _whole("key_k", key_k, 2)
         for name in self.groupings:
             _known("grouping", name, _GROUPINGS)
         for name in self.aggregators:
@@ -135,7 +144,16 @@ def tune_settings_in(path: Path) -> TuneSettings:
         raise UsageError(f"not valid TOML: {error}", where=str(path)) from error
     k = table.get("k", 0)
     asked = tune_settings_from(table.get("tune", {}), f"{path}: [tune]")
-    return replace(asked, least=k if isinstance(k, int) else 0)
+    # a path in a file of settings starts at its folder
+    ways = {name: tuple(resolved(how, path.parent) for how in own) for name, own in asked.recode.items()}
+    return replace(asked, recode=ways, least=k if isinstance(k, int) else 0)
+
+
+def hierarchies_in(config: Config, asked: TuneSettings) -> list[tuple[str, FromHierarchy]]:
+    """Return the hierarchies by which fields are recoded, in the settings and in what is asked for."""
+    ways = [*((name, (how,)) for name, how in config.recode.items()), *asked.recode.items()]
+    found = [(name, how_of(f"recode.{name}", how)) for name, own in ways for how in own]
+    return [(name, how) for name, how in found if isinstance(how, FromHierarchy)]
 
 
 def wider_limits(own: Mapping[str, float], asked: Mapping[str, float]) -> tuple[str, ...]:
@@ -195,8 +213,10 @@ def _read(name: str, value: Any) -> Any:
     """Read a value of the table, or the text of an option."""
     if name == "budget":
         return seconds_of(value)
-    if name == "k":
-        return _sizes(value)
+    if name in ("k", "key_k"):
+        return _sizes(name, value)
+    if name == "recode":
+        return _ways(value)
     if name == "params":
         return _grid(value)
     if name in ("methods", "groupings", "aggregators", "class"):
@@ -209,15 +229,44 @@ def _read(name: str, value: Any) -> Any:
     return value
 
 
-def _sizes(value: object) -> tuple[int, ...]:
+def _sizes(name: str, value: object) -> tuple[int, ...]:
     if not isinstance(value, str):
-        return _sequence("k", [value] if isinstance(value, int) else value)
+        return _sequence(name, [value] if isinstance(value, int) else value)
     try:
         return tuple(dict.fromkeys(int(part) for part in value.split(",")))
     except ValueError:
+        option = "--" + name.replace("_", "-")
         raise UsageError(
-            f"k must be whole numbers with commas between, not {value!r}", hint="for example --k 3,5,10"
+            f"{name} must be whole numbers with commas between, not {value!r}", hint=f"for example {option} 3,5,10"
         ) from None
+
+
+def _ways(value: object) -> dict[str, tuple[str, ...]]:
+    """Read the ways to recode each field: a table of lists, or options ``FIELD=HOW``, as many as there are ways."""
+    found: dict[str, tuple[str, ...]] = {}
+    if isinstance(value, list | tuple):
+        for assignment in value:
+            _require(isinstance(assignment, str), f"recode must be texts FIELD=HOW, not {assignment!r}")
+            for name, how in parse_recodings([assignment]).items():
+                found[name] = (*found.get(name, ()), how)
+    else:
+        _require(
+            isinstance(value, Mapping),
+            f"tune.recode must be a table FIELD = [ways], not {value!r}",
+            'for example AGE = ["width:5", "width:10"] under [tune.recode]',
+        )
+        assert isinstance(value, Mapping)  # noqa: S101 -- it is, and mypy is told so
+        for name, ways in value.items():
+            found[str(name)] = _sequence(f"recode.{name}", [ways] if isinstance(ways, str) else ways)
+    for name, own in found.items():
+        _require(
+            bool(own) and all(isinstance(how, str) for how in own),
+            f"recode.{name} must be a list of ways, not {list(own)!r}",
+            'for example ["width:5", "width:10"]',
+        )
+        for how in own:
+            how_of(f"recode.{name}", how)
+    return {name: tuple(dict.fromkeys(resolved(how, Path()) for how in own)) for name, own in found.items()}
 
 
 def _grid(value: object) -> dict[str, dict[str, tuple[Param, ...]]]:

@@ -3,26 +3,40 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass, field, replace
+from types import TracebackType
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from masktron.addresses import AddressPath
 from masktron.config import Role
-from masktron.errors import InfeasibleError, MasktronError, ResourceError, UsageError, ViolationError
+from masktron.errors import (
+    DocumentError,
+    InfeasibleError,
+    MasktronError,
+    ResourceError,
+    UsageError,
+    ViolationError,
+)
 from masktron.figures import figure_of
+from masktron.jobs.keys_known import keys_of_run
 from masktron.jobs.mask import masked_by
 from masktron.jobs.mask_result import side_by_side
+from masktron.jobs.ordering import identifying
 from masktron.jobs.prepared import Opened, Prepared, planned
 from masktron.jobs.released import declared_of, require_contract
+from masktron.jobs.treated import rules_beside, treated
 from masktron.jobs.tune.recipes import TuneRecipe, settings_of
 from masktron.jobs.unwritten import unwritten_columns
 from masktron.jobs.written import refuse_broken
 from masktron.masking import SharedWork
 from masktron.measures.assessed import Assessed
-from masktron.measures.figures import measure
+from masktron.measures.figures import OF_KEYS_ALONE, measure
+from masktron.measures.keys.key_file import KeyFile
 from masktron.methods.chosen import chosen
 from masktron.plan import Partition
 from masktron.progress import Progress, no_progress
@@ -32,6 +46,8 @@ from masktron.sources.records import Records
 
 _REFUSALS = (InfeasibleError, ResourceError, UsageError, ViolationError)
 """What stops a single candidate, and no other."""
+_TREATED_RECORDS = 1_000_000
+"""Records of treated files that stay open, at most, beside the two that were asked for last."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,8 +93,39 @@ class Attempt:
     whole: bool
 
 
+class _Tried:
+    """An original with its keys as some treatment leaves them, and what all candidates share that mask it."""
+
+    def __init__(self, opened: Opened) -> None:
+        self._opened = opened
+        self._sampled: Opened | None = None
+        self._of_keys: dict[str, float] | None = None
+        self.shared = {True: SharedWork(), False: SharedWork()}
+
+    def opened(self, sample: NDArray[np.intp] | None) -> Opened:
+        """Return all records to release, or those of a sample."""
+        if sample is None:
+            return self._opened
+        if self._sampled is None:
+            self._sampled = _sampled(self._opened, sample)
+        return self._sampled
+
+    def of_keys(self, names: Iterable[str], files: Assessed) -> dict[str, float]:
+        """Return what keys tell in all records, for a comparison of a sample; nothing where a key is masked."""
+        if self._of_keys is None:
+            keys = _keys_of(self._opened)
+            masked = keys is not None and not files.masked.keys().isdisjoint(keys.names)
+            own = [] if keys is None or masked else [name for name in OF_KEYS_ALONE if name in {*names}]
+            before = self._opened if self._opened.treated is None else self._opened.treated.original
+            found = measure(own, replace(files, keys=keys, keys_before=lambda: _keys_of(before)))
+            self._of_keys = {one.figure.name: one.value for one in found}
+        return self._of_keys
+
+
 class Bench:
     """A file on which candidates are tried.
+
+    What keys come to is written once for each treatment, to a temporary file that goes when the bench is closed.
 
     Parameters
     ----------
@@ -95,30 +142,87 @@ class Bench:
         self, original: Opened, names: Sequence[str], sample: NDArray[np.intp] | None = None, threads: int = 1
     ) -> None:
         self._original = original
-        self._names = tuple(names)
-        self._threads = threads
-        self._kept: dict[bool, Records] = {True: original.kept}
-        if sample is not None:
-            self._kept[False] = some_records(original.kept, sample)
-        self._shared = {whole: SharedWork() for whole in self._kept}
+        self.names = tuple(names)
+        self.threads = threads
+        self.sample = sample
+        self._untreated = _Tried(original)
+        self._treated: dict[tuple[object, ...], tuple[ExitStack, _Tried]] = {}
 
-    def prepared(self, recipe: TuneRecipe, seed: int = 0, *, whole: bool = True) -> Prepared:
-        """Plan a candidate.
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Remove the treated files."""
+        while self._treated:
+            _, (files, _) = self._treated.popitem()
+            files.close()
+
+    def treat(self, recipe: TuneRecipe, seed: int = 0, progress: Progress = no_progress) -> None:
+        """Have the keys treated as a candidate says.
 
         Raises
         ------
-        UsageError, InfeasibleError
-            The file, the rules or the method refuse it.
+        UsageError, DocumentError, InfeasibleError, ViolationError
+            They cannot be.
         """
-        config = replace(settings_of(recipe, self._original.config), key=key_of_run(seed), workers=self._threads)
-        method = chosen(config.method, config.params, config.k)
-        return planned(replace(self._original, kept=self._kept[whole]), config, method, no_progress)
+        self._tried(recipe, seed, progress)
 
-    def shape(self, recipe: TuneRecipe) -> tuple[tuple[Partition, ...], TuneOutcome | None]:
+    def _tried(self, recipe: TuneRecipe, seed: int, progress: Progress) -> _Tried:
+        if not recipe.treats:
+            return self._untreated
+        key = recipe.treatment(seed)
+        if key not in self._treated:
+            self._make_room()
+            with ExitStack() as files:
+                opened = files.enter_context(self._opened_treated(recipe, seed, progress))
+                self._treated[key] = files.pop_all(), _Tried(opened)
+        found = self._treated[key] = self._treated.pop(key)  # the last of them is the one that was asked for last
+        return found[1]
+
+    def _opened_treated(self, recipe: TuneRecipe, seed: int, progress: Progress) -> AbstractContextManager[Opened]:
+        original, path = self._original, self._original.job.source.path
+        config, given = (
+            replace(settings_of(recipe, one), key=key_of_run(seed)) for one in (original.config, original.given)
+        )
+        rules = rules_beside(path) if recipe.recode else None
+        return treated(replace(original, config=config, given=given), path, rules, progress)
+
+    def _make_room(self) -> None:
+        """Close the treated files that were not asked for longest, where there are too many."""
+        most = max(2, _TREATED_RECORDS // max(1, len(self._original.kept)))
+        while len(self._treated) >= most:
+            files, _ = self._treated.pop(next(iter(self._treated)))
+            files.close()
+
+    def prepared(
+        self, recipe: TuneRecipe, seed: int = 0, *, whole: bool = True, progress: Progress = no_progress
+    ) -> Prepared:
+        """Plan a candidate, with its keys treated.
+
+        Raises
+        ------
+        UsageError, InfeasibleError, ViolationError
+            The file, the rules or the method refuse it.
+        DocumentError
+            A value has no class in a recoding, or what keys come to cannot be written.
+        """
+        opened = self._tried(recipe, seed, progress).opened(None if whole else self.sample)
+        config = replace(settings_of(recipe, opened.config), key=key_of_run(seed), workers=self.threads)
+        method = chosen(config.method, config.params, config.k)
+        return planned(opened, config, method, no_progress)
+
+    def shape(
+        self, recipe: TuneRecipe, progress: Progress = no_progress
+    ) -> tuple[tuple[Partition, ...], TuneOutcome | None]:
         """Return the partitions of a candidate, or its refusal where it is refused before anything is masked."""
         try:
-            return self.prepared(recipe).plan.partitions, None
-        except _REFUSALS as error:
+            return self.prepared(recipe, progress=progress).plan.partitions, None
+        except (*_REFUSALS, DocumentError) as error:
             return (), TuneOutcome(_reason(error), ended=isinstance(error, ResourceError))
 
     def outcome(self, attempt: Attempt, progress: Progress) -> TuneOutcome:
@@ -132,37 +236,59 @@ class Bench:
         return TuneOutcome("", figures, time.perf_counter() - begun)
 
     def _figures(self, attempt: Attempt, progress: Progress) -> dict[str, tuple[float, str]]:
-        run = self.prepared(attempt.recipe, attempt.seed, whole=attempt.whole)
-        made = masked_by(run, progress, self._shared[attempt.whole])
+        run = self.prepared(attempt.recipe, attempt.seed, whole=attempt.whole, progress=progress)
+        tried = self._tried(attempt.recipe, attempt.seed, progress)
+        made = masked_by(run, progress, tried.shared[attempt.whole])
         columns = unwritten_columns(run, made)
         _, files = side_by_side(run, made, columns)
         require_contract(run, declared_of(run, made), columns)
         if run.plan.over_file and attempt.whole and not isinstance(run.source.path, AddressPath | FramePath):
             refuse_broken(run, made, progress)
         progress("measuring risk and utility", 0)
-        return {one.figure.name: (one.value, one.field) for one in measure(self._names, files)}
+        if not attempt.whole:
+            files = replace(files, known={**files.known, **tried.of_keys(self.names, files)})
+        return {one.figure.name: (one.value, one.field) for one in measure(self.names, files)}
 
     def unmasked(self, names: Sequence[str]) -> dict[str, float]:
         """Return figures of the records released as they are; those that need no manifest."""
-        records = self._kept.get(False, self._original.kept)
-        facts = [fact for fact in self._original.fields if fact.role is Role.CONFIDENTIAL]
+        original = self._untreated.opened(self.sample)
+        records, known = original.kept, _keys_of(original)
+        facts = [fact for fact in original.fields if fact.role is Role.CONFIDENTIAL]
         own = {fact.name: records.columns[fact.name] for fact in facts}
         files = Assessed(
             original=own,
             masked=own,
             numeric=tuple(fact.name for fact in facts if fact.numeric),
             codes={name: column.numbered() for name, column in own.items()},
-            workers=self._threads,
+            workers=self.threads,
+            keys=known,
+            keys_before=lambda: known,
         )
+        here = {"keys"} if known is not None else set()
         return {
             one.figure.name: one.value
-            for one in measure([name for name in dict.fromkeys(names) if not figure_of(name).needs], files)
+            for one in measure(
+                [name for name in dict.fromkeys(names) if here.issuperset(figure_of(name).needs)], files
+            )
         }
 
 
 def key_of_run(seed: int) -> bytes:
     """Return the key with which a candidate is run: known to everybody, so never that of a release."""
     return key_of_seed(seed)
+
+
+def _sampled(opened: Opened, sample: NDArray[np.intp]) -> Opened:
+    """Return an original with some of its records, and so it was before its keys were treated."""
+    before = opened.treated and replace(opened.treated, original=_sampled(opened.treated.original, sample))
+    return replace(opened, kept=some_records(opened.kept, sample), treated=before)
+
+
+def _keys_of(opened: Opened) -> KeyFile | None:
+    """Return the quasi-identifiers of records that are released as they are."""
+    columns = opened.kept.columns
+    keys = keys_of_run(opened.fields, opened.config, identifying(opened.kept, opened.fields))
+    return keys.of(columns, None if keys.weight is None else columns[keys.weight].values)
 
 
 def some_records(records: Records, which: NDArray[np.intp]) -> Records:

@@ -167,10 +167,10 @@ def _serve(opening: HelperFile, tasks: IO[bytes], answers: IO[bytes]) -> None:
     if original.job.source.digest != setup.digest:
         send(answers, ("changed", None))
         return
-    bench = Bench(original, setup.names, setup.sample, setup.threads)
-    send(answers, ("ready", None))
-    while True:
-        send(answers, ("outcome", bench.outcome(pickle.load(tasks), no_progress)))  # noqa: S301
+    with Bench(original, setup.names, setup.sample, setup.threads) as bench:
+        send(answers, ("ready", None))
+        while True:
+            send(answers, ("outcome", bench.outcome(pickle.load(tasks), no_progress)))  # noqa: S301
 
 
 def helpers_of(count: int, opening: HelperFile) -> list[Helper]:

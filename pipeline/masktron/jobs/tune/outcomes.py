@@ -22,9 +22,10 @@ from masktron.errors import DocumentError
 from masktron.files import file_hash
 from masktron.jobs.prepared import Opened
 from masktron.jobs.randomness import rules_in_one_form
+from masktron.jobs.recoded import hierarchy_files
 from masktron.jobs.tune import RESULT
 from masktron.jobs.tune.bench import Attempt, TuneOutcome
-from masktron.jobs.tune.recipes import TuneRecipe
+from masktron.jobs.tune.recipes import TuneRecipe, settings_of
 from masktron.results import shown
 from masktron.versions import versions
 from masktron.write.atomic import atomic_path
@@ -39,6 +40,7 @@ _SPARED = frozenset(
         "grouping",
         "k",
         "key",
+        "key_k",
         "limits",
         "max_failures",
         "metadata",
@@ -46,6 +48,7 @@ _SPARED = frozenset(
         "on_refusal",
         "params",
         "pyschematron_all",
+        "recode",
         "rule_timeout",
         "scheduler",
         "seed",
@@ -89,7 +92,7 @@ class KeptOutcomes:
             "code": code_digest(),
         }
         self._common = _digest(content)
-        self._sample = sample
+        self._config, self._sample = original.config, sample
         if folder is not None:
             try:
                 folder.mkdir(mode=0o700, exist_ok=True)
@@ -137,7 +140,13 @@ class KeptOutcomes:
         return True
 
     def _key(self, attempt: Attempt) -> str:
-        own = [attempt.recipe.as_dict(), attempt.seed, "all" if attempt.whole else self._sample]
+        hierarchies = hierarchy_files(settings_of(attempt.recipe, self._config))
+        own = [
+            attempt.recipe.as_dict(),
+            attempt.seed,
+            "all" if attempt.whole else self._sample,
+            {name: file_hash(path) for name, path in hierarchies.items()},
+        ]
         return _digest([self._common, own])
 
 

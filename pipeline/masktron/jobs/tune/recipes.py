@@ -1,10 +1,14 @@
-"""Which candidates there are: methods x k x grouping x aggregator x parameters, few and different ones first."""
+"""Which candidates there are: methods x k x grouping x aggregator x parameters x treatments of keys.
+
+Few and different ones stand first.
+"""
 
 from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
 from masktron.config import Config, Grouping, Param
@@ -12,6 +16,7 @@ from masktron.errors import UsageError
 from masktron.jobs.tune.asked import TuneSettings
 from masktron.methods import method_named
 from masktron.methods.base import Method, Partitioning
+from masktron.recoding_settings import CodedTails, how_of, resolved
 from masktron.results import TuneCandidate
 from masktron.results.tune import candidate_name
 
@@ -30,6 +35,10 @@ class TuneRecipe:
     grouping : str
     aggregator : str or None
     params : mapping of str to value
+    recode : mapping of str to str
+        How keys are recoded before.
+    key_k : int or None
+        Records that share each combination of keys, by local suppression.
     """
 
     method: str
@@ -37,6 +46,8 @@ class TuneRecipe:
     grouping: Grouping
     aggregator: str | None = None
     params: Mapping[str, Param] = field(default_factory=dict)
+    recode: Mapping[str, str] = field(default_factory=dict)
+    key_k: int | None = None
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> TuneRecipe:
@@ -48,7 +59,8 @@ class TuneRecipe:
             They are no candidate.
         """
         params = {key: tuple(value) if isinstance(value, list) else value for key, value in data["params"].items()}
-        return cls(data["method"], data["k"], data["grouping"], data["aggregator"], params)
+        own = {str(name): str(how) for name, how in data["recode"].items()}
+        return cls(data["method"], data["k"], data["grouping"], data["aggregator"], params, own, data["key_k"])
 
     @property
     def kind(self) -> type[Method]:
@@ -60,6 +72,26 @@ class TuneRecipe:
         """Whether it draws a value for each record."""
         return draws_values(self.kind)
 
+    @property
+    def treats(self) -> bool:
+        """Whether keys are treated before other fields are masked."""
+        return bool(self.recode) or self.key_k is not None
+
+    @property
+    def differs(self) -> bool:
+        """Whether another seed may give another file: values are drawn, or which cells are suppressed."""
+        return self.draws or self.key_k is not None
+
+    def treatment(self, seed: int) -> tuple[object, ...]:
+        """Return all that decides what keys come to in a run: candidates that agree in it mask the same records."""
+        tails = any(isinstance(how_of(name, how), CodedTails) for name, how in self.recode.items())
+        return (
+            tuple(self.recode.items()),
+            self.k if tails else None,  # tails of fewer records are refused
+            self.key_k,
+            None if self.key_k is None else seed,
+        )
+
     def as_dict(self) -> dict[str, Any]:
         """Plain data."""
         return {
@@ -68,12 +100,15 @@ class TuneRecipe:
             "grouping": self.grouping,
             "aggregator": self.aggregator,
             "params": {key: list(value) if isinstance(value, tuple) else value for key, value in self.params.items()},
+            "recode": dict(self.recode),
+            "key_k": self.key_k,
         }
 
     @property
     def key(self) -> tuple[object, ...]:
         """What tells it from others."""
-        return self.method, self.k, self.grouping, self.aggregator, tuple(sorted(self.params.items(), key=str))
+        own = tuple(sorted(self.params.items(), key=str)), tuple(sorted(self.recode.items()))
+        return self.method, self.k, self.grouping, self.aggregator, *own, self.key_k
 
 
 _ROUNDS: tuple[tuple[tuple[str, Mapping[str, Param]], ...], ...] = (
@@ -102,7 +137,7 @@ def recipes(config: Config, asked: TuneSettings, *, numbers: bool, categories: b
     """Return the candidates in the order in which they are tried: useful wherever it ends.
 
     What the settings say stands first. Then one of each kind of method, then other sizes of groups, then what
-    differs less.
+    differs less. Each is tried with each treatment of keys: first what is early in both orders.
 
     Parameters
     ----------
@@ -116,7 +151,10 @@ def recipes(config: Config, asked: TuneSettings, *, numbers: bool, categories: b
     first: dict[object, TuneRecipe] = {}
     for recipe in (*made.present(), *found):
         first.setdefault(recipe.key, recipe)
-    return tuple(first.values())
+    return tuple(
+        replace(recipe, recode=recode, key_k=key_k)
+        for recipe, (recode, key_k) in _in_turn(list(first.values()), made.treatments())
+    )
 
 
 class Recipes:
@@ -136,7 +174,25 @@ class Recipes:
         config, asked = self._config, self._asked
         fits = not asked.methods and config.k in self._sizes and config.grouping in self._groupings
         if fits:
-            yield TuneRecipe(config.method, config.k, config.grouping, config.aggregator, dict(config.params))
+            yield replace(recipe_of(config), recode={}, key_k=None)
+
+    def treatments(self) -> list[tuple[dict[str, str], int | None]]:
+        """Return the treatments of keys: those of the settings first.
+
+        What is an axis is tried as the settings have it, not at all, and as it was asked for; all else is always done
+        as the settings have it.
+        """
+        config, asked = self._config, self._asked
+        own: dict[str, str | None] = {name: resolved(how, Path()) for name, how in config.recode.items()}
+        ways = {
+            name: list(dict.fromkeys((own.get(name), *((None, *asked.recode[name]) if name in asked.recode else ()))))
+            for name in dict.fromkeys((*own, *asked.recode))
+        }
+        sizes = dict.fromkeys((config.key_k, *((None, *asked.key_k) if asked.key_k else ())))
+        found: list[dict[str, str]] = [{}]
+        for name, hows in ways.items():
+            found = [one if how is None else {**one, name: how} for one, how in _in_turn(found, hows)]
+        return _in_turn(found, list(sizes))
 
     def named(self) -> Iterator[TuneRecipe]:
         """Yield the methods that were named, with the sizes in turn."""
@@ -194,6 +250,23 @@ class Recipes:
         return TuneRecipe(name, k, grouping, aggregator, own)
 
 
+def recipe_of(config: Config) -> TuneRecipe:
+    """Return what settings say, as a candidate."""
+    own = dict(config.params), dict(config.recode)
+    return TuneRecipe(config.method, config.k, config.grouping, config.aggregator, *own, config.key_k)
+
+
+def with_keys(config: Config, recode: Mapping[str, str]) -> Config:
+    """Return settings in which fields that some candidate recodes are quasi-identifiers, in all candidates.
+
+    Raises
+    ------
+    UsageError
+        Such a field is masked, or removed.
+    """
+    return replace(config, roles=replace(config, recode={**config.recode, **recode}).roles)
+
+
 def settings_of(candidate: TuneCandidate | TuneRecipe, config: Config) -> Config:
     """Return the settings with a candidate in them."""
     return replace(
@@ -203,6 +276,9 @@ def settings_of(candidate: TuneCandidate | TuneRecipe, config: Config) -> Config
         grouping=candidate.grouping,
         aggregator=candidate.aggregator,
         params=candidate.params,
+        recode=candidate.recode,
+        key_k=candidate.key_k,
+        keys={} if candidate.key_k is None else config.keys,
     )
 
 
@@ -224,15 +300,23 @@ def position_of(candidate: int | TuneRecipe, found: Sequence[TuneRecipe | TuneCa
     for at, one in enumerate(found):
         if _what(one) == _what(candidate):
             return at
-    name = candidate_name(candidate.method, candidate.k, candidate.grouping, candidate.aggregator, candidate.params)
+    name = candidate_name(*_what(candidate))
     raise UsageError(
         f"the candidate of this number in the last run, {name}, is none of those that are asked for now",
         hint="ask as the last run did, or run once without a number for new ones",
     )
 
 
-def _what(one: TuneRecipe | TuneCandidate) -> tuple[object, ...]:
-    return one.method, one.k, one.grouping, one.aggregator, dict(one.params)
+def _what(
+    one: TuneRecipe | TuneCandidate,
+) -> tuple[str, int, Grouping, str | None, dict[str, Param], dict[str, str], int | None]:
+    return one.method, one.k, one.grouping, one.aggregator, dict(one.params), dict(one.recode), one.key_k
+
+
+def _in_turn[One, Other](first: Sequence[One], second: Sequence[Other]) -> list[tuple[One, Other]]:
+    """Return all pairs, those first whose members stand first in both."""
+    places = sorted(itertools.product(range(len(first)), range(len(second))), key=lambda at: (sum(at), at[1]))
+    return [(first[one], second[other]) for one, other in places]
 
 
 def draws_values(kind: type[Method]) -> bool:

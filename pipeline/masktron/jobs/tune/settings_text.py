@@ -9,14 +9,17 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
-from masktron.config import Config, Register, config_from
+from masktron.config import Config, Register, Role, config_from
 from masktron.errors import UsageError
 from masktron.files import read_text
+from masktron.recoding_settings import relative_to, resolved
 from masktron.toml_text import TomlText, toml_text, toml_value
 from masktron.write.atomic import atomic_path
 
 CHANGED = ("k", "method", "grouping", "aggregator")
 """Settings of a candidate that are one line each; its parameters are a table."""
+_OF_KEYS = frozenset({"key_k", "keys", "recode", "roles"})
+"""Settings of treatments: what else is said in them is not changed."""
 _KEPT_OUT = frozenset({"key", "seed", "spare_documents"})
 """What has no place in a file of settings."""
 
@@ -62,7 +65,7 @@ def settings_text(config: Config, path: Path) -> str:
     """
     usual = Config()
     own = {
-        one.name: _plain(getattr(config, one.name), path)
+        one.name: _said(config, one.name, path)
         for one in fields(Config)
         if one.name not in _KEPT_OUT
         and (one.name in ("k", "method") or getattr(config, one.name) != getattr(usual, one.name))
@@ -100,10 +103,29 @@ def changed(text: str, config: Config, path: Path) -> str:
         ):
             there.put((name,), toml_value(value))
     there.assign("params", former.get("params"), _plain(config.params, path))
+    _put_treatments(there, former, config, path)
     there.assign("limits", former.get("limits"), _limits(config.limits, former.get("limits")))
     made = str(there)
     _require_same(made, former, config, path, hint)
     return made
+
+
+def _put_treatments(there: TomlText, former: Mapping[str, Any], config: Config, path: Path) -> None:
+    """Put into a text how keys are treated: k where it stands, and roles that recoding gives to fields."""
+    own = former.get("recode", {})
+    same = {name: how for name, how in own.items() if resolved(how, path.parent) == config.recode.get(name)}
+    there.assign("recode", own, {**_said(config, "recode", path), **same})
+    keys = former.get("keys", {})
+    if config.key_k is None:
+        there.remove(("key_k",))
+        there.remove(("keys",))
+    elif "k" not in keys:
+        there.assign("key_k", former.get("key_k"), config.key_k)
+    elif keys["k"] != config.key_k:
+        there.put(("keys", "k"), str(config.key_k))
+    roles = former.get("roles", {})
+    known = {name: str(role) for name, role in config.roles.items() if role is Role.QUASI_IDENTIFIER}
+    there.assign("roles", roles, {**known, **roles})
 
 
 def _limits(limits: Mapping[str, float], former: object) -> dict[str, object]:
@@ -121,7 +143,7 @@ def _require_same(made: str, former: Mapping[str, Any], config: Config, path: Pa
         now = tomllib.loads(made)
     except tomllib.TOMLDecodeError as error:
         raise UsageError("the settings there cannot be changed", where=str(path), hint=hint) from error
-    loose = {*CHANGED, "params", "limits"}
+    loose = {*CHANGED, "params", "limits", *_OF_KEYS}
     same = _without(now, loose) == _without(former, loose)
     apart = _apart(_read(made, path), config, path)
     if apart or not same:
@@ -145,12 +167,19 @@ def _apart(found: Config, config: Config, path: Path) -> list[str]:
         one.name
         for one in fields(Config)
         if one.name not in _KEPT_OUT | {"workers", "executor", "scheduler"}
-        and _plain(getattr(found, one.name), path) != _plain(getattr(config, one.name), path)
+        and _said(found, one.name, path) != _said(config, one.name, path)
     ]
 
 
 def _without(table: Mapping[str, Any], names: set[str]) -> dict[str, Any]:
     return {name: value for name, value in table.items() if name not in names}
+
+
+def _said(config: Config, name: str, path: Path) -> Any:
+    """Return a setting as a file says it; hierarchies start at the folder of the file."""
+    if name == "recode":
+        return {field: relative_to(how, path.parent) for field, how in config.recode.items()}
+    return _plain(getattr(config, name), path)
 
 
 def _plain(value: Any, path: Path) -> Any:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -16,23 +17,25 @@ from masktron.config import Config, Role
 from masktron.counts import counted
 from masktron.errors import DocumentError, ResourceError, UsageError
 from masktron.figures import NAMES
+from masktron.hierarchies import read_hierarchy
 from masktron.jobs.keys_known import keys_of_run, refuse_limits_without_keys
 from masktron.jobs.limits import refuse_class_limits
 from masktron.jobs.mask_result import unasked_figures
 from masktron.jobs.ordering import identifying
 from masktron.jobs.prepared import Opened, open_original
 from masktron.jobs.tune import FOLDER, RESULT, sampling
-from masktron.jobs.tune.asked import TuneSettings
+from masktron.jobs.tune.asked import TuneSettings, hierarchies_in
 from masktron.jobs.tune.bench import Attempt, Bench, TuneOutcome
 from masktron.jobs.tune.choosing import Recommendation, broken_limits, choose_candidate, finalists
 from masktron.jobs.tune.helper import Helper, HelperFile, HelperSetup, helpers_of
 from masktron.jobs.tune.outcomes import KeptOutcomes
-from masktron.jobs.tune.recipes import TuneRecipe, position_of, recipes
+from masktron.jobs.tune.recipes import TuneRecipe, position_of, recipes, with_keys
 from masktron.jobs.tune.schedule import BudgetOver, Deadline, Durations, WorkerProcesses
 from masktron.kernels.cores import usable_cores
-from masktron.progress import Progress, no_progress
+from masktron.progress import Progress, expect, no_progress
 from masktron.results import SpreadResult, TuneCandidate, TuneResult, shown
 from masktron.results.tune import TuneState
+from masktron.scratch import folder_on_disk, remove_abandoned
 from masktron.sources.frame_path import FramePath
 from masktron.write.manifest import write_json
 
@@ -56,6 +59,7 @@ _BETWEEN = 1.0
 """Seconds between two maps of a run that goes on, at least."""
 _COST = 9.0
 """The same, as a multiple of what writing the last one took."""
+_PLANNING = "planning candidates"
 _UNREACHED = "not reached within the budget"
 _NOT_YET = "not tried so far"
 _MOST_WORKERS = 4
@@ -107,16 +111,9 @@ def run_tune(
     begun = time.monotonic() if begun is None else begun
     config, asked = config or Config(), asked or TuneSettings()
     refuse_class_limits(config.limits)
-    if config.key_k is not None:
-        raise UsageError(
-            "tune compares methods on fields as they are, and the settings suppress keys",
-            hint="leave [keys] out of the settings that tune reads, and give mask --key-k with what it chooses",
-        )
-    if config.recode:
-        raise UsageError(
-            "tune compares methods on fields as they are, and the settings recode some",
-            hint="leave [recode] out of the settings that tune reads, and give mask --recode with what it chooses",
-        )
+    config = with_keys(config, {name: ways[0] for name, ways in asked.recode.items()})
+    for name, how in hierarchies_in(config, asked):
+        read_hierarchy(how.path, name).recoding(how.level)
     if config.key is not None or config.seed is not None:
         raise UsageError(
             "tune takes no key and no seed: its random numbers are known to everybody, those of a release to nobody",
@@ -139,10 +136,14 @@ def run_tune(
         told = _SoFar(None if out is None else out / RESULT, so_far)
         found = recipes(original.config, asked, **_kinds(original))
         _require_there(candidate, found)
-        result = _Tuning(original, asked, found, deadline, helpers, file, out, kept, progress, told).result()
+        with Bench(original, ()) as bench:
+            tuning = _Tuning(original, bench, asked, found, deadline, helpers, file, out, kept, progress, told)
+            result = tuning.result()
     finally:
         for helper in helpers:
             helper.close()
+        if config.recode or config.key_k is not None or asked.recode or asked.key_k:
+            remove_abandoned(folder_on_disk()[0], folders=True)  # treated files of helpers that were killed
     if out is not None:
         write_json(out / RESULT, result.as_dict())
     return result
@@ -178,6 +179,16 @@ def _kinds(original: Opened) -> dict[str, bool]:
     """Tell whether numbers are masked, and categories."""
     numeric = {fact.numeric for fact in original.fields if fact.role is Role.CONFIDENTIAL}
     return {"numbers": True in numeric, "categories": False in numeric}
+
+
+def _axes(asked: TuneSettings, found: Sequence[TuneRecipe], *, numbers: bool) -> tuple[str, str]:
+    """Return the figures of risk and loss; where keys are treated, what they tell and lose counts as well."""
+    treats = any(one.treats for one in found)
+    if numbers:
+        usual = ("joint_risk", "joint_loss") if treats else ("disclosure_risk", "pil")
+    else:
+        usual = ("global_risk", "key_loss") if treats else ("unchanged", "category_change")
+    return asked.risk or usual[0], asked.utility or usual[1]
 
 
 def _make_folder(out: Path) -> None:
@@ -219,6 +230,7 @@ class _Tuning:
     def __init__(
         self,
         original: Opened,
+        bench: Bench,
         asked: TuneSettings,
         found: Sequence[TuneRecipe],
         deadline: Deadline,
@@ -233,18 +245,21 @@ class _Tuning:
         self._original, self._asked, self._deadline, self._progress = original, asked, deadline, progress
         self._limits = original.config.limits
         self._n = len(original.kept)
-        numbers = _kinds(original)["numbers"]
-        self._risk = asked.risk or ("disclosure_risk" if numbers else "unchanged")
-        self._utility = asked.utility or ("pil" if numbers else "category_change")
+        self._risk, self._utility = _axes(asked, found, numbers=_kinds(original)["numbers"])
         keys = keys_of_run(original.fields, original.config, identifying(original.kept, original.fields))
         refuse_limits_without_keys((*self._limits, self._risk), keys)
         wanted = {*unasked_figures(self._n, self._limits, keys=bool(keys.names)), self._risk, self._utility}
+        if any(one.treats for one in found):
+            wanted |= {"global_risk", "key_loss"}
         names = tuple(name for name in NAMES if name in wanted)
         self._tried = [_Tried(recipe) for recipe in found]
         threads = max(1, usable_cores() // max(1, len(helpers)))
-        self._look(Bench(original, names, None, threads))
-        self._sample, self._units = self._drawn()
-        self._bench = Bench(original, names, self._sample, threads)
+        self._bench = bench
+        bench.names, bench.threads = names, threads
+        self._require_treatable()
+        self._look()
+        bench.sample, self._units = self._drawn()
+        self._sample = bench.sample
         self._file, self._setup = file, HelperSetup(original.job.source.digest, names, self._sample, threads)
         for helper in helpers:
             helper.set_up(self._setup)
@@ -258,20 +273,34 @@ class _Tuning:
             self._bench, helpers, self._again, deadline, self._durations, self._found, progress
         )
 
-    def _look(self, bench: Bench) -> None:
+    def _require_treatable(self) -> None:
+        """Refuse a treatment that all candidates share as `mask` refuses it."""
+        first, *others = (tried.recipe for tried in self._tried)
+        if all(one.treatment(0) == first.treatment(0) for one in others):
+            with suppress(BudgetOver):
+                self._bench.treat(first, progress=self._deadline.watching(self._progress))
+
+    def _look(self) -> None:
         """Find out which candidates are refused before anything is masked, and which are the same."""
-        self._progress("planning candidates", 0)
+        expect(self._progress, _PLANNING, len(self._tried), "candidates")
+        watched = self._deadline.watching(no_progress)
         known: dict[object, int] = {}
         for at, tried in enumerate(self._tried):
             if self._deadline.left < 0:
                 return  # nothing will be run any more
+            self._progress(_PLANNING, at)
             recipe = tried.recipe
-            shape, tried.refusal = bench.shape(recipe)
+            try:
+                shape, tried.refusal = self._bench.shape(recipe, watched)
+            except BudgetOver:
+                return
             if tried.refusal or recipe.draws:
                 continue
-            tried.same_as = known.setdefault((recipe.method, recipe.k, str(recipe.params), shape), at)
+            same = recipe.method, recipe.k, str(recipe.params), recipe.treatment(0), shape
+            tried.same_as = known.setdefault(same, at)
             if tried.same_as == at:
                 tried.same_as = None
+        self._progress(_PLANNING, len(self._tried))
 
     def _drawn(self) -> tuple[NDArray[np.intp] | None, str]:
         """Draw the sample, where there is to be one; and what decides it, in words."""
@@ -280,7 +309,7 @@ class _Tuning:
         first = next((tried.recipe for tried in self._tried if tried.open), None)
         if few or size == 0 or first is None or self._deadline.left < 0:
             return None, ""
-        run = Bench(self._original, ()).prepared(first)
+        run = self._bench.prepared(first)
         if run.plan.over_file:  # a total of all records is none of some
             return None, ""
         self._progress("drawing a sample", 0)
@@ -377,7 +406,7 @@ class _Tuning:
             Attempt(at, recipe, seed, whole)
             for seed in range(most)
             for at, recipe in chosen
-            if seed == 0 or recipe.draws
+            if seed == 0 or recipe.differs
         ]
         waiting = []
         for attempt in attempts:
@@ -403,6 +432,8 @@ class _Tuning:
             k=recipe.k,
             grouping=recipe.grouping,
             aggregator=recipe.aggregator,
+            recode=dict(recipe.recode),
+            key_k=recipe.key_k,
             draws=recipe.draws,
         )
         if tried.refusal is not None:
@@ -443,7 +474,7 @@ class _Tuning:
         yield from self._asked.wider
         if self._sample is not None:
             yield _SAMPLED.format(sample=len(self._sample), n=self._n)
-        if any(one.draws and one.seeds for one in candidates):
+        if any(tried.recipe.differs and one.seeds for tried, one in zip(self._tried, candidates, strict=True)):
             yield _DRAWN.format(seeds=self._asked.seeds)
         missed = sum(one.state == "unreached" for one in candidates)
         if missed and not self._over:

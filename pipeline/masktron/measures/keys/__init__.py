@@ -2,7 +2,8 @@
 
 Begin with `combinations`: how many records share a combination of keys. `individual_risk` and `log_linear` say from
 that how likely a record is found, `suda` which few values do it; `diversity`, `closeness` and `guessing` what whoever
-finds the group of a record learns of its confidential values. Columns are codes: integers from 0, -1 where missing.
+finds the group of a record learns of its confidential values; `key_loss` what it costs to treat keys. Columns are
+codes: integers from 0, -1 where missing.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from masktron.measures.keys.individual_risk import (
     individual_risk,
     population_uniques,
 )
+from masktron.measures.keys.key_loss import key_loss
 from masktron.measures.keys.log_linear import log_linear_risk
 from masktron.measures.keys.suda import suda
 
@@ -35,6 +37,7 @@ ALL: tuple[Callable[..., Any], ...] = (
     t_closeness,
     beta_likeness,
     attribute_disclosure,
+    key_loss,
 )
 """Every measure of keys."""
 
@@ -46,6 +49,7 @@ __all__ = [
     "household_risk",
     "individual_risk",
     "key_frequencies",
+    "key_loss",
     "l_diversity",
     "log_linear_risk",
     "population_uniques",

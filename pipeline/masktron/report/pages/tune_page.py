@@ -13,7 +13,7 @@ from masktron.report.pages.page import Fact, FactRow, Mark, Page, PagePart, Page
 from masktron.report.pages.plain_reader import PlainData
 from masktron.report.pictures.plane import PlanePoint, RiskUtilityPlane
 from masktron.report.text import number
-from masktron.results.tune import candidate_name, parameter_text
+from masktron.results.tune import candidate_name, parameter_text, treatment_texts
 
 _STATES = {
     "measured": "on all records",
@@ -100,16 +100,25 @@ def _require_known(result: PlainData, candidates: tuple[PlainData, ...]) -> None
 
 def _name(one: PlainData) -> str:
     by = one.text("aggregator") if one.has("aggregator") else None
-    return candidate_name(
-        one.text("method"), one.count("k"), one.text("grouping"), by, dict(one.part("params").items())
-    )
+    own = dict(one.part("params").items())
+    return candidate_name(one.text("method"), one.count("k"), one.text("grouping"), by, own, *_treatment(one))
+
+
+def _treatment(one: PlainData) -> tuple[dict[str, str], int | None]:
+    """Return how keys are treated; maps of earlier versions do not say it, as none was."""
+    if not one.has("recode"):
+        return {}, None
+    recode = one.part("recode")
+    return {name: recode.text(name) for name in recode.content}, one.optional_count("key_k")
 
 
 def _short(one: PlainData) -> str:
     whole = ["all"] if one.text("grouping") == "all" else []
     by = [one.text("aggregator")] if one.has("aggregator") else []
     own = [f"{key} = {parameter_text(value)}" for key, value in one.part("params").items()]
-    return ", ".join([f"{one.text('method')} {one.count('k')}", *whole, *by, *own])
+    recode, key_k = _treatment(one)
+    treated = *treatment_texts({}, key_k), *treatment_texts(recode, None)  # what is long may be cut
+    return ", ".join([f"{one.text('method')} {one.count('k')}", *whole, *by, *own, *treated])
 
 
 def _sampled(result: PlainData) -> str:

@@ -115,7 +115,7 @@ def _so_far(run: CommandRun) -> dict[str, Any] | None:
 def _rows(result: Mapping[str, Any], config: Config) -> list[dict[str, Any]]:
     rows = []
     for number, one in enumerate(result["candidates"]):
-        name = candidate_name(one["method"], one["k"], one["grouping"], one["aggregator"], one["params"])
+        name = _name(one)
         risk, loss = one["figures"].get(result["risk"]), one["figures"].get(result["utility"])
         rows.append(
             {
@@ -156,9 +156,29 @@ def _verdict(one: Mapping[str, Any], number: int, result: Mapping[str, Any]) -> 
     return "no other is better in both" if number in result["front"] else "possible"
 
 
-def _settings(one: Mapping[str, Any]) -> dict[str, Any]:
+def _name(one: Mapping[str, Any]) -> str:
+    way = one["method"], one["k"], one["grouping"], one["aggregator"], one["params"]
+    return candidate_name(*way, *_treatment(one))
+
+
+def _treatment(one: Mapping[str, Any]) -> tuple[dict[str, str], int | None]:
+    """Return how a candidate recodes and suppresses keys; maps of earlier versions do not say it, as none did."""
+    return one.get("recode", {}), one.get("key_k")
+
+
+def _of_keys(one: Mapping[str, Any], config: Config) -> dict[str, Any]:
+    """Return the settings that treat keys as a candidate does, where they do not do so already."""
+    recode, key_k = _treatment(one)
+    if (recode, key_k) == (dict(config.recode), config.key_k):
+        return {}
+    keys = {**config.keys, "k": key_k} if config.keys and key_k is not None else None
+    return {"recode": recode or None, "keys": keys, "key_k": None if keys else key_k}
+
+
+def _settings(one: Mapping[str, Any], config: Config) -> dict[str, Any]:
     """Return the settings that a candidate stands for; None takes one away."""
     return {
+        **_of_keys(one, config),
         "method": one["method"],
         "k": one["k"],
         "grouping": one["grouping"],
@@ -169,8 +189,8 @@ def _settings(one: Mapping[str, Any]) -> dict[str, Any]:
 
 def _is_chosen(one: Mapping[str, Any], config: Config) -> bool:
     params = {name: list(value) if isinstance(value, tuple) else value for name, value in config.params.items()}
-    now = (config.method, config.k, config.grouping, config.aggregator, params)
-    return now == (one["method"], one["k"], one["grouping"], one["aggregator"], one["params"])
+    now = (config.method, config.k, config.grouping, config.aggregator, params, dict(config.recode), config.key_k)
+    return now == (one["method"], one["k"], one["grouping"], one["aggregator"], one["params"], *_treatment(one))
 
 
 def _begin(visit: Visit, project: Project, form: FormFields) -> Redirect:
@@ -212,8 +232,8 @@ def _take(visit: Visit, project: Project, form: FormFields) -> Redirect:
     if number >= len(candidates) or candidates[number]["state"] not in ("measured", "sampled"):
         raise UsageError("there is no such way to mask with figures", hint="reload the page")
     one = candidates[number]
-    name = candidate_name(one["method"], one["k"], one["grouping"], one["aggregator"], one["params"])
-    project.settings.update(_settings(one), said=f"Chosen: {name}", by=visit.user)
+    name = _name(one)
+    project.settings.update(_settings(one, project.settings.config), said=f"Chosen: {name}", by=visit.user)
     return Redirect(visit.path(project, "choose") + "#chosen")
 
 

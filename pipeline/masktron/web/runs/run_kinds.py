@@ -18,7 +18,7 @@ _FIELDS = frozenset({"roles", "missing", "nominal", "ordinal", "numeric", "quasi
 _JUDGING = frozenset({"documents", "phase", "max_failures", "allow_unfired", "rule_timeout"})
 _ALL = frozenset(field.name for field in fields(Config))
 """All settings; ``tune`` is none, as it changes nothing for other commands."""
-_WAY = frozenset({"method", "k", "grouping", "aggregator", "params"})
+_WAY = frozenset({"method", "k", "grouping", "aggregator", "params", "recode", "keys", "key_k"})
 """Settings that say which way to mask was taken: `tune` tries several."""
 
 
