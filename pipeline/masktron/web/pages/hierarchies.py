@@ -19,7 +19,7 @@ _LONGEST = 80
 
 def hierarchy_name(field: str) -> str:
     """Return the name of the file with the hierarchy of a field; no two fields have the same."""
-    plain = re.sub(r"[^A-Za-z0-9-]", lambda found: "_" if found[0] == "_" else f"_x{ord(found[0]):x}_", field)
+    plain = re.sub(r"_x|[^A-Za-z0-9_-]", lambda found: f"_x{ord(found[0][0]):x}_{found[0][1:]}", field)
     if len(plain) > _LONGEST:
         plain = f"{plain[:_LONGEST]}-{hashlib.sha256(field.encode()).hexdigest()[:12]}"
     return f"{plain}.hierarchy.csv"

@@ -95,9 +95,9 @@ def _counts(project: Project, name: str) -> dict[str, int]:
 def _without(hierarchy: Hierarchy | None, counts: dict[str, int]) -> dict[str, Any]:
     """Return values of the data without a row, which would stop a run, as rows that somebody can complete."""
     if hierarchy is None:
-        return {"count": 0, "values": []}
+        return {"count": 0, "listed": []}
     found = [value for value in counts if value not in hierarchy.levels[0]]
-    return {"count": len(found), "values": found[:_MISSING_SHOWN]}
+    return {"count": len(found), "listed": found[:_MISSING_SHOWN]}
 
 
 def _stamp(project: Project, name: str) -> str:
