@@ -17,6 +17,7 @@ from masktron.web.pages.all_pages import PAGES
 from masktron.web.pages.hierarchies import hierarchy_name
 from masktron.web.runs.one_run import InRun, latest_run, runs_of
 from masktron.web.store.projects import Project
+from told_results import keys_tried
 from web_client import Office, csrf_of, undone
 from web_runs import described, laid_run, text_field
 
@@ -142,30 +143,13 @@ def test_what_is_typed_is_tried_and_not_saved(client: TestClient, project: Proje
     assert "?draft=" in posted(client, project, "try", key_k="3").headers["location"]
 
 
-def found(**changes: Any) -> dict[str, Any]:
-    """Return what ``keys --json`` writes of a recoding that loses a rule."""
-    figure = {"group": "risk", "unit": "records", "better": "lower", "field": None, "meaning": "alone"}
-    keys = {
-        "below": {"2": 9, "3": 12, "5": 20}, "below_without_weight": None, "weight": None, "minimal_uniques": [0, 4],
-        "contributions": {"AGE": 80.0, "REGION": 20.0},
-    }  # fmt: skip
-    fate = {"rule": "adult", "fate": "lost", "before": "AGE >= 16", "after": "", "reason": "it reads all records",
-            "fields": ["AGE"]}  # fmt: skip
-    return {
-        "job": "keys", "records": 60, "keys": keys, "treated": {**keys, "below": {"2": 1, "3": 2, "5": 4}},
-        "before": [{**figure, "figure": "key_uniques", "value": 9}],
-        "figures": [{**figure, "figure": "key_uniques", "value": 1}],
-        "treatments": [{"kind": "recoding", "field": "AGE", "how": "width:5"},
-                       {"kind": "suppression", "field": "REGION", "how": "k = 3: 2 of 60 cells (3.3 %)"}],
-        "fates": [fate],
-        "fields": [{"field": "AGE", "different": 30, "values": {"16": 2}, "classes": {"15-19": 8, "20-24": 10}},
-                   {"field": "REGION", "different": 3, "values": {"N1": 20, "W9": 1}, "classes": {"N1": 20}}],
-        "obstacle": "the rule adult is lost", "notes": ["a note"], **changes,
-    }  # fmt: skip
-
-
 def test_what_was_tried_is_shown_before_and_after(client: TestClient, project: Project) -> None:
-    laid_run(project, "keys", ["keys", "files/a.csv", "--rules", InRun("rules.sch")], {"keys.json": found()})
+    laid_run(
+        project,
+        "keys",
+        ["keys", "files/a.csv", "--rules", InRun("rules.sch")],
+        {"keys.json": keys_tried("AGE", "REGION")},
+    )
     text = " ".join(client.get(path(project)).text.split())
     assert "Masking would stop" in text and state(project).problem
     assert '<td class="number">9</td><td class="number">1</td>' in text
@@ -194,7 +178,12 @@ def test_a_hierarchy_is_uploaded_looked_through_and_edited(client: TestClient, p
     assert uploaded(client, project, b"\xef\xbb\xbf" + CLASSES.replace(b";", b"\t")).status_code == 303
     kept = project.folder / "REGION.hierarchy.csv"
     assert kept.read_bytes() == CLASSES and "region.csv" not in project.uploads()
-    laid_run(project, "keys", ["keys", "files/a.csv", "--rules", InRun("rules.sch")], {"keys.json": found()})
+    laid_run(
+        project,
+        "keys",
+        ["keys", "files/a.csv", "--rules", InRun("rules.sch")],
+        {"keys.json": keys_tried("AGE", "REGION")},
+    )
     text = " ".join(client.get(own).text.split())
     assert '<th scope="row">N1</th><td class="number">20</td>' in text and 'name="cell.2.1"' in text
     assert "1 value of the data has no row" in text and "W9" in text
