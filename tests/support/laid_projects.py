@@ -148,7 +148,16 @@ def _lay_rules(project: Project, data: str) -> None:
 
 
 def _lay_masking(project: Project, data: str) -> CommandRun:
-    files = {"mask.json": MASKED, "masked.xml": "<A/>", "masked.manifest.json": "{}", "internal.html": "x"}
+    tried = keys_tried(LONG, "F1")
+    treated = {name: tried[name] for name in ("treatments", "fates", "before", "keys")}
+    told = {**MASKED, **treated, "figures": [*MASKED["figures"], *tried["figures"]], "rules_file": "masked.rules.sch"}
+    files = {
+        "mask.json": told,
+        "masked.rules.sch": "<schema/>",
+        "masked.xml": "<A/>",
+        "masked.manifest.json": "{}",
+        "internal.html": "x",
+    }
     return laid_run(project, "mask", ["mask", data, RULES, *SETTINGS], {**files, "about.html": "x"})
 
 

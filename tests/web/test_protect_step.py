@@ -67,6 +67,11 @@ def uploaded(client: TestClient, project: Project, content: bytes, name: str = "
     return client.post(where, data={"csrf": token}, files={"file": (name, content)})
 
 
+def measured(project: Project) -> None:
+    files = {"keys.json": keys_tried("AGE", "REGION")}
+    laid_run(project, "keys", ["keys", "files/a.csv", "--rules", InRun("rules.sch")], files)
+
+
 def state(project: Project) -> Any:
     page = next(one for one in PAGES if one.name == "protect")
     assert page.state is not None
@@ -144,12 +149,7 @@ def test_what_is_typed_is_tried_and_not_saved(client: TestClient, project: Proje
 
 
 def test_what_was_tried_is_shown_before_and_after(client: TestClient, project: Project) -> None:
-    laid_run(
-        project,
-        "keys",
-        ["keys", "files/a.csv", "--rules", InRun("rules.sch")],
-        {"keys.json": keys_tried("AGE", "REGION")},
-    )
+    measured(project)
     text = " ".join(client.get(path(project)).text.split())
     assert "Masking would stop" in text and state(project).problem
     assert '<td class="number">9</td><td class="number">1</td>' in text
@@ -178,12 +178,7 @@ def test_a_hierarchy_is_uploaded_looked_through_and_edited(client: TestClient, p
     assert uploaded(client, project, b"\xef\xbb\xbf" + CLASSES.replace(b";", b"\t")).status_code == 303
     kept = project.folder / "REGION.hierarchy.csv"
     assert kept.read_bytes() == CLASSES and "region.csv" not in project.uploads()
-    laid_run(
-        project,
-        "keys",
-        ["keys", "files/a.csv", "--rules", InRun("rules.sch")],
-        {"keys.json": keys_tried("AGE", "REGION")},
-    )
+    measured(project)
     text = " ".join(client.get(own).text.split())
     assert '<th scope="row">N1</th><td class="number">20</td>' in text and 'name="cell.2.1"' in text
     assert "1 value of the data has no row" in text and "W9" in text

@@ -22,7 +22,7 @@ ROLES: Mapping[str, str] = {
     Role.IDENTIFIER: "names somebody: removed",
     Role.KEY: "number of the record: kept as it is",
     Role.WEIGHT: "survey weight: kept as it is",
-    Role.QUASI_IDENTIFIER: "known to others: kept as it is, risk is measured by it",
+    Role.QUASI_IDENTIFIER: "known to others: a key",
     Role.UNTOUCHED: "kept as it is",
 }
 """What happens to a field, by its role."""
