@@ -102,10 +102,10 @@ def public_release(manifest: PlainData, rulebook: Rulebook, files: Assessed | No
         some_left_out=result.count("records_in") > result.count("records_out"),
         fields=tuple(
             replace(
-                _field(fact, blocks.get(fact.text("name")), figures),
-                recoded=recoded.get(fact.text("name"), ""),
-                suppressed=fact.text("name") in suppressed,
-                **_lacking(fact.text("name"), manifest),
+                found := _field(fact, blocks.get(fact.text("name")), figures),
+                recoded=recoded.get(found.name, ""),
+                suppressed=found.name in suppressed,
+                missing=_lacking(found.name, manifest) if found.name in suppressed else found.missing,
             )
             for fact in plan.parts("fields")
             if fact.text("role") != "identifier"
@@ -137,7 +137,7 @@ def _shared(contract: PlainData) -> str:
     return f"{shared.says[:1].upper()}{shared.says[1:]}."
 
 
-def _lacking(name: str, manifest: PlainData) -> dict[str, int]:
+def _lacking(name: str, manifest: PlainData) -> int | None:
     """Return how many values of a suppressed key are missing in the released file, which whoever has it can count.
 
     How many of them were missing before is told to nobody.
@@ -145,8 +145,8 @@ def _lacking(name: str, manifest: PlainData) -> dict[str, int]:
     for one in _suppressions(manifest):
         if name in (cells := one.part("cells").content):
             gone, there = cells[name]
-            return {"missing": manifest.part("result").count("records_out") - there + gone}
-    return {}
+            return manifest.part("result").count("records_out") - int(there) + int(gone)
+    return None
 
 
 def rules_part(manifest: PlainData) -> str:

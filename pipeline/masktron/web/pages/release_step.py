@@ -231,9 +231,12 @@ def _check(visit: Visit, project: Project, form: FormFields) -> Redirect:
     if mask.stamp_then(original) != stamp_of(project, original):
         raise UsageError("the data have changed since they were masked, so nothing can be compared with them",
                          hint="mask once more")  # fmt: skip
-    words: list[Argument] = ["check", InRunOf(made, _masked(made)), "--rules", InRunOf(mask, RULES)]
+    is_masked = made.name == mask.name
+    # without a manifest nobody translates rules again
+    rules = RULES if is_masked else _rules(mask) or RULES
+    words: list[Argument] = ["check", InRunOf(made, _masked(made)), "--rules", InRunOf(mask, rules)]
     words += ["--config", InRunOf(mask, SETTINGS_FILE), "--original", original]
-    if made.name == mask.name:  # a manifest describes the bytes that were masked, and no other format of them
+    if is_masked:  # a manifest describes the bytes that were masked, and no other format of them
         words += ["--manifest", InRunOf(mask, _manifest(mask))]
     visit.start(project, run_kinds.CHECK, [*words, "--json", InRun(CHECK_RESULT), "--html", InRun(CHECK_PAGE)])
     return Redirect(visit.path(project, "release"))
