@@ -14,7 +14,7 @@ from starlette.testclient import TestClient
 from cli_runner import Runner
 from masktron.errors import UsageError
 from masktron.web.pages.all_pages import PAGES
-from masktron.web.pages.hierarchies import hierarchy_name
+from masktron.web.pages.project_hierarchies import hierarchy_name
 from masktron.web.runs.one_run import InRun, latest_run, runs_of
 from masktron.web.store.projects import Project
 from told_results import keys_tried

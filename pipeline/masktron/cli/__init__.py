@@ -28,7 +28,7 @@ from masktron.cli.doctor import doctor
 from masktron.cli.explain import explain
 from masktron.cli.formats import formats
 from masktron.cli.hierarchy import hierarchy
-from masktron.cli.keys import keys
+from masktron.cli.key_treatments import keys
 from masktron.cli.mask import mask
 from masktron.cli.metadata import metadata
 from masktron.cli.methods import methods

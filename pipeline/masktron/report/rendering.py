@@ -49,7 +49,7 @@ TABLES = MappingProxyType(
         MetadataResult: "metadata",
         HierarchyResult: "hierarchy",
         RecodeResult: "recode",
-        KeysResult: "keys",
+        KeysResult: "key_treatments",
         ReportResult: "report",
         RerunResult: "rerun",
         RefusalResult: "refusal",

@@ -10,15 +10,15 @@ from urllib.parse import quote
 
 from masktron.errors import UsageError
 from masktron.hierarchies import Hierarchy
-from masktron.web.pages.hierarchies import (
+from masktron.web.pages.key_facts import current_keys
+from masktron.web.pages.paging import page_of_items
+from masktron.web.pages.project_hierarchies import (
     MOST_BYTES,
     checked_hierarchy,
     hierarchy_name,
     hierarchy_of,
     text_of_hierarchy,
 )
-from masktron.web.pages.key_facts import current_keys
-from masktron.web.pages.paging import page_of_items
 from masktron.web.pages.roles_step import described_fields
 from masktron.web.pages.step_runs import is_current, needed_data, result_of
 from masktron.web.runs import run_kinds

@@ -10,8 +10,8 @@ from masktron.errors import UsageError
 from masktron.recoding_settings import Breaks, FromHierarchy, Multiples, Widths, how_of
 from masktron.web.pages.data_step import shown_name
 from masktron.web.pages.form_values import number_from, whole_from
-from masktron.web.pages.hierarchies import hierarchy_name, hierarchy_of
 from masktron.web.pages.key_facts import current_keys, keys_arguments, keys_context, measure_keys
+from masktron.web.pages.project_hierarchies import hierarchy_name, hierarchy_of
 from masktron.web.pages.roles_step import described_fields
 from masktron.web.pages.step_runs import good_run
 from masktron.web.runs import run_kinds

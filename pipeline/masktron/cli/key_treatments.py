@@ -58,7 +58,7 @@ def keys(
         {"the data": data, "the rulebook": rules, "the settings": settings_file(config), **documents_of(settings)},
     )
     with running.progress_shown() as progress, rules_within(settings.rule_timeout):
-        from masktron.jobs.keys import run_keys
+        from masktron.jobs.key_treatments import run_keys
 
         result = run_keys(data, rules, config=settings, progress=progress)
     running.report(result, json)

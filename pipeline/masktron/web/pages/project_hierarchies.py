@@ -59,7 +59,7 @@ def checked_hierarchy(content: bytes, field: str, *, header: bool = False) -> by
 
 
 def _read(path: str) -> Hierarchy:
-    content = Path(path).read_bytes()
+    content = bytes_of(path) or b""
     name = Path(path).name
     try:
         return hierarchy_in(content.decode("utf-8-sig"), Path(name), name.removesuffix(".hierarchy.csv"))

@@ -23,7 +23,7 @@ class KeyValues(Serialised):
     different : int
         Values that it has.
     values : mapping of str to int, or None
-        Records that have each, numbers in their order; None of more than `jobs.keys.LISTED`.
+        Records that have each, numbers in their order; None of more than `jobs.key_treatments.LISTED`.
     classes : mapping of str to int, or None
         Records that have each as it would be written; None where nothing is treated, or of more.
     """
