@@ -95,7 +95,18 @@ def read_hierarchy(path: Path, field: str, *, header: bool = False) -> Hierarchy
     -----
     Source: the CSV of generalization hierarchies of ARX (Prasser and Kohlmayer 2015).
     """
-    lines, rows = _rows(path, read_text(path, f"hierarchy of {field}"))
+    return hierarchy_in(read_text(path, f"hierarchy of {field}"), path, field, header=header)
+
+
+def hierarchy_in(text: str, path: Path, field: str, *, header: bool = False) -> Hierarchy:
+    """Read the text of a hierarchy as `read_hierarchy` reads a file, whose path stands in messages.
+
+    Raises
+    ------
+    UsageError
+        As for `read_hierarchy`.
+    """
+    lines, rows = _rows(path, text)
     lines, rows = lines[header:], rows[header:]
     if not rows:
         raise UsageError(f"the hierarchy of {field} has no values", where=str(path), hint=_SHAPE)

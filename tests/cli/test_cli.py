@@ -37,6 +37,7 @@ COMMANDS = [
     "assess",
     "hierarchy",
     "recode",
+    "keys",
     "combine",
     "convert",
     "formats",

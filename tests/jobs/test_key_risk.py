@@ -158,7 +158,7 @@ def test_what_takes_long_is_asked_for(
     assert any(note.startswith("takes long for more than 23 records: strongest_linkage") for note in found.notes)
     names = ["suda_share", "strongest_linkage"]
     assert {one.name for one in masktron.assess(data, data, measures=names, **told).figures} == {*names}
-    monkeypatch.setattr(mask_result, "_LOOKED_AT", 24 * 7 - 1)
+    monkeypatch.setattr(mask_result, "UNIQUES_UNASKED", 24 * 7 - 1)
     assert "suda_share" not in {one.name for one in masktron.mask(data, rules, tmp_path / "m.xml", **SAID).figures}
     limited = masktron.mask(data, rules, tmp_path / "m.xml", limits={"suda_share": 100}, **SAID)
     assert "suda_share" in {one.name for one in limited.figures}

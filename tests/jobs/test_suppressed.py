@@ -92,7 +92,15 @@ def test_k_records_share_every_combination_rules_hold_and_check_counts_them(
     assert masktron.assess(out, data, manifest=manifest).records == len(ROWS)
     masktron.write_report(manifest, html_public=tmp_path / "page.html")
     told_publicly = "Left out in records where the keys were rare, else written: "
-    assert told_publicly in (tmp_path / "page.html").read_text(encoding="utf-8")
+    page = (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert told_publicly in page and f"At least {K} records share each combination of all keys as written" in page
+    # what is missing is counted in the released file, and not told apart by why
+    share = f"{gone['REGION']} ({100 * gone['REGION'] / len(written):.2g} %)"
+    assert share in page and told["REGION"] not in page
+    masktron.write_report(manifest, html=tmp_path / "internal.html")
+    inside = (tmp_path / "internal.html").read_text(encoding="utf-8")
+    assert told["REGION"] in inside and "What the treatments of keys have changed" in inside
+    assert f"{before['global_risk']:.1f} %" in inside and f"{now['global_risk']:.1f} %" in inside
     # a cell that was suppressed is put back; then k records do not share its combination any more
     row, name = next((at, name) for at, one in enumerate(written) for name in KEYS if one[name] == "")
     forged = tmp_path / f"forged{suffix}"

@@ -11,14 +11,15 @@ from masktron.report.pages.plain_reader import PlainData
 from masktron.report.pages.tune_page import plane_of
 from masktron.report.pictures.picture_files import svg_file
 from masktron.rulebook_text.rule_entries import rules_in
+from masktron.web.pages.project_hierarchies import hierarchy_name
 from masktron.web.runs.one_run import CommandRun, InRun, InRunOf, prepared_run
 from masktron.web.store.projects import Project, ProjectStore
-from told_results import explained, suggested, validated
+from told_results import explained, keys_tried, suggested, validated
 from web_runs import MASKED, described, laid_run, text_field
 
 LONG = "LongestNameOfAFieldThatAnyoneHasEverGivenToAVariable"
 RULES, SETTINGS = InRun("rules.sch"), ("--config", InRun("masktron.toml"))
-STEPS = ("describe", "rules", "suggest", "validate", "choose", "plan", "mask", "check")
+STEPS = ("describe", "rules", "suggest", "validate", "keys", "hierarchy", "choose", "plan", "mask", "check")
 """Names of runs, as pages ask for them."""
 
 
@@ -38,6 +39,7 @@ def filled_project(store: ProjectStore) -> Project:
     judged = validated([{"id": "income-sum", "failed": 60, "text": "Income", "passes": False}], found)
     files = {"validate.json": judged, "findings.csv": "x", "validate.html": "x"}
     laid_run(project, "validate", ["validate", data, RULES, *SETTINGS], files, code=1)
+    _lay_keys(project, data)
     plane = plane_of(PlainData(made_up_map()))
     assert plane is not None
     tried = {"tune.json": made_up_map(), "map.svg": svg_file(plane, "map"), "map.html": "<title>t</title>"}
@@ -66,6 +68,8 @@ def failed_project(store: ProjectStore) -> Project:
         "rules": ["explain", RULES, "--data", data, *SETTINGS],
         "suggest": ["suggest", data],
         "validate": ["validate", data, RULES, *SETTINGS],
+        "keys": ["keys", data, "--rules", RULES, *SETTINGS],
+        "hierarchy": ["hierarchy", data, f"--field={LONG}", *SETTINGS],
         "choose": ["tune", data, RULES, *SETTINGS],
         "plan": ["explain", RULES, "--data", data, *SETTINGS],
         "convert": ["convert", InRunOf(mask, "masked.xml"), InRun("masked.csv")],
@@ -115,6 +119,19 @@ def _fields() -> dict[str, Any]:
     return {**found, "format": "xml", "record": "HouseholdSurvey/Household", "rows": rows, "notes": ["a note"]}
 
 
+def _lay_keys(project: Project, data: str) -> None:
+    """Lay down a field in classes and one that is left out in part, a hierarchy, and what was tried of them."""
+    roles = {**project.settings.table["roles"], LONG: "quasi-identifier", "F1": "quasi-identifier"}
+    recode = {LONG: f"{hierarchy_name(LONG)}:1"}
+    rows = "".join(f"{at};{'a class with a long name ' * 2}{at // 10};*\n" for at in range(70))
+    project.write({hierarchy_name(LONG): rows.encode()}, said="classes", by="local")
+    project.settings.update({"roles": roles, "recode": recode, "keys": {"k": 3}}, said="keys", by="local")
+    laid_run(project, "keys", ["keys", data, "--rules", RULES, *SETTINGS], {"keys.json": keys_tried(LONG, "F1")})
+    told = {"job": "hierarchy", "field": LONG, "values": 70, "classes": [7, 1]}
+    files = {"hierarchy.json": told, "proposed.hierarchy.csv": rows}
+    laid_run(project, "hierarchy", ["hierarchy", data, f"--field={LONG}", *SETTINGS], files)
+
+
 def _lay_rules(project: Project, data: str) -> None:
     rules = rules_in(project.rulebook.encode())
     facts = [
@@ -131,7 +148,16 @@ def _lay_rules(project: Project, data: str) -> None:
 
 
 def _lay_masking(project: Project, data: str) -> CommandRun:
-    files = {"mask.json": MASKED, "masked.xml": "<A/>", "masked.manifest.json": "{}", "internal.html": "x"}
+    tried = keys_tried(LONG, "F1")
+    treated = {name: tried[name] for name in ("treatments", "fates", "before", "keys")}
+    told = {**MASKED, **treated, "figures": [*MASKED["figures"], *tried["figures"]], "rules_file": "masked.rules.sch"}
+    files = {
+        "mask.json": told,
+        "masked.rules.sch": "<schema/>",
+        "masked.xml": "<A/>",
+        "masked.manifest.json": "{}",
+        "internal.html": "x",
+    }
     return laid_run(project, "mask", ["mask", data, RULES, *SETTINGS], {**files, "about.html": "x"})
 
 

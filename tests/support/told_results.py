@@ -127,3 +127,25 @@ def suggested(*proposals: Mapping[str, Any]) -> dict[str, Any]:
         "schema_version": 1, "job": "suggest", "data": "files/household.xml", "records": 10, "output": None,
         "namespaces": {}, "proposals": numbered, "notes": [],
     }  # fmt: skip
+
+
+def keys_tried(field: str, other: str) -> dict[str, Any]:
+    """Return what ``keys --json`` writes of a recoding that loses a rule."""
+    figure = {"group": "risk", "unit": "records", "better": "lower", "field": None, "meaning": "alone"}
+    keys = {
+        "below": {"2": 9, "3": 12, "5": 20}, "below_without_weight": None, "weight": None, "minimal_uniques": [0, 4],
+        "contributions": {field: 80.0, other: 20.0},
+    }  # fmt: skip
+    fate = {"rule": "adult", "fate": "lost", "before": "AGE >= 16", "after": "", "reason": "it reads all records",
+            "fields": [field]}  # fmt: skip
+    return {
+        "job": "keys", "records": 60, "keys": keys, "treated": {**keys, "below": {"2": 1, "3": 2, "5": 4}},
+        "before": [{**figure, "figure": "key_uniques", "value": 9}],
+        "figures": [{**figure, "figure": "key_uniques", "value": 1}],
+        "treatments": [{"kind": "recoding", "field": field, "how": "width:5"},
+                       {"kind": "suppression", "field": other, "how": "k = 3: 2 of 60 cells (3.3 %)"}],
+        "fates": [fate],
+        "fields": [{"field": field, "different": 30, "values": {"16": 2}, "classes": {"15-19": 8, "20-24": 10}},
+                   {"field": other, "different": 3, "values": {"N1": 20, "W9": 1}, "classes": {"N1": 20}}],
+        "obstacle": "the rule adult is lost", "notes": ["a note"],
+    }  # fmt: skip

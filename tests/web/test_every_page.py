@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from browser import shown, started
-from laid_projects import STEPS, busy_project, empty_project, failed_project, filled_project
+from laid_projects import LONG, STEPS, busy_project, empty_project, failed_project, filled_project
 from looks import findings, open_all
 from masktron.web.pages.all_pages import PAGES
 from masktron.web.runs import run_process
@@ -24,7 +24,14 @@ from web_client import Served, served, until
 
 pytestmark = pytest.mark.full  # test_whole_way looks at the pages of one state
 
-MORE = ("rules?show=doubts", "rules/edit/new", "rules/edit/2", "rules/edit/12", "nothing")
+MORE = (
+    f"protect/hierarchy/{LONG}",
+    "rules?show=doubts",
+    "rules/edit/new",
+    "rules/edit/2",
+    "rules/edit/12",
+    "nothing",
+)
 """Addresses of a project beside those of its pages."""
 
 

@@ -123,6 +123,26 @@ def test_a_file_that_fails_is_not_offered(client: TestClient, project: Project) 
     assert state_of(project).problem
 
 
+def test_translated_rules_leave_with_the_file_and_judge_other_formats(client: TestClient, project: Project) -> None:
+    files = {"mask.json": {"job": "mask"}, "masked.rules.sch": "<schema/>", "masked.xml": MASKED,
+             "masked.manifest.json": "{}"}  # fmt: skip
+    made = laid_run(project, "mask", ["mask", "files/a.csv", "--rules", InRun("rules.sch")], files)
+    own = f"/projects/{project.identity}/runs/{made.name}/files"
+    # masked.rules.sch comes before masked.xml, and is no masked file
+    assert "masked.xml <span" in client.get(path(project)).text
+    assert client.get(f"{own}/masked.rules.sch").status_code == 303
+    checked(project, made, "masked.xml", MASKED)
+    assert client.get(f"{own}/masked.rules.sch").content == b"<schema/>"
+    (made.folder / "masked.rules.sch").write_text("<other/>")
+    assert client.get(f"{own}/masked.rules.sch").status_code == 303
+    convert = laid_run(project, "convert", ["convert", InRunOf(made, "masked.xml")], {"masked.csv": MASKED})
+    for run, rules in ((made, "rules.sch"), (convert, "masked.rules.sch")):
+        assert posted(client, project, "check", run=run.name).status_code == 303
+        check = latest_run(project, "check")
+        assert check is not None and f"runs/{made.name}/{rules}" in check.command["arguments"]
+        assert ("--manifest" in check.command["arguments"]) == (run is made)
+
+
 def test_nothing_leaves_by_its_address_that_no_check_has_passed(client: TestClient, project: Project) -> None:
     made = masked(project)
     own = f"/projects/{project.identity}/runs/{made.name}"

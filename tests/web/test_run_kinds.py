@@ -6,6 +6,7 @@ import inspect
 import json
 import os
 import shutil
+import tomllib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -21,7 +22,7 @@ from masktron.web.runs.one_run import CommandRun, InRun, latest_run, runs_of, st
 from masktron.web.runs.run_kinds import KINDS
 from masktron.web.store.projects import Project
 from web_client import Office, csrf_of, made_office
-from web_runs import laid_run
+from web_runs import described, laid_run
 
 RULES = b"""<schema xmlns="http://purl.oclc.org/dsdl/schematron">
 <include href="part.sch"/>
@@ -40,6 +41,9 @@ BEGUN: dict[str, tuple[str, dict[str, Any]]] = {
     "draft-whole": ("rules/edit/2", {"action": "check", **TYPED}),
     "suggest": ("rules/suggested", {"action": "look"}),
     "validate": ("validate", {"action": "begin"}),
+    "keys": ("protect", {"action": "measure"}),
+    "keys-draft": ("protect", {"action": "try", "key_k": "3"}),
+    "hierarchy": ("protect/hierarchy/A", {"action": "propose", "by": "width", "width": "5"}),
     "choose": ("choose", {"action": "begin", "budget": "2m", "k": "3"}),
     "plan": ("mask", {"action": "plan"}),
     "mask": ("mask", {"action": "mask"}),
@@ -71,6 +75,9 @@ def masked(project: Project) -> CommandRun:
 
 def begun(client: TestClient, project: Project, step: str) -> CommandRun:
     made = masked(project) if step in ("check", "convert") else None
+    if step in ("keys", "keys-draft", "hierarchy"):  # of a field that others know
+        laid_run(project, "describe", ["describe", "files/a.csv"], {"describe.json": described({"name": "A"})})
+        project.settings.update({"roles": {"A": "quasi-identifier"}}, said="x", by="local")
     page, form = BEGUN[step]
     path = f"/projects/{project.identity}/{page}"
     run = {} if made is None else {"run": made.name}
@@ -94,6 +101,10 @@ def test_no_run_takes_settings_that_are_written_later(client: TestClient, projec
         return
     assert words.count("--config") == 1
     named = project.folder / words[words.index("--config") + 1]
+    if step == "keys-draft":  # what was typed is its settings
+        assert tomllib.loads(named.read_text()) == {"roles": {"A": "quasi-identifier"}, "keys": {"k": 3}}
+        assert project.settings.table == {"roles": {"A": "quasi-identifier"}}
+        return
     # an empty file where there are no settings
     assert named.parent.parent == project.runs and named.read_bytes() == project.settings.text.encode()
 
@@ -138,9 +149,10 @@ def _set(**changes: Any) -> Callable[[Project], None]:
     return lambda project: project.settings.update(changes, said="x", by="local")
 
 
-ON_RULES = {"rules", "validate", "choose", "plan", "mask"}
+KEYS = {"keys", "keys-draft"}
+ON_RULES = {"rules", "validate", "choose", "plan", "mask"} | KEYS
 DRAFTS = {"draft", "draft-whole"}
-ON_DATA = {"describe", "records", "suggest"} | ON_RULES | DRAFTS
+ON_DATA = {"describe", "records", "suggest", "hierarchy"} | ON_RULES | DRAFTS
 JUDGING = ON_RULES | DRAFTS
 CHANGES: dict[str, tuple[Callable[[Project], None], set[str]]] = {
     "other data": (_other_data, ON_DATA),
@@ -156,7 +168,13 @@ CHANGES: dict[str, tuple[Callable[[Project], None], set[str]]] = {
     "a document less": (_set(documents=None), JUDGING),
     "the phase": (_set(phase="final"), JUDGING),
     "missing codes": (_set(missing={"A": ["9"]}), ON_DATA - {"validate"}),
-    "roles": (_set(roles={"A": "key"}), {"describe", "records", "suggest", "choose", "plan", "mask"}),
+    "roles": (_set(roles={"A": "key"}), {"describe", "records", "suggest", "choose", "plan", "mask"} | KEYS),
+    "recoding": (_set(recode={"B": "width:5"}), {"choose", "plan", "mask"} | KEYS),
+    "suppression": (_set(keys={"k": 3}), {"choose", "plan", "mask"} | KEYS),
+    "a hierarchy": (
+        lambda p: p.write({"B.hierarchy.csv": b"2;*\n3;*\n"}, said="x", by="local"),
+        {"choose", "plan", "mask"} | KEYS,
+    ),
     "k": (_set(k=4), {"plan", "mask"}),
     "the method": (_set(method="noise"), {"plan", "mask"}),
     "records that break a rule": (_set(invalid="exclude"), {"choose", "plan", "mask"}),
@@ -174,6 +192,8 @@ def settled(tmp_path_factory: pytest.TempPathFactory) -> Project:
     """A project with a run of each kind."""
     project = made_project(made_office(tmp_path_factory.mktemp("web")))
     given = {"k": 3, "documents": {"areas": "files/areas.xml"}, "metadata": "files/a.json"}
+    project.write({"B.hierarchy.csv": b"2;*\n"}, said="x", by="local")
+    given |= {"recode": {"B": "B.hierarchy.csv:1"}}
     project.settings.update(given, said="x", by="local")
     for step, kind in KINDS.items():
         laid_run(project, step, kind.command(["x", "files/a.csv", "--rules", InRun("rules.sch")]))

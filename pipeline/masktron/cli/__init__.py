@@ -28,6 +28,7 @@ from masktron.cli.doctor import doctor
 from masktron.cli.explain import explain
 from masktron.cli.formats import formats
 from masktron.cli.hierarchy import hierarchy
+from masktron.cli.key_treatments import keys
 from masktron.cli.mask import mask
 from masktron.cli.metadata import metadata
 from masktron.cli.methods import methods
@@ -90,6 +91,7 @@ COMMANDS = (
     (tune, "masktron tune survey.xml --rules edits.sch --out tuned --limit linkage=20 --write masktron.toml"),
     (hierarchy, "masktron hierarchy survey.csv --field AGE --width 5 --out age.csv"),
     (recode, "masktron recode survey.csv --rules edits.sch --hierarchy AGE=age.csv --key-k 3 --suppressed 1%"),
+    (keys, "masktron keys survey.csv --rules edits.sch --recode AGE=width:5 --key-k 3"),
     (report, "masktron report released.manifest.json --html report.html --html-public about.html"),
     (convert, "masktron convert survey.sav survey.csv"),
     (formats, "masktron formats csv"),

@@ -22,6 +22,7 @@ from masktron.jobs.keys_known import keys_of_run, unmasked_fields
 from masktron.jobs.prepared import Prepared
 from masktron.jobs.privacy import privacy_notes, unmasked_notes
 from masktron.jobs.recoded import recoded_how
+from masktron.jobs.treated import changed_rules
 from masktron.jobs.untested import told, written_untested
 from masktron.jobs.written import WrittenFile
 from masktron.kernels.cores import usable_cores
@@ -65,7 +66,7 @@ from masktron.write.treatments import Recoded, Treatment, suppressed_in
 
 OF_KEYS_BEFORE = ("key_k", "key_uniques", "global_risk")
 """Figures of keys that are shown as they were before fields were treated, too."""
-_LOOKED_AT = 20_000_000
+UNIQUES_UNASKED = 20_000_000
 """Records times sets of keys that minimal sample uniques are looked for in unasked: some two seconds."""
 
 
@@ -98,7 +99,7 @@ def mask_result(
     draw = None if made.perturbed is None else _draw_result(run, made.perturbed, columns)
     named = run.config.limits if run.treated is None else {*run.config.limits, "key_loss"}
     wanted = unasked_figures(len(run.kept), named, keys=files.keys is not None)
-    if files.keys is not None and files.keys.looked_at > _LOOKED_AT and "suda_share" not in run.config.limits:
+    if files.keys is not None and files.keys.looked_at > UNIQUES_UNASKED and "suda_share" not in run.config.limits:
         wanted = [name for name in wanted if name != "suda_share"]
     measured = measure(wanted, files, told_as(progress, "measuring risk and utility", "figures"))
     figure = {one.figure.name: one.value for one in measured}
@@ -177,12 +178,8 @@ def _with_treatments(run: Prepared, files: Assessed, result: MaskResult, rules_o
     temporary = str(run.job.rulebook.path)
     return replace(
         result,
-        treatments=tuple(itertools.chain.from_iterable(map(_told_of, done.treatments))),
-        fates=tuple(
-            RuleFate(rule.id, rule.fate, rule.old, rule.new, rule.reason, rule.fields)
-            for rule in done.rules
-            if rule.fate != "kept"
-        ),
+        treatments=tuple(itertools.chain.from_iterable(map(told_of, done.treatments))),
+        fates=tuple(map(RuleFate.of, changed_rules(done))),
         rules_file=shown(rules_out) if named and rules_out is not None else "",
         rulebook=done.rulebook.decode(),
         rules=tuple(
@@ -198,7 +195,7 @@ def _with_treatments(run: Prepared, files: Assessed, result: MaskResult, rules_o
     )
 
 
-def _told_of(treatment: Treatment) -> Iterator[TreatmentResult]:
+def told_of(treatment: Treatment) -> Iterator[TreatmentResult]:
     """Say what was done to each field, without a value."""
     if isinstance(treatment, Recoded):
         yield TreatmentResult(treatment.kind, treatment.recoding.field, recoded_how(treatment))

@@ -37,6 +37,7 @@ from masktron.results.public_release import (
     STEP,
     KeptFigure,
     PublicEngine,
+    PublicFate,
     PublicField,
     PublicRelease,
     PublicRule,
@@ -46,6 +47,7 @@ from masktron.results.public_release import (
 )
 from masktron.rulebook.schema import Rulebook
 from masktron.sources.records import Status
+from masktron.treatments.suppression_check import SharedKeys
 
 _SHIFTS: tuple[ShiftBound, ...] = ("0.01", "0.05", "0.2")
 _SHARES: tuple[SharesBound, ...] = ("1", "5", "20")
@@ -100,9 +102,10 @@ def public_release(manifest: PlainData, rulebook: Rulebook, files: Assessed | No
         some_left_out=result.count("records_in") > result.count("records_out"),
         fields=tuple(
             replace(
-                _field(fact, blocks.get(fact.text("name")), figures),
-                recoded=recoded.get(fact.text("name"), ""),
-                suppressed=fact.text("name") in suppressed,
+                found := _field(fact, blocks.get(fact.text("name")), figures),
+                recoded=recoded.get(found.name, ""),
+                suppressed=found.name in suppressed,
+                missing=_lacking(found.name, manifest) if found.name in suppressed else found.missing,
             )
             for fact in plan.parts("fields")
             if fact.text("role") != "identifier"
@@ -115,7 +118,35 @@ def public_release(manifest: PlainData, rulebook: Rulebook, files: Assessed | No
         ),
         versions={name: str(version) for name, version in manifest.part("versions").items()},
         compared=files is not None,
+        shared_keys=" ".join(_shared(one.part("contract")) for one in _suppressions(manifest)),
+        fates=tuple(
+            PublicFate(one.text("rule"), one.text("fate"), one.text("after"))
+            for one in (result.parts("fates") if result.has("fates") else ())
+        ),
     )
+
+
+def _suppressions(manifest: PlainData) -> list[PlainData]:
+    treatments = manifest.parts("treatments") if manifest.has("treatments") else ()
+    return [one for one in treatments if one.text("kind") == "suppression"]
+
+
+def _shared(contract: PlainData) -> str:
+    """Say what holds of the keys as they are written."""
+    shared = SharedKeys(contract.count("k"), contract.optional_count("subsets"), contract.switch("missing_matches"))
+    return f"{shared.says[:1].upper()}{shared.says[1:]}."
+
+
+def _lacking(name: str, manifest: PlainData) -> int | None:
+    """Return how many values of a suppressed key are missing in the released file, which whoever has it can count.
+
+    How many of them were missing before is told to nobody.
+    """
+    for one in _suppressions(manifest):
+        if name in (cells := one.part("cells").content):
+            gone, there = cells[name]
+            return manifest.part("result").count("records_out") - int(there) + int(gone)
+    return None
 
 
 def rules_part(manifest: PlainData) -> str:

@@ -146,7 +146,9 @@ def _bound(
     """Return what the draws depend on besides the key: the original, its rules and the settings."""
     before = original if original.treated is None else original.treated.original
     digest = before.job.source.digest
-    settings = [contract.as_dict(), [[name, cost[name]] for name in names], [one.as_dict() for one in done]]
+    # the classes themselves, and not how settings name them: a path is another one in another folder
+    former = [{name: said for name, said in one.as_dict().items() if name != "how"} for one in done]
+    settings = [contract.as_dict(), [[name, cost[name]] for name in names], former]
     rules = rules_in_one_form(original.job, digest)
     return (digest, *(sha256(json.dumps(one).encode()).hexdigest() for one in (rules, settings)))
 

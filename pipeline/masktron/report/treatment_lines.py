@@ -19,12 +19,8 @@ def treatment_lines(
     treatments, fates, before, figures : sequence of mapping
         As ``mask --json`` writes them.
     """
-    for at, one in enumerate(treatments, start=1):
-        yield f"treatment {at}, {one['kind']} of {one['field']}: {one['how']}"
-    for rule in fates:
-        after = f", now: {rule['after']}" if rule["after"] else ""
-        reason = f" ({rule['reason']})" if rule["reason"] else ""
-        yield f"rule {rule['rule']} is {rule['fate']}{reason}; it was: {rule['before']}{after}"
+    yield from treatment_names(treatments)
+    yield from fate_lines(fates)
     now = {one["figure"]: one["value"] for one in figures}
     told = [
         f"{one['figure']} {_written(one['value'])} before, {_written(now[one['figure']])} now"
@@ -33,6 +29,20 @@ def treatment_lines(
     ]
     if told:
         yield f"by the treatments, {'; '.join(told)}"
+
+
+def treatment_names(treatments: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """Say what was done, in order."""
+    for at, one in enumerate(treatments, start=1):
+        yield f"treatment {at}, {one['kind']} of {one['field']}: {one['how']}"
+
+
+def fate_lines(fates: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """Say what each rule became."""
+    for rule in fates:
+        after = f", now: {rule['after']}" if rule["after"] else ""
+        reason = f" ({rule['reason']})" if rule["reason"] else ""
+        yield f"rule {rule['rule']} is {rule['fate']}{reason}; it was: {rule['before']}{after}"
 
 
 def _written(value: float | None) -> str:

@@ -20,6 +20,7 @@ from masktron.results.explain import ExplainResult, FieldExplanation, RuleExplan
 from masktron.results.figure import CategoryResult, FigureResult, TotalResult
 from masktron.results.hierarchy import HierarchyResult
 from masktron.results.key_risk import KeyRisk
+from masktron.results.key_treatments import KeysResult, KeyValues
 from masktron.results.mask import EngineResult, MaskResult, RepairResult
 from masktron.results.metadata import MetadataResult
 from masktron.results.recode import KeyFigures, RecodedRule, RecodeResult, RecodingChoice
@@ -69,6 +70,8 @@ __all__ = [
     "JobResult",
     "KeyFigures",
     "KeyRisk",
+    "KeyValues",
+    "KeysResult",
     "MaskResult",
     "MetadataResult",
     "MissingRule",

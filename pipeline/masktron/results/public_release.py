@@ -136,6 +136,24 @@ class PublicRule:
 
 
 @dataclass(frozen=True, slots=True)
+class PublicFate:
+    """What became of a rule that reads a recoded field; it follows from the rulebook and the classes of the file.
+
+    Attributes
+    ----------
+    id : str
+    fate : str
+        ``exact``, ``implied``, ``weakened`` or ``lost``.
+    form : str
+        What is asked now; empty where nothing is.
+    """
+
+    id: str
+    fate: str
+    form: str
+
+
+@dataclass(frozen=True, slots=True)
 class PublicEngine:
     """An engine that judged the released file: how many of the rules, and how many records.
 
@@ -187,6 +205,10 @@ class PublicRelease:
     versions : mapping of str to str
     compared : bool
         Whether the original was at hand, so that figures of it could be told at all.
+    shared_keys : str
+        How many records share which combinations of keys, in a sentence; empty where nothing was left out for that.
+    fates : tuple of PublicFate
+        Of rules that read recoded fields.
     """
 
     name: str
@@ -207,6 +229,8 @@ class PublicRelease:
     engines: tuple[PublicEngine, ...]
     versions: Mapping[str, str]
     compared: bool = True
+    shared_keys: str = ""
+    fates: tuple[PublicFate, ...] = ()
 
     @property
     def told(self) -> bool:

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from masktron.serialised import Serialised
+
+if TYPE_CHECKING:
+    from masktron.translation import TranslatedRule
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,3 +53,8 @@ class RuleFate(Serialised):
     after: str
     reason: str
     fields: tuple[str, ...]
+
+    @classmethod
+    def of(cls, rule: TranslatedRule) -> RuleFate:
+        """Put what became of a rule into a result."""
+        return cls(rule.id, rule.fate, rule.old, rule.new, rule.reason, rule.fields)

@@ -19,6 +19,7 @@ STEPS = {
     "rules": "Rules",
     "validate": "Validate",
     "roles": "Roles",
+    "protect": "Protect keys",
     "choose": "Choose",
     "mask": "Mask",
     "release": "Release",

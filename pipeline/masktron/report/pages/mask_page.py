@@ -29,9 +29,9 @@ from masktron.report.pages.key_part import key_parts
 from masktron.report.pages.page import Fact, FactRow, Mark, Page, PagePart, PagePicture, PageTable, Section
 from masktron.report.pages.plain_reader import PlainData
 from masktron.report.pages.position_part import figure_values, position_parts
+from masktron.report.pages.treatment_part import treatment_parts
 from masktron.report.pictures.bars import Bar, Bars
 from masktron.report.text import number
-from masktron.report.treatment_lines import treatment_lines
 from masktron.results.side_by_side import SideBySide
 
 _LARGE_LINKAGE = 20
@@ -82,7 +82,7 @@ def mask_page(
             Section("overview", "Overview", (*_facts(result), *said(without))),
             Section("position", "Risk and utility", (*_position(result, files, others), *_figures(result, limits))),
             Section("keys", "What keys tell", tuple(key_parts(result))),
-            Section("treatments", "What was done before", tuple(_treatments(result))),
+            Section("treatments", "What was done before", tuple(treatment_parts(result))),
             Section("distributions", "Before and after", tuple(distribution_parts(files) if files else ())),
             Section("moments", "Means and variances", tuple(moment_parts(files) if files else ())),
             Section("correlations", "Correlations", tuple(correlation_parts(files) if files else ())),
@@ -116,16 +116,6 @@ def _verdict(*, valid: bool, concerns: bool) -> Mark:
 
 def _concerns(concerns: Sequence[PlainData]) -> list[PagePart]:
     return listed("", [f"{one[:1].upper()}{one[1:]}." for one in concern_lines([one.content for one in concerns])])
-
-
-def _treatments(result: PlainData) -> list[PagePart]:
-    """Say what was done to fields before the others were masked; results of earlier versions have nothing of it."""
-    if not result.has("treatments"):
-        return []
-    told = treatment_lines(
-        *([one.content for one in result.parts(name)] for name in ("treatments", "fates", "before", "figures"))
-    )
-    return listed("", [f"{one[:1].upper()}{one[1:]}." for one in told])
 
 
 def _facts(result: PlainData) -> list[PagePart]:

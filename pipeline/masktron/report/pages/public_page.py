@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from masktron.counts import counted
-from masktron.report.pages.common_parts import NOTHING, listed, said
+from masktron.report.pages.common_parts import NOTHING, listed, per_cent, said
 from masktron.report.pages.mathematics import mathematical
 from masktron.report.pages.page import Fact, FactRow, Mark, Page, PagePart, PagePicture, PageTable, Section
 from masktron.report.pictures.bars import Bar, Bars
@@ -17,6 +17,7 @@ from masktron.results.public_release import (
     PUBLIC_LARGEST_SHARE,
     PUBLIC_LEAST_GROUPS,
     PUBLIC_LEAST_RECORDS,
+    PublicFate,
     PublicField,
     PublicRelease,
 )
@@ -57,6 +58,13 @@ _DONE = {
     "values-exchanged": "The values of each field changed places among the records{apart}. A value in this file is "
     "that of some respondent, as a rule of another one, but where the rules asked for a new one.",
 }
+_FATES = {
+    "exact": "the same, of classes",
+    "implied": "not any more: it always holds",
+    "weakened": "as far as classes tell",
+    "lost": "not any more: classes do not tell",
+}
+"""What became of a rule that reads a recoded field."""
 _SAME = (
     "A masked value can still be that of the respondent: by chance, as there are few possible values, as a group had "
     "one value from the start, or as the rules leave no other. In fields of few values or categories most values may "
@@ -109,6 +117,7 @@ def public_page(release: PublicRelease) -> Page:
         f"know when you analyse the file.{_without_figures(release)}",
         sections=(
             Section("done", "What was done", tuple(_done(release))),
+            Section("keys", "What was done to keys", tuple(_keys(release))),
             Section("exact", "What is exact", tuple(_exact(release))),
             Section("fields", "What masking did to each field", (*_variances(masked), *_fields(release, masked))),
             Section("analysis", "When you analyse the file", tuple(_advice(release))),
@@ -131,6 +140,7 @@ def _named(release: PublicRelease) -> PublicRelease:
         ),
         removed=tuple(map(column_name, release.removed)),
         rules=tuple(replace(one, form=column_name(one.form), text=column_name(one.text)) for one in release.rules),
+        fates=tuple(replace(one, form=column_name(one.form)) for one in release.fates),
     )
 
 
@@ -191,6 +201,41 @@ def _how(release: PublicRelease, masked: list[PublicField]) -> str:
         solved=f"; {computed}" if solved else "",
         apart="".join(f"; {one}" for one in apart),
     )
+
+
+def _keys(release: PublicRelease) -> list[PagePart]:
+    """Say which fields are written in classes or left out in part, and what became of the rules that read them."""
+    treated = [one for one in release.fields if one.recoded or one.suppressed]
+    if not treated:
+        return []
+    rows = tuple(
+        (
+            one.name,
+            one.recoded or NOTHING,
+            NOTHING if not one.suppressed else "left out where keys were rare",
+            NOTHING if one.missing is None else f"{number(one.missing)} ({per_cent(one.missing, release.records)})",
+        )
+        for one in treated
+    )
+    columns = ("field", "written as", "cells", "missing in this file")
+    gone = [one.name for one in treated if one.suppressed]
+    return [
+        PageTable("Keys: fields that others may know of a respondent", columns, rows, frozenset({columns[3]})),
+        *said(
+            release.shared_keys,
+            f"A missing value of {', '.join(gone)} was not stated, or was left out: the file does not say which. "
+            "Those left out are rare ones, so that the others are no random sample."
+            if gone
+            else "",
+        ),
+        *_became(release.fates),
+    ]
+
+
+def _became(fates: tuple[PublicFate, ...]) -> list[PagePart]:
+    rows = tuple((one.id, _FATES.get(one.fate, one.fate), mathematical(one.form) or NOTHING) for one in fates)
+    title = "Rules that read recoded fields: what is asked of this file"
+    return [PageTable(title, ("rule", "asked", "as"), rows)] if rows else []
 
 
 def _exact(release: PublicRelease) -> list[PagePart]:

@@ -14,6 +14,7 @@ from masktron.figures import NAMES, figure_of
 from masktron.rulebook_text.rule_changes import NewRule, with_rules
 from masktron.sources.known_formats import known_formats
 from masktron.web.pages.form_values import at_fields, limits_from, whole_from
+from masktron.web.pages.key_facts import treated_context
 from masktron.web.pages.method_words import FIGURE_WORDS, GROUPINGS, INVALID, LIMITS, METHOD_WORDS
 from masktron.web.pages.rules_step import rules_of, saved
 from masktron.web.pages.step_runs import (
@@ -97,6 +98,7 @@ def _show(visit: Visit, project: Project) -> dict[str, Any]:
         "figures": [] if result is None else _figures(result, config),
         "concerns": [] if result is None else result.get("concerns", []),
         "tiles": [] if result is None else _tiles(result, project.settings.table.get("tune", {})),
+        **treated_context(result),
         "report": visit.path_of_report(run, PAGE) if result is not None and run is not None else None,
         "error": error,
         "ending": _ENDINGS.get(Exit(error.exit_code)) if error and error.exit_code in set(_ENDINGS) else None,

@@ -8,6 +8,7 @@ from typing import Any
 
 from masktron.errors import UsageError
 from masktron.sources.known_formats import known_formats
+from masktron.web.pages.key_facts import treated_context
 from masktron.web.pages.mask_step import ABOUT, PAGE, has_concerns
 from masktron.web.pages.mask_step import RESULT as MASK_RESULT
 from masktron.web.pages.step_runs import cancel_run, is_current, result_of, sha256_of
@@ -32,6 +33,7 @@ from masktron.web.runs.one_run import (
     stamp_of,
 )
 from masktron.web.store.disk import lines_of
+from masktron.web.store.project_files import HIERARCHIES
 from masktron.web.store.project_settings import NAME as SETTINGS_FILE
 from masktron.web.store.projects import RULES, Project
 from masktron.web.web_page import FormFields, NothingHereError, Redirect, StepState, Visit, WebPage
@@ -70,6 +72,9 @@ def _show(visit: Visit, project: Project) -> dict[str, Any]:
         "error": last.error if last is not None and last.is_over else None,
         "formats": [] if mask is None else [(name, text) for name, text in FORMATS.items() if name != _format(mask)],
         "about": _document(visit, mask, ABOUT),
+        "rules": _document(visit, mask, _rules(mask)),
+        "settings_files": [] if mask is None else _settings_files(visit, mask),
+        **treated_context(result_of(mask, MASK_RESULT)),
         "inside": [one for one in (_document(visit, mask, PAGE), _document(visit, mask, _manifest(mask))) if one],
         "register": None if register is None else register.path.as_posix(),
         "releases": [] if register is None else _releases(project.folder / register.path),
@@ -97,6 +102,18 @@ def _masked(run: CommandRun) -> str:
 def _manifest(run: CommandRun | None) -> str:
     names = [] if run is None else [one.name for one in run.outputs if one.name.endswith(".manifest.json")]
     return names[0] if names else ""
+
+
+def _rules(run: CommandRun | None) -> str:
+    """Return the name of the rules that hold in the masked file; empty where those of the project do."""
+    outputs = [] if run is None else run.outputs
+    return next((one.name for one in outputs if one.is_rulebook), "")
+
+
+def _settings_files(visit: Visit, run: CommandRun) -> list[tuple[str, str]]:
+    """Return the settings of a run and the hierarchies that they name: with its key they give the same bytes."""
+    names = [name for name in run.copies if name == SETTINGS_FILE or HIERARCHIES.matches(name)]
+    return [(name, visit.path_of_run(run, name)) for name in sorted(names)]
 
 
 def _format(run: CommandRun) -> str:
@@ -214,9 +231,12 @@ def _check(visit: Visit, project: Project, form: FormFields) -> Redirect:
     if mask.stamp_then(original) != stamp_of(project, original):
         raise UsageError("the data have changed since they were masked, so nothing can be compared with them",
                          hint="mask once more")  # fmt: skip
-    words: list[Argument] = ["check", InRunOf(made, _masked(made)), "--rules", InRunOf(mask, RULES)]
+    is_masked = made.name == mask.name
+    # without a manifest nobody translates rules again
+    rules = RULES if is_masked else _rules(mask) or RULES
+    words: list[Argument] = ["check", InRunOf(made, _masked(made)), "--rules", InRunOf(mask, rules)]
     words += ["--config", InRunOf(mask, SETTINGS_FILE), "--original", original]
-    if made.name == mask.name:  # a manifest describes the bytes that were masked, and no other format of them
+    if is_masked:  # a manifest describes the bytes that were masked, and no other format of them
         words += ["--manifest", InRunOf(mask, _manifest(mask))]
     visit.start(project, run_kinds.CHECK, [*words, "--json", InRun(CHECK_RESULT), "--html", InRun(CHECK_PAGE)])
     return Redirect(visit.path(project, "release"))

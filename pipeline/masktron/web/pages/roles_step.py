@@ -8,6 +8,7 @@ from typing import Any
 from masktron.config import ALL_FIELDS, Config, Kind, Role
 from masktron.errors import UsageError
 from masktron.web.pages.data_step import RESULT, look_at, shown_name
+from masktron.web.pages.key_facts import keys_context, measure_keys
 from masktron.web.pages.paging import page_of_items
 from masktron.web.pages.step_runs import result_of
 from masktron.web.runs import run_kinds
@@ -21,7 +22,7 @@ ROLES: Mapping[str, str] = {
     Role.IDENTIFIER: "names somebody: removed",
     Role.KEY: "number of the record: kept as it is",
     Role.WEIGHT: "survey weight: kept as it is",
-    Role.QUASI_IDENTIFIER: "known to others: kept as it is, risk is measured by it",
+    Role.QUASI_IDENTIFIER: "known to others: a key",
     Role.UNTOUCHED: "kept as it is",
 }
 """What happens to a field, by its role."""
@@ -63,6 +64,9 @@ def _show(visit: Visit, project: Project) -> dict[str, Any]:
         "roles": ROLES,
         "kinds": _KINDS,
         "everywhere": ", ".join(sorted(config.missing.get(ALL_FIELDS, ()))),
+        "known": [name for name, role in config.roles.items() if role is Role.QUASI_IDENTIFIER],
+        "has_rules": project.has_rules,
+        **keys_context(project, None, "?again=1"),
         "settings_text": project.settings.text,
         "problems": _problems(run, [one["name"] for one in found_page.items]),
     }
@@ -242,6 +246,11 @@ def _decide(visit: Visit, project: Project, form: FormFields) -> Redirect:
     return Redirect(visit.path(project, "roles"))
 
 
+def _measure(visit: Visit, project: Project, _: FormFields) -> Redirect:
+    measure_keys(visit, project)
+    return Redirect(visit.path(project, "roles"))
+
+
 def _read(visit: Visit, project: Project, _: FormFields) -> Redirect:
     look_at(visit, project)
     return Redirect(visit.path(project, "roles"))
@@ -265,7 +274,7 @@ ROLES_PAGE = WebPage(
     "Roles",
     _show,
     step="roles",
-    actions={"save": _save, "decide": _decide, "read": _read},
+    actions={"save": _save, "decide": _decide, "read": _read, "measure": _measure},
     state=_state,
     writes=frozenset({"roles", "nominal", "numeric", "ordinal", "missing"}),
 )

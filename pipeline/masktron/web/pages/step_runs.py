@@ -13,7 +13,7 @@ from masktron.web.runs.run_kinds import KINDS, RunKind
 from masktron.web.store.disk import bytes_of, digest_of, plain_files
 from masktron.web.store.project_files import RULEBOOKS
 from masktron.web.store.project_settings import NAME as SETTINGS_FILE
-from masktron.web.store.project_settings import table_of, text_of
+from masktron.web.store.project_settings import hierarchies_of, table_of, text_of
 from masktron.web.store.projects import RULES, Project
 from masktron.web.web_page import Visit
 
@@ -83,7 +83,13 @@ def is_current(run: CommandRun) -> bool:
     try:
         data = project.data()
         same = not kind.data or (kind.without_data if data is None else run.is_of(data))
-        return same and _same_rules(run, kind) and _same_settings(run, kind) and _same_files(run, kind)
+        return (
+            same
+            and _same_rules(run, kind)
+            and _same_settings(run, kind)
+            and _same_hierarchies(run, kind)
+            and _same_files(run, kind)
+        )
     except UsageError:  # somebody has broken the settings
         return False
 
@@ -103,6 +109,12 @@ def _same_settings(run: CommandRun, kind: RunKind) -> bool:
     now = settings.for_run(2) if kind.settings and settings.text else b""
     had = (bytes_of(run.path_of(SETTINGS_FILE)) or b"") if kind.settings else b""
     return now == had or _said(now, kind) == _said(had, kind)
+
+
+def _same_hierarchies(run: CommandRun, kind: RunKind) -> bool:
+    """Tell whether the hierarchies that settings name are those that a run had beside its settings."""
+    named = hierarchies_of(run.project.settings.table).values() if "recode" in kind.settings else ()
+    return all(digest_of(f"{run.project.folder}/{name}") == digest_of(run.path_of(name)) for name in named)
 
 
 def _said(settings: bytes, kind: RunKind) -> dict[str, Any]:

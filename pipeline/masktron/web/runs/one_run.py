@@ -100,13 +100,18 @@ class RunOutput:
 
     @property
     def confidential(self) -> bool:
-        """Whether it is for inside the agency: all but the masked file and the page about it."""
-        return not self.is_masked and not self.name.startswith("about.")
+        """Whether it is for inside the agency: all but the masked file, its rules and the page about it."""
+        return not self.is_masked and not self.is_rulebook and not self.name.startswith("about.")
+
+    @property
+    def is_rulebook(self) -> bool:
+        """Whether it says which rules hold in the masked file, beside which it leaves the project."""
+        return self.name.startswith("masked.") and self.name.endswith(".rules.sch")
 
     @property
     def is_masked(self) -> bool:
         """Whether it is the masked file, which leaves the project by the page Release, once it has been checked."""
-        return self.name.startswith("masked.") and not self.name.endswith(".manifest.json")
+        return self.name.startswith("masked.") and not self.name.endswith((".manifest.json", ".rules.sch"))
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,6 +16,7 @@ from masktron.web.store.project_settings import NAME
 _READING = frozenset({"record", "format", "format_options", "metadata"})
 _FIELDS = frozenset({"roles", "missing", "nominal", "ordinal", "numeric", "quasi_identifiers"})
 _JUDGING = frozenset({"documents", "phase", "max_failures", "allow_unfired", "rule_timeout"})
+_TREATING = frozenset({"recode", "key_k", "keys", "allow_lost"})
 _ALL = frozenset(field.name for field in fields(Config))
 """All settings; ``tune`` is none, as it changes nothing for other commands."""
 _WAY = frozenset({"method", "k", "grouping", "aggregator", "params", "recode", "keys", "key_k"})
@@ -66,6 +67,12 @@ DRAFT_WHOLE = RunKind("draft-whole", without_data=True, rules=False, settings=RU
 """Tries a rule out beside all others."""
 SUGGEST = RunKind("suggest", rules=False, settings=_READING | _FIELDS)
 VALIDATE = RunKind("validate", settings=_READING | _JUDGING)
+KEYS = RunKind("keys", settings=_READING | _FIELDS | _JUDGING | _TREATING | {"allow"})
+"""Says what keys tell, and tries the treatments of the settings."""
+KEYS_DRAFT = RunKind("keys-draft", rules=KEYS.rules, settings=KEYS.settings)
+"""Tries treatments out that nobody has saved: its settings are what was typed."""
+HIERARCHY = RunKind("hierarchy", rules=False, settings=_READING | {"missing"})
+"""Proposes classes for the values of a field."""
 CHOOSE = RunKind("choose", settings=_ALL - _WAY)
 PLAN = RunKind("plan")
 MASK = RunKind("mask")
@@ -77,7 +84,8 @@ CONVERT = RunKind("convert", data=False, rules=False, settings=frozenset(), take
 KINDS: Mapping[str, RunKind] = {
     kind.step: kind
     for kind in (
-        DESCRIBE, RECORDS, RULES_CHECK, DRAFT, DRAFT_WHOLE, SUGGEST, VALIDATE, CHOOSE, PLAN, MASK, CHECK, CONVERT,
+        DESCRIBE, RECORDS, RULES_CHECK, DRAFT, DRAFT_WHOLE, SUGGEST, VALIDATE, KEYS, KEYS_DRAFT, HIERARCHY, CHOOSE,
+        PLAN, MASK, CHECK, CONVERT,
     )
 }  # fmt: skip
 """All kinds, by what folders of their runs are called."""

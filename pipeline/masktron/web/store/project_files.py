@@ -37,7 +37,9 @@ FACTS = ProjectFile(re.compile(r"project\.json"), downloaded=False, copied=False
 SETTINGS = ProjectFile(re.compile(r"masktron\.toml"), downloaded=True, copied=True)
 RULEBOOKS = ProjectFile(re.compile(r"[^./\0][^/\0]*\.sch"), downloaded=True, copied=True)
 """The rulebook, and what it takes in."""
-PROJECT_FILES = (FACTS, SETTINGS, RULEBOOKS)
+HIERARCHIES = ProjectFile(re.compile(r"[^./\0][^/\0]*\.hierarchy\.csv"), downloaded=True, copied=True)
+"""Classes of the values of fields, which settings name under ``[recode]``."""
+PROJECT_FILES = (FACTS, SETTINGS, RULEBOOKS, HIERARCHIES)
 
 
 def project_file(name: str) -> ProjectFile | None:

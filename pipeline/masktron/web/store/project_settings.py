@@ -13,8 +13,10 @@ from typing import Any
 
 from masktron.config import Config, config_from
 from masktron.errors import UsageError
+from masktron.recoding_settings import FromHierarchy, how_of
 from masktron.toml_text import TomlText, toml_text
 from masktron.web.store.disk import bytes_of
+from masktron.web.store.project_files import HIERARCHIES
 
 NAME = "masktron.toml"
 _APART = frozenset({"tune"})
@@ -97,15 +99,24 @@ class ProjectSettings:
             A value is not what its setting can have, or names a file outside the project: nothing is written.
         """
         with self._lock:
-            former = self.table
-            wanted = {name: value for name, value in {**former, **changes}.items() if value is not None}
-            _checked(wanted)
-            there = TomlText(self.text.replace("\r\n", "\n"))
-            for name, value in changes.items():
-                there.assign(name, former.get(name), value)
-            # what is too intricate to be changed where it stands is written anew
-            made = str(there) if _says(str(there), wanted) else toml_text(wanted)
-            self._write({NAME: made.encode()}, said=said, by=by)
+            self._write({NAME: self.changed(changes).encode()}, said=said, by=by)
+
+    def changed(self, changes: Mapping[str, Any]) -> str:
+        """Return the file with other settings, as `update` would write it.
+
+        Raises
+        ------
+        UsageError
+            As for `update`.
+        """
+        former = self.table
+        wanted = {name: value for name, value in {**former, **changes}.items() if value is not None}
+        _checked(wanted)
+        there = TomlText(self.text.replace("\r\n", "\n"))
+        for name, value in changes.items():
+            there.assign(name, former.get(name), value)
+        # what is too intricate to be changed where it stands is written anew
+        return str(there) if _says(str(there), wanted) else toml_text(wanted)
 
     def replace(self, text: str, *, said: str, by: str) -> None:
         """Take another file of settings as it is.
@@ -118,16 +129,22 @@ class ProjectSettings:
         _checked(table_of(text))
         self._write({NAME: text.encode()}, said=said, by=by)
 
-    def for_run(self, depth: int, *, without: Collection[str] = ()) -> bytes:
+    def for_run(
+        self, depth: int, *, without: Collection[str] = (), changes: Mapping[str, Any] | None = None
+    ) -> bytes:
         """Return the settings for a copy that lies so many folders below: what it names is still found.
+
+        Hierarchies are copied beside it.
 
         Parameters
         ----------
         depth : int
         without : collection of str
             Settings that are left out.
+        changes : mapping, optional
+            Other settings, which are tried out: see `changed`.
         """
-        text = self.text
+        text = self.text if changes is None else self.changed(changes)
         return (_below if len(text) < _KEPT else _below.__wrapped__)(text, depth, frozenset(without))
 
     def named_files(self) -> dict[str, list[str]]:
@@ -215,7 +232,27 @@ def _checked(table: Mapping[str, Any]) -> Config:
     for name, paths in _paths(table).items():
         for path in paths.values():
             _require_inside(name, path)
+    for name, how in config.recode.items():
+        _require_own_hierarchy(name, how)
     return config
+
+
+def hierarchies_of(table: Mapping[str, Any]) -> dict[str, str]:
+    """Return the files of hierarchies that settings name, by field; those that are none are left to the checks."""
+    recode = table.get("recode", {})
+    found = {name: how_of("recode", how) for name, how in recode.items()} if isinstance(recode, Mapping) else {}
+    return {name: how.path.as_posix() for name, how in found.items() if isinstance(how, FromHierarchy)}
+
+
+def _require_own_hierarchy(name: str, how: str) -> None:
+    """Refuse a hierarchy that is no file of the project: a run reads what settings name."""
+    named = how_of(f"recode.{name}", how)
+    if isinstance(named, FromHierarchy) and not HIERARCHIES.matches(named.path.as_posix()):
+        raise UsageError(
+            f"recode.{name}: {named.path.as_posix()!r} is no hierarchy of the project",
+            where=NAME,
+            hint="upload it on the page Protect keys",
+        )
 
 
 def _paths(table: Mapping[str, Any]) -> dict[str, dict[str | None, str]]:

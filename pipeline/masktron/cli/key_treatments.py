@@ -1,0 +1,64 @@
+"""``masktron keys``."""
+
+from __future__ import annotations
+
+from masktron.cli import options, running
+from masktron.cli.given import documents_of, settings_file, settings_from
+from masktron.processes import rules_within
+
+
+def keys(
+    data: options.Data,
+    rules: options.Rules,
+    recode: options.Recode = None,
+    key_k: options.KeyK = None,
+    allow_lost: options.AllowLost = None,
+    config: options.Settings = None,
+    role: options.RoleOptions = None,
+    missing: options.MissingOptions = None,
+    nominal: options.NominalOptions = None,
+    ordinal: options.OrdinalOptions = None,
+    numeric: options.NumericOptions = None,
+    quasi_identifier: options.QuasiIdentifierOptions = None,
+    allow: options.Allow = None,
+    allow_unfired: options.AllowUnfired = None,
+    document: options.Document = None,
+    record: options.Record = None,
+    format: options.Format = None,  # noqa: A002 -- the name of the option
+    format_option: options.FormatOptions = None,
+    metadata: options.Metadata = None,
+    phase: options.Phase = None,
+    rule_timeout: options.RuleTimeout = None,
+    json: options.Json = None,
+) -> None:
+    """Say what keys tell, and try treatments: what they make of the risk and of the rules. Nothing is written."""
+    settings = settings_from(
+        config,
+        role,
+        missing,
+        nominal,
+        ordinal,
+        numeric=numeric,
+        quasi_identifier=quasi_identifier,
+        recode=recode,
+        key_k=key_k,
+        allow_lost=tuple(allow_lost or ()) or None,
+        allow=tuple(allow or ()) or None,
+        allow_unfired=tuple(allow_unfired or ()) or None,
+        document=document,
+        record=record,
+        format=format,
+        format_option=format_option,
+        metadata=metadata,
+        phase=phase,
+        rule_timeout=rule_timeout,
+    )
+    running.check_outputs(
+        {"--json": json},
+        {"the data": data, "the rulebook": rules, "the settings": settings_file(config), **documents_of(settings)},
+    )
+    with running.progress_shown() as progress, rules_within(settings.rule_timeout):
+        from masktron.jobs.key_treatments import run_keys
+
+        result = run_keys(data, rules, config=settings, progress=progress)
+    running.report(result, json)

@@ -1,0 +1,195 @@
+"""What keys tell as the data are, and what treatments would make of them and of the rules; nothing is written."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from masktron.config import ALL_FIELDS, Config
+from masktron.counts import counted
+from masktron.errors import InfeasibleError
+from masktron.jobs.keys_known import KnownKeys, keys_of_run
+from masktron.jobs.mask_result import UNIQUES_UNASKED, told_of
+from masktron.jobs.ordering import identifying
+from masktron.jobs.prepared import Opened, Treated, open_original
+from masktron.jobs.treated import changed_rules, rules_beside, treated
+from masktron.measures.assessed import Assessed
+from masktron.measures.figures import measure
+from masktron.measures.keys.key_file import KeyFile
+from masktron.progress import Progress, no_progress
+from masktron.results import FigureResult, KeyRisk, KeysResult, KeyValues, RuleFate, shown
+from masktron.sources.lexical import parse_number
+from masktron.sources.records import Column
+from masktron.write.treatments import recodings_in, suppressed_in
+
+FIGURES = ("key_k", "key_uniques", "key_population_uniques", "individual_risk", "global_risk", "suda_share")
+LISTED = 10_000
+"""Values of a field that the result lists; of one with more, it has their number."""
+
+
+def run_keys(
+    data: Path, rules: Path, *, config: Config | None = None, progress: Progress = no_progress
+) -> KeysResult:
+    """Measure the risk of keys before and after the treatments of the settings, and translate the rules.
+
+    Records that break a rule are left out of it, as they would not be released.
+
+    Parameters
+    ----------
+    data, rules : Path
+    config : Config, optional
+        ``recode``, ``key_k`` and ``keys`` say how keys are treated.
+
+    Raises
+    ------
+    UsageError, RulebookError, DocumentError, InfeasibleError
+        As for `mask`, up to its treatments. What a recoding loses and where no key can be suppressed is no error: it
+        is the obstacle of the result.
+    """
+    config = config or Config()
+    opened = open_original(data, rules, replace(config, invalid="exclude"), progress)
+    names = keys_of_run(opened.fields, opened.config, identifying(opened.kept, opened.fields))
+    progress("measuring what keys tell", 0)
+    before = _file(opened, names, opened)
+    tried = _tried(opened, names, progress)
+    return KeysResult(
+        data=shown(data),
+        rulebook=shown(rules),
+        records=len(opened.kept),
+        keys=_risk(before),
+        treated=_risk(tried.keys),
+        before=_figures(before),
+        figures=_figures(tried.keys),
+        treatments=() if tried.done is None else tuple(chain.from_iterable(map(told_of, tried.done.treatments))),
+        fates=() if tried.done is None else tuple(map(RuleFate.of, changed_rules(tried.done))),
+        fields=tuple(_values(name, opened.kept.columns[name], tried) for name in names.names if name != names.weight),
+        obstacle=tried.obstacle,
+        notes=(
+            *opened.notes,
+            *_left_out(len(opened.records) - len(opened.kept)),
+            *_lacking(before),
+            *tried.notes,
+        ),
+    )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Tried:
+    """What treatments came to.
+
+    Attributes
+    ----------
+    done : Treated or None
+        None where there is nothing to do, or where nothing could be done.
+    keys : KeyFile or None
+        As they would be written.
+    columns : mapping of str to Column
+        The fields, likewise.
+    obstacle : str or None
+    """
+
+    done: Treated | None = None
+    keys: KeyFile | None = None
+    columns: Mapping[str, Column] | None = None
+    obstacle: str | None = None
+
+    @property
+    def notes(self) -> Iterator[str]:
+        """What it costs to suppress keys; another run draws other cells."""
+        for one in () if self.done is None else suppressed_in(self.done.treatments):
+            yield f"local suppression: {one.says}; the cells are drawn, and another run may leave out others"
+
+
+def _tried(opened: Opened, names: KnownKeys, progress: Progress) -> _Tried:
+    """Treat the fields as settings say, or as far as that can be done, and say what stands in the way of the rest."""
+    obstacle = None
+    for changes in _less_and_less(opened.given):
+        own = replace(opened, given=replace(opened.given, **changes), config=replace(opened.config, **changes))
+        path = opened.job.source.path
+        try:
+            with treated(own, path, rules_beside(path) if own.given.recode else None, progress) as found:
+                return _Tried(found.treated, _file(opened, names, found), found.kept.columns, obstacle)
+        except InfeasibleError as error:
+            obstacle = obstacle or str(error)
+    return _Tried(obstacle=obstacle)
+
+
+def _less_and_less(config: Config) -> Iterator[dict[str, Any]]:
+    """Yield what is changed in settings so that more and more of what stands in their way is left out."""
+    if not config.recode and config.key_k is None:
+        return
+    lost: dict[str, Any] = {"allow_lost": (ALL_FIELDS,)}
+    yield {}
+    if config.recode:
+        yield lost
+        if config.key_k is not None:
+            yield {**lost, "key_k": None, "keys": {}}
+
+
+def _file(opened: Opened, names: KnownKeys, found: Opened) -> KeyFile | None:
+    """Return the keys as treatments leave them, with the weights of the original."""
+    weights = None if names.weight is None else opened.kept.columns[names.weight].values
+    return names.of(found.kept.columns, weights)
+
+
+def _figures(keys: KeyFile | None) -> tuple[FigureResult, ...]:
+    if keys is None:
+        return ()
+    names = [name for name in FIGURES if name != "suda_share" or keys.looked_at <= UNIQUES_UNASKED]
+    return tuple(map(FigureResult.of, measure(names, Assessed({}, {}, (), {}, keys=keys))))
+
+
+def _risk(keys: KeyFile | None) -> KeyRisk | None:
+    """Put together what is known, with minimal sample uniques where they do not take long."""
+    if keys is None:
+        return None
+    if keys.looked_at <= UNIQUES_UNASKED:
+        _ = keys.uniqueness
+    return KeyRisk.of(keys)
+
+
+def _left_out(records: int) -> list[str]:
+    said = counted(records, "record that breaks a rule is", "records that break a rule are")
+    return [f"{said} left out here: mask needs --invalid exclude for that"] if records else []
+
+
+def _lacking(keys: KeyFile | None) -> list[str]:
+    if keys is None or keys.looked_at <= UNIQUES_UNASKED:
+        return []
+    return ["takes long with so many records and keys: suda_share; masktron assess --measures suda_share has it"]
+
+
+def _values(name: str, column: Column, tried: _Tried) -> KeyValues:
+    before = _counts(column)
+    values = sorted(before, key=_place)
+    after = None if tried.columns is None else _counts(tried.columns[name])
+    classes = None
+    if after is not None and tried.done is not None:
+        recoding = recodings_in(tried.done.treatments).get(name)
+        order = dict.fromkeys(values if recoding is None else (recoding.label_of(one) or one for one in values))
+        classes = _listed({label: after.get(label, 0) for label in order})
+    return KeyValues(name, len(before), _listed({value: before[value] for value in values}), classes)
+
+
+def _listed(counts: Mapping[str, int]) -> Mapping[str, int] | None:
+    return counts if len(counts) <= LISTED else None
+
+
+def _counts(column: Column) -> dict[str, int]:
+    """Return how many records have each value."""
+    codes = column.numbered(held=True)
+    there = np.flatnonzero(codes >= 0)
+    _, first, times = np.unique(codes[there], return_index=True, return_counts=True)
+    return dict(zip(map(str, column.lexemes_of(there[first])), times.tolist(), strict=True))
+
+
+def _place(value: str) -> tuple[bool, float, str]:
+    """Return where a value stands among others: numbers by size, then texts."""
+    number = parse_number(value)
+    return math.isnan(number), 0.0 if math.isnan(number) else number, value

@@ -1,0 +1,35 @@
+"""Keys for the eye: their risk before and after treatments, and what becomes of rules."""
+
+from __future__ import annotations
+
+from rich.console import RenderableType
+from rich.table import Table
+
+from masktron.counts import counted
+from masktron.report.key_lines import key_lines
+from masktron.report.tables.cells import headed, noted, valued
+from masktron.report.text import plain
+from masktron.report.treatment_lines import fate_lines, treatment_names
+from masktron.results import KeysResult
+
+
+def tables(result: KeysResult) -> list[RenderableType]:
+    """Figures before and after, what was done and what rules became, and what the keys tell; no value of a record."""
+    parts: list[RenderableType] = [_figures(result)] if result.before else []
+    parts += map(plain, treatment_names([one.as_dict() for one in result.treatments]))
+    parts += map(plain, fate_lines([one.as_dict() for one in result.fates]))
+    told = result.keys if result.treated is None else result.treated
+    parts += [plain(one) for one in ([] if told is None else key_lines(told.as_dict()))]
+    parts += noted("note", result.notes)
+    parts.append(f"{plain(result.data)}: {counted(result.records, 'record')}; nothing was written")
+    if result.obstacle is not None:
+        parts.append(f"[yellow]mask would stop:[/] {plain(result.obstacle)}")
+    return parts
+
+
+def _figures(result: KeysResult) -> Table:
+    table = headed("figure", "before", *(("after",) if result.figures else ()), "what it is")
+    after = {one.name: valued(one) for one in result.figures}
+    for one in result.before:
+        table.add_row(one.name, valued(one), *((after.get(one.name, "-"),) if after else ()), plain(one.meaning))
+    return table

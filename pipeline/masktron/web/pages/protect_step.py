@@ -1,0 +1,263 @@
+"""The fifth step: what others may know is written in classes, or left out where few records share it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from masktron.config import Config, Role
+from masktron.errors import UsageError
+from masktron.recoding_settings import Breaks, FromHierarchy, Multiples, Widths, how_of
+from masktron.web.pages.data_step import shown_name
+from masktron.web.pages.form_values import number_from, whole_from
+from masktron.web.pages.key_facts import current_keys, keys_arguments, keys_context, measure_keys
+from masktron.web.pages.project_hierarchies import hierarchy_name, hierarchy_of
+from masktron.web.pages.roles_step import described_fields
+from masktron.web.pages.step_runs import good_run
+from masktron.web.runs import run_kinds
+from masktron.web.runs.one_run import CommandRun, latest_run, run_of
+from masktron.web.store.project_settings import NAME as SETTINGS_FILE
+from masktron.web.store.projects import Project
+from masktron.web.web_page import (
+    FormFields,
+    Fragment,
+    PageProblem,
+    Redirect,
+    StepState,
+    Visit,
+    WebPage,
+    problem_of,
+)
+
+WAYS: Mapping[str, str] = {
+    "": "written as it is",
+    "hierarchy": "classes of its hierarchy",
+    "width": "classes of one width",
+    "breaks": "classes that begin at",
+    "round": "rounded to multiples of",
+    "tails": "the tails alike",
+}
+"""How a field may be recoded, by what forms call it."""
+_WRITES = ("recode", "key_k", "keys", "allow_lost")
+
+
+def _show(visit: Visit, project: Project) -> dict[str, Any]:
+    config = project.settings.config
+    draft = _draft(project, visit.query.get("draft", ""))
+    poll = "?again=1" if draft is None else f"?draft={draft.name}&again=1"
+    found = keys_context(project, draft, poll)
+    fields = [_row(project, one, config) for one in _keys(project, config)]
+    return {
+        **found,
+        "read": described_fields(project) is not None,
+        "data": project.data(),
+        "has_rules": project.has_rules,
+        "fields": fields,
+        "ways": WAYS,
+        "key_k": "" if config.key_k is None else config.key_k,
+        "subsets": config.keys.get("subsets", ""),
+        "missing_matches": bool(config.keys.get("missing_matches")),
+        "lost": _lost(config, found["tried"]),
+        "settings_text": project.settings.text,
+        "hierarchies": [
+            (name, f"/projects/{project.identity}/download/{name}")
+            for one in fields
+            if one["has_hierarchy"] and (name := hierarchy_name(one["name"]))
+        ],
+        "keys_path": None if found["keys_run"] is None else visit.path_of_run(found["keys_run"]),
+        "runs": [("What keys tell", run)] if (run := latest_run(project, run_kinds.KEYS.step)) else [],
+        "folder": str(project.folder) if visit.is_local else None,
+        "problems": _problems(found["keys_run"], [one["name"] for one in fields]),
+    }
+
+
+def _keys(project: Project, config: Config) -> list[dict[str, Any]]:
+    """Return the fields that others may know and that are written as they are, but for the weight."""
+    known = {name for name, role in config.roles.items() if role is Role.QUASI_IDENTIFIER} | set(config.recode)
+    return [one for one in described_fields(project) or () if one["name"] in known]
+
+
+def _row(project: Project, one: Mapping[str, Any], config: Config) -> dict[str, Any]:
+    name = one["name"]
+    way, text = _way_of(name, config.recode.get(name, ""))
+    hierarchy = hierarchy_of(project, name)
+    return {
+        **one,
+        "shown": shown_name(one),
+        "way": way,
+        "text": text,
+        "levels": None if hierarchy is None else hierarchy.height,
+        "has_hierarchy": hierarchy is not None,
+        "importance": f"{config.keys.get('importance', {}).get(name, 1):g}",
+    }
+
+
+def _way_of(name: str, how: str) -> tuple[str, str]:
+    """Return a way to recode and its numbers, as forms have them."""
+    if not how:
+        return "", ""
+    match how_of(f"recode.{name}", how):
+        case FromHierarchy(level=level):
+            return "hierarchy", str(level)
+        case Widths():
+            return "width", how.partition(":")[2]
+        case Breaks():
+            return "breaks", how.partition(":")[2]
+        case Multiples():
+            return "round", how.partition(":")[2]
+    return "tails", how
+
+
+def _lost(config: Config, tried: Mapping[str, Any] | None) -> list[dict[str, Any]]:
+    """Return the rules that are lost, or may be, and whether somebody lets them go."""
+    found = {} if tried is None else {one["rule"]: one for one in tried["fates"] if one["fate"] == "lost"}
+    names = dict.fromkeys((*found, *config.allow_lost))
+    return [{"rule": name, "fate": found.get(name), "allowed": name in config.allow_lost} for name in names]
+
+
+def _draft(project: Project, name: str) -> CommandRun | None:
+    run = run_of(project, name)
+    return run if run is not None and run.step == run_kinds.KEYS_DRAFT.step else None
+
+
+def _problems(run: CommandRun | None, names: list[str]) -> list[PageProblem]:
+    """Return what the latest run has against the settings, each at its field."""
+    if run is None or not run.is_over or run.error is None:
+        return []
+    found = problem_of(run.error, [*(f"recode.{name}" for name in names), "key_k"])
+    return [found] if found.field is not None else []
+
+
+def _changes(project: Project, form: FormFields) -> dict[str, Any]:
+    """Return the settings that a form asks for.
+
+    Raises
+    ------
+    UsageError
+        What was typed is none; the field is named.
+    """
+    config = project.settings.config
+    shown = {one["name"] for one in _keys(project, config)}
+    recode = {name: how for name, how in config.recode.items() if name not in shown}
+    for name in shown:
+        if how := _how(project, name, form):
+            recode[name] = how
+    changes: dict[str, Any] = {
+        "recode": recode or None,
+        "allow_lost": [*dict.fromkeys(form.texts("allow_lost"))] or None,
+        "key_k": None,
+        "keys": _suppression(form, sorted(shown)) or None,
+    }
+    return changes
+
+
+def _how(project: Project, name: str, form: FormFields) -> str:
+    """Return how a field is to be recoded, as settings say it; empty where it is not."""
+    field, way, text = f"recode.{name}", form.text(f"way.{name}"), form.text(f"recode.{name}")
+    if way not in WAYS:
+        raise UsageError(f"way.{name}: unknown choice {way!r}", hint="take one of the list")
+    if not way:
+        return ""
+    if way == "hierarchy":
+        level = whole_from(field, text or "1")
+        hierarchy = hierarchy_of(project, name)
+        if hierarchy is None:
+            raise UsageError(f"{field}: there is no hierarchy as yet", hint="make or upload one first, then save")
+        if not 1 <= level <= hierarchy.height:
+            raise UsageError(f"{field}: there is no level {level}", hint=f"its levels are 1 to {hierarchy.height}")
+        return f"{hierarchy_name(name)}:{level}"
+    how = text if way == "tails" else f"{way}:{text}"
+    how_of(field, how)  # says what is wrong with it
+    return how
+
+
+def _suppression(form: FormFields, names: list[str]) -> dict[str, Any]:
+    """Return how keys are suppressed; nothing where they are not."""
+    if not (text := form.text("key_k")):
+        return {}
+    found: dict[str, Any] = {"k": whole_from("key_k", text)}
+    if subsets := form.text("subsets"):
+        found["subsets"] = whole_from("subsets", subsets)
+    if form.text("missing_matches") == "1":
+        found["missing_matches"] = True
+    costs = {name: number_from(f"importance.{name}", form.text(f"importance.{name}") or "1") for name in names}
+    if said := {name: cost for name, cost in costs.items() if cost != 1}:
+        found["importance"] = said
+    return found
+
+
+def _save(visit: Visit, project: Project, form: FormFields) -> Redirect:
+    config, changes = project.settings.config, _changes(project, form)
+    project.settings.update(changes, said=f"Keys: {_said(changes)}", by=visit.user)
+    if project.settings.config != config or current_keys(project) is None:
+        measure_keys(visit, project)
+    return Redirect(visit.path(project, "protect"))
+
+
+def _said(changes: Mapping[str, Any]) -> str:
+    told = [f"{name} by {how}" for name, how in (changes["recode"] or {}).items()]
+    told += [f"k = {changes['keys']['k']}"] if changes["keys"] else []
+    told += [f"lost rules that may be: {', '.join(changes['allow_lost'])}"] if changes["allow_lost"] else []
+    return "; ".join(told) or "written as they are"
+
+
+def _try(visit: Visit, project: Project, form: FormFields) -> Redirect | Fragment:
+    """Try out what was typed, with settings that nobody has saved."""
+    by_script = form.text("script") == "1"
+    try:
+        settings = project.settings.for_run(2, changes=_changes(project, form))
+        words = keys_arguments(project)
+    except UsageError as error:
+        if not by_script:
+            raise
+        problem = problem_of(error, form.names)
+        return Fragment("keys_tried.html", {**_NOTHING, "keys_error": problem})
+    run = visit.try_out(project, run_kinds.KEYS_DRAFT, words, {SETTINGS_FILE: settings})
+    poll = f"{visit.path(project, 'protect')}?draft={run.name}&again=1"
+    if by_script:
+        return Fragment("keys_tried.html", {**_NOTHING, "keys_active": True, "keys_run": run, "keys_poll": poll})
+    return Redirect(f"{visit.path(project, 'protect')}?draft={run.name}")
+
+
+_NOTHING: Mapping[str, Any] = {
+    "keys_run": None, "keys_active": False, "keys_poll": "", "keys_stale": False, "keys_error": None, "tried": None,
+}  # fmt: skip
+
+
+def _measure(visit: Visit, project: Project, _: FormFields) -> Redirect:
+    measure_keys(visit, project)
+    return Redirect(visit.path(project, "protect"))
+
+
+def _state(project: Project) -> StepState:
+    if described_fields(project) is None:
+        return StepState(False)
+    config = project.settings.config
+    if not (keys := _keys(project, config)):
+        return StepState(True, "no field has the role of what others know")
+    found = current_keys(project)
+    if found is not None and found["obstacle"] is not None:
+        return StepState(False, "masking would stop here", problem=True)
+    if told := list(_treated(config)):
+        return StepState(True, ", ".join(told))
+    masked = good_run(project, run_kinds.MASK.step) is not None
+    return StepState(masked, f"{len(keys)} keys are written as they are")
+
+
+def _treated(config: Config) -> Iterator[str]:
+    if config.recode:
+        yield f"{len(config.recode)} {'field is' if len(config.recode) == 1 else 'fields are'} recoded"
+    if config.key_k is not None:
+        yield f"keys are shared by {config.key_k} records"
+
+
+PROTECT = WebPage(
+    "protect",
+    "protect",
+    "Protect keys",
+    _show,
+    step="protect",
+    actions={"save": _save, "try": _try, "measure": _measure},
+    state=_state,
+    writes=frozenset(_WRITES),
+)

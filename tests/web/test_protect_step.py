@@ -1,0 +1,293 @@
+"""The page Protect keys: what settings it writes, what is tried before, hierarchies, and the bytes of a run."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+from starlette.testclient import TestClient
+
+from cli_runner import Runner
+from masktron.errors import UsageError
+from masktron.web.pages.all_pages import PAGES
+from masktron.web.pages.project_hierarchies import hierarchy_name
+from masktron.web.runs.one_run import InRun, latest_run, runs_of
+from masktron.web.store.projects import Project
+from told_results import keys_tried
+from web_client import Office, csrf_of, undone
+from web_runs import described, laid_run, text_field
+
+RULES = b"""<schema xmlns="http://purl.oclc.org/dsdl/schematron"><pattern><rule context="Record">
+<assert id="adult" test="not(AGE &lt; 16)">16 or older</assert>
+<assert id="parts" test="B &lt;= A">B is a part of A</assert></rule></pattern></schema>
+"""
+CLASSES = b"N1;N;*\nN2;N;*\nS1;S;*\n"
+ROWS = [(16 + at % 30, ("N1", "N2", "S1")[at % 3], 100 + 7 * at, 10 + at % 5) for at in range(60)]
+ROLES = {"AGE": "quasi-identifier", "REGION": "quasi-identifier", "A": "confidential", "B": "confidential"}
+
+
+@pytest.fixture
+def project(office: Office) -> Project:
+    found = office.store.make("local", "a survey")
+    lines = [",".join(map(str, row)) for row in ROWS]
+    (found.files / "a.csv").write_text("AGE,REGION,A,B\n" + "\n".join(lines) + "\n")
+    found.choose_data("a.csv", by="local")
+    found.write({"rules.sch": RULES}, said="Rules", by="local")
+    found.settings.update({"roles": ROLES, "k": 3}, said="roles", by="local")
+    fields = ({"name": "AGE"}, text_field("REGION", "N1", "N2", "S1"), {"name": "A"}, {"name": "B"})
+    laid_run(found, "describe", ["describe", "files/a.csv"], {"describe.json": described(*fields)})
+    return found
+
+
+def path(project: Project, more: str = "") -> str:
+    return f"/projects/{project.identity}/protect{more}"
+
+
+def posted(client: TestClient, project: Project, action: str, more: str = "", **fields: Any) -> Any:
+    token = csrf_of(client, path(project))
+    named = {name.replace("__", "."): value for name, value in fields.items()}
+    return client.post(path(project, more), data={"csrf": token, "action": action, **named})
+
+
+def table(project: Project) -> dict[str, Any]:
+    return {name: one for name, one in project.settings.table.items() if name not in ("roles", "k")}
+
+
+def classes(project: Project) -> None:
+    project.write({"REGION.hierarchy.csv": CLASSES}, said="classes", by="local")
+
+
+def uploaded(client: TestClient, project: Project, content: bytes, name: str = "region.csv") -> Any:
+    token = csrf_of(client, path(project))
+    where = path(project, "/hierarchy/REGION/upload")
+    return client.post(where, data={"csrf": token}, files={"file": (name, content)})
+
+
+def measured(project: Project) -> None:
+    files = {"keys.json": keys_tried("AGE", "REGION")}
+    laid_run(project, "keys", ["keys", "files/a.csv", "--rules", InRun("rules.sch")], files)
+
+
+def state(project: Project) -> Any:
+    page = next(one for one in PAGES if one.name == "protect")
+    assert page.state is not None
+    return page.state(project)
+
+
+def test_what_is_chosen_is_written_measured_and_can_be_undone(client: TestClient, project: Project) -> None:
+    classes(project)
+    assert not state(project).done
+    chosen = {"way__AGE": "width", "recode__AGE": "5", "way__REGION": "hierarchy", "recode__REGION": "1"}
+    more = {"key_k": "3", "subsets": "2", "importance__AGE": "2,5", "importance__REGION": "1"}
+    assert posted(client, project, "save", **chosen, **more).status_code == 303
+    assert table(project) == {
+        "recode": {"AGE": "width:5", "REGION": "REGION.hierarchy.csv:1"},
+        "keys": {"k": 3, "subsets": 2, "importance": {"AGE": 2.5}},
+    }
+    assert project.settings.config.key_k == 3
+    run = latest_run(project, "keys")
+    assert run is not None and "REGION.hierarchy.csv" in run.copies
+    assert run.command["arguments"][:4] == ["keys", "files/a.csv", "--rules", f"runs/{run.name}/rules.sch"]
+    said = state(project)
+    assert said.done and said.says == "2 fields are recoded, keys are shared by 3 records"
+    shown = client.get(path(project)).text
+    assert '<option value="width" selected>' in shown and 'value="2.5"' in shown
+    assert posted(client, project, "save", way__AGE="", way__REGION="").status_code == 303
+    assert table(project) == {}
+    undone(client, f"/projects/{project.identity}/history")
+    assert table(project)["recode"]["AGE"] == "width:5"
+
+
+@pytest.mark.parametrize(
+    ("fields", "at", "said"),
+    [
+        ({"way.AGE": "width", "recode.AGE": "wide"}, "recode.AGE", "is not a number"),
+        ({"way.AGE": "breaks", "recode.AGE": "5"}, "recode.AGE", "at least two rising numbers"),
+        ({"way.AGE": "tails", "recode.AGE": "/etc/passwd:1"}, "recode.AGE", "no hierarchy of the project"),
+        ({"way.AGE": "tails", "recode.AGE": "../../x.hierarchy.csv"}, "recode.AGE", "no hierarchy of the project"),
+        ({"way.AGE": "hierarchy", "recode.AGE": "1"}, "recode.AGE", "there is no hierarchy as yet"),
+        ({"way.REGION": "hierarchy", "recode.REGION": "3"}, "recode.REGION", "there is no level 3"),
+        ({"way.AGE": "else"}, "way.AGE", "unknown choice"),
+        ({"key_k": "1"}, "key_k", "must be at least 2"),
+        ({"key_k": "few"}, "key_k", "must be a whole number"),
+        ({"key_k": "3", "importance.AGE": "0"}, "importance.AGE", "must be a number above 0"),
+    ],
+)
+def test_what_cannot_be_is_said_at_its_field_and_nothing_is_written(
+    client: TestClient, project: Project, fields: dict[str, str], at: str, said: str
+) -> None:
+    classes(project)
+    before = project.settings.text
+    answer = posted(client, project, "save", **fields)
+    assert answer.status_code == 422 and said in answer.text.replace("&#39;", "'")
+    assert f'id="{at}-error"' in answer.text
+    assert project.settings.text == before and latest_run(project, "keys") is None
+
+
+def test_settings_name_no_hierarchy_outside_the_project(project: Project) -> None:
+    for how in ("/etc/passwd", "../x.hierarchy.csv:1", "files/x.hierarchy.csv", ".hierarchy.csv", "x.csv:2"):
+        with pytest.raises(UsageError, match="no hierarchy of the project"):
+            project.settings.replace(f'[recode]\nAGE = "{how}"\n', said="x", by="local")
+
+
+def test_what_is_typed_is_tried_and_not_saved(client: TestClient, project: Project) -> None:
+    before = project.settings.text
+    answer = posted(client, project, "try", script="1", way__AGE="width", recode__AGE="10", key_k="3")
+    run = latest_run(project, "keys-draft")
+    assert run is not None and answer.status_code == 200 and f"?draft={run.name}&amp;again=1" in answer.text
+    typed = tomllib.loads((run.folder / "masktron.toml").read_text())
+    assert typed["recode"] == {"AGE": "width:10"} and typed["keys"] == {"k": 3}
+    assert project.settings.text == before
+    wrong = posted(client, project, "try", script="1", way__AGE="width", recode__AGE="")
+    assert wrong.status_code == 200 and "is not a number" in wrong.text and "hx-get" not in wrong.text
+    # without a script the page is loaded again
+    assert "?draft=" in posted(client, project, "try", key_k="3").headers["location"]
+
+
+def test_what_was_tried_is_shown_before_and_after(client: TestClient, project: Project) -> None:
+    measured(project)
+    text = " ".join(client.get(path(project)).text.split())
+    assert "Masking would stop" in text and state(project).problem
+    assert '<td class="number">9</td><td class="number">1</td>' in text
+    assert '<th scope="row">15-19</th><td class="number">8</td>' in text
+    assert "AGE &gt;= 16" in text and "it reads all records" in text and "left out for k = 3: 2 of 60" in text
+    assert "AGE 80 %, REGION 20 %" in text
+    # the page Roles has the risk as well, and who lets a rule go does so with a tick
+    assert "AGE 80 %, REGION 20 %" in client.get(f"/projects/{project.identity}/roles").text
+    assert 'name="allow_lost" value="adult"' in text
+    posted(client, project, "save", allow_lost="adult")
+    assert table(project) == {"allow_lost": ["adult"]}
+
+
+def test_an_error_of_a_trial_names_no_folder_of_a_run(client: TestClient, project: Project) -> None:
+    words = ["keys", "files/a.csv", "--rules", InRun("rules.sch")]
+    run = laid_run(project, "keys", words)
+    told = {"kind": "UsageError", "what": f"recode.AGE: no class in runs/{run.name}/AGE.hierarchy.csv", "where": "",
+            "hint": "let it go with --allow-lost adult", "exit_code": 2}  # fmt: skip
+    (run.folder / "error.json").write_text(json.dumps(told))
+    text = client.get(path(project)).text
+    assert "no class in AGE.hierarchy.csv" in text and "“Let adult go” on the page Protect keys" in text
+
+
+def test_a_hierarchy_is_uploaded_looked_through_and_edited(client: TestClient, project: Project) -> None:
+    own = path(project, "/hierarchy/REGION")
+    assert uploaded(client, project, b"\xef\xbb\xbf" + CLASSES.replace(b";", b"\t")).status_code == 303
+    kept = project.folder / "REGION.hierarchy.csv"
+    assert kept.read_bytes() == CLASSES and "region.csv" not in project.uploads()
+    measured(project)
+    text = " ".join(client.get(own).text.split())
+    assert '<th scope="row">N1</th><td class="number">20</td>' in text and 'name="cell.2.1"' in text
+    assert "1 value of the data has no row" in text and "W9" in text
+    stamp = hashlib.sha256(CLASSES).hexdigest()[:16]
+    changed = {"stamp": stamp, "cell.0.1": "North", "cell.1.1": "North", "gone": "2", "more": "W9;West;*\n"}
+    assert client.post(own, data={"csrf": csrf_of(client, own), "action": "save", **changed}).status_code == 303
+    assert kept.read_bytes() == b"N1;North;*\nN2;North;*\nW9;West;*\n"
+    # the other window shows what is not there any more
+    again = client.post(own, data={"csrf": csrf_of(client, own), "action": "save", **changed})
+    assert again.status_code == 422 and "has changed since this page was loaded" in again.text
+    assert project.history.changes()[-1].said == "Hierarchy of REGION edited"
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (b"N1\nN2\n", "one column, and so no level"),
+        (b"N1;N\nN2\n", "cell"),
+        (b"N1;\nN2;N\n", "is empty"),
+        (b"\xff\xfe;\n", "is not UTF-8"),
+        (b"N1;A;X\nN2;A;Y\n", "is in"),
+        (b"N1;N\n" * 500_000, "more than 2 MB"),
+    ],
+)
+def test_what_is_no_hierarchy_is_not_kept(client: TestClient, project: Project, content: bytes, said: str) -> None:
+    answer = uploaded(client, project, content)
+    assert answer.status_code == 422 and said in answer.text
+    assert not list(project.folder.glob("*.csv")) and list(project.uploads()) == ["a.csv"]
+
+
+def test_cells_that_are_not_there_are_refused(client: TestClient, project: Project) -> None:
+    classes(project)
+    own, stamp = path(project, "/hierarchy/REGION"), hashlib.sha256(CLASSES).hexdigest()[:16]
+    for name in ("cell.9.1", "cell.0.0", "cell.0.3", "cell.x.1", "cell.-1.1"):
+        typed = {"csrf": csrf_of(client, own), "action": "save", "stamp": stamp, name: "x"}
+        assert client.post(own, data=typed).status_code == 422, name
+    assert client.get(path(project, "/hierarchy/NOWHERE")).status_code == 404
+    assert client.get(path(project, "/hierarchy/..%2Frules")).status_code == 404
+    assert (project.folder / "REGION.hierarchy.csv").read_bytes() == CLASSES
+
+
+def test_a_hierarchy_in_use_stays(client: TestClient, project: Project) -> None:
+    classes(project)
+    project.settings.update({"recode": {"REGION": "REGION.hierarchy.csv:1"}}, said="x", by="local")
+    assert posted(client, project, "remove", "/hierarchy/REGION").status_code == 422
+    project.settings.update({"recode": None}, said="x", by="local")
+    assert posted(client, project, "remove", "/hierarchy/REGION").status_code == 303
+    assert not (project.folder / "REGION.hierarchy.csv").exists()
+
+
+def test_a_proposal_is_taken(client: TestClient, project: Project) -> None:
+    assert posted(client, project, "propose", "/hierarchy/AGE", by="width", width="--json=x").status_code == 303
+    run = latest_run(project, "hierarchy")
+    assert run is not None and run.command["arguments"][2:6] == [
+        "--field=AGE", "--out", f"runs/{run.name}/proposed.hierarchy.csv", "--width=--json=x",
+    ]  # fmt: skip
+    told = {"job": "hierarchy", "field": "AGE", "values": 2, "classes": [1]}
+    files = {"proposed.hierarchy.csv": "16;*\n17;*\n", "hierarchy.json": told}
+    run = laid_run(project, "hierarchy", ["hierarchy", "files/a.csv", "--field=AGE"], files)
+    assert "Take it and look through it" in client.get(path(project, "/hierarchy/AGE")).text
+    assert "Take it and look" not in client.get(path(project, "/hierarchy/REGION")).text
+    assert posted(client, project, "take", "/hierarchy/REGION", run=run.name).status_code == 422
+    assert posted(client, project, "take", "/hierarchy/AGE", run=run.name).status_code == 303
+    assert (project.folder / "AGE.hierarchy.csv").read_bytes() == b"16;*\n17;*\n"
+
+
+def test_each_field_has_a_file_of_its_own() -> None:
+    fields = ["a:b", "a_b", "a.b", "@a", "A", "x" * 300, "x" * 299 + "y", "ä", "a/b", "..", "a_x3a_b"]
+    names = [hierarchy_name(one) for one in fields]
+    assert len(set(names)) == len(names) and all(len(one) < 130 and one.isascii() for one in names)
+    assert not any("/" in one or one.startswith(".") for one in names)
+
+
+def test_the_web_and_a_shell_give_the_same_bytes(
+    client: TestClient, project: Project, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+) -> None:  # fmt: skip
+    classes(project)
+    ways = {"way__AGE": "width", "recode__AGE": "10", "way__REGION": "hierarchy", "recode__REGION": "1"}
+    posted(client, project, "save", **ways, key_k="3")
+    where = f"/projects/{project.identity}/mask"
+    assert client.post(where, data={"csrf": csrf_of(client, where), "action": "mask"}).status_code == 303
+    run = latest_run(project, "mask")
+    assert run is not None
+    # the settings that the page offers say something else from now on
+    project.write({"REGION.hierarchy.csv": b"N1;X;*\nN2;X;*\nS1;X;*\n"}, said="other", by="local")
+    monkeypatch.chdir(project.folder)
+    words = [one for one in run.command["arguments"] if "html" not in one]
+    outcome = Runner(capsys)(*words)
+    assert outcome.code == 0, outcome.err
+    files = f"/projects/{project.identity}/runs/{run.name}/files"
+    for name in ("masktron.toml", "REGION.hierarchy.csv", "rules.sch", "masked.manifest.json"):
+        answer = client.get(f"{files}/{name}")
+        assert answer.status_code == 200, name
+        (tmp_path / name).write_bytes(answer.content)
+    (tmp_path / "data.csv").write_bytes((project.files / "a.csv").read_bytes())
+    # what leaves waits for the check
+    assert client.get(f"{files}/masked.csv").status_code == client.get(f"{files}/masked.rules.sch").status_code == 303
+    monkeypatch.chdir(tmp_path)
+    shell = Runner(capsys)(
+        "mask", "data.csv", "--rules", "rules.sch", "--config", "masktron.toml", "--key", "masked.manifest.json",
+        "--out", "own.csv",
+    )  # fmt: skip
+    assert shell.code == 0, shell.err
+    for mine, theirs in (("own.csv", "masked.csv"), ("own.rules.sch", "masked.rules.sch")):
+        assert (
+            hashlib.sha256((tmp_path / mine).read_bytes()).digest()
+            == hashlib.sha256((run.folder / theirs).read_bytes()).digest()
+        )
+    written = (tmp_path / "own.csv").read_text()
+    assert "10-19,N," in written and "N1" not in written
+    assert [one.name for one in runs_of(project) if one.step == "mask"] == [run.name]
