@@ -22,11 +22,12 @@ from masktron.jobs.keys_known import NO_KEYS, keys_of_run
 from masktron.jobs.ordering import identifying
 from masktron.jobs.prepared import Opened
 from masktron.jobs.randomness import rules_in_one_form
+from masktron.jobs.recoded import weight_of
 from masktron.rulebook.locality import locality
 from masktron.sources.records import Coded, Column, Records
 from masktron.sources.xml.microdata import chunk_document
 from masktron.streams import Streams
-from masktron.treatments.allowing import Allowed, Consequences, allowed_by_all, hidden_from_rules
+from masktron.treatments.allowing import Allowed, Consequences, allowed_by_all, allowed_fields, hidden_from_rules
 from masktron.treatments.suppression import LocalSuppression, local_suppression
 from masktron.treatments.suppression_check import SharedKeys
 from masktron.write.treatments import Suppressed, Treatment
@@ -112,10 +113,10 @@ def suppressed_cells(
 
 
 def _keys(original: Opened) -> list[str]:
-    """Return the quasi-identifiers but for the weight."""
+    """Return the quasi-identifiers; a weight is one of them where it was recoded, so that others can share it."""
     config = original.config
     known = keys_of_run(original.fields, config, identifying(original.kept, original.fields))
-    names = [name for name in known.names if name != known.weight]
+    names = [name for name in known.names if name != known.weight or name in config.recode]
     where = str(original.job.source.path)
     if not names:
         raise UsageError(
@@ -268,9 +269,13 @@ class _CodedFile:
 
 
 def _allowed(rules: _Rules, kept: Records, names: Sequence[str]) -> tuple[Allowed | None, list[str]]:
-    """Return what allows cells to be suppressed (None: everything may), and fields that may go with them."""
+    """Return what allows cells to be suppressed (None: everything may), and fields that may go with them.
+
+    The weight is never suppressed.
+    """
+    weight = weight_of(rules.original.config)
     if not rules.edits:
-        return None, []
+        return _but(weight, names, len(kept)) if weight in names else None, []
     roles = {fact.name: fact.role for fact in rules.original.fields}
     file = _CodedFile.of(kept, list(dict.fromkeys((*names, *rules.read))))
     also = [
@@ -288,7 +293,12 @@ def _allowed(rules: _Rules, kept: Records, names: Sequence[str]) -> tuple[Allowe
         return rules.judged(records, proposed, fields, file)
 
     hidden = hidden_from_rules(codes, admissible, values=[len(file.texts[name]) - 1 for name in fields])
-    both = allowed_by_all(stand, hidden)
+    both = allowed_by_all(*([_but(weight, fields, len(kept))] if weight in names else []), stand, hidden)
     if not also:
         return both, []
     return Consequences(both, codes[:, len(names) :] >= 0, [1.0] * len(also)), also
+
+
+def _but(kept: str | None, names: Sequence[str], records: int) -> Allowed:
+    """Return what allows every cell to be suppressed but those of one field."""
+    return allowed_fields([np.full(records, name != kept) for name in names])
