@@ -15,7 +15,7 @@ HEAD = """\
 Written by `python -m reproduction.keys_compared` from real runs on the two samples of `make demo`, with the settings
 they come with (`sample_xml/household.toml`, `business.toml`), and on a generated survey (`reproduction/key_survey/`).
 
-*masktron* is one run of `mask`: keys are recoded, with rules to match; cells of keys are suppressed where the settings
+*masktron* is one run of `mask`: keys are recoded, with rules to match; cells of keys are suppressed where settings
 ask for it and the rules let them be missing; then numbers are masked. No file appears with fewer than three records
 alike in all keys and the weight, a global risk of 1 % or more, or a rule that does not hold in libxml2 and Saxon.
 
@@ -43,7 +43,9 @@ def page(found: Sequence[Compared]) -> str:
 COSTS = """\
 Loss of keys is non-uniform entropy (Gionis and Tassa 2009) by what suppressing all of them loses; loss of numbers is
 100 SSE/SST, each field standardised. Seconds are those of whole runs on two cores that had other work: `mask` judges
-the original and, with two engines that are not ours, the written file, which the usual order does not.
+the original and, with two engines that are not ours, the written file, which the usual order does not. Losses of
+numbers do not compare as they stand: `mask` groups the fields of each rule by themselves (`--grouping rules`), and k
+records are alike in each block; the usual order groups all numbers at once, and k records are alike in all of them.
 """
 RULES = """\
 Translated rules are the same for both ways. *Records that break rules* sums over rules.
@@ -62,7 +64,7 @@ _RULES = (
     "implied",
     "weakened",
     "lost",
-    "rules broken",
+    "broken",
     "records that break rules",
 )
 

@@ -32,6 +32,7 @@ from reproduction.usual_order import locally_suppressed, microaggregated
 
 ROOT = Path(__file__).resolve().parents[1]
 K = 3
+NAMES = ("household", "business", "survey")
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,29 +106,19 @@ class Compared:
     def reached(self) -> bool:
         """Whether our file has k = 3 and a risk below 1 % by the keys and the weight, and every rule holds."""
         figures = {one.name: one.value for one in self.result.figures}
-        return (
-            figures["key_k"] >= K
-            and figures["global_risk"] < 1
-            and self.result.valid
-            and not any(self.ours.broken.values())
-        )
+        held = self.result.valid and not any(self.ours.broken.values())
+        return held and figures["key_k"] >= K and figures["global_risk"] < 1
 
 
 def cases(folder: Path, records: int) -> list[Case]:
     """Return the samples, and the survey, which is written to a folder."""
+    place = ROOT / "sample_xml"
     samples = [
-        Case(
-            name,
-            *(
-                ROOT / "sample_xml" / f"{name}.xml",
-                ROOT / "rules" / f"{name}.sch",
-                ROOT / "sample_xml" / f"{name}.toml",
-            ),
-        )
-        for name in ("household", "business")
+        Case(name, place / f"{name}.xml", ROOT / "rules" / f"{name}.sch", place / f"{name}.toml")
+        for name in NAMES[:2]
     ]
     survey = write_survey(folder / "survey.csv", records)
-    return [*samples, Case("survey", survey, SETTINGS / "survey.sch", SETTINGS / "survey.toml")]
+    return [*samples, Case(NAMES[2], survey, SETTINGS / "survey.sch", SETTINGS / "survey.toml")]
 
 
 def compared(case: Case, folder: Path) -> Compared:
@@ -183,18 +174,11 @@ def read(path: Path) -> pd.DataFrame:
     """Read the texts of a file, by field; nothing where an element or the text of a cell is missing."""
     if path.suffix == ".csv":
         return pd.read_csv(path, dtype=str, keep_default_na=False).replace("", None)
-    records = [
-        {
-            **{f"@{name}": value for name, value in one.attrib.items()},
-            **{etree.QName(own).localname: own.text for own in one},
-        }
-        for one in etree.parse(path).getroot()
-    ]
-    return pd.DataFrame(records)
+    return pd.DataFrame({etree.QName(own).localname: own.text for own in one} for one in etree.parse(path).getroot())
 
 
 def write_like(path: Path, table: pd.DataFrame, out: Path) -> None:
-    """Write a file with the texts of a table in the place of its own; a missing one is no element, or an empty cell."""
+    """Write a file with the texts of a table in the place of its own; a missing one is left out."""
     if path.suffix == ".csv":
         table.to_csv(out, index=False, lineterminator="\n", quoting=csv.QUOTE_MINIMAL)
         return
@@ -286,9 +270,7 @@ def main() -> int:
     """Write the page; return 1 where a file does not reach what was asked for."""
     parser = argparse.ArgumentParser(prog="python -m reproduction.keys_compared", description=__doc__)
     parser.add_argument("--records", type=int, default=RECORDS, help="records of the generated survey")
-    parser.add_argument(
-        "--only", action="append", choices=["household", "business", "survey"], help="these files alone"
-    )
+    parser.add_argument("--only", action="append", choices=NAMES, help="this file alone")
     parser.add_argument("--out", type=Path, default=ROOT / "docs" / "keys-compared.md", help="the page")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
