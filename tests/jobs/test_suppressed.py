@@ -60,7 +60,9 @@ def test_a_recoded_weight_is_a_key_that_is_never_suppressed(tmp_path: Path, rule
     rows = [{**row, "W": ("1.5", "2.5", "8", "9")[at * 7 % 4]} for at, row in enumerate(ROWS)]
     data, out = data_of(tmp_path, ".csv", rows), tmp_path / "m.csv"
     roles = {**settings()["roles"], "W": "weight"}
-    result = masktron.mask(data, rules, out, **settings(roles=roles, recode={"W": "breaks:0,5:mean"}))
+    cheapest = {"importance": {"AGE": 5, "REGION": 5}}
+    recode = {"W": "breaks:0,5:mean"}
+    result = masktron.mask(data, rules, out, **settings(roles=roles, recode=recode, keys=cheapest))
     assert result.valid
     written = read(out)
     assert {row["W"] for row in written} == {"2.0", "8.5"}
