@@ -21,7 +21,7 @@ from masktron.errors import UsageError
 from masktron.figures import NAMES
 from masktron.files import read_text
 from masktron.processes import MOST_SECONDS, RULE_SECONDS
-from masktron.recoding_settings import WAYS, how_of, resolved
+from masktron.recoding_settings import WAYS, gives_numbers, how_of, resolved
 from masktron.release_key import former_units, key_from
 from masktron.thresholds import thresholds
 
@@ -398,7 +398,12 @@ class Config:
             role, kind = self.roles.get(name), self.kind_of(name)
             masked = role is None and kind is not None
             _require(
-                not masked and role not in (Role.CONFIDENTIAL, Role.WEIGHT, Role.IDENTIFIER),
+                role is not Role.WEIGHT or gives_numbers(how_of(f"recode.{name}", self.recode[name])),
+                f"recode.{name}: the field is the weight, and would not be a number any more",
+                "write its classes as their means (breaks:0,5,20:mean), or round it: round:5",
+            )
+            _require(
+                not masked and role not in (Role.CONFIDENTIAL, Role.IDENTIFIER),
                 f"recode.{name}: the field is declared as {kind}, and so masked"
                 if masked
                 else f"recode.{name}: the field has the role {role}",

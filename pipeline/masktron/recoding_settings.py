@@ -13,11 +13,12 @@ from typing import Literal
 
 from masktron.errors import UsageError
 
-type TailStatistic = Literal["mean", "median"]
+type Statistic = Literal["mean", "median"]
 
 WAYS = (
     "a hierarchy as age.csv or age.csv:2, width:5, breaks:0,15,25,65, round:100, top:90, bottom:16, or both tails as "
-    "bottom:16,top:90; behind a tail :median in the place of its mean"
+    "bottom:16,top:90; behind a tail :median in the place of its mean, behind breaks :mean or :median for "
+    "the numbers of classes"
 )
 _NUMBER = re.compile(r"-?[0-9]+(?:\.[0-9]+)?")
 _WORD = re.compile(r"[A-Za-z_]+")
@@ -60,9 +61,12 @@ class Breaks:
     ----------
     breaks : tuple of Fraction, shape (m,)
         Rising.
+    statistic : "mean", "median" or None
+        The number that is written for the values of a class; a label of the interval when None.
     """
 
     breaks: tuple[Fraction, ...]
+    statistic: Statistic | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,11 +92,16 @@ class CodedTails:
         The bound, and what is written for the tail.
     """
 
-    bottom: tuple[Fraction, TailStatistic] | None = None
-    top: tuple[Fraction, TailStatistic] | None = None
+    bottom: tuple[Fraction, Statistic] | None = None
+    top: tuple[Fraction, Statistic] | None = None
 
 
 type How = FromHierarchy | Widths | Breaks | Multiples | CodedTails
+
+
+def gives_numbers(how: How) -> bool:
+    """Tell whether a field of numbers is one after it is recoded, and not one of labels."""
+    return isinstance(how, Multiples | CodedTails) or (isinstance(how, Breaks) and how.statistic is not None)
 
 
 def how_of(setting: str, text: str) -> How:
@@ -134,28 +143,37 @@ def _multiples(setting: str, text: str) -> Multiples:
 
 
 def _breaks(setting: str, text: str) -> Breaks:
-    breaks = tuple(_number(setting, part) for part in text.split(","))
+    numbers, colon, said = (part.strip() for part in text.partition(":"))
+    breaks = tuple(_number(setting, part) for part in numbers.split(","))
     if len(breaks) < 2 or any(low >= high for low, high in pairwise(breaks)):
         raise UsageError(f"{setting}: breaks must be at least two rising numbers", hint="such as breaks:0,15,25,65")
-    return Breaks(breaks)
+    return Breaks(breaks, _statistic(setting, said, text) if colon else None)
 
 
 _KINDS: dict[str, Callable[[str, str], How]] = {"width": _widths, "round": _multiples, "breaks": _breaks}
 
 
 def _tails(setting: str, text: str) -> CodedTails:
-    found: dict[str, tuple[Fraction, TailStatistic]] = {}
+    found: dict[str, tuple[Fraction, Statistic]] = {}
     for part in text.split(","):
         side, bound, *said = (one.strip() for one in (part if ":" in part else f"{part}:").split(":"))
-        if side not in ("top", "bottom") or len(said) > 1 or (said and said[0] not in ("mean", "median")):
+        if side not in ("top", "bottom") or len(said) > 1:
             raise UsageError(f"{setting}: {text!r} is no way to recode a field", hint=f"write {WAYS}")
         if side in found:
             raise UsageError(f"{setting}: {side} is given twice", hint="keep one of them")
-        found[side] = (_number(setting, bound), "median" if said == ["median"] else "mean")
+        found[side] = (_number(setting, bound), _statistic(setting, said[0], text) if said else "mean")
     bottom, top = found.get("bottom"), found.get("top")
     if bottom is not None and top is not None and bottom[0] >= top[0]:
         raise UsageError(f"{setting}: the bottom must be below the top", hint="such as bottom:16,top:90")
     return CodedTails(bottom, top)
+
+
+def _statistic(setting: str, said: str, text: str) -> Statistic:
+    if said == "mean":
+        return "mean"
+    if said == "median":
+        return "median"
+    raise UsageError(f"{setting}: {text!r} is no way to recode a field", hint=f"write {WAYS}")
 
 
 def _above_zero(setting: str, what: str, text: str) -> Fraction:

@@ -30,6 +30,7 @@ from masktron.resources import resource
 from masktron.sources.xml.microdata import read_records
 from masktron.sources.xml.plain import detect_layout
 from masktron.sources.xml.wellformed import SMALLEST
+from sample_settings import untreated
 from schema_files import conforms
 
 SAMPLES = ["household", "business"]
@@ -52,7 +53,7 @@ def test_samples_are_masked_and_comply(sample: str, k: int, tmp_path: Path) -> N
     size = 2000 if FULL else 400
     assert len(records) == 2000
     data.write_text(ENDS[sample].join([*records[:size], end]), encoding="utf-8")
-    config = load_config(resource(f"sample_xml/{sample}.toml")).updated(k=k)
+    config = untreated(sample).updated(k=k)
     result = masktron.mask(data, rules, out, config=config)
     assert result.valid
     assert result.violations == 0

@@ -56,6 +56,23 @@ def read(path: Path) -> list[dict[str, str]]:
     return [{str(name): str(text) for name, text in row.items()} for row in frame.fillna("").to_dict("records")]
 
 
+def test_a_recoded_weight_is_a_key_that_is_never_suppressed(tmp_path: Path, rules: Path) -> None:
+    rows = [{**row, "W": ("1.5", "2.5", "8", "9")[at * 7 % 4]} for at, row in enumerate(ROWS)]
+    data, out = data_of(tmp_path, ".csv", rows), tmp_path / "m.csv"
+    roles = {**settings()["roles"], "W": "weight"}
+    cheapest = {"importance": {"AGE": 5, "REGION": 5}}
+    recode = {"W": "breaks:0,5:mean"}
+    result = masktron.mask(data, rules, out, **settings(roles=roles, recode=recode, keys=cheapest))
+    assert result.valid
+    written = read(out)
+    assert {row["W"] for row in written} == {"2.0", "8.5"}
+    assert min(Counter((row["AGE"], row["REGION"], row["W"]) for row in written).values()) >= K
+    assert result.keys is not None
+    assert result.keys.k >= K
+    masktron.mask(data, rules, out, **settings(roles=roles))
+    assert min(Counter((row["AGE"], row["REGION"], row["W"]) for row in read(out)).values()) < K
+
+
 def put_back(path: Path, out: Path, row: int, name: str, text: str) -> None:
     """Write a released file with another text in one cell."""
     rows: list[dict[str, object]] = [dict(one) for one in read(path)]

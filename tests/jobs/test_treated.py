@@ -224,7 +224,7 @@ def test_what_cannot_be_recoded_is_refused(
     assert found.exit_code == code
 
 
-@pytest.mark.parametrize("role", ["confidential", "weight", "identifier"])
+@pytest.mark.parametrize("role", ["confidential", "identifier"])
 def test_a_field_that_is_not_written_as_it_is_cannot_be_recoded(
     tmp_path: Path, files: tuple[Path, Path], role: str
 ) -> None:
@@ -291,3 +291,61 @@ def test_results_do_not_overwrite_what_recoding_reads_and_writes(
     assert f"{option} would overwrite" in ended.err
     assert sorted(tmp_path.iterdir()) == before
     assert (tmp_path / "region.csv").read_text() == REGION
+
+
+WEIGHTED = [{**row, "W": ("1.5", "2.25", "3.7", "8.1", "9.1")[at * 7 % 5]} for at, row in enumerate(ROWS)]
+
+
+def test_a_weight_is_written_as_the_means_of_its_classes(tmp_path: Path) -> None:
+    data, rules = write_data(tmp_path / "d.xml", WEIGHTED), write_rules(tmp_path / "r.sch", *RULES)
+    more: dict[str, Any] = {"roles": {"W": "weight", "REGION": "untouched", "AGE": "untouched"}, "order": "keep"}
+    masktron.mask(data, rules, tmp_path / "m.xml", k=K, recode={"W": "breaks:0,5:mean"}, **more)
+    weights = pd.read_xml(data)["W"]
+    means = weights.groupby(weights >= 5).transform("mean").round(2)
+    assert means.nunique() == 2
+    assert pd.read_xml(tmp_path / "m.xml")["W"].tolist() == means.tolist()
+    assert masktron.check(tmp_path / "m.xml", rules, original=data, manifest=tmp_path / "m.manifest.json").complies
+
+
+@pytest.mark.parametrize("how", ["width:5", "breaks:0,5", "w.csv"])
+def test_a_weight_stays_a_number(tmp_path: Path, files: tuple[Path, Path], how: str) -> None:
+    roles = {"AGE": "weight"}
+    found = refused(tmp_path, files, UsageError, "AGE: the field is the weight", recode={"AGE": how}, roles=roles)
+    assert found.exit_code == 2
+    assert "breaks:0,5,20:mean" in found.hint
+
+
+def test_a_class_of_few_records_has_no_mean(tmp_path: Path, files: tuple[Path, Path]) -> None:
+    more: dict[str, Any] = {"recode": {"AGE": "breaks:0,40,75:mean"}, "roles": {"REGION": "untouched"}}
+    found = refused(tmp_path, files, InfeasibleError, "the class from 75 has 1 record, fewer than k = 3", **more)
+    assert found.exit_code == 5
+
+
+def test_rules_know_what_the_median_of_a_class_stands_for(tmp_path: Path) -> None:
+    rules = write_rules(tmp_path / "r.sch", "B <= A", "AGE >= 18", "AGE != 30")
+    rows = [{**row, "AGE": 31 if at % 20 == 4 else 18 + 3 * (at % 20)} for at, row in enumerate(ROWS)]
+    data = write_data(tmp_path / "d.xml", rows)
+    more: dict[str, Any] = {"roles": {"REGION": "untouched"}, "recode": {"AGE": "breaks:0,36,60:median"}}
+    result = masktron.mask(data, rules, tmp_path / "m.xml", k=K, order="keep", **more)
+    ages = pd.read_xml(data)["AGE"]
+    medians = ages.groupby(pd.cut(ages, [0, 36, 60, 99], right=False), observed=True).transform("median").round()
+    assert pd.read_xml(tmp_path / "m.xml")["AGE"].tolist() == medians.tolist()
+    assert {one.fate for one in result.fates} <= {"exact", "weakened", "implied"}
+    bad = (tmp_path / "m.xml").read_text().replace(f"<AGE>{int(medians[0])}</AGE>", "<AGE>9</AGE>", 1)
+    (tmp_path / "bad.xml").write_text(bad)
+    judged = masktron.validate(tmp_path / "bad.xml", tmp_path / "m.rules.sch")
+    assert sum(one.violations for one in judged.rules) == 1
+
+
+def test_a_rule_on_values_of_the_original_is_kept_where_no_treatment_changes_them(tmp_path: Path) -> None:
+    own = "document('d.xml')/Data/Record"
+    kept, read = f"B = {own}/B", f"REGION = {own}/REGION"
+    more: dict[str, Any] = {"k": K, "recode": {"AGE": "width:10"}, "roles": {"REGION": "untouched"}}
+    data = write_data(tmp_path / "d.xml", ROWS)
+    result = masktron.mask(data, write_rules(tmp_path / "r.sch", "B <= A", kept), tmp_path / "m.xml", **more)
+    assert result.valid
+    assert set(pd.read_xml(tmp_path / "m.xml")["B"]) <= {row["B"] for row in ROWS}
+    for test in (read, f"B = {own}/A or B >= 0", f"B = {own}[AGE > 0]/B"):
+        rules = write_rules(tmp_path / "s.sch", "B <= A", test)
+        with pytest.raises(InfeasibleError, match="reads the original, in which"):
+            masktron.mask(data, rules, tmp_path / "n.xml", **more)

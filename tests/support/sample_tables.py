@@ -10,7 +10,6 @@ from pathlib import Path
 import pyarrow as pa
 
 import masktron
-from masktron.config import load_config
 from masktron.sources.names import column_name
 from masktron.sources.opening import open_source
 from masktron.sources.tables.arrow_lexemes import plain
@@ -18,6 +17,7 @@ from masktron.sources.tables.table_format import TableFormat
 from masktron.sources.tables.table_model import Table
 from masktron.sources.variables import Variable
 from paths import RULES, SAMPLES
+from sample_settings import untreated
 
 
 def household(xml: Path = SAMPLES / "household.xml", limit: int = 120) -> Table:
@@ -45,7 +45,7 @@ def require_masked_as_xml(folder: Path, made: TableFormat) -> None:
     text = source.document_path.read_text().replace("Record>", "Household>").replace("Data>", "HouseholdSurvey>")
     twin.write_text(text)
     rules = RULES / "household.sch"
-    config = replace(load_config(SAMPLES / "household.toml"), seed=2**200 + 1, max_observed_share=100.0)
+    config = replace(untreated("household"), seed=2**200 + 1, max_observed_share=100.0)
     counts, values = [], []
     for path in (data, twin):
         judged = masktron.validate(path, rules, original=path).evaluation

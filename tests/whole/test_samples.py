@@ -201,7 +201,7 @@ def test_the_configuration_gives_every_field_a_role(name: str) -> None:
     table = tomllib.loads((SAMPLES / f"{name}.toml").read_text())
     fields = {field for row in records(name) for field in row}
     assert set(table["roles"]) == fields
-    assert set(table["roles"].values()) == {"identifier", "key", "confidential", "weight", "untouched"}
+    assert set(table["roles"].values()) == {"identifier", "key", "confidential", "weight", "quasi-identifier"}
     coded = {field for row in records(name) for field, text in row.items() if text == "-9"}
     ambiguous = {"SelfEmp", "Profit", "Stocks"}
     assert set(table["missing"]) - ambiguous == coded - ambiguous

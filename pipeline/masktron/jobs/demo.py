@@ -23,6 +23,10 @@ from masktron.write.atomic import atomic_path
 from masktron.write.manifest import write_json
 
 SAMPLES = ("household", "business")
+HIERARCHIES = {
+    "household": ("household-region.csv", "household-occupation.csv", "household-tenure.csv"),
+    "business": ("business-region.csv", "business-sector.csv", "business-nace.csv"),
+}
 KEYS = {"household": "Id", "business": "@id"}
 
 
@@ -42,8 +46,9 @@ def run_demo(out: Path, console: Console, progress: Progress) -> DemoResult:
     for one in result.samples:
         folder = Path(one.masked.output).parent.as_posix()
         console.print(f"\nThe results of {one.sample} lie in {plain(folder)}/", soft_wrap=True)
-        for name, meaning in _FILES.items():
-            line = f"  {name.replace('SAMPLE', one.sample):24}{meaning}"
+        classes = dict.fromkeys(HIERARCHIES[one.sample], "classes of a key")
+        for name, meaning in (_FILES | classes).items():
+            line = f"  {name.replace('SAMPLE', one.sample):26}{meaning}"
             console.print(line, soft_wrap=True)
     verdict = "Every masked file obeys every rule." if result.complies else "[red]A file does not comply."
     console.print(f"\n[bold]{verdict}")
@@ -52,6 +57,7 @@ def run_demo(out: Path, console: Console, progress: Progress) -> DemoResult:
 
 _FILES = {
     "masked.xml": "the masked file",
+    "masked.rules.sch": "the rules as they are asked of it: its keys are written in classes",
     "masked.manifest.json": "how it was made: confidential",
     "mask.json": "the result of mask, blocks, losses, counts: confidential",
     "check.json": "the result of check",
@@ -70,7 +76,7 @@ def _prepared(sample: str, out: Path) -> Path:
             # not parents=True, which leaves the folders above to the umask
             if not one.exists():
                 one.mkdir(mode=0o700, exist_ok=True)
-        for name in (f"{sample}.xml", f"{sample}-invalid.xml", f"{sample}.toml"):
+        for name in (f"{sample}.xml", f"{sample}-invalid.xml", f"{sample}.toml", *HIERARCHIES[sample]):
             _copy(resource(f"sample_xml/{name}"), folder / name)
         for name in (f"{sample}.sch", "patterns.sch"):
             _copy(resource(f"rules/{name}"), folder / name)

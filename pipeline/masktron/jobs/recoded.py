@@ -22,7 +22,7 @@ from masktron.recoding_settings import (
     CodedTails,
     FromHierarchy,
     Multiples,
-    TailStatistic,
+    Statistic,
     Widths,
     how_of,
 )
@@ -60,6 +60,8 @@ def recoding_of(name: str, records: Records, keep: NDArray[np.bool_], config: Co
     column = records.columns[name]
     setting = f"recode.{name}"
     how = how_of(setting, config.recode[name])
+    weights = None if weight in (None, name) else records.columns[weight]
+    grouped = _Grouped(setting, column, keep, weights, config.k, str(records.source))
     match how:
         case FromHierarchy():
             return read_hierarchy(how.path, name).recoding(how.level)
@@ -67,12 +69,12 @@ def recoding_of(name: str, records: Records, keep: NDArray[np.bool_], config: Co
             return _of_width(setting, how, column, keep)
         case Breaks():
             whole = not column.decimals and all(one.denominator == 1 for one in how.breaks)
-            return IntervalRecoding(name, how.breaks, _labels(how.breaks, whole=whole), whole)
+            labels = _labels(how.breaks, whole=whole) if how.statistic is None else _means(grouped, how)
+            return IntervalRecoding(name, how.breaks, labels, whole)
         case Multiples():
             return Rounded(name, how.base, max(column.decimals, _decimals(how.base)))
         case CodedTails():
-            weights = None if weight is None else records.columns[weight]
-            return _tails(_Tailed(setting, column, keep, weights, config.k, str(records.source)), how)
+            return _tails(grouped, how)
 
 
 def _of_width(setting: str, how: Widths, column: Column, keep: NDArray[np.bool_]) -> IntervalRecoding:
@@ -111,8 +113,8 @@ def _decimals(number: Fraction) -> int:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Tailed:
-    """A field of which tails are coded."""
+class _Grouped:
+    """A field of which a number is written for all values of a tail, or of a class."""
 
     setting: str
     column: Column
@@ -122,7 +124,7 @@ class _Tailed:
     source: str
 
 
-def _tails(of: _Tailed, how: CodedTails) -> Tails:
+def _tails(of: _Grouped, how: CodedTails) -> Tails:
     bottom = None if how.bottom is None else _tail(of, "bottom", how.bottom, lambda value, at: value <= at)
     top = None if how.top is None else _tail(of, "top", how.top, lambda value, at: value >= at)
     return Tails(
@@ -135,22 +137,35 @@ def _tails(of: _Tailed, how: CodedTails) -> Tails:
 
 
 def _tail(
-    of: _Tailed,
-    side: str,
-    asked: tuple[Fraction, TailStatistic],
-    within: Callable[[Fraction, Fraction], bool],
+    of: _Grouped, side: str, asked: tuple[Fraction, Statistic], within: Callable[[Fraction, Fraction], bool]
 ) -> str:
-    """Return what is written for a tail: its weighted mean or median, in exact arithmetic, rounded half to even."""
     bound, statistic = asked
+    return _one_for_all(of, f"the {side}", statistic, lambda value: within(value, bound))
+
+
+def _means(of: _Grouped, how: Breaks) -> tuple[str, ...]:
+    """Return what is written for each class between breaks."""
+    ends: tuple[Fraction | None, ...] = (*how.breaks[1:], None)
+    statistic: Statistic = how.statistic or "mean"
+
+    def of_class(low: Fraction, high: Fraction | None) -> str:
+        what = f"the class from {float(low):g}"
+        return _one_for_all(of, what, statistic, lambda value: low <= value and (high is None or value < high))
+
+    return tuple(of_class(low, high) for low, high in zip(how.breaks, ends, strict=True))
+
+
+def _one_for_all(of: _Grouped, what: str, statistic: Statistic, inside: Callable[[Fraction], bool]) -> str:
+    """Return one number for many values: their weighted mean or median, in exact arithmetic, rounded half to even."""
     values = _exact(of.column)
-    inside = np.array([value is not None and within(value, bound) for value in values], dtype=np.bool_)
-    rows = np.flatnonzero(of.column.where(inside) & of.keep)
+    within = np.array([value is not None and inside(value) for value in values], dtype=np.bool_)
+    rows = np.flatnonzero(of.column.where(within) & of.keep)
     if len(rows) < of.k:
         raise InfeasibleError(
-            f"{of.setting}: the {side} has {counted(len(rows), 'record')}, fewer than k = {of.k}, and its "
+            f"{of.setting}: {what} has {counted(len(rows), 'record')}, fewer than k = {of.k}, and its "
             f"{statistic} would tell of them",
             where=of.source,
-            hint=f"move the bound so that at least {of.k} records are in the tail",
+            hint=f"move the bound so that at least {of.k} records are in it",
             facts=[RefusalFacts("keys", records=len(rows))],
         )
     weights = [Fraction(1)] if of.weights is None else [one or Fraction(0) for one in _exact(of.weights)]

@@ -10,7 +10,6 @@ from hashlib import sha256
 import numpy as np
 from numpy.typing import NDArray
 
-from masktron.classify import Edit
 from masktron.config import Role, did_you_mean
 from masktron.constraints import OpaqueEdit
 from masktron.counts import counted
@@ -18,15 +17,18 @@ from masktron.errors import InfeasibleError, RefusalFacts, UsageError
 from masktron.evaluation.exact import BatchEvaluator, EngineChoice
 from masktron.evaluation.findings import Verdict
 from masktron.evaluation.programs import Original
+from masktron.jobs.job import Job
 from masktron.jobs.keys_known import NO_KEYS, keys_of_run
 from masktron.jobs.ordering import identifying
 from masktron.jobs.prepared import Opened
 from masktron.jobs.randomness import rules_in_one_form
+from masktron.jobs.recoded import weight_of
+from masktron.measures.keys.combinations import combined
 from masktron.rulebook.locality import locality
 from masktron.sources.records import Coded, Column, Records
 from masktron.sources.xml.microdata import chunk_document
 from masktron.streams import Streams
-from masktron.treatments.allowing import Allowed, Consequences, allowed_by_all, hidden_from_rules
+from masktron.treatments.allowing import Allowed, Consequences, allowed_by_all, allowed_fields, hidden_from_rules
 from masktron.treatments.suppression import LocalSuppression, local_suppression
 from masktron.treatments.suppression_check import SharedKeys
 from masktron.write.treatments import Suppressed, Treatment
@@ -112,10 +114,10 @@ def suppressed_cells(
 
 
 def _keys(original: Opened) -> list[str]:
-    """Return the quasi-identifiers but for the weight."""
+    """Return the quasi-identifiers; a weight is one of them where it was recoded, so that others can share it."""
     config = original.config
     known = keys_of_run(original.fields, config, identifying(original.kept, original.fields))
-    names = [name for name in known.names if name != known.weight]
+    names = [name for name in known.names if name != known.weight or name in config.recode]
     where = str(original.job.source.path)
     if not names:
         raise UsageError(
@@ -172,42 +174,40 @@ def _without(column: Column, rows: NDArray[np.intp]) -> Coded:
 class _Rules:
     """What judges records with other cells in some fields, by the rules that look at single records and read keys.
 
+    Rules that read the same fields are judged together, once for each combination of what these have: of all fields
+    together, there would be about as many combinations as records, times sets of cells.
+
     Attributes
     ----------
-    edits : tuple of Edit
+    groups : tuple of _Alike
     read : tuple of str
         Fields of which their verdict depends.
     """
 
     original: Opened
-    edits: tuple[Edit, ...]
+    groups: tuple[_Alike, ...]
     read: tuple[str, ...]
-    engines: tuple[BatchEvaluator, ...]
-    known: dict[bytes, bool]
 
     @classmethod
     def of(cls, original: Opened, names: Sequence[str]) -> _Rules:
         job, keys = original.job, frozenset(names)
         far = locality(job.rulebook, job.source.layout)
         released = {*original.originals.released}
-        edits = tuple(
-            edit
-            for edit in job.edits
-            if not far[edit.check.index]
-            and edit.check.index not in released
-            and (isinstance(edit.constraint, OpaqueEdit) or keys.intersection(edit.variables))
-        )
-        fields = list(original.kept.columns)
-        opaque = any(isinstance(edit.constraint, OpaqueEdit) for edit in edits)
-        used = {name for edit in edits for name in edit.variables}
-        choices: tuple[EngineChoice, ...] = ("unaided", "auto") if job.rulebook.version == "1.0" else ("auto",)
-        document = Original(job.source.document_path.absolute(), known=True)
-        checks = [edit.check.index for edit in edits]
-        engines = tuple(
-            BatchEvaluator(job.rulebook, job.source.layout, checks=checks, original=document, engine=choice)
-            for choice in (choices if checks else ())
-        )
-        return cls(original, edits, tuple(name for name in fields if opaque or name in used), engines, {})
+        fields = tuple(original.kept.columns)
+        checks: dict[tuple[str, ...], list[int]] = {}
+        for edit in job.edits:
+            opaque = isinstance(edit.constraint, OpaqueEdit)
+            if (
+                far[edit.check.index]
+                or edit.check.index in released
+                or not (opaque or keys.intersection(edit.variables))
+            ):
+                continue
+            read = fields if opaque else tuple(name for name in fields if name in edit.variables)
+            checks.setdefault(read, []).append(edit.check.index)
+        groups = tuple(_Alike.of(job, read, own) for read, own in checks.items())
+        used = {name for one in groups for name in one.read}
+        return cls(original, groups, tuple(name for name in fields if name in used))
 
     def judged(
         self, records: NDArray[np.intp], codes: NDArray[np.int32], names: Sequence[str], file: _CodedFile
@@ -221,30 +221,61 @@ class _Rules:
             Of `names`; -1 where a cell is left out.
         """
         places = {name: at for at, name in enumerate(names)}
-        rows = np.column_stack(
-            [codes[:, places[name]] if name in places else file.codes[name][records] for name in self.read]
-        ).astype(np.int32)
-        distinct, which = np.unique(rows, axis=0, return_inverse=True)
+        fine = np.ones(len(records), dtype=np.bool_)
+        for group in self.groups:
+            left = np.flatnonzero(fine)
+            columns = [
+                codes[left, places[name]] if name in places else file.codes[name][records[left]]
+                for name in group.read
+            ]
+            fine[left] = group.obeyed(np.column_stack(columns).astype(np.int32), file)
+        return fine
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Alike:
+    """Rules that read the same fields."""
+
+    job: Job
+    read: tuple[str, ...]
+    checks: list[int]
+    engines: tuple[BatchEvaluator, ...]
+    known: dict[bytes, bool]
+
+    @classmethod
+    def of(cls, job: Job, read: tuple[str, ...], checks: list[int]) -> _Alike:
+        choices: tuple[EngineChoice, ...] = ("unaided", "auto") if job.rulebook.version == "1.0" else ("auto",)
+        document = Original(job.source.document_path.absolute(), known=True)
+        engines = tuple(
+            BatchEvaluator(job.rulebook, job.source.layout, checks=checks, original=document, engine=choice)
+            for choice in choices
+        )
+        return cls(job, read, checks, engines, {})
+
+    def obeyed(self, rows: NDArray[np.int32], file: _CodedFile) -> NDArray[np.bool_]:
+        """Tell which rows of codes, of the fields that the rules read, obey them, shape (r,)."""
+        numbers, _ = combined(list(rows.T), len(rows))
+        _, first, which = np.unique(numbers, return_index=True, return_inverse=True)
+        distinct = rows[first]
         asked = [row.tobytes() for row in distinct]
         new = [at for at, one in enumerate(asked) if one not in self.known]
         for start in range(0, len(new), _AT_ONCE):
             part = new[start : start + _AT_ONCE]
-            fine = self._obey(distinct[part], file)
+            fine = self._judged(distinct[part], file)
             self.known.update((asked[at], bool(one)) for at, one in zip(part, fine, strict=True))
-        return np.array([self.known[one] for one in asked], dtype=np.bool_)[which.ravel()]
+        return np.array([self.known[one] for one in asked], dtype=np.bool_)[which]
 
-    def _obey(self, rows: NDArray[np.int32], file: _CodedFile) -> NDArray[np.bool_]:
+    def _judged(self, rows: NDArray[np.int32], file: _CodedFile) -> NDArray[np.bool_]:
         document = chunk_document(
-            self.original.job.source.layout,
+            self.job.source.layout,
             [
                 {name: file.texts[name][code] for name, code in zip(self.read, row, strict=True)}
                 for row in rows.tolist()
             ],
         )
-        own = [edit.check.index for edit in self.edits]
         fine = np.ones(len(rows), dtype=np.bool_)
         for engine in self.engines:
-            fine &= (engine.verdicts(document)[:, own] < Verdict.FAILS).all(axis=1)
+            fine &= (engine.verdicts(document)[:, self.checks] < Verdict.FAILS).all(axis=1)
         return fine
 
 
@@ -270,9 +301,13 @@ class _CodedFile:
 
 
 def _allowed(rules: _Rules, kept: Records, names: Sequence[str]) -> tuple[Allowed | None, list[str]]:
-    """Return what allows cells to be suppressed (None: everything may), and fields that may go with them."""
-    if not rules.edits:
-        return None, []
+    """Return what allows cells to be suppressed (None: everything may), and fields that may go with them.
+
+    The weight is never suppressed.
+    """
+    weight = weight_of(rules.original.config)
+    if not rules.groups:
+        return _but(weight, names, len(kept)) if weight in names else None, []
     roles = {fact.name: fact.role for fact in rules.original.fields}
     file = _CodedFile.of(kept, list(dict.fromkeys((*names, *rules.read))))
     also = [
@@ -290,7 +325,12 @@ def _allowed(rules: _Rules, kept: Records, names: Sequence[str]) -> tuple[Allowe
         return rules.judged(records, proposed, fields, file)
 
     hidden = hidden_from_rules(codes, admissible, values=[len(file.texts[name]) - 1 for name in fields])
-    both = allowed_by_all(stand, hidden)
+    both = allowed_by_all(*([_but(weight, fields, len(kept))] if weight in names else []), stand, hidden)
     if not also:
         return both, []
     return Consequences(both, codes[:, len(names) :] >= 0, [1.0] * len(also)), also
+
+
+def _but(kept: str | None, names: Sequence[str], records: int) -> Allowed:
+    """Return what allows every cell to be suppressed but those of one field."""
+    return allowed_fields([np.full(records, name != kept) for name in names])

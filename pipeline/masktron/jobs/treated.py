@@ -13,7 +13,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from masktron.addresses import AddressPath
-from masktron.config import ALL_FIELDS, Config
+from masktron.classify import Edit
+from masktron.config import ALL_FIELDS, Config, Role
+from masktron.constraints import DomainEdit, InDomain
 from masktron.errors import InfeasibleError, MasktronError, RefusalFacts, UsageError, ViolationError
 from masktron.executor.contract import Executor
 from masktron.files import is_rulebook, read_text, refuse_outputs
@@ -228,7 +230,11 @@ def _require_possible(original: Opened) -> None:
     own = [name for name in rulebook.documents if name not in beside]
     released = set(original.originals.released)
     for index, read in readers(rulebook).items():
-        if read.intersection(own) and index not in released:
+        if (
+            read.intersection(own)
+            and index not in released
+            and not _looks_up_masked(original, original.job.edits[index])
+        ):
             raise InfeasibleError(
                 f"the rule {rulebook.checks[index].id} reads the original, in which "
                 f"{f'{names} is not recoded' if names else 'no key is suppressed'}",
@@ -237,6 +243,16 @@ def _require_possible(original: Opened) -> None:
                 f"{'recode nothing' if names else 'suppress nothing'}",
                 facts=[RefusalFacts("keys", rules=(rulebook.checks[index].id,))],
             )
+
+
+def _looks_up_masked(original: Opened, edit: Edit) -> bool:
+    """Tell whether a rule looks values of masked fields up in the original, where no treatment changes them."""
+    masked = {fact.name for fact in original.fields if fact.role is Role.CONFIDENTIAL}
+    if not isinstance(edit.constraint, DomainEdit) or not masked.issuperset(edit.variables):
+        return False
+    looked_up = (atom for case in edit.constraint.form for atom in case if isinstance(atom, InDomain))
+    own = all(one.path.rpartition("/")[2].rpartition(":")[2] == one.variable for one in looked_up)
+    return own and bool(original.originals.keep.all())  # else the treated file has fewer values
 
 
 def _refuse_labelled(source: Source, recoding: Recoding) -> None:

@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 import masktron
 from arrow_files_made import household, write_typed, write_xml
 from examples import examples
-from masktron.config import Kind, load_config
+from masktron.config import Kind
 from masktron.errors import DocumentError, UsageError
 from masktron.sources.known_formats import format_of_name, table_format
 from masktron.sources.source import Source
@@ -29,7 +29,8 @@ from masktron.sources.tables.table_format import TableFormat
 from masktron.sources.tables.table_model import Table, TableRelease
 from masktron.sources.tables.table_source import TableSource
 from masktron.sources.variables import Variable
-from paths import RULES, SAMPLES
+from paths import RULES
+from sample_settings import untreated
 
 ENDS = [".parquet", ".feather"]
 
@@ -326,7 +327,7 @@ def test_tables_without_records(end: str, tmp_path: Path) -> None:
 @pytest.mark.full
 @pytest.mark.parametrize("end", ENDS)
 def test_the_sample_is_judged_and_masked_as_its_twin(end: str, tmp_path: Path) -> None:
-    rules, config = RULES / "household.sch", load_config(SAMPLES / "household.toml")
+    rules, config = RULES / "household.sch", untreated("household")
     sample = household() if end == ".parquet" else household().slice(0, 150)
     path = write_typed(tmp_path / f"in{end}", sample)
     twin = write_xml(tmp_path / "twin.xml", _read(path).cells)

@@ -20,7 +20,6 @@ from lxml import etree
 import masktron
 from cli_runner import Runner, numbers, write_rules
 from examples import spread
-from masktron.config import load_config
 from masktron.errors import DocumentError, UsageError
 from masktron.jobs.convert import run_convert
 from masktron.sources.opening import open_source
@@ -28,6 +27,7 @@ from masktron.sources.tables.separated.csv_format import CsvFormat
 from masktron.sources.tables.table_model import Table, TableRelease
 from masktron.sources.variables import Variable
 from paths import RULES, SAMPLES
+from sample_settings import untreated
 
 CSV = CsvFormat()
 type Cells = list[list[str | None]]
@@ -584,7 +584,7 @@ def test_the_sample_says_in_csv_what_it_says_in_xml(tmp_path: Path) -> None:
     rules, original = RULES / "household.sch", tmp_path / "household.xml"
     whole = (SAMPLES / "household.xml").read_text(encoding="utf-8").split("</Household>\n")
     original.write_text("</Household>\n".join([*whole[:120], whole[-1]]), encoding="utf-8")
-    config = load_config(SAMPLES / "household.toml").updated(seed=7)
+    config = untreated("household").updated(seed=7)
     counts = []
     invalid, table = tmp_path / "invalid.csv", tmp_path / "household.csv"
     household(invalid, SAMPLES / "household-invalid.xml", ",")

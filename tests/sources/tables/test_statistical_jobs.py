@@ -8,10 +8,11 @@ import pytest
 
 import masktron
 from examples import parts
-from masktron.config import Config, load_config
+from masktron.config import Config
 from masktron.results import MaskResult
 from masktron.sources.opening import open_source
 from paths import ROOT
+from sample_settings import untreated
 from statistical_files import first_records, written
 
 RULES = ROOT / "rules" / "household.sch"
@@ -25,7 +26,7 @@ type Household = tuple[Path, Config, MaskResult, Path]
 def household(tmp_path_factory: pytest.TempPathFactory) -> Household:
     folder = tmp_path_factory.mktemp("household")
     data, out = first_records(SAMPLE, 150, folder / "data.xml"), folder / "masked.xml"
-    config = load_config(ROOT / "sample_xml" / "household.toml").updated(
+    config = untreated("household").updated(
         key=bytes(range(32)), documents={"household.xml": data}, max_observed_share=100.0
     )
     return data, config, masktron.mask(data, RULES, out, config=config), out

@@ -5,7 +5,7 @@ from __future__ import annotations
 from rich.console import RenderableType
 
 from masktron.report.tables.cells import table_of
-from masktron.results import DemoResult
+from masktron.results import DemoResult, SampleResult
 
 
 def tables(result: DemoResult) -> list[RenderableType]:
@@ -21,9 +21,18 @@ def tables(result: DemoResult) -> list[RenderableType]:
         "violations after masking": [f"{o.check.violations}" for o in result.samples],
         "engines that agree": [f"{sum(e.agrees for e in o.masked.engines)}" for o in result.samples],
         "records alike in each block, at least": [f"{o.masked.min_group}" for o in result.samples],
+        "alike in what others may know, at least": [_keys(o, "key_k", ".0f") for o in result.samples],
+        "expected to be found by that, %": [_keys(o, "global_risk", ".2f") for o in result.samples],
         "information loss, %": [f"{o.masked.information_loss:.2f}" for o in result.samples],
         "linked to their original, %": [f"{o.masked.linkage:.1f}" for o in result.samples],
     }
     for name, cells in rows.items():
         table.add_row(name, *cells)
     return [table]
+
+
+def _keys(sample: SampleResult, figure: str, digits: str) -> str:
+    """Say what a figure of the keys was before they were treated, and what it is."""
+    masked = sample.masked
+    before, now = (next(one.value for one in part if one.name == figure) for part in (masked.before, masked.figures))
+    return f"{before:{digits}} before, {now:{digits}} now"

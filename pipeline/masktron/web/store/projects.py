@@ -22,6 +22,7 @@ from weakref import WeakValueDictionary
 
 from masktron.errors import DocumentError, UsageError
 from masktron.resources import resource
+from masktron.toml_text import TomlText
 from masktron.web.mistakes import note_mistake
 from masktron.web.store.disk import bytes_of, make_private, plain_files, read_plain, room_of, write_plain
 from masktron.web.store.file_names import free_name, harmless_name
@@ -364,13 +365,19 @@ class ProjectStore:
         return self._make(user, ProjectFacts(name, now()))
 
     def make_sample(self, user: str) -> Project:
-        """Make a project of the sample that comes with masktron: data, rules, settings."""
+        """Make a project of the sample that comes with masktron: data, rules, settings but for how keys are recoded.
+
+        A project has no place for the hierarchies, and `tune` does not recode; so the limits on keys go as well.
+        """
         project = self._make(user, ProjectFacts("Sample: a household survey", now(), sample=True))
         data = f"{SAMPLE}.xml"
         shutil.copyfile(resource(f"sample_xml/{data}"), project.files / data)
         (project.files / data).chmod(0o600)
         files = {name: resource(f"rules/{source}").read_bytes() for name, source in _SAMPLE_RULES.items()}
-        files["masktron.toml"] = resource(f"sample_xml/{SAMPLE}.toml").read_bytes()
+        settings = TomlText(resource(f"sample_xml/{SAMPLE}.toml").read_text(encoding="utf-8"))
+        for table in ("recode", "limits"):
+            settings.remove((table,))
+        files["masktron.toml"] = str(settings).encode()
         files[FACTS] = _plain(replace(project.facts, data=data))
         project.write(files, said="The sample: 2,000 households, 26 rules, settings", by=user)
         return project
