@@ -93,10 +93,10 @@ def run_mask(
     """
     config = config or Config()
     method = chosen(config.method, config.params, config.k)
-    if resume and config.key_k is not None:
+    if resume and config.key_k is not None and config.key is None and config.seed is None:
         raise UsageError(
-            "a run that suppresses keys (--key-k) cannot go on where it ended: its draws are not known any more",
-            hint="begin it again, without --resume",
+            "a run that suppresses keys (--key-k) goes on where it ended only with its key, from which it has drawn",
+            hint="give the --key that it had, or begin it again, without --resume",
         )
     refuse_class_limits(config.limits)
     refuse_other_names(out, format_of(data, config.reading), data)

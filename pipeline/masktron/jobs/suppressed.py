@@ -22,6 +22,7 @@ from masktron.jobs.keys_known import NO_KEYS, keys_of_run
 from masktron.jobs.ordering import identifying
 from masktron.jobs.prepared import Opened
 from masktron.jobs.randomness import rules_in_one_form
+from masktron.measures.keys.combinations import combined
 from masktron.rulebook.locality import locality
 from masktron.sources.records import Coded, Column, Records
 from masktron.sources.xml.microdata import chunk_document
@@ -170,42 +171,32 @@ def _without(column: Column, rows: NDArray[np.intp]) -> Coded:
 class _Rules:
     """What judges records with other cells in some fields, by the rules that look at single records and read keys.
 
-    Attributes
-    ----------
-    edits : tuple of Edit
-    read : tuple of str
-        Fields of which their verdict depends.
+    Rules that read the same fields are asked together, of each combination of values of these fields once: most rules
+    read few, so that there are few combinations even where all completions of all keys are tried.
     """
 
     original: Opened
-    edits: tuple[Edit, ...]
-    read: tuple[str, ...]
-    engines: tuple[BatchEvaluator, ...]
-    known: dict[bytes, bool]
+    parts: tuple[_RulesOfFields, ...]
 
     @classmethod
     def of(cls, original: Opened, names: Sequence[str]) -> _Rules:
         job, keys = original.job, frozenset(names)
         far = locality(job.rulebook, job.source.layout)
         released = {*original.originals.released}
-        edits = tuple(
-            edit
-            for edit in job.edits
-            if not far[edit.check.index]
-            and edit.check.index not in released
-            and (isinstance(edit.constraint, OpaqueEdit) or keys.intersection(edit.variables))
-        )
-        fields = list(original.kept.columns)
-        opaque = any(isinstance(edit.constraint, OpaqueEdit) for edit in edits)
-        used = {name for edit in edits for name in edit.variables}
-        choices: tuple[EngineChoice, ...] = ("unaided", "auto") if job.rulebook.version == "1.0" else ("auto",)
-        document = Original(job.source.document_path.absolute(), known=True)
-        checks = [edit.check.index for edit in edits]
-        engines = tuple(
-            BatchEvaluator(job.rulebook, job.source.layout, checks=checks, original=document, engine=choice)
-            for choice in (choices if checks else ())
-        )
-        return cls(original, edits, tuple(name for name in fields if opaque or name in used), engines, {})
+        parts: dict[tuple[str, ...], list[Edit]] = {}
+        for edit in job.edits:
+            opaque = isinstance(edit.constraint, OpaqueEdit)
+            asked = not far[edit.check.index] and edit.check.index not in released
+            if asked and (opaque or keys.intersection(edit.variables)):
+                read = tuple(name for name in original.kept.columns if opaque or name in edit.variables)
+                parts.setdefault(read, []).append(edit)
+        return cls(original, tuple(_RulesOfFields.of(original, read, edits) for read, edits in parts.items()))
+
+    @property
+    def read(self) -> tuple[str, ...]:
+        """Fields of which their verdict depends, in the order of the file."""
+        used = {name for part in self.parts for name in part.read}
+        return tuple(name for name in self.original.kept.columns if name in used)
 
     def judged(
         self, records: NDArray[np.intp], codes: NDArray[np.int32], names: Sequence[str], file: _CodedFile
@@ -219,17 +210,60 @@ class _Rules:
             Of `names`; -1 where a cell is left out.
         """
         places = {name: at for at, name in enumerate(names)}
-        rows = np.column_stack(
-            [codes[:, places[name]] if name in places else file.codes[name][records] for name in self.read]
-        ).astype(np.int32)
-        distinct, which = np.unique(rows, axis=0, return_inverse=True)
+        fine = np.ones(len(records), dtype=np.bool_)
+        for part in self.parts:
+            rows = [codes[:, places[name]] if name in places else file.codes[name][records] for name in part.read]
+            fine &= part.judged(np.column_stack(rows).astype(np.int32), file)
+        return fine
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _RulesOfFields:
+    """Rules that read the same fields, and what is known of combinations of their values.
+
+    Attributes
+    ----------
+    read : tuple of str
+        The fields.
+    checks : list of int
+    known : dict of bytes to bool
+        Whether a row of codes obeys all of them.
+    """
+
+    original: Opened
+    read: tuple[str, ...]
+    checks: list[int]
+    engines: tuple[BatchEvaluator, ...]
+    known: dict[bytes, bool]
+
+    @classmethod
+    def of(cls, original: Opened, read: tuple[str, ...], edits: Sequence[Edit]) -> _RulesOfFields:
+        job = original.job
+        choices: tuple[EngineChoice, ...] = ("unaided", "auto") if job.rulebook.version == "1.0" else ("auto",)
+        document = Original(job.source.document_path.absolute(), known=True)
+        checks = [edit.check.index for edit in edits]
+        engines = tuple(
+            BatchEvaluator(job.rulebook, job.source.layout, checks=checks, original=document, engine=choice)
+            for choice in choices
+        )
+        return cls(original, read, checks, engines, {})
+
+    def judged(self, rows: NDArray[np.int32], file: _CodedFile) -> NDArray[np.bool_]:
+        """Tell which rows of codes of the fields, shape (r, len(read)), obey the rules."""
+        numbers, bound = combined(list(rows.T), len(rows))
+        one_of = np.full(bound, -1, dtype=np.intp)
+        one_of[numbers] = np.arange(len(rows))
+        there = np.flatnonzero(one_of >= 0)
+        distinct = rows[one_of[there]]
         asked = [row.tobytes() for row in distinct]
         new = [at for at, one in enumerate(asked) if one not in self.known]
         for start in range(0, len(new), _AT_ONCE):
             part = new[start : start + _AT_ONCE]
             fine = self._obey(distinct[part], file)
             self.known.update((asked[at], bool(one)) for at, one in zip(part, fine, strict=True))
-        return np.array([self.known[one] for one in asked], dtype=np.bool_)[which.ravel()]
+        obeyed = np.zeros(bound, dtype=np.bool_)
+        obeyed[there] = [self.known[one] for one in asked]
+        return obeyed[numbers]
 
     def _obey(self, rows: NDArray[np.int32], file: _CodedFile) -> NDArray[np.bool_]:
         document = chunk_document(
@@ -239,10 +273,9 @@ class _Rules:
                 for row in rows.tolist()
             ],
         )
-        own = [edit.check.index for edit in self.edits]
         fine = np.ones(len(rows), dtype=np.bool_)
         for engine in self.engines:
-            fine &= (engine.verdicts(document)[:, own] < Verdict.FAILS).all(axis=1)
+            fine &= (engine.verdicts(document)[:, self.checks] < Verdict.FAILS).all(axis=1)
         return fine
 
 
@@ -269,7 +302,7 @@ class _CodedFile:
 
 def _allowed(rules: _Rules, kept: Records, names: Sequence[str]) -> tuple[Allowed | None, list[str]]:
     """Return what allows cells to be suppressed (None: everything may), and fields that may go with them."""
-    if not rules.edits:
+    if not rules.parts:
         return None, []
     roles = {fact.name: fact.role for fact in rules.original.fields}
     file = _CodedFile.of(kept, list(dict.fromkeys((*names, *rules.read))))
