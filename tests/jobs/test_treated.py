@@ -14,7 +14,7 @@ import pytest
 
 import masktron
 from cli_runner import Runner, write_data, write_rules
-from masktron.errors import DocumentError, InfeasibleError, UsageError
+from masktron.errors import DocumentError, InfeasibleError, OutsideLimitsError, UsageError
 from masktron.jobs import treated as treated_job
 from masktron.rulebook.schematron.reader import read_rules
 from schema_files import conforms
@@ -205,6 +205,12 @@ def test_a_value_without_a_class_is_refused_by_its_record(tmp_path: Path, files:
     assert "22" not in f"{found.what}{found.hint}"
 
 
+def test_a_hierarchy_with_a_row_of_names_is_refused(tmp_path: Path, files: tuple[Path, Path]) -> None:
+    (tmp_path / "region.csv").write_text("REGION;large;all\n" + REGION)
+    found = refused(tmp_path, files, UsageError, "the first row of the hierarchy of REGION seems to name its levels")
+    assert found.exit_code == 2
+
+
 @pytest.mark.parametrize(
     ("recode", "error", "match", "code"),
     [
@@ -296,3 +302,23 @@ def test_results_do_not_overwrite_what_recoding_reads_and_writes(
     assert f"{option} would overwrite" in ended.err
     assert sorted(tmp_path.iterdir()) == before
     assert (tmp_path / "region.csv").read_text() == REGION
+
+
+def test_a_limit_that_the_weight_breaks_after_recoding_says_so(tmp_path: Path) -> None:
+    rows: list[dict[str, object]] = [{**row, "W": 1 + at / 8} for at, row in enumerate(ROWS)]
+    (tmp_path / "region.csv").write_text(REGION)
+    files = write_data(tmp_path / "d.xml", rows), write_rules(tmp_path / "r.sch", *RULES)
+    recode = {"AGE": "breaks:0,45", "REGION": f"{tmp_path / 'region.csv'}:2"}
+    shared = Counter(int(str(row["AGE"])) >= 45 for row in ROWS)
+    assert min(shared.values()) >= K
+    more: dict[str, Any] = {"recode": recode, "limits": {"key_k": K}}
+    found = refused(tmp_path, files, OutsideLimitsError, "key_k is 1", roles={"W": "weight"}, **more)
+    assert "the weight W is written and counts as a key" in found.hint
+    assert "by it, 40 records in the place of 0 share their keys with fewer than 2" in found.hint
+    out = tmp_path / "m.xml"
+    assert masktron.mask(*files, out, **settings(tmp_path, roles={"W": "identifier"}, **more)).valid
+    # where other keys are as rare, nothing is said of the weight
+    more["limits"] = {"key_k": 30}
+    with pytest.raises(OutsideLimitsError) as caught:
+        masktron.mask(*files, tmp_path / "n.xml", **settings(tmp_path, roles={"W": "identifier"}, **more))
+    assert "weight" not in caught.value.hint

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -53,7 +54,8 @@ def recoding_of(name: str, records: Records, keep: NDArray[np.bool_], config: Co
     Raises
     ------
     UsageError
-        The hierarchy cannot be used; or there would be more than `MOST_CLASSES`, or none.
+        The hierarchy cannot be used, or its first row names levels; or there would be more than `MOST_CLASSES`, or
+        none.
     InfeasibleError
         A tail has fewer than k records.
     """
@@ -62,7 +64,9 @@ def recoding_of(name: str, records: Records, keep: NDArray[np.bool_], config: Co
     how = how_of(setting, config.recode[name])
     match how:
         case FromHierarchy():
-            return read_hierarchy(how.path, name).recoding(how.level)
+            hierarchy = read_hierarchy(how.path, name)
+            hierarchy.require_no_names(how.path, _texts_of(column))
+            return hierarchy.recoding(how.level)
         case Widths():
             return _of_width(setting, how, column, keep)
         case Breaks():
@@ -72,7 +76,13 @@ def recoding_of(name: str, records: Records, keep: NDArray[np.bool_], config: Co
             return Rounded(name, how.base, max(column.decimals, _decimals(how.base)))
         case CodedTails():
             weights = None if weight is None else records.columns[weight]
-            return _tails(_Tailed(setting, column, keep, weights, config.k, str(records.source)), how)
+            return _tails(_Tailed(setting, column, _exact(column), keep, weights, config.k, str(records.source)), how)
+
+
+def _texts_of(column: Column) -> set[str]:
+    """Return the values of a column that are there, without white space around them."""
+    there = column.used & (column.states == Status.PRESENT)
+    return {str(text).strip(XML_SPACE) for text in column.lexicon.objects()[there].tolist()}
 
 
 def _of_width(setting: str, how: Widths, column: Column, keep: NDArray[np.bool_]) -> IntervalRecoding:
@@ -112,10 +122,11 @@ def _decimals(number: Fraction) -> int:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Tailed:
-    """A field of which tails are coded."""
+    """A field of which tails are coded, with the number of each of its texts."""
 
     setting: str
     column: Column
+    numbers: Sequence[Fraction | None]
     keep: NDArray[np.bool_]
     weights: Column | None
     k: int
@@ -142,8 +153,7 @@ def _tail(
 ) -> str:
     """Return what is written for a tail: its weighted mean or median, in exact arithmetic, rounded half to even."""
     bound, statistic = asked
-    values = _exact(of.column)
-    inside = np.array([value is not None and within(value, bound) for value in values], dtype=np.bool_)
+    inside = np.array([value is not None and within(value, bound) for value in of.numbers], dtype=np.bool_)
     rows = np.flatnonzero(of.column.where(inside) & of.keep)
     if len(rows) < of.k:
         raise InfeasibleError(
@@ -157,19 +167,12 @@ def _tail(
     own = of.column.codes[rows].tolist()
     counts = [0] * len(rows) if of.weights is None else of.weights.codes[rows].tolist()
     total: dict[Fraction, Fraction] = {}
-    for (code, weight), times in _times(own, counts).items():
-        value = values[code]
+    for (code, weight), times in Counter(zip(own, counts, strict=True)).items():
+        value = of.numbers[code]
         if value is not None:
             total[value] = total.get(value, Fraction(0)) + weights[weight] * times
     found = _mean(total) if statistic == "mean" else _median(total)
     return decimal_text(found, of.column.decimals)
-
-
-def _times(one: Iterable[int], other: Iterable[int]) -> Mapping[tuple[int, int], int]:
-    found: dict[tuple[int, int], int] = {}
-    for pair in zip(one, other, strict=True):
-        found[pair] = found.get(pair, 0) + 1
-    return found
 
 
 def _exact(column: Column) -> list[Fraction | None]:
