@@ -267,6 +267,24 @@ def test_a_rulebook_of_the_user_is_not_overwritten(tmp_path: Path, files: tuple[
         masktron.mask(*files, tmp_path / "n.xml", k=K, rules_out=tmp_path / "x.sch", roles={"REGION": "untouched"})
 
 
+def test_translated_rules_of_an_earlier_release_are_named_where_a_new_one_has_none(
+    tmp_path: Path, files: tuple[Path, Path]
+) -> None:
+    out, own = tmp_path / "m.xml", tmp_path / "m.rules.sch"
+    assert not [note for note in masktron.mask(*files, out, **settings(tmp_path)).notes if "m.rules.sch" in note]
+    text = own.read_text()
+    again = masktron.mask(*files, out, **settings(tmp_path)).notes
+    assert not [note for note in again if "earlier release" in note], "the rules are those of this release"
+    for recode in ({"REGION": str(tmp_path / "region.csv")}, {}):
+        roles = {"AGE": "untouched", "REGION": "untouched"} if not recode else {"AGE": "untouched"}
+        notes = masktron.mask(*files, out, **settings(tmp_path, recode=recode, roles=roles)).notes
+        assert [note for note in notes if note.startswith("m.rules.sch is the translated rulebook of an earlier")]
+        assert own.read_text() == text
+    write_rules(own, "A >= 0")
+    assert not [note for note in masktron.mask(*files, out, **settings(tmp_path, recode={}, roles=roles)).notes
+                if "m.rules.sch" in note], "a rulebook of the user is none of ours"  # fmt: skip
+
+
 def test_the_treated_file_is_its_owners_alone(
     tmp_path: Path, files: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:

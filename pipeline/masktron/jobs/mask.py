@@ -26,7 +26,7 @@ from masktron.jobs.released import (
     require_releasable,
 )
 from masktron.jobs.sharing import executor_of_run
-from masktron.jobs.treated import place_of_rules, published_rules, treated
+from masktron.jobs.treated import place_of_rules, published_rules, stale_rules, treated
 from masktron.jobs.written import write
 from masktron.kernels import ready
 from masktron.kernels.compiling import said_of_compiling
@@ -149,7 +149,8 @@ def run_mask(
                 write_plain(confidential, manifest_of(run, made, result, written, declared, entry), lists)
                 settle_publication(place)
     confirmed = () if registered is None else registered.confirm()
-    return replace(result, data=in_memory, notes=(*result.notes, *confirmed))
+    stale = stale_rules(run.treated, out, rules_out)
+    return replace(result, data=in_memory, notes=(*result.notes, *confirmed, *stale))
 
 
 def masked_by(
