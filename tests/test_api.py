@@ -345,3 +345,40 @@ def test_a_user_may_check_types_strictly(tmp_path: Path, alone: bool) -> None:
         "wrong.py:3",
         "wrong.py:4",
     }
+
+
+def test_recodings_of_keys_are_searched_for_files_and_frames(tmp_path: Path) -> None:
+    rows: list[dict[str, object]] = [{"AGE": 16 + at * 7 % 60, "SEX": "mf"[at % 2], "A": at} for at in range(80)]
+    hierarchy = tmp_path / "age.csv"
+    hierarchy.write_text("".join(f"{age};{age // 10 * 10}s;*\n" for age in range(10, 80)))
+    data, rules = write_data(tmp_path / "d.xml", rows), write_rules(tmp_path / "r.sch", "A >= 0", "AGE >= 16")
+    more: dict[str, Any] = {"roles": {"SEX": "quasi-identifier"}, "key_k": 2}
+    found = masktron.recode(data, rules, {"AGE": hierarchy}, **more, write=tmp_path / "found.toml")
+    shared = pd.DataFrame(rows).assign(TEN=lambda one: one["AGE"] // 10).groupby(["TEN", "SEX"]).size()
+    assert (found.k, found.after.key_k) == (2, shared.min())
+    assert found.recode == {"AGE": f"{hierarchy.as_posix()}:1"}
+    of_frame = masktron.recode(pd.DataFrame(rows), rules, {"AGE": str(hierarchy)}, **more)
+    assert of_frame.as_dict() == {**found.as_dict(), "data": "data frame"}
+    masktron.mask(data, rules, tmp_path / "m.xml", config=masktron.load_config(tmp_path / "found.toml"), **more)
+    assert "<AGE>10s</AGE>" in (tmp_path / "m.xml").read_text()
+
+
+@pytest.mark.parametrize(
+    ("given", "says"),
+    [
+        ({"hierarchies": ["AGE"]}, "hierarchies must be a mapping from fields"),
+        ({"hierarchies": {"A": 3}}, "must be a path, not of type int"),
+        ({"hierarchies": {}}, "there is no hierarchy to search"),
+        ({"header": 1}, "header must be true or false"),
+        ({"suppressed": "many"}, "is no number of records"),
+        ({"loss": "entropie"}, "no measure 'entropie'"),
+        ({"key_k": 1}, "must be"),
+    ],
+)
+def test_what_recode_cannot_be_asked_for_is_refused(
+    frame: pd.DataFrame, rules: Path, given: dict[str, Any], says: str
+) -> None:
+    with pytest.raises(UsageError) as caught:
+        masktron.recode(frame, rules, **{"hierarchies": {"A": "a.csv"}, **given})
+    assert says in caught.value.what or says in str(caught.value)
+    assert "--" not in str(caught.value), "Python has no options"

@@ -155,3 +155,28 @@ def test_what_no_hierarchy_can_be_made_of() -> None:
             make()
         assert "Age" in str(caught.value)
         assert "secret" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "values", "refused"),
+    [
+        ("Age;wide;all\n" + ARX, {"34", "45"}, True),
+        ("Age;wide\n34;20-60\n", {"34"}, True),
+        ("Age;wide;all\n" + ARX, {"34", "Age"}, False),
+        ("17;10-19;*\n" + ARX, {"34"}, False),
+        ("20;20-60;+\n34;20-60;+\n", {"34"}, False),
+        ("17;10-19\n", {"34"}, False),
+    ],
+    ids=["names", "one row", "a value", "any", "a label of others", "nothing else"],
+)
+def test_a_first_row_that_names_the_levels_is_refused(
+    tmp_path: Path, text: str, values: set[str], refused: bool
+) -> None:
+    found, path = read(tmp_path, text), tmp_path / "age.csv"
+    if not refused:
+        found.require_no_names(path, values)
+        return
+    with pytest.raises(UsageError, match="the first row of the hierarchy of Age seems to name its levels") as caught:
+        found.require_no_names(path, values)
+    assert caught.value.where == str(path)
+    assert "wide" not in str(caught.value), "no label is shown"

@@ -24,6 +24,7 @@ FUNCTIONS = (
     masktron.describe,
     masktron.suggest,
     masktron.mask,
+    masktron.recode,
     masktron.tune,
     masktron.rerun,
     masktron.check,

@@ -25,6 +25,7 @@ from masktron.jobs.convert import run_convert
 from masktron.jobs.describe import ROWS, RowRange, run_describe
 from masktron.jobs.explain import run_explain
 from masktron.jobs.pairing import Stated
+from masktron.jobs.recode import LOSS, RecodeWishes, run_recode, suppressed_records
 from masktron.jobs.remedies.on_refusal import run_mask_or_suggest
 from masktron.jobs.report import run_report
 from masktron.jobs.rerun import Repeating, run_rerun
@@ -43,6 +44,7 @@ from masktron.results import (
     DescribeResult,
     ExplainResult,
     MaskResult,
+    RecodeResult,
     ReportResult,
     RerunResult,
     SuggestResult,
@@ -77,6 +79,8 @@ REPEATABLE = frozenset(
 )
 """Settings that may be otherwise in a repeated run; the others are those of its manifest."""
 
+_K_OF_KEYS = 3
+"""Records that share a combination of keys, where `recode` is not told how many."""
 INDEX = (
     "the index of the data frame is that of the original and leads every record back to it: drop it before a "
     "release, with result.data.reset_index(drop=True)"
@@ -644,6 +648,84 @@ def check(
 
 @takes(Settings)
 @told_in_python
+def recode(
+    data: Microdata,
+    rules: str | PathLike[str],
+    hierarchies: Mapping[str, str | PathLike[str]],
+    *,
+    suppressed: int | str = 0,
+    loss: str = LOSS,
+    importance: Mapping[str, float] | None = None,
+    diversity: Mapping[str, int] | None = None,
+    header: bool = False,
+    write: str | PathLike[str] | None = None,
+    config: Config | None = None,
+    **settings: Unpack[Settings],
+) -> RecodeResult:
+    """Find the recodings of keys that lose least and reach k, and say what they make of rules and of risk.
+
+    Keys are the fields with a hierarchy and all others that are named as quasi-identifiers and are not masked. What
+    is searched, and what is counted, stands in docs/keys.md.
+
+    Parameters
+    ----------
+    data : path or data frame
+    rules : path
+    hierarchies : mapping of str to path
+        For each field a CSV file with a value and its labels in each row.
+    suppressed : int or str
+        Records that may share their combination with fewer than k, and are left to local suppression: a number, or a
+        share such as ``"1%"``.
+    loss : str
+        Measure of loss: ``"entropy"``, ``"precision"`` or ``"discernibility"``.
+    importance : mapping of str to float, optional
+        How much a loss in a key counts beside others; 1 where not given.
+    diversity : mapping of str to int, optional
+        Different values of a masked field beside each combination, at least.
+    header : bool
+        Whether the first row of the hierarchies has names.
+    write : path, optional
+        A new file of settings with the section ``[recode]``, for `mask`.
+    config : Config, optional
+        Settings that those given by name override: ``key_k``, how many records share a combination (3 by default),
+        ``limits`` on figures of keys, ``allow_lost``, and what fields are.
+
+    Returns
+    -------
+    RecodeResult
+        ``recode`` is what ``mask(recode=...)`` takes.
+
+    Raises
+    ------
+    UsageError, RulebookError, DocumentError, InvalidOriginalError, InfeasibleError
+    """
+    settled = _config(config, settings)
+    _no_format(settled.format, data)
+    files = {
+        name: _path(path, f"hierarchies[{name!r}]") for name, path in _mapping(hierarchies, "hierarchies").items()
+    }
+    wishes = RecodeWishes(
+        k=_K_OF_KEYS if settled.key_k is None else settled.key_k,
+        suppressed=suppressed_records(str(suppressed)),
+        loss=loss,
+        importance=_mapping(importance or {}, "importance"),
+        diversity=_mapping(diversity or {}, "diversity"),
+        allow_lost=settled.allow_lost,
+        header=_switch(header, "header"),
+    )
+    with rules_within(settled.rule_timeout):
+        return run_recode(
+            _source(data, "data"),
+            _path(rules, "rules"),
+            files,
+            wishes,
+            config=settled,
+            write=None if write is None else _path(write, "write"),
+        )
+
+
+@takes(Settings)
+@told_in_python
 def tune(
     data: Microdata,
     rules: str | PathLike[str],
@@ -1001,6 +1083,12 @@ def _rules(ids: Sequence[str]) -> tuple[str, ...]:
 
 def _documents(given: Mapping[str, str | PathLike[str]] | None) -> Mapping[str, Path]:
     return config_from({"documents": {} if given is None else given}).documents
+
+
+def _mapping[T](given: Mapping[str, T], name: str) -> Mapping[str, T]:
+    if not isinstance(given, Mapping):
+        raise UsageError(f"{name} must be a mapping from fields, not {given!r}", hint='such as {"AGE": ...}')
+    return given
 
 
 def _switch(given: object, name: str) -> bool:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
@@ -65,6 +65,36 @@ class Hierarchy:
                 hint=f"its levels are 0, the values themselves, to {self.height}",
             )
         return ListRecoding(self.field, self.levels[level])
+
+    def require_no_names(self, path: Path, values: Collection[str]) -> None:
+        """Refuse a first row that names the levels, which would be a class of its own.
+
+        Parameters
+        ----------
+        path : Path
+            The file, for the message.
+        values : collection of str
+            Those that the field has.
+
+        Raises
+        ------
+        UsageError
+            The data do not have the value of the first row, and no other row has one of its labels.
+        """
+        first = next(iter(self.levels[0]))
+        if first in values or len(self.levels[0]) == 1:
+            return
+        shared = any(
+            labels[first] == label for labels in self.levels[1:] for value, label in labels.items() if value != first
+        )
+        if not shared:
+            raise UsageError(
+                f"the first row of the hierarchy of {self.field} seems to name its levels: no record has its value, "
+                "and no other row has one of its labels",
+                where=str(path),
+                hint="remove that row (masktron recode has --header for it); if it is a value that the data lack, "
+                "let another row be the first",
+            )
 
 
 def read_hierarchy(path: Path, field: str, *, header: bool = False) -> Hierarchy:

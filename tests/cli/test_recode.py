@@ -164,6 +164,30 @@ def test_what_cannot_be_searched_is_refused(
     assert result is None
 
 
+def test_a_row_of_names_is_refused_or_left_out(run: Runner, survey: Path) -> None:
+    path = survey.parent / "region.csv"
+    path.write_text("code,part,all\n" + path.read_text())
+    (survey.parent / "age.csv").write_text("code;ten;all\n" + (survey.parent / "age.csv").read_text())
+    outcome, result = recode(run, survey, "--suppressed", "1")
+    assert (outcome.code, result) == (2, None)
+    assert "seems to name its levels" in outcome.err
+    outcome, result = recode(run, survey, "--suppressed", "1", "--header")
+    assert outcome.code == 0, outcome.err
+    assert result["keys"] == ["AGE", "REGION", "SEX"]
+
+
+def test_what_mask_counts_otherwise_is_said(run: Runner, survey: Path) -> None:
+    lines = survey.read_text().splitlines()
+    weighted = [f"{lines[0]},W", *(f"{line},{at}" for at, line in enumerate(lines[1:], 1))]
+    weighted[5] = weighted[5].replace(f"{weighted[5].split(',')[1]},", ",", 1)
+    survey.write_text("\n".join(weighted) + "\n")
+    outcome, result = recode(run, survey, "--suppressed", "2", "--role", "W=weight")
+    assert outcome.code == 0, outcome.err
+    notes = " ".join(result["notes"])
+    assert "W: a weight is no key here, nor for mask --key-k; a limit of mask, such as key_k, counts it" in notes
+    assert "REGION: a missing value is a value of its own here" in notes
+
+
 def test_values_that_are_not_in_the_hierarchy_are_refused_unseen(run: Runner, survey: Path) -> None:
     survey.write_text(survey.read_text().replace("\n59,", f"\n{UNSEEN},"))
     outcome, result = recode(run, survey)

@@ -14,7 +14,7 @@ import pytest
 
 import masktron
 from cli_runner import Runner, write_data, write_rules
-from masktron.errors import DocumentError, InfeasibleError, UsageError
+from masktron.errors import DocumentError, InfeasibleError, OutsideLimitsError, UsageError
 from masktron.jobs import treated as treated_job
 from masktron.rulebook.schematron.reader import read_rules
 from schema_files import conforms
@@ -205,6 +205,12 @@ def test_a_value_without_a_class_is_refused_by_its_record(tmp_path: Path, files:
     assert "22" not in f"{found.what}{found.hint}"
 
 
+def test_a_hierarchy_with_a_row_of_names_is_refused(tmp_path: Path, files: tuple[Path, Path]) -> None:
+    (tmp_path / "region.csv").write_text("REGION;large;all\n" + REGION)
+    found = refused(tmp_path, files, UsageError, "the first row of the hierarchy of REGION seems to name its levels")
+    assert found.exit_code == 2
+
+
 @pytest.mark.parametrize(
     ("recode", "error", "match", "code"),
     [
@@ -259,6 +265,24 @@ def test_a_rulebook_of_the_user_is_not_overwritten(tmp_path: Path, files: tuple[
     assert own.read_text() == text
     with pytest.raises(UsageError, match="nothing is recoded"):
         masktron.mask(*files, tmp_path / "n.xml", k=K, rules_out=tmp_path / "x.sch", roles={"REGION": "untouched"})
+
+
+def test_translated_rules_of_an_earlier_release_are_named_where_a_new_one_has_none(
+    tmp_path: Path, files: tuple[Path, Path]
+) -> None:
+    out, own = tmp_path / "m.xml", tmp_path / "m.rules.sch"
+    assert not [note for note in masktron.mask(*files, out, **settings(tmp_path)).notes if "m.rules.sch" in note]
+    text = own.read_text()
+    again = masktron.mask(*files, out, **settings(tmp_path)).notes
+    assert not [note for note in again if "earlier release" in note], "the rules are those of this release"
+    for recode in ({"REGION": str(tmp_path / "region.csv")}, {}):
+        roles = {"AGE": "untouched", "REGION": "untouched"} if not recode else {"AGE": "untouched"}
+        notes = masktron.mask(*files, out, **settings(tmp_path, recode=recode, roles=roles)).notes
+        assert [note for note in notes if note.startswith("m.rules.sch is the translated rulebook of an earlier")]
+        assert own.read_text() == text
+    write_rules(own, "A >= 0")
+    assert not [note for note in masktron.mask(*files, out, **settings(tmp_path, recode={}, roles=roles)).notes
+                if "m.rules.sch" in note], "a rulebook of the user is none of ours"  # fmt: skip
 
 
 def test_the_treated_file_is_its_owners_alone(
@@ -349,3 +373,23 @@ def test_a_rule_on_values_of_the_original_is_kept_where_no_treatment_changes_the
         rules = write_rules(tmp_path / "s.sch", "B <= A", test)
         with pytest.raises(InfeasibleError, match="reads the original, in which"):
             masktron.mask(data, rules, tmp_path / "n.xml", **more)
+
+
+def test_a_limit_that_the_weight_breaks_after_recoding_says_so(tmp_path: Path) -> None:
+    rows: list[dict[str, object]] = [{**row, "W": 1 + at / 8} for at, row in enumerate(ROWS)]
+    (tmp_path / "region.csv").write_text(REGION)
+    files = write_data(tmp_path / "d.xml", rows), write_rules(tmp_path / "r.sch", *RULES)
+    recode = {"AGE": "breaks:0,45", "REGION": f"{tmp_path / 'region.csv'}:2"}
+    shared = Counter(int(str(row["AGE"])) >= 45 for row in ROWS)
+    assert min(shared.values()) >= K
+    more: dict[str, Any] = {"recode": recode, "limits": {"key_k": K}}
+    found = refused(tmp_path, files, OutsideLimitsError, "key_k is 1", roles={"W": "weight"}, **more)
+    assert "the weight W is written and counts as a key" in found.hint
+    assert "by it, 40 records in the place of 0 share their keys with fewer than 2" in found.hint
+    out = tmp_path / "m.xml"
+    assert masktron.mask(*files, out, **settings(tmp_path, roles={"W": "identifier"}, **more)).valid
+    # where other keys are as rare, nothing is said of the weight
+    more["limits"] = {"key_k": 30}
+    with pytest.raises(OutsideLimitsError) as caught:
+        masktron.mask(*files, tmp_path / "n.xml", **settings(tmp_path, roles={"W": "identifier"}, **more))
+    assert "weight" not in caught.value.hint

@@ -143,6 +143,16 @@ def test_a_rule_whose_context_reads_the_field_keeps_nothing_from_what_is_kept() 
     assert translation.left_out == {(0, 0)}
 
 
+def test_a_rulebook_of_which_nothing_is_left_asks_what_every_document_obeys(tmp_path: Path) -> None:
+    rule = '<rule context="Record"><assert id="old" test="not(Age &lt; 0)">old</assert></rule>'
+    text = f'<schema xmlns="http://purl.oclc.org/dsdl/schematron"><pattern>{rule}</pattern></schema>'
+    translation, written = translated_file(tmp_path, text, {"Age": AGE})
+    assert [rule.fate for rule in translation.rules] == ["implied"]
+    assert [check.id for check in written.checks] == ["nothing-left"]
+    assert failing(written, "<Age>-5</Age>", "") == set()
+    assert "<!-- old: implied;" in translation.schematron("").decode()
+
+
 def test_comments_say_what_became_of_each_rule(tmp_path: Path) -> None:
     translation, _ = translated_file(tmp_path, RULES, {"Age": AGE})
     text = translation.schematron("x--y <&>").decode()

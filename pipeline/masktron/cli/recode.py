@@ -51,10 +51,7 @@ def recode(
         ),
     ] = None,
     limit: options.Limits = None,
-    allow_lost: Annotated[
-        list[str] | None,
-        typer.Option(metavar="RULE-ID", help="Let a recoding lose a rule; * for all; repeatable."),
-    ] = None,
+    allow_lost: options.AllowLost = None,
     header: Annotated[bool, typer.Option("--header", help="The first row of the hierarchies has names.")] = False,
     write: Annotated[
         Path | None,

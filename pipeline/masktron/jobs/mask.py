@@ -26,7 +26,7 @@ from masktron.jobs.released import (
     require_releasable,
 )
 from masktron.jobs.sharing import executor_of_run
-from masktron.jobs.treated import place_of_rules, published_rules, treated
+from masktron.jobs.treated import place_of_rules, published_rules, stale_rules, treated
 from masktron.jobs.written import write
 from masktron.kernels import ready
 from masktron.kernels.compiling import said_of_compiling
@@ -93,10 +93,10 @@ def run_mask(
     """
     config = config or Config()
     method = chosen(config.method, config.params, config.k)
-    if resume and config.key_k is not None:
+    if resume and config.key_k is not None and config.key is None and config.seed is None:
         raise UsageError(
-            "a run that suppresses keys (--key-k) cannot go on where it ended: its draws are not known any more",
-            hint="begin it again, without --resume",
+            "a run that suppresses keys (--key-k) goes on where it ended only with its key, from which it has drawn",
+            hint="give the --key that it had, or begin it again, without --resume",
         )
     refuse_class_limits(config.limits)
     refuse_other_names(out, format_of(data, config.reading), data)
@@ -149,7 +149,8 @@ def run_mask(
                 write_plain(confidential, manifest_of(run, made, result, written, declared, entry), lists)
                 settle_publication(place)
     confirmed = () if registered is None else registered.confirm()
-    return replace(result, data=in_memory, notes=(*result.notes, *confirmed))
+    stale = stale_rules(run.treated, out, rules_out)
+    return replace(result, data=in_memory, notes=(*result.notes, *confirmed, *stale))
 
 
 def masked_by(

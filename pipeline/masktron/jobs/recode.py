@@ -191,6 +191,10 @@ def run_recode(
     files = {f"the hierarchy of {name}": path for name, path in hierarchies.items()}
     refuse_outputs({} if write is None else {"--write": write}, {"the data": data, "the rulebook": rules, **files})
     opened = open_original(data, rules, config, progress)
+    for name, tree in trees.items() if not wishes.header else ():
+        column = opened.kept.columns.get(name)
+        if column is not None:
+            tree.require_no_names(hierarchies[name], _values(column, column.numbered(held=True)))
     progress("searching the recodings", 0)
     asked = _question(opened, rules, trees, wishes)
     found = _searched(asked)
@@ -283,7 +287,21 @@ def _question(opened: Opened, rules: Path, hierarchies: Mapping[str, Hierarchy],
     )
     notes += [f"{', '.join(others)}: written as it is, and not among the keys"] if others else []
     notes += (
-        [f"{known.weight}: a weight is no key here; where it differs it tells records apart"] if known.weight else []
+        [
+            f"{known.weight}: a weight is no key here, nor for mask --key-k; a limit of mask, such as key_k, counts "
+            "it as one where it is written, and where it differs it tells records apart"
+        ]
+        if known.weight
+        else []
+    )
+    gaps = [name for name in names if (columns[name].numbered(held=True) < 0).any()]
+    notes += (
+        [
+            f"{', '.join(gaps)}: a missing value is a value of its own here, and as it is written for mask --key-k; "
+            "a limit of mask, such as key_k, takes it for any value, and so counts more records alike"
+        ]
+        if gaps
+        else []
     )
     importance = wishes.importance or {}
     return _Question(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -53,7 +54,8 @@ def recoding_of(name: str, records: Records, keep: NDArray[np.bool_], config: Co
     Raises
     ------
     UsageError
-        The hierarchy cannot be used; or there would be more than `MOST_CLASSES`, or none.
+        The hierarchy cannot be used, or its first row names levels; or there would be more than `MOST_CLASSES`, or
+        none.
     InfeasibleError
         A tail has fewer than k records.
     """
@@ -61,20 +63,31 @@ def recoding_of(name: str, records: Records, keep: NDArray[np.bool_], config: Co
     setting = f"recode.{name}"
     how = how_of(setting, config.recode[name])
     weights = None if weight in (None, name) else records.columns[weight]
-    grouped = _Grouped(setting, column, keep, weights, config.k, str(records.source))
+
+    def grouped() -> _Grouped:
+        return _Grouped(setting, column, _exact(column), keep, weights, config.k, str(records.source))
+
     match how:
         case FromHierarchy():
-            return read_hierarchy(how.path, name).recoding(how.level)
+            hierarchy = read_hierarchy(how.path, name)
+            hierarchy.require_no_names(how.path, _texts_of(column))
+            return hierarchy.recoding(how.level)
         case Widths():
             return _of_width(setting, how, column, keep)
         case Breaks():
             whole = not column.decimals and all(one.denominator == 1 for one in how.breaks)
-            labels = _labels(how.breaks, whole=whole) if how.statistic is None else _means(grouped, how)
+            labels = _labels(how.breaks, whole=whole) if how.statistic is None else _means(grouped(), how)
             return IntervalRecoding(name, how.breaks, labels, whole)
         case Multiples():
             return Rounded(name, how.base, max(column.decimals, _decimals(how.base)))
         case CodedTails():
-            return _tails(grouped, how)
+            return _tails(grouped(), how)
+
+
+def _texts_of(column: Column) -> set[str]:
+    """Return the values of a column that are there, without white space around them."""
+    there = column.used & (column.states == Status.PRESENT)
+    return {str(text).strip(XML_SPACE) for text in column.lexicon.objects()[there].tolist()}
 
 
 def _of_width(setting: str, how: Widths, column: Column, keep: NDArray[np.bool_]) -> IntervalRecoding:
@@ -114,10 +127,11 @@ def _decimals(number: Fraction) -> int:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Grouped:
-    """A field of which a number is written for all values of a tail, or of a class."""
+    """A field of which a number is written for all values of a tail, or of a class; with the number of each text."""
 
     setting: str
     column: Column
+    numbers: Sequence[Fraction | None]
     keep: NDArray[np.bool_]
     weights: Column | None
     k: int
@@ -157,8 +171,7 @@ def _means(of: _Grouped, how: Breaks) -> tuple[str, ...]:
 
 def _one_for_all(of: _Grouped, what: str, statistic: Statistic, inside: Callable[[Fraction], bool]) -> str:
     """Return one number for many values: their weighted mean or median, in exact arithmetic, rounded half to even."""
-    values = _exact(of.column)
-    within = np.array([value is not None and inside(value) for value in values], dtype=np.bool_)
+    within = np.array([value is not None and inside(value) for value in of.numbers], dtype=np.bool_)
     rows = np.flatnonzero(of.column.where(within) & of.keep)
     if len(rows) < of.k:
         raise InfeasibleError(
@@ -172,19 +185,12 @@ def _one_for_all(of: _Grouped, what: str, statistic: Statistic, inside: Callable
     own = of.column.codes[rows].tolist()
     counts = [0] * len(rows) if of.weights is None else of.weights.codes[rows].tolist()
     total: dict[Fraction, Fraction] = {}
-    for (code, weight), times in _times(own, counts).items():
-        value = values[code]
+    for (code, weight), times in Counter(zip(own, counts, strict=True)).items():
+        value = of.numbers[code]
         if value is not None:
             total[value] = total.get(value, Fraction(0)) + weights[weight] * times
     found = _mean(total) if statistic == "mean" else _median(total)
     return decimal_text(found, of.column.decimals)
-
-
-def _times(one: Iterable[int], other: Iterable[int]) -> Mapping[tuple[int, int], int]:
-    found: dict[tuple[int, int], int] = {}
-    for pair in zip(one, other, strict=True):
-        found[pair] = found.get(pair, 0) + 1
-    return found
 
 
 def _exact(column: Column) -> list[Fraction | None]:

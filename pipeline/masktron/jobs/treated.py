@@ -426,6 +426,18 @@ def published_rules(done: Treated | None, rules_out: Path | None) -> Iterator[No
         yield
 
 
+def stale_rules(done: Treated | None, out: Path, rules_out: Path | None) -> tuple[str, ...]:
+    """Say that translated rules of an earlier release lie where those of this one would, which has none."""
+    place = rules_out or rules_beside(out)
+    written = done is not None and done.rulebook
+    if written or isinstance(out, AddressPath | FramePath) or not place.is_file() or not _is_former(place):
+        return ()
+    return (
+        f"{place.name} is the translated rulebook of an earlier release; this one changes no rule, so that the rules "
+        "of the original hold: remove that file, or keep it with its own release",
+    )
+
+
 def changed_rules(done: Treated) -> list[TranslatedRule]:
     """Return the rules that read a treated field."""
     return [rule for rule in done.rules if rule.fate != "kept"]

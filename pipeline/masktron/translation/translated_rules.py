@@ -88,8 +88,8 @@ class Translation:
 
         Patterns, variables and rules that no recoded field concerns are as they were. Each translated check has a
         pattern of its own, whose context is the record, with a comment that says its fate and the old rule. Rules
-        that are implied or lost are named in comments. What a phase left out is left out. Where no rule is `asked`,
-        there is nothing that a reader of Schematron would accept.
+        that are implied or lost are named in comments. What a phase left out is left out. Where no rule is left, one
+        stands there that every document obeys, since Schematron has no rulebook without a rule.
 
         Parameters
         ----------

@@ -13,6 +13,15 @@ SPACE = "http://purl.oclc.org/dsdl/schematron"
 _VARIABLE = re.compile(r"\$\s*([\w.-]+)")
 _UPWARD = re.compile(r"\.\.(?:/@?[\w:.-]+)*")
 _NOT_IN_NAME = re.compile(r"[^\w.-]")
+_NOTHING = (
+    "  <!-- nothing is left to ask; a rulebook has to ask something -->",
+    "  <pattern>",
+    '    <rule context="*[not(parent::*)]">',
+    '      <assert id="nothing-left" test="true()">There is a document.</assert>',
+    "    </rule>",
+    "  </pattern>",
+)
+"""Where no rule is left: Schematron has no rulebook without one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +77,8 @@ def schematron_of(
         for rule in pattern.rules:
             for check in rule.checks:
                 body += _new(pattern, rule, check, changed[check.index]) if check.index in changed else ()
+    if not any(line.startswith("  <pattern") for line in body):
+        body += _NOTHING
     lines += [f"  {_let(let)}" for let in _used(rulebook.lets, body)]
     return ("\n".join([*lines, *body, "</schema>"]) + "\n").encode()
 

@@ -12,6 +12,7 @@ from pairs.values import (
     INTEGERS,
     MONEY,
     NUMBERS,
+    STAYING,
     Kind,
     Role,
     Value,
@@ -75,7 +76,7 @@ class Builder:
 
     def found(self, kinds: Sequence[Kind], *, fixed: bool = False, without: Collection[str] = ()) -> list[Variable]:
         """Return the fields of some kinds: masked ones, and if `fixed` also the unmasked ones that conditions use."""
-        roles = ("confidential", "untouched") if fixed else ("confidential",)
+        roles = ("confidential", *STAYING) if fixed else ("confidential",)
         return [
             variable
             for variable in self.variables.values()

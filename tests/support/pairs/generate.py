@@ -67,7 +67,7 @@ def generate(seed: int) -> Pair:
         rng.choices([motif for motif, _ in shares], [weight for _, weight in shares])[0](b)
     while len(b.variables) < 3 or not b.found(("integer", "money", "ratio", "text")):
         b.new_number("integer")
-    _leave_out(b)
+    leave_out(b)
     modern = rng.random() < 0.4
     variables = list(b.variables.values())
     rng.shuffle(variables)
@@ -104,7 +104,7 @@ def _unmasked(b: Builder) -> None:
             b.add("integer", b.draw("integer", "codes" if few else "wide"), "untouched")
 
 
-def _leave_out(b: Builder) -> None:
+def leave_out(b: Builder) -> None:
     """Let values go missing, or a field be an attribute; the spelling of the rules takes care of it."""
     if b.chance(0.1):
         b.rng.choice(list(b.variables.values())).attribute = True

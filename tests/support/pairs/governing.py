@@ -13,7 +13,7 @@ from fractions import Fraction
 from pairs.builder import Builder
 from pairs.motifs import CENT
 from pairs.rules import Atom, Between, Cases, Compare, OneOf, Raw, always, combined, literal, place
-from pairs.values import Kind, Variable
+from pairs.values import STAYING, Kind, Variable
 
 type Mask = list[bool]
 
@@ -25,10 +25,10 @@ def antecedent(b: Builder, *, without: Sequence[str] = ()) -> tuple[tuple[Atom, 
     if variable is None:
         return None
     wanted = b.rng.randint(1, max(1, min(b.k - 1, b.n // 4))) if b.chance(0.5) else b.rng.randint(b.n // 5, b.n // 2)
-    return _on_text(b, variable, wanted) if variable.kind == "text" else _on_number(b, variable, wanted)
+    return on_text(b, variable, wanted) if variable.kind == "text" else on_number(b, variable, wanted)
 
 
-def _on_text(b: Builder, variable: Variable, wanted: int) -> tuple[tuple[Atom, ...], Mask] | None:
+def on_text(b: Builder, variable: Variable, wanted: int) -> tuple[tuple[Atom, ...], Mask] | None:
     counts = {value: variable.values.count(value) for value in variable.values}
     if len(counts) < 2:
         return None
@@ -37,7 +37,7 @@ def _on_text(b: Builder, variable: Variable, wanted: int) -> tuple[tuple[Atom, .
     return (Compare(place(variable.name), "=", f"'{closest}'"),), mask
 
 
-def _on_number(b: Builder, variable: Variable, wanted: int) -> tuple[tuple[Atom, ...], Mask] | None:
+def on_number(b: Builder, variable: Variable, wanted: int) -> tuple[tuple[Atom, ...], Mask] | None:
     ranked = sorted(variable.numbers)
     name = place(variable.name)
     way = b.rng.random()
@@ -290,12 +290,12 @@ def skip(b: Builder) -> bool:
 
 def conditioned(b: Builder) -> bool:
     """A bound on a masked field that an unmasked field sets, or a total with an unmasked part."""
-    fixed = [variable for variable in b.variables.values() if variable.role == "untouched"]
+    fixed = [variable for variable in b.variables.values() if variable.role in STAYING]
     if not fixed:
         return False
     variable = b.rng.choice(fixed)
     if variable.kind == "text":
-        found = _on_text(b, variable, b.rng.randint(2, b.n // 2))
+        found = on_text(b, variable, b.rng.randint(2, b.n // 2))
         other = b.pick(("integer", "money"), fresh=0.3)
         if found is None or other is None:
             return False

@@ -119,7 +119,7 @@ def run_pair(seed: int, parts: Collection[Part] = (), *, limit: float = LIMIT) -
             raise AssertionError(f"the original of seed {seed} breaks its rules: {invalid}")
         out = folder / "masked.xml"
         try:
-            with _limited(limit), without(parts):
+            with limited(limit), without(parts):
                 result = masktron.mask(data, rules, out, **masktron_settings(pair))
         except MasktronError as error:
             seconds = time.perf_counter() - start
@@ -142,7 +142,7 @@ def run_pair(seed: int, parts: Collection[Part] = (), *, limit: float = LIMIT) -
     return Outcome(
         seed, pair.n, pair.k, facts, labels, seconds,
         violations=found,
-        smallest=min((smallest_group(after, _grouped(block)) for block in result.blocks), default=None),
+        smallest=min((smallest_group(after, grouped(block)) for block in result.blocks), default=None),
         faults=_faults(pair, before, after, result),
         blocks=tuple(_block(pair, block) for block in result.blocks),
     )  # fmt: skip
@@ -186,7 +186,7 @@ def why_refused(pair: Pair, reason: str, folder: Path) -> str:
     return lonely(pair, folder) or ""
 
 
-def _grouped(block: BlockResult) -> list[str]:
+def grouped(block: BlockResult) -> list[str]:
     """Return the variables that a group shares."""
     return [name for name in block.variables if name not in {solved.field for solved in block.solved}]
 
@@ -214,7 +214,7 @@ def _faults(
     unmasked = [v.reference for v in pair.variables if not v.masked]
     for block in result.blocks:
         solved = sorted({one.field for one in block.solved})
-        if solved and not follow(after, _grouped(block), unmasked, solved, pair.k):
+        if solved and not follow(after, grouped(block), unmasked, solved, pair.k):
             faults.append(f"{', '.join(solved)} does not follow from the other fields")
     if left := {v.reference for v in pair.variables if v.masked} - {n for b in result.blocks for n in b.variables}:
         names = [variable for variable in pair.variables if variable.reference in left and variable.numbers]
@@ -223,7 +223,7 @@ def _faults(
 
 
 @contextmanager
-def _limited(seconds: float) -> Iterator[None]:
+def limited(seconds: float) -> Iterator[None]:
     def stop(_: int, __: FrameType | None) -> None:
         raise PairTimeoutError(f"more than {seconds:g} seconds")
 

@@ -137,7 +137,7 @@ class Speller:
         return [name for source in sources for name in _PLACE.findall(source)]
 
     def _gapped(self, sources: Sequence[str]) -> bool:
-        return any(self.variables[name].gaps for name in self._names(sources))
+        return any(self.variables[name].lacks for name in self._names(sources))
 
     def _has_text(self, sources: Sequence[str]) -> bool:
         return any(self.variables[name].kind == "text" for name in self._names(sources))
@@ -150,7 +150,7 @@ class Speller:
     def missing(self, name: str) -> list[str]:
         """Conditions under which a field has no value."""
         variable = self.variables[name]
-        gaps, reference = set(variable.gaps.values()), variable.reference
+        gaps, reference = variable.lacks, variable.reference
         conditions: list[str] = []
         text = variable.kind == "text"
         if "code" in gaps and (text or not _is_number(variable.code)):
@@ -232,7 +232,7 @@ class Speller:
         if not single or len(edit.consequent[0]) != 1 or len(edit.variables) != 1 or not self.chance(0.12):
             return None
         atom, variable = edit.consequent[0][0], self.variables[edit.variables[0]]
-        if variable.kind == "text" or variable.attribute or set(variable.gaps.values()) - {"absent"}:
+        if variable.kind == "text" or variable.attribute or variable.lacks - {"absent"}:
             return None
         match atom:
             case Between(_, low, high):

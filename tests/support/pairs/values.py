@@ -12,12 +12,14 @@ from typing import Any, Literal
 from lxml import etree
 
 type Kind = Literal["integer", "money", "ratio", "text"]
-type Role = Literal["confidential", "key", "untouched", "weight"]
+type Role = Literal["confidential", "key", "untouched", "weight", "quasi-identifier"]
 type Value = Fraction | str
 type Gap = Literal["absent", "empty", "code"]
 
 NUMBERS: tuple[Kind, ...] = ("integer", "money", "ratio")
 MAX_DIGITS = 15
+STAYING: tuple[Role, ...] = ("untouched", "quasi-identifier")
+"""Roles of fields that stay as they are and that conditions read."""
 
 _SCRATCH = etree.Element("scratch")
 _NUMBER: Any = etree.XPath("number($text)")
@@ -37,6 +39,8 @@ class Variable:
     code: str = ""
     filtered: bool = False
     """A filter rule decides where it is absent; no other value goes missing."""
+    optional: bool = False
+    """Rules let it be absent, whether or not it is in some record."""
 
     @property
     def reference(self) -> str:
@@ -46,6 +50,11 @@ class Variable:
     @property
     def masked(self) -> bool:
         return self.role == "confidential"
+
+    @property
+    def lacks(self) -> set[Gap]:
+        """Return the ways in which it may be missing."""
+        return {*self.gaps.values(), *(("absent",) if self.optional else ())}
 
     @property
     def numbers(self) -> list[Fraction]:
