@@ -56,6 +56,7 @@ KEYWORDS: Mapping[str, tuple[str, _Form]] = MappingProxyType(
         "param": ("params", _Form.MAPPING),
         "rename": ("rename", _Form.MAPPING),
         "recode": ("recode", _Form.MAPPING),
+        "pram": ("pram", _Form.MAPPING),
         "max-failures": ("max_failures", _Form.MAPPING),
         "missing": ("missing", _Form.MAPPING_TO_LISTS),
         "ordinal": ("ordinal", _Form.MAPPING_TO_LISTS),

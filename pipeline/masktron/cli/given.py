@@ -23,6 +23,7 @@ def settings_from(
     document: list[str] | None = None,
     format_option: list[str] | None = None,
     recode: list[str] | None = None,
+    pram: list[str] | None = None,
     **changes: Any,
 ) -> Config:
     """Settings from the file, overridden by options."""
@@ -34,6 +35,7 @@ def settings_from(
         parse_limits,
         parse_missing,
         parse_orders,
+        parse_pram,
         parse_recodings,
         parse_roles,
     )
@@ -58,6 +60,7 @@ def settings_from(
         documents={**config.documents, **given},
         format_options={**config.format_options, **parse_format_options(format_option or [])},
         recode={**config.recode, **parse_recodings(recode or [])},
+        pram={**config.pram, **parse_pram(pram or [])},
         spare_documents=config.spare_documents - given.keys(),
         nominal=(*(name for name in config.nominal if name not in (*orders, *named, *counted)), *named),
         ordinal={

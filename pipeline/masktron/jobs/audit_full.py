@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,15 +13,17 @@ from masktron.classify.forms import form_of, variables_of_atom
 from masktron.config import Config, Role
 from masktron.constraints import Atom
 from masktron.counts import counted
-from masktron.errors import DocumentError, UsageError
+from masktron.errors import DocumentError, InfeasibleError, UsageError
 from masktron.figures import FIGURES, Figure, figure_of
 from masktron.jobs.audit import Audit
 from masktron.jobs.column_memory import arrays_of_run, read_columns
 from masktron.jobs.common import shown_path
 from masktron.jobs.compared import ReorderedColumns, compare, require_described
+from masktron.jobs.job import Job
 from masktron.jobs.keys_known import NO_KEYS
 from masktron.jobs.limits import over_limits
 from masktron.jobs.pairing import UNMASKED, UNPAIRED, Stated, paired
+from masktron.jobs.post_randomised import as_drawn, law_of, rules_of_law, untrue_draws
 from masktron.jobs.protection import Findings, check_groups, check_pair, pair_of
 from masktron.jobs.recoded import as_suppressed, as_treated
 from masktron.measures.achieved_k import achieved_k, shared_columns
@@ -30,7 +33,7 @@ from masktron.progress import Progress, told_as
 from masktron.sources.records import Layout, Records, Shape
 from masktron.sources.source import Source
 from masktron.write.manifest import DescribedRelease
-from masktron.write.treatments import recodings_in, suppressed_in
+from masktron.write.treatments import Postrandomised, drawn_in, recodings_in, suppressed_in
 
 _CELLS = "unmasked fields cell by cell"
 
@@ -141,6 +144,8 @@ class FullAudit(Audit):
         excluded = set(self.described.excluded) if self.described else set()
         rows = self._rows(data, source, excluded)
         if self.described is not None and rows is not None:
+            self._drawn_anew(data, source, rows, self.described)
+            source = as_drawn(source, self.described.treatments, data, rows)
             source = as_suppressed(source, self.described.treatments, data, rows)
         if len(data) != len(source) - len(excluded):
             self.problems.append(
@@ -154,6 +159,52 @@ class FullAudit(Audit):
             self._unmasked(data, source, excluded, self.described)
         self._masked_at_all(data, source)
         self._drawn(data, source, excluded)
+
+    def _drawn_anew(
+        self, data: Records, source: Records, rows: NDArray[np.intp], described: DescribedRelease
+    ) -> None:
+        """Test whether drawn fields are what the law draws that the manifest declares, in the order of treatments."""
+        drawn = drawn_in(described.treatments)
+        if drawn and not self.again.as_described:
+            self.not_checked.append("draws of keys: need the rulebook of the manifest")
+            return
+        back, kept = np.argsort(rows), np.sort(rows)
+        released = data.taken(back)
+        suppressed = {name for one in suppressed_in(described.treatments) for name in (*one.fields, *one.also)}
+        job = replace(self.job, source=self.original) if self.original is not None else self.job
+        for at, one in enumerate(drawn):
+            before = as_drawn(source.taken(kept), drawn[:at], released, np.arange(len(kept)))
+            unknown = suppressed.intersection(name for other in drawn[:at] for name in other.fields)
+            self._by_law(one, job, before, released, described.missing, suppressed, unknown)
+
+    def _by_law(
+        self,
+        one: Postrandomised,
+        job: Job,
+        before: Records,
+        released: Records,
+        missing: Mapping[str, frozenset[str]],
+        suppressed: Collection[str],
+        unknown: Collection[str],
+    ) -> None:
+        """Test one treatment, unless its law depends on what is not known any more."""
+        names = ", ".join(one.fields)
+        if gone := [name for name in one.fields if name not in released.columns or name not in before.columns]:
+            self.problems.append(f"the file has no field {', '.join(gone)}, whose values were drawn anew")
+            return
+        rules = rules_of_law(before, one, job)
+        if depends := sorted({*rules.read, *one.settings.within}.difference(one.fields).intersection(unknown)):
+            self.not_checked.append(
+                f"draws of {names}: they depend on {', '.join(depends)}, drawn before, of which cells are suppressed"
+            )
+            return
+        try:
+            found = law_of(before, one, rules, missing)
+        except (UsageError, InfeasibleError) as error:
+            self.problems.append(f"the values of {names} cannot have been drawn anew: {error.what}")
+            return
+        self.problems += untrue_draws(found, released, one.fields, missing, suppressed)
+        self.checked.append(f"values of {names}, drawn anew, by the probabilities of the manifest")
 
     def _same_original(self, found: str) -> None:
         if self.described and found != self.described.original:
@@ -218,16 +269,18 @@ class FullAudit(Audit):
         if keep is None:
             self.not_checked.append(f"{_CELLS}: the numbers of records differ")
             return
-        for name in described.kept:
+        drawn = {name for one in drawn_in(described.treatments) for name in one.fields}
+        same = [name for name in described.kept if name not in drawn]
+        for name in same:
             if name in data.columns and name in source.columns:
                 changed = int((~data.columns[name].same_texts(source.columns[name].taken(keep))).sum())
                 if changed:
                     self.problems.append(
                         f"the unmasked field {name} differs from the original in {counted(changed, 'record')}"
                     )
-        recoded = sum(name in described.kept for name in recodings_in(described.treatments))
+        recoded = sum(name in same for name in recodings_in(described.treatments))
         how = f", {recoded} of them as the manifest recodes the original" if recoded else ""
-        self.checked.append(f"{counted(len(described.kept), 'unmasked field')} cell by cell{how}")
+        self.checked.append(f"{counted(len(same), 'unmasked field')} cell by cell{how}")
         self.notes += [
             f"the masked field {name} is published as it was, in every record"
             for name in described.masked

@@ -93,9 +93,10 @@ def run_mask(
     """
     config = config or Config()
     method = chosen(config.method, config.params, config.k)
-    if resume and config.key_k is not None:
+    if resume and (config.key_k is not None or config.pram):
+        treating = "draws keys anew (--pram)" if config.pram else "suppresses keys (--key-k)"
         raise UsageError(
-            "a run that suppresses keys (--key-k) cannot go on where it ended: its draws are not known any more",
+            f"a run that {treating} cannot go on where it ended: its draws are not known any more",
             hint="begin it again, without --resume",
         )
     refuse_class_limits(config.limits)

@@ -80,6 +80,7 @@ def public_release(manifest: PlainData, rulebook: Rulebook, files: Assessed | No
     treatments = result.parts("treatments") if result.has("treatments") else ()
     recoded = {one.text("field"): one.text("how") for one in treatments if one.text("kind") == "recoding"}
     suppressed = {one.text("field") for one in treatments if one.text("kind") == "suppression"}
+    drawn = _drawn(manifest)
     blocks = {
         name: (at, block)
         for at, block in enumerate(result.parts("blocks"), start=1)
@@ -103,6 +104,7 @@ def public_release(manifest: PlainData, rulebook: Rulebook, files: Assessed | No
                 _field(fact, blocks.get(fact.text("name")), figures),
                 recoded=recoded.get(fact.text("name"), ""),
                 suppressed=fact.text("name") in suppressed,
+                drawn=drawn.get(fact.text("name"), ""),
             )
             for fact in plan.parts("fields")
             if fact.text("role") != "identifier"
@@ -116,6 +118,17 @@ def public_release(manifest: PlainData, rulebook: Rulebook, files: Assessed | No
         versions={name: str(version) for name, version in manifest.part("versions").items()},
         compared=files is not None,
     )
+
+
+def _drawn(manifest: PlainData) -> dict[str, str]:
+    """Say of each field that was drawn anew what settings say of it; of a matrix, that there is one."""
+    treatments = manifest.parts("treatments") if manifest.has("treatments") else ()
+    found: dict[str, str] = {}
+    for one in (one for one in treatments if one.text("kind") == "pram"):
+        change = one.number("change")
+        how = "by a matrix" if math.isnan(change) else f"{100 * change:g} % of the records are expected to change"
+        found |= dict.fromkeys(one.names("fields"), how)
+    return found
 
 
 def rules_part(manifest: PlainData) -> str:

@@ -4,27 +4,20 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
 from hashlib import sha256
 
 import numpy as np
 from numpy.typing import NDArray
 
-from masktron.classify import Edit
 from masktron.config import Role, did_you_mean
-from masktron.constraints import OpaqueEdit
 from masktron.counts import counted
 from masktron.errors import InfeasibleError, RefusalFacts, UsageError
-from masktron.evaluation.exact import BatchEvaluator, EngineChoice
-from masktron.evaluation.findings import Verdict
-from masktron.evaluation.programs import Original
+from masktron.jobs.cell_rules import CellRules, CodedFile
 from masktron.jobs.keys_known import NO_KEYS, keys_of_run
 from masktron.jobs.ordering import identifying
 from masktron.jobs.prepared import Opened
 from masktron.jobs.randomness import rules_in_one_form
-from masktron.rulebook.locality import locality
-from masktron.sources.records import Coded, Column, Records
-from masktron.sources.xml.microdata import chunk_document
+from masktron.sources.records import Coded, Column
 from masktron.streams import Streams
 from masktron.treatments.allowing import Allowed, Consequences, allowed_by_all, hidden_from_rules
 from masktron.treatments.suppression import LocalSuppression, local_suppression
@@ -35,8 +28,6 @@ _MOST_ALSO = 8
 """Fields that may be suppressed as consequences."""
 _MOST_VALUES = 64
 """Values of such a field: of one with more, too many would have to be tried."""
-_AT_ONCE = 2_000
-"""Records that engines judge in one document."""
 
 
 def suppressed_cells(
@@ -73,8 +64,8 @@ def suppressed_cells(
     asked = {one.name: float(config.keys.get("importance", {}).get(one.name, 1)) for one in original.fields}
     generator = Streams(key, *_bound(original, names, asked, contract, done)).generator("suppression")
     columns = {name: kept.columns[name] for name in names}
-    rules = _Rules.of(original, names)
-    allowed, also = _allowed(rules, kept, names)
+    rules = CellRules.of(original.job, original.originals.released, names, list(kept.columns))
+    allowed, also = _allowed(rules, original, names)
     try:
         found = local_suppression(
             [column.numbered() for column in columns.values()],
@@ -166,113 +157,12 @@ def _without(column: Column, rows: NDArray[np.intp]) -> Coded:
     return Coded(texts, codes)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Rules:
-    """What judges records with other cells in some fields, by the rules that look at single records and read keys.
-
-    Attributes
-    ----------
-    edits : tuple of Edit
-    read : tuple of str
-        Fields of which their verdict depends.
-    """
-
-    original: Opened
-    edits: tuple[Edit, ...]
-    read: tuple[str, ...]
-    engines: tuple[BatchEvaluator, ...]
-    known: dict[bytes, bool]
-
-    @classmethod
-    def of(cls, original: Opened, names: Sequence[str]) -> _Rules:
-        job, keys = original.job, frozenset(names)
-        far = locality(job.rulebook, job.source.layout)
-        released = {*original.originals.released}
-        edits = tuple(
-            edit
-            for edit in job.edits
-            if not far[edit.check.index]
-            and edit.check.index not in released
-            and (isinstance(edit.constraint, OpaqueEdit) or keys.intersection(edit.variables))
-        )
-        fields = list(original.kept.columns)
-        opaque = any(isinstance(edit.constraint, OpaqueEdit) for edit in edits)
-        used = {name for edit in edits for name in edit.variables}
-        choices: tuple[EngineChoice, ...] = ("unaided", "auto") if job.rulebook.version == "1.0" else ("auto",)
-        document = Original(job.source.document_path.absolute(), known=True)
-        checks = [edit.check.index for edit in edits]
-        engines = tuple(
-            BatchEvaluator(job.rulebook, job.source.layout, checks=checks, original=document, engine=choice)
-            for choice in (choices if checks else ())
-        )
-        return cls(original, edits, tuple(name for name in fields if opaque or name in used), engines, {})
-
-    def judged(
-        self, records: NDArray[np.intp], codes: NDArray[np.int32], names: Sequence[str], file: _CodedFile
-    ) -> NDArray[np.bool_]:
-        """Tell which records obey the rules with these codes in some fields, shape (r,).
-
-        Parameters
-        ----------
-        records : ndarray of intp, shape (r,)
-        codes : ndarray of int32, shape (r, m)
-            Of `names`; -1 where a cell is left out.
-        """
-        places = {name: at for at, name in enumerate(names)}
-        rows = np.column_stack(
-            [codes[:, places[name]] if name in places else file.codes[name][records] for name in self.read]
-        ).astype(np.int32)
-        distinct, which = np.unique(rows, axis=0, return_inverse=True)
-        asked = [row.tobytes() for row in distinct]
-        new = [at for at, one in enumerate(asked) if one not in self.known]
-        for start in range(0, len(new), _AT_ONCE):
-            part = new[start : start + _AT_ONCE]
-            fine = self._obey(distinct[part], file)
-            self.known.update((asked[at], bool(one)) for at, one in zip(part, fine, strict=True))
-        return np.array([self.known[one] for one in asked], dtype=np.bool_)[which.ravel()]
-
-    def _obey(self, rows: NDArray[np.int32], file: _CodedFile) -> NDArray[np.bool_]:
-        document = chunk_document(
-            self.original.job.source.layout,
-            [
-                {name: file.texts[name][code] for name, code in zip(self.read, row, strict=True)}
-                for row in rows.tolist()
-            ],
-        )
-        own = [edit.check.index for edit in self.edits]
-        fine = np.ones(len(rows), dtype=np.bool_)
-        for engine in self.engines:
-            fine &= (engine.verdicts(document)[:, own] < Verdict.FAILS).all(axis=1)
-        return fine
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _CodedFile:
-    """Fields as codes, and the texts of these; code -1, the last text, is none."""
-
-    codes: dict[str, NDArray[np.int32]]
-    texts: dict[str, NDArray[np.object_]]
-
-    @classmethod
-    def of(cls, records: Records, names: Sequence[str]) -> _CodedFile:
-        codes = {name: records.columns[name].numbered() for name in names}
-        texts = {}
-        for name, own in codes.items():
-            texts[name] = np.full(int(own.max(initial=-1)) + 2, None, dtype=np.object_)
-            texts[name][own] = records.columns[name].lexemes
-        return cls(codes, texts)
-
-    def matrix(self, names: Sequence[str]) -> NDArray[np.int32]:
-        """Return fields side by side, shape (n, m)."""
-        return np.column_stack([self.codes[name] for name in names]).astype(np.int32)
-
-
-def _allowed(rules: _Rules, kept: Records, names: Sequence[str]) -> tuple[Allowed | None, list[str]]:
+def _allowed(rules: CellRules, original: Opened, names: Sequence[str]) -> tuple[Allowed | None, list[str]]:
     """Return what allows cells to be suppressed (None: everything may), and fields that may go with them."""
     if not rules.edits:
         return None, []
-    roles = {fact.name: fact.role for fact in rules.original.fields}
-    file = _CodedFile.of(kept, list(dict.fromkeys((*names, *rules.read))))
+    roles = {fact.name: fact.role for fact in original.fields}
+    file = CodedFile.of(original.kept, list(dict.fromkeys((*names, *rules.read))))
     also = [
         name
         for name in rules.read

@@ -9,6 +9,7 @@ from itertools import pairwise
 from types import MappingProxyType
 from typing import Any
 
+from masktron.perturbation_settings import PramSettings
 from masktron.recodings import IntervalRecoding, ListRecoding, Recoding, Rounded, Tails
 from masktron.treatments.suppression_check import SharedKeys
 
@@ -78,7 +79,58 @@ class Suppressed:
         }
 
 
-type Treatment = Recoded | Suppressed
+@dataclass(frozen=True, slots=True)
+class Postrandomised:
+    """A field, or several together, of which values were drawn anew.
+
+    Attributes
+    ----------
+    fields : tuple of str
+    settings : PramSettings
+        Its matrix is that of `matrix`, and no file.
+    values : tuple of str
+        To which rows and columns of the matrix belong; empty where a share was asked for.
+    matrix : tuple of tuple of float
+    weight : str or None
+        The field by which expected frequencies are weighted.
+    let_go : tuple of str
+        Rules that were not asked.
+    figures : mapping of str to number
+        What the law protects and changes: see `masktron.treatments.pram.PramFigures`.
+    """
+
+    fields: tuple[str, ...]
+    settings: PramSettings
+    values: tuple[str, ...]
+    matrix: tuple[tuple[float, ...], ...]
+    weight: str | None
+    let_go: tuple[str, ...]
+    figures: Mapping[str, float | None] = MappingProxyType({})
+
+    @property
+    def kind(self) -> str:
+        """What it is called in manifests and results."""
+        return "pram"
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain data from which `treatments_from` builds it again, with no other file."""
+        how = self.settings
+        return {
+            "kind": self.kind,
+            "fields": list(self.fields),
+            "change": how.change,
+            "stay": how.stay,
+            "within": list(how.within),
+            "alone": how.alone,
+            "values": list(self.values),
+            "matrix": [list(row) for row in self.matrix],
+            "weight": self.weight,
+            "let_go": list(self.let_go),
+            "figures": dict(self.figures),
+        }
+
+
+type Treatment = Recoded | Postrandomised | Suppressed
 """One step, in the order in which they are done."""
 
 
@@ -98,6 +150,8 @@ def treatments_from(content: Any) -> tuple[Treatment, ...]:
             found.append(Recoded(_recoding(one), _text(one["how"])))
         elif isinstance(one, Mapping) and one["kind"] == "suppression":
             found.append(_suppressed(one))
+        elif isinstance(one, Mapping) and one["kind"] == "pram":
+            found.append(_postrandomised(one))
         else:
             raise ValueError("a treatment is of no kind that this version knows")
     fields = [one.recoding.field for one in found if isinstance(one, Recoded)]
@@ -114,6 +168,26 @@ def recodings_in(treatments: Iterable[Treatment]) -> dict[str, Recoding]:
 def suppressed_in(treatments: Iterable[Treatment]) -> tuple[Suppressed, ...]:
     """Return the suppressions among treatments."""
     return tuple(one for one in treatments if isinstance(one, Suppressed))
+
+
+def drawn_in(treatments: Iterable[Treatment]) -> tuple[Postrandomised, ...]:
+    """Return what was drawn anew among treatments."""
+    return tuple(one for one in treatments if isinstance(one, Postrandomised))
+
+
+def _postrandomised(one: Mapping[str, Any]) -> Postrandomised:
+    change, stay, alone, weight = one["change"], one["stay"], one["alone"], one["weight"]
+    matrix = tuple(tuple(float(entry) for entry in _list(row)) for row in _list(one["matrix"]))
+    fields, values, within, let_go = (
+        tuple(_text(name) for name in _list(one[part])) for part in ("fields", "values", "within", "let_go")
+    )
+    square = all(len(row) == len(values) for row in matrix) and len(matrix) == len(values)
+    if not fields or (change is None) != bool(values) or not square:
+        raise ValueError("values were drawn anew, and it is not said how")
+    if not isinstance(alone, bool):
+        raise TypeError("'alone' is not true or false")
+    settings = PramSettings(None if change is None else float(change), float(stay), None, within, alone)
+    return Postrandomised(fields, settings, values, matrix, None if weight is None else _text(weight), let_go)
 
 
 def _suppressed(one: Mapping[str, Any]) -> Suppressed:

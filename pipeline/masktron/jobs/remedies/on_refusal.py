@@ -69,7 +69,7 @@ def run_mask_or_suggest(
     except ReleasedBeforeError:
         raise
     except (InfeasibleError, ViolationError) as error:
-        if config.recode or config.key_k is not None:
+        if config.treats_keys:
             if config.on_refusal == "suggest":
                 _add(error, "nothing is tried where keys are treated: trials do not treat them")
         elif isinstance(error, InfeasibleError) or error.facts:

@@ -112,6 +112,11 @@ def run_tune(
             "tune compares methods on fields as they are, and the settings suppress keys",
             hint="leave [keys] out of the settings that tune reads, and give mask --key-k with what it chooses",
         )
+    if config.pram:
+        raise UsageError(
+            "tune compares methods on fields as they are, and the settings draw some anew",
+            hint="leave [pram] out of the settings that tune reads, and give mask --pram with what it chooses",
+        )
     if config.recode:
         raise UsageError(
             "tune compares methods on fields as they are, and the settings recode some",
