@@ -20,8 +20,8 @@ from typing import Any, Literal
 from masktron.errors import UsageError
 from masktron.figures import NAMES
 from masktron.files import read_text
+from masktron.perturbation_settings import SWAP_NAMES, located_pram, pram_settings, together
 from masktron.perturbation_settings import WAYS as PRAM_WAYS
-from masktron.perturbation_settings import located_pram, pram_settings, together
 from masktron.processes import MOST_SECONDS, RULE_SECONDS
 from masktron.recoding_settings import WAYS, how_of, resolved
 from masktron.release_key import former_units, key_from
@@ -270,6 +270,11 @@ class Config:
         each record: ``change:0.1`` (the share that is expected to change), or a transition matrix ``sex.csv``;
         ``change:0.1,stay:0.5,within:REGION,alone:keep`` says more. ``AGE+STATUS`` are drawn together. A field without
         a role becomes a quasi-identifier.
+    swap : mapping of str to value
+        Targeted record swapping, after that: ``regions``, fields from coarse to fine, of which records that are rare
+        in theirs change places with similar ones of other regions; ``household``, ``keys`` (the other
+        quasi-identifiers by default), ``k`` (3), ``similar``, ``required``, ``rate`` (0) and ``least_regions`` (2):
+        see docs/swapping.md. Nothing is swapped where it is empty.
     register : Register or None
         The register of releases, in which `mask` looks up whether the original has been released before, and which it
         adds to; a path, or a table of ``path`` and ``salt``. No register when None.
@@ -319,6 +324,7 @@ class Config:
     key_k: int | None = None
     keys: Mapping[str, Any] = field(default_factory=dict)
     pram: Mapping[str, str] = field(default_factory=dict)
+    swap: Mapping[str, Any] = field(default_factory=dict)
     register: Register | None = None
     on_refusal: OnRefusal = "stop"
     spare_documents: frozenset[str] = field(default=frozenset(), repr=False, compare=False)
@@ -400,17 +406,23 @@ class Config:
         _require(not both, f"{', '.join(both)}: declared as numeric and as categories", "keep one of them")
 
     def _take_treated(self) -> None:
-        """Take fields that are recoded or drawn anew for quasi-identifiers, unless they have another fitting role."""
+        """Take fields that are treated for quasi-identifiers, unless they have another role that is written."""
         self._take_keys()
         object.__setattr__(self, "pram", _pram(self.pram, ""))
+        object.__setattr__(self, "swap", _swap(self.swap, ""))
+        regions = self.swap.get("regions", ())
         drawn = [name for names in self.pram for name in together(names)]
         if again := next((name for name in drawn if drawn.count(name) > 1), ""):
             raise UsageError(f"pram names the field {again} twice", hint="draw a field once, alone or with others")
+        if both := [name for name in regions if name in drawn]:
+            raise UsageError(f"{both[0]} is a region of swap and is drawn by pram", hint="keep one of them")
         for name in self.recode:
             self._require_written("recode", name, "recoded")
         for name in drawn:
             self._require_written("pram", name, "drawn anew")
-        added = {name: Role.QUASI_IDENTIFIER for name in (*self.recode, *drawn) if name not in self.roles}
+        for name in regions:
+            self._require_written("swap", name, "swapped")
+        added = {name: Role.QUASI_IDENTIFIER for name in (*self.recode, *drawn, *regions) if name not in self.roles}
         if added:
             object.__setattr__(self, "roles", {**self.roles, **added})
 
@@ -498,7 +510,12 @@ class Config:
     @property
     def treats_keys(self) -> bool:
         """Whether fields that are not masked are written otherwise than they were."""
-        return bool(self.recode or self.pram or self.key_k is not None)
+        return bool(self.recode or self.draws_keys)
+
+    @property
+    def draws_keys(self) -> bool:
+        """Whether that takes random numbers."""
+        return bool(self.pram or self.swap or self.key_k is not None)
 
     def kind_of(self, name: str) -> Kind | None:
         """Return the kind that was declared for a field; None where none was."""
@@ -1060,6 +1077,40 @@ def _pram(value: Any, where: str) -> dict[str, str]:
     return found
 
 
+def _swap(value: Any, where: str) -> dict[str, Any]:
+    _require(
+        isinstance(value, Mapping),
+        f"swap must be a table, not {value!r}",
+        f"what it may hold: {', '.join(SWAP_NAMES)}",
+        where,
+    )
+    found: dict[str, Any] = {}
+    for name, said in value.items():
+        setting = f"swap.{name}"
+        _require(name in SWAP_NAMES, f"unknown setting {setting}", did_you_mean(str(name), SWAP_NAMES), where)
+        if name in ("regions", "keys", "similar"):
+            found[name] = _fields(setting, "REGION", said, where)
+        elif name == "household":
+            found[name] = _name(setting, said, where)
+        elif name == "rate":
+            _require(_is_number(said) and 0 <= said <= 1, f"{setting} must be from 0 to 1, not {said!r}", "", where)
+            found[name] = float(said)
+        elif not (name == "required" and said is None):
+            least = {"k": 2, "required": 0, "least_regions": 1}[name]
+            whole = isinstance(said, int) and not isinstance(said, bool)
+            _require(
+                whole and said >= least, f"{setting} must be an integer of at least {least}, not {said!r}", "", where
+            )
+            found[name] = said
+    _require(
+        not found or bool(found.get("regions")),
+        f"swap.{next(iter(found), '')} is given without regions",
+        "name the fields that are swapped, from coarse to fine: --swap COUNTY,MUNICIPALITY",
+        where,
+    )
+    return found
+
+
 _OF_KEYS = ("k", "subsets", "importance", "missing_matches")
 
 
@@ -1114,6 +1165,7 @@ _CONVERTERS: Mapping[str, Callable[[Any, str], Any]] = {
     "recode": _recode,
     "keys": _keys,
     "pram": _pram,
+    "swap": _swap,
     "allow_lost": lambda value, where: _strings(value, where, "allow_lost"),
     # a path in a file of settings starts at its folder
     "metadata": lambda value, where: Path(where).parent / value if isinstance(value, str | PathLike) else value,

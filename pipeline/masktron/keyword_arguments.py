@@ -47,6 +47,7 @@ KEYWORDS: Mapping[str, tuple[str, _Form]] = MappingProxyType(
         **{name: (name.replace("-", "_"), _Form.LIST) for name in (
             "nominal", "numeric", "allow", "allow-unfired", "allow-lost", "accept", "beside",
         )},
+        "swap": ('swap["regions"]', _Form.LIST),
         "quasi-identifier": ("quasi_identifiers", _Form.LIST),
         "role": ("roles", _Form.MAPPING),
         "document": ("documents", _Form.MAPPING),

@@ -323,6 +323,15 @@ Pram = Annotated[
         "expected to change), or sex.csv (a transition matrix); AGE+STATUS are drawn together; repeatable.",
     ),
 ]
+Swap = Annotated[
+    str | None,
+    typer.Option(
+        "--swap",
+        metavar="FIELD,...",
+        help="Let records that are rare in their region change places with similar ones of others: regions from "
+        "coarse to fine; [swap] in settings says the rest.",
+    ),
+]
 AllowLost = Annotated[
     list[str] | None,
     typer.Option(

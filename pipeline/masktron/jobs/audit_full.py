@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +16,7 @@ from masktron.counts import counted
 from masktron.errors import DocumentError, InfeasibleError, UsageError
 from masktron.figures import FIGURES, Figure, figure_of
 from masktron.jobs.audit import Audit
+from masktron.jobs.coded_fields import as_perturbed
 from masktron.jobs.column_memory import arrays_of_run, read_columns
 from masktron.jobs.common import shown_path
 from masktron.jobs.compared import ReorderedColumns, compare, require_described
@@ -23,9 +24,10 @@ from masktron.jobs.job import Job
 from masktron.jobs.keys_known import NO_KEYS
 from masktron.jobs.limits import over_limits
 from masktron.jobs.pairing import UNMASKED, UNPAIRED, Stated, paired
-from masktron.jobs.post_randomised import as_drawn, law_of, rules_of_law, untrue_draws
+from masktron.jobs.post_randomised import law_of, rules_of_law, untrue_draws
 from masktron.jobs.protection import Findings, check_groups, check_pair, pair_of
 from masktron.jobs.recoded import as_suppressed, as_treated
+from masktron.jobs.swapped import untrue_swaps
 from masktron.measures.achieved_k import achieved_k, shared_columns
 from masktron.measures.figures import Measured, measure, unpaired
 from masktron.measures.unchanged import published_as_it_was
@@ -33,9 +35,26 @@ from masktron.progress import Progress, told_as
 from masktron.sources.records import Layout, Records, Shape
 from masktron.sources.source import Source
 from masktron.write.manifest import DescribedRelease
-from masktron.write.treatments import Postrandomised, drawn_in, recodings_in, suppressed_in
+from masktron.write.treatments import (
+    Postrandomised,
+    Swapped,
+    perturbed_fields,
+    perturbed_in,
+    recodings_in,
+    suppressed_in,
+)
 
 _CELLS = "unmasked fields cell by cell"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Perturbed:
+    """The records before and after a treatment that draws, in one order, and what was suppressed afterwards."""
+
+    before: Records
+    released: Records
+    missing: Mapping[str, frozenset[str]]
+    suppressed: frozenset[str]
 
 
 class FullAudit(Audit):
@@ -145,7 +164,7 @@ class FullAudit(Audit):
         rows = self._rows(data, source, excluded)
         if self.described is not None and rows is not None:
             self._drawn_anew(data, source, rows, self.described)
-            source = as_drawn(source, self.described.treatments, data, rows)
+            source = as_perturbed(source, self.described.treatments, data, rows)
             source = as_suppressed(source, self.described.treatments, data, rows)
         if len(data) != len(source) - len(excluded):
             self.problems.append(
@@ -163,47 +182,61 @@ class FullAudit(Audit):
     def _drawn_anew(
         self, data: Records, source: Records, rows: NDArray[np.intp], described: DescribedRelease
     ) -> None:
-        """Test whether drawn fields are what the law draws that the manifest declares, in the order of treatments."""
-        drawn = drawn_in(described.treatments)
-        if drawn and not self.again.as_described:
-            self.not_checked.append("draws of keys: need the rulebook of the manifest")
-            return
+        """Test whether keys are what the treatments draw or swap that the manifest declares, in their order."""
+        drawn = perturbed_in(described.treatments)
         back, kept = np.argsort(rows), np.sort(rows)
         released = data.taken(back)
-        suppressed = {name for one in suppressed_in(described.treatments) for name in (*one.fields, *one.also)}
+        suppressed = frozenset(
+            name for one in suppressed_in(described.treatments) for name in (*one.fields, *one.also)
+        )
         job = replace(self.job, source=self.original) if self.original is not None else self.job
         for at, one in enumerate(drawn):
-            before = as_drawn(source.taken(kept), drawn[:at], released, np.arange(len(kept)))
-            unknown = suppressed.intersection(name for other in drawn[:at] for name in other.fields)
-            self._by_law(one, job, before, released, described.missing, suppressed, unknown)
+            before = as_perturbed(source.taken(kept), drawn[:at], released, np.arange(len(kept)))
+            if gone := [name for name in one.fields if name not in data.columns or name not in source.columns]:
+                self.problems.append(f"the file has no field {', '.join(gone)}, whose values were changed")
+                continue
+            tested = _Perturbed(before, released, described.missing, suppressed)
+            unknown = suppressed.intersection(perturbed_fields(drawn[:at]))
+            if isinstance(one, Swapped):
+                self._swapped(one, tested, unknown)
+            elif self.again.as_described:
+                self._by_law(one, job, tested, unknown)
+            else:
+                self.not_checked.append(f"draws of {', '.join(one.fields)}: need the rulebook of the manifest")
 
-    def _by_law(
-        self,
-        one: Postrandomised,
-        job: Job,
-        before: Records,
-        released: Records,
-        missing: Mapping[str, frozenset[str]],
-        suppressed: Collection[str],
-        unknown: Collection[str],
-    ) -> None:
-        """Test one treatment, unless its law depends on what is not known any more."""
-        names = ", ".join(one.fields)
-        if gone := [name for name in one.fields if name not in released.columns or name not in before.columns]:
-            self.problems.append(f"the file has no field {', '.join(gone)}, whose values were drawn anew")
-            return
-        rules = rules_of_law(before, one, job)
-        if depends := sorted({*rules.read, *one.settings.within}.difference(one.fields).intersection(unknown)):
-            self.not_checked.append(
-                f"draws of {names}: they depend on {', '.join(depends)}, drawn before, of which cells are suppressed"
-            )
+    def _swapped(self, one: Swapped, tested: _Perturbed, unknown: Collection[str]) -> None:
+        """Test whether regions were exchanged in pairs, unless that depends on what is not known any more."""
+        names, how = ", ".join(one.fields), one.settings
+        if not self._known(f"swaps of {names}", {*how.similar, how.household or ""}, unknown):
             return
         try:
-            found = law_of(before, one, rules, missing)
+            self.problems += untrue_swaps(tested.before, tested.released, one, tested.missing, tested.suppressed)
+        except (KeyError, UsageError) as error:
+            self.problems.append(f"the regions {names} cannot have been swapped as the manifest says: {error}")
+            return
+        self.checked.append(f"regions {names}, swapped in {counted(one.pairs, 'pair')}")
+
+    def _known(self, what: str, read: Collection[str], unknown: Collection[str]) -> bool:
+        """Tell whether all that something depends on is known, and say where it is not."""
+        depends = sorted({*read}.intersection(unknown))
+        if depends:
+            self.not_checked.append(
+                f"{what}: they depend on {', '.join(depends)}, changed before, of which cells are suppressed"
+            )
+        return not depends
+
+    def _by_law(self, one: Postrandomised, job: Job, tested: _Perturbed, unknown: Collection[str]) -> None:
+        """Test draws, unless their law depends on what is not known any more."""
+        names = ", ".join(one.fields)
+        rules = rules_of_law(tested.before, one, job)
+        if not self._known(f"draws of {names}", {*rules.read, *one.settings.within}.difference(one.fields), unknown):
+            return
+        try:
+            found = law_of(tested.before, one, rules, tested.missing)
         except (UsageError, InfeasibleError) as error:
             self.problems.append(f"the values of {names} cannot have been drawn anew: {error.what}")
             return
-        self.problems += untrue_draws(found, released, one.fields, missing, suppressed)
+        self.problems += untrue_draws(found, tested.released, one.fields, tested.missing, tested.suppressed)
         self.checked.append(f"values of {names}, drawn anew, by the probabilities of the manifest")
 
     def _same_original(self, found: str) -> None:
@@ -269,7 +302,7 @@ class FullAudit(Audit):
         if keep is None:
             self.not_checked.append(f"{_CELLS}: the numbers of records differ")
             return
-        drawn = {name for one in drawn_in(described.treatments) for name in one.fields}
+        drawn = perturbed_fields(described.treatments)
         same = [name for name in described.kept if name not in drawn]
         for name in same:
             if name in data.columns and name in source.columns:

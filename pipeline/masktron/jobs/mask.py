@@ -93,10 +93,10 @@ def run_mask(
     """
     config = config or Config()
     method = chosen(config.method, config.params, config.k)
-    if resume and (config.key_k is not None or config.pram):
-        treating = "draws keys anew (--pram)" if config.pram else "suppresses keys (--key-k)"
+    if resume and config.draws_keys:
         raise UsageError(
-            f"a run that {treating} cannot go on where it ended: its draws are not known any more",
+            "a run that draws keys anew, swaps or suppresses them cannot go on where it ended: its draws are not "
+            "known any more",
             hint="begin it again, without --resume",
         )
     refuse_class_limits(config.limits)

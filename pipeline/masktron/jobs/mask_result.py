@@ -23,6 +23,7 @@ from masktron.jobs.post_randomised import drawn_how
 from masktron.jobs.prepared import Prepared
 from masktron.jobs.privacy import privacy_notes, unmasked_notes
 from masktron.jobs.recoded import recoded_how
+from masktron.jobs.swapped import swapped_how
 from masktron.jobs.untested import told, written_untested
 from masktron.jobs.written import WrittenFile
 from masktron.kernels.cores import usable_cores
@@ -62,7 +63,7 @@ from masktron.results import (
 from masktron.settle.prototypes import EXITS
 from masktron.sources.records import Column, Status
 from masktron.sources.source import Source
-from masktron.write.treatments import Postrandomised, Recoded, Treatment, suppressed_in
+from masktron.write.treatments import Postrandomised, Recoded, Swapped, Treatment, suppressed_in
 
 OF_KEYS_BEFORE = ("key_k", "key_uniques", "global_risk")
 """Figures of keys that are shown as they were before fields were treated, too."""
@@ -205,6 +206,9 @@ def _told_of(treatment: Treatment) -> Iterator[TreatmentResult]:
         return
     if isinstance(treatment, Postrandomised):
         yield TreatmentResult(treatment.kind, ", ".join(treatment.fields), drawn_how(treatment))
+        return
+    if isinstance(treatment, Swapped):
+        yield TreatmentResult(treatment.kind, ", ".join(treatment.fields), swapped_how(treatment))
         return
     for name, (gone, there) in treatment.cells.items():
         share = f"{100 * gone / max(there, 1):.2g} %"

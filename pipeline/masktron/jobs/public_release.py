@@ -80,7 +80,7 @@ def public_release(manifest: PlainData, rulebook: Rulebook, files: Assessed | No
     treatments = result.parts("treatments") if result.has("treatments") else ()
     recoded = {one.text("field"): one.text("how") for one in treatments if one.text("kind") == "recoding"}
     suppressed = {one.text("field") for one in treatments if one.text("kind") == "suppression"}
-    drawn = _drawn(manifest)
+    untrue = _untrue(manifest)
     blocks = {
         name: (at, block)
         for at, block in enumerate(result.parts("blocks"), start=1)
@@ -104,7 +104,7 @@ def public_release(manifest: PlainData, rulebook: Rulebook, files: Assessed | No
                 _field(fact, blocks.get(fact.text("name")), figures),
                 recoded=recoded.get(fact.text("name"), ""),
                 suppressed=fact.text("name") in suppressed,
-                drawn=drawn.get(fact.text("name"), ""),
+                untrue=untrue.get(fact.text("name"), ""),
             )
             for fact in plan.parts("fields")
             if fact.text("role") != "identifier"
@@ -120,14 +120,18 @@ def public_release(manifest: PlainData, rulebook: Rulebook, files: Assessed | No
     )
 
 
-def _drawn(manifest: PlainData) -> dict[str, str]:
-    """Say of each field that was drawn anew what settings say of it; of a matrix, that there is one."""
+def _untrue(manifest: PlainData) -> dict[str, str]:
+    """Say of each field that was drawn anew or swapped what settings say of it; of a matrix, that there is one."""
     treatments = manifest.parts("treatments") if manifest.has("treatments") else ()
     found: dict[str, str] = {}
-    for one in (one for one in treatments if one.text("kind") == "pram"):
-        change = one.number("change")
-        how = "by a matrix" if math.isnan(change) else f"{100 * change:g} % of the records are expected to change"
-        found |= dict.fromkeys(one.names("fields"), how)
+    for one in treatments:
+        if one.text("kind") == "pram":
+            change = one.number("change")
+            how = "a matrix" if math.isnan(change) else f"{100 * change:g} % of the records expected to change"
+            found |= dict.fromkeys(one.names("fields"), f"drawn anew by known probabilities, {how}")
+        elif one.text("kind") == "swapping":
+            how = "exchanged in pairs by records that are rare in their region, and maybe by others"
+            found |= dict.fromkeys(one.names("regions"), how)
     return found
 
 

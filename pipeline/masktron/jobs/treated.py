@@ -23,6 +23,7 @@ from masktron.jobs.prepared import Opened, Treated, open_original
 from masktron.jobs.randomness import key_for_treatments
 from masktron.jobs.recoded import checked_recoding, hierarchy_files, missing_codes_of, recoding_of, weight_of
 from masktron.jobs.suppressed import suppressed_cells
+from masktron.jobs.swapped import swap_regions
 from masktron.jobs.treating import Treating
 from masktron.perturbation_settings import together
 from masktron.progress import Progress, told_as
@@ -35,7 +36,7 @@ from masktron.sources.records import Coded
 from masktron.sources.source import Source
 from masktron.translation import Translation, translated
 from masktron.write.atomic import atomic_path
-from masktron.write.treatments import Postrandomised, Recoded, Suppressed, Treatment
+from masktron.write.treatments import Postrandomised, Recoded, Suppressed, Swapped, Treatment
 
 _RULES = "the translated rulebook"
 _TITLE = "Rules as masktron has translated them, for recoded"
@@ -72,7 +73,7 @@ def recode_fields(state: Treating) -> Treating:
     )
 
 
-PERTURBATIONS: tuple[Callable[[Treating, Path], Treating], ...] = (draw_categories,)
+PERTURBATIONS: tuple[Callable[[Treating, Path], Treating], ...] = (draw_categories, swap_regions)
 """Treatments that draw, in the order in which they are done: after recoding, under the rules as they are then asked.
 
 Keys are suppressed after that, on the file that they leave.
@@ -108,7 +109,7 @@ def treated(
         opened = original
         if config.treats_keys:
             _require_possible(original)
-        if config.recode or config.pram:
+        if config.recode or config.pram or config.swap:
             opened = stack.enter_context(_changed(original, out, rules_out, progress, executor))
         if config.key_k is not None:
             opened = stack.enter_context(_suppressed(opened, out, progress, executor))
@@ -156,6 +157,7 @@ def _changed(
 _DRAWN: Mapping[type[Treatment], str] = {
     Suppressed: "with keys suppressed",
     Postrandomised: "with values drawn anew",
+    Swapped: "with records swapped",
 }
 """What may break rules across records, which treatments are not asked about."""
 
@@ -208,8 +210,8 @@ def _without_rules(given: Config, original: Opened, done: Treated) -> Config:
 def _require_possible(original: Opened) -> None:
     """Refuse what cannot be treated: a table of a database, and rules that read the original itself."""
     source, rulebook, config = original.job.source, original.job.rulebook, original.config
-    fields = [*config.recode, *(name for names in config.pram for name in together(names))]
-    names = ", ".join(dict.fromkeys(fields)) or "keys"
+    drawn = (name for several in config.pram for name in together(several))
+    names = ", ".join(dict.fromkeys([*config.recode, *drawn, *config.swap.get("regions", ())])) or "keys"
     if isinstance(source.path, AddressPath):
         raise UsageError(
             f"{names} cannot be treated in a table of a database",

@@ -102,8 +102,8 @@ class PublicField:
         How it was recoded, a setting without the name of a file; empty where it was not.
     suppressed : bool
         Whether cells of it may have been left out, so that k records share each combination of keys.
-    drawn : str
-        By which probabilities its values were drawn anew, in words; empty where they were not.
+    untrue : str
+        Why some records have another value than before: drawn anew, by which probabilities, or swapped; else empty.
     """
 
     name: str
@@ -123,7 +123,7 @@ class PublicField:
     keeps_mean: bool = False
     recoded: str = ""
     suppressed: bool = False
-    drawn: str = ""
+    untrue: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from fractions import Fraction
 from itertools import pairwise
 from types import MappingProxyType
 from typing import Any
 
-from masktron.perturbation_settings import PramSettings
+from masktron.perturbation_settings import SWAP_NAMES, PramSettings, SwapSettings
 from masktron.recodings import IntervalRecoding, ListRecoding, Recoding, Rounded, Tails
 from masktron.treatments.suppression_check import SharedKeys
 
@@ -130,7 +130,45 @@ class Postrandomised:
         }
 
 
-type Treatment = Recoded | Postrandomised | Suppressed
+@dataclass(frozen=True, slots=True)
+class Swapped:
+    """Regions that records, or households, have exchanged in pairs.
+
+    Attributes
+    ----------
+    settings : SwapSettings
+        With the keys that were taken.
+    pairs : int
+        How many.
+    let_go : tuple of str
+        Rules that were not asked.
+    figures : mapping of str to number or list
+        See `masktron.treatments.record_swapping.RecordSwaps`, and for ``levels`` its `LevelFigures`.
+    """
+
+    settings: SwapSettings
+    pairs: int
+    let_go: tuple[str, ...]
+    figures: Mapping[str, Any] = MappingProxyType({})
+
+    @property
+    def kind(self) -> str:
+        """What it is called in manifests and results."""
+        return "swapping"
+
+    @property
+    def fields(self) -> tuple[str, ...]:
+        """The regions, from coarse to fine."""
+        return self.settings.regions
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain data from which `treatments_from` builds it again."""
+        said = {name: list(one) if isinstance(one, tuple) else one for name, one in asdict(self.settings).items()}
+        more = {"pairs": self.pairs, "let_go": list(self.let_go), "figures": dict(self.figures)}
+        return {"kind": self.kind, **said, **more}
+
+
+type Treatment = Recoded | Postrandomised | Swapped | Suppressed
 """One step, in the order in which they are done."""
 
 
@@ -152,6 +190,8 @@ def treatments_from(content: Any) -> tuple[Treatment, ...]:
             found.append(_suppressed(one))
         elif isinstance(one, Mapping) and one["kind"] == "pram":
             found.append(_postrandomised(one))
+        elif isinstance(one, Mapping) and one["kind"] == "swapping":
+            found.append(_swapped(one))
         else:
             raise ValueError("a treatment is of no kind that this version knows")
     fields = [one.recoding.field for one in found if isinstance(one, Recoded)]
@@ -170,9 +210,26 @@ def suppressed_in(treatments: Iterable[Treatment]) -> tuple[Suppressed, ...]:
     return tuple(one for one in treatments if isinstance(one, Suppressed))
 
 
-def drawn_in(treatments: Iterable[Treatment]) -> tuple[Postrandomised, ...]:
-    """Return what was drawn anew among treatments."""
-    return tuple(one for one in treatments if isinstance(one, Postrandomised))
+def perturbed_in(treatments: Iterable[Treatment]) -> tuple[Postrandomised | Swapped, ...]:
+    """Return what was drawn anew or swapped among treatments."""
+    return tuple(one for one in treatments if isinstance(one, Postrandomised | Swapped))
+
+
+def perturbed_fields(treatments: Iterable[Treatment]) -> tuple[str, ...]:
+    """Return the fields that were drawn anew or swapped: each in one treatment."""
+    return tuple(name for one in perturbed_in(treatments) for name in one.fields)
+
+
+def _swapped(one: Mapping[str, Any]) -> Swapped:
+    said = {name: one[name] for name in SWAP_NAMES}
+    for name in ("regions", "keys", "similar"):
+        said[name] = tuple(_text(each) for each in _list(said[name]))
+    numbers = [said["k"], said["least_regions"], one["pairs"], said["required"] or 0]
+    if not said["regions"] or any(not isinstance(number, int) or number < 0 for number in numbers):
+        raise ValueError("records were swapped, and it is not said how")
+    if said["household"] is not None:
+        _text(said["household"])
+    return Swapped(SwapSettings(**said), one["pairs"], tuple(_text(name) for name in _list(one["let_go"])))
 
 
 def _postrandomised(one: Mapping[str, Any]) -> Postrandomised:

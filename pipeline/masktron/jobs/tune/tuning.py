@@ -112,10 +112,10 @@ def run_tune(
             "tune compares methods on fields as they are, and the settings suppress keys",
             hint="leave [keys] out of the settings that tune reads, and give mask --key-k with what it chooses",
         )
-    if config.pram:
+    if config.pram or config.swap:
         raise UsageError(
-            "tune compares methods on fields as they are, and the settings draw some anew",
-            hint="leave [pram] out of the settings that tune reads, and give mask --pram with what it chooses",
+            "tune compares methods on fields as they are, and the settings draw or swap some",
+            hint="leave [pram] and [swap] out of the settings that tune reads, and give them to mask",
         )
     if config.recode:
         raise UsageError(
