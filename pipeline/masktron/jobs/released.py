@@ -39,7 +39,7 @@ _ELSEWHERE = frozenset(
 )
 """Settings that the manifest has in other places, or leaves out: they change nothing in the file."""
 _OF_THE_RUN = frozenset(
-    {"workers", "executor", "scheduler", "memory", "key", "seed", "spare_documents"} | {"on_refusal"}
+    {"workers", "executor", "scheduler", "memory", "key", "seed", "spare_documents", "on_refusal"}
 )
 """Settings that a later run does not take over: its random numbers are its own."""
 

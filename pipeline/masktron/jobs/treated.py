@@ -14,7 +14,7 @@ from pathlib import Path
 
 from masktron.addresses import AddressPath
 from masktron.config import ALL_FIELDS, Config
-from masktron.errors import InfeasibleError, MasktronError, RefusalFacts, UsageError, ViolationError
+from masktron.errors import CannotHoldError, InfeasibleError, MasktronError, RefusalFacts, UsageError, ViolationError
 from masktron.executor.contract import Executor
 from masktron.files import is_rulebook, read_text, refuse_outputs
 from masktron.jobs.originals import InvalidOriginalError
@@ -285,11 +285,9 @@ def _written(original: Opened, cells: Mapping[str, Coded], out: Path, folder: Pa
         os.close(create_private(place))
     try:
         writer.write(place, cells, keep=original.originals.keep, told=told_as(progress, "writing treated fields"))
-    except MasktronError as error:
-        if "a masked value" not in error.what:
-            raise
+    except CannotHoldError as error:
         raise UsageError(
-            f"{error.what.replace('a masked value', 'what a recoding gives')}",
+            error.what.replace("a masked value", "what a treatment gives"),
             where=str(source.path),
             hint="recode it to numbers (round, top, bottom, or a hierarchy with numbers for labels), or make texts "
             "of the column first",

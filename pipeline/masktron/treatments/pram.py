@@ -502,8 +502,8 @@ def _redrawn(change: float, minimum: float, groups: Sequence[tuple[Indices, Floa
         raise UsageError(
             f"the rules and the file have another value for {movable:,} of {records:,} records, so that "
             f"{100 * change:g} % of them cannot be expected to change: it is at most {100 * most:.4g} %",
-            hint="ask for less, allow a lower probability to stay, or draw in fewer strata; the shares of the "
-            "values, and the rules, allow no more",
+            hint="ask for less, allow a lower probability to stay, draw in fewer strata, or draw it together with "
+            "the fields that rules tie to it; the shares of the values, and the rules, allow no more",
         )
     return [redrawing(shares, float(a)) for (_, shares), a in zip(groups, redrawn, strict=True)]
 
