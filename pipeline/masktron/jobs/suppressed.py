@@ -22,7 +22,7 @@ from masktron.streams import Streams
 from masktron.treatments.allowing import Allowed, Consequences, allowed_by_all, hidden_from_rules
 from masktron.treatments.suppression import LocalSuppression, local_suppression
 from masktron.treatments.suppression_check import SharedKeys
-from masktron.write.treatments import Suppressed, Treatment
+from masktron.write.treatments import Suppressed, Treatment, settings_of
 
 _MOST_ALSO = 8
 """Fields that may be suppressed as consequences."""
@@ -137,7 +137,7 @@ def _bound(
     """Return what the draws depend on besides the key: the original, its rules and the settings."""
     before = original if original.treated is None else original.treated.original
     digest = before.job.source.digest
-    settings = [contract.as_dict(), [[name, cost[name]] for name in names], [one.as_dict() for one in done]]
+    settings = [contract.as_dict(), [[name, cost[name]] for name in names], settings_of(done)]
     rules = rules_in_one_form(original.job, digest)
     return (digest, *(sha256(json.dumps(one).encode()).hexdigest() for one in (rules, settings)))
 

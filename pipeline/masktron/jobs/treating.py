@@ -23,7 +23,7 @@ from masktron.sources.records import Coded, Column, Records
 from masktron.streams import Streams
 from masktron.translation import TranslatedRule
 from masktron.treatments.admissibility import KeyCodes
-from masktron.write.treatments import Treatment
+from masktron.write.treatments import Treatment, settings_of
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -99,7 +99,7 @@ class Treating:
         key = self.key or key_for_treatments(self.original.config)
         digest = self.original.job.source.digest
         settings = [
-            [one.as_dict() for one in (*self.treatments, treatment)],
+            settings_of((*self.treatments, treatment)),
             np.flatnonzero(~self.original.originals.keep).tolist(),
             [[fact.name, sorted(fact.codes)] for fact in self.original.fields if fact.codes],
         ]

@@ -210,6 +210,11 @@ def suppressed_in(treatments: Iterable[Treatment]) -> tuple[Suppressed, ...]:
     return tuple(one for one in treatments if isinstance(one, Suppressed))
 
 
+def settings_of(treatments: Iterable[Treatment]) -> list[dict[str, Any]]:
+    """Return treatments as plain data without what came of them: what later draws depend on."""
+    return [{name: one for name, one in each.as_dict().items() if name != "figures"} for each in treatments]
+
+
 def perturbed_in(treatments: Iterable[Treatment]) -> tuple[Postrandomised | Swapped, ...]:
     """Return what was drawn anew or swapped among treatments."""
     return tuple(one for one in treatments if isinstance(one, Postrandomised | Swapped))
