@@ -20,6 +20,8 @@ from typing import Any, Literal
 from masktron.errors import UsageError
 from masktron.figures import NAMES
 from masktron.files import read_text
+from masktron.perturbation_settings import SWAP_NAMES, located_pram, pram_settings, together
+from masktron.perturbation_settings import WAYS as PRAM_WAYS
 from masktron.processes import MOST_SECONDS, RULE_SECONDS
 from masktron.recoding_settings import WAYS, gives_numbers, how_of, resolved
 from masktron.release_key import former_units, key_from
@@ -263,6 +265,16 @@ class Config:
         who know no more (all keys by default); ``importance`` a mapping of field to what a cell of it costs, the
         larger the rarer it is left out (1 by default); ``missing_matches`` whether a missing value counts as every
         value, which protects less.
+    pram : mapping of str to str
+        Fields whose values are drawn anew by known probabilities, after recoding and among what the rules admit in
+        each record: ``change:0.1`` (the share that is expected to change), or a transition matrix ``sex.csv``;
+        ``change:0.1,stay:0.5,within:REGION,alone:keep`` says more. ``AGE+STATUS`` are drawn together. A field without
+        a role becomes a quasi-identifier.
+    swap : mapping of str to value
+        Targeted record swapping, after that: ``regions``, fields from coarse to fine, of which records that are rare
+        in theirs change places with similar ones of other regions; ``household``, ``keys`` (the other
+        quasi-identifiers by default), ``k`` (3), ``similar``, ``required``, ``rate`` (0) and ``least_regions`` (2):
+        see docs/swapping.md. Nothing is swapped where it is empty.
     register : Register or None
         The register of releases, in which `mask` looks up whether the original has been released before, and which it
         adds to; a path, or a table of ``path`` and ``salt``. No register when None.
@@ -311,6 +323,8 @@ class Config:
     allow_lost: tuple[str, ...] = ()
     key_k: int | None = None
     keys: Mapping[str, Any] = field(default_factory=dict)
+    pram: Mapping[str, str] = field(default_factory=dict)
+    swap: Mapping[str, Any] = field(default_factory=dict)
     register: Register | None = None
     on_refusal: OnRefusal = "stop"
     spare_documents: frozenset[str] = field(default=frozenset(), repr=False, compare=False)
@@ -385,34 +399,53 @@ class Config:
         object.__setattr__(self, "numeric", _numeric(self.numeric, ""))
         object.__setattr__(self, "ordinal", _ordinal(self.ordinal, ""))
         object.__setattr__(self, "quasi_identifiers", _quasi_identifiers(self.quasi_identifiers, ""))
-        self._take_recoded()
+        self._take_treated()
         both = sorted(set(self.nominal).intersection(self.ordinal))
         _require(not both, f"{', '.join(both)}: declared as nominal and as ordinal", "keep one of them")
         both = sorted(set(self.numeric).intersection((*self.nominal, *self.ordinal)))
         _require(not both, f"{', '.join(both)}: declared as numeric and as categories", "keep one of them")
 
-    def _take_recoded(self) -> None:
-        """Take fields that are recoded for quasi-identifiers, unless they have another role that is written."""
+    def _take_treated(self) -> None:
+        """Take fields that are treated for quasi-identifiers, unless they have another role that is written."""
         self._take_keys()
-        for name in self.recode:
-            role, kind = self.roles.get(name), self.kind_of(name)
-            masked = role is None and kind is not None
+        object.__setattr__(self, "pram", _pram(self.pram, ""))
+        object.__setattr__(self, "swap", _swap(self.swap, ""))
+        regions = self.swap.get("regions", ())
+        drawn = [name for names in self.pram for name in together(names)]
+        if again := next((name for name in drawn if drawn.count(name) > 1), ""):
+            raise UsageError(f"pram names the field {again} twice", hint="draw a field once, alone or with others")
+        if both := [name for name in regions if name in drawn]:
+            raise UsageError(f"{both[0]} is a region of swap and is drawn by pram", hint="keep one of them")
+        for name, how in self.recode.items():
+            weight = self.roles.get(name) is Role.WEIGHT
             _require(
-                role is not Role.WEIGHT or gives_numbers(how_of(f"recode.{name}", self.recode[name])),
+                not weight or gives_numbers(how_of(f"recode.{name}", how)),
                 f"recode.{name}: the field is the weight, and would not be a number any more",
                 "write its classes as their means (breaks:0,5,20:mean), or round it: round:5",
             )
-            _require(
-                not masked and role not in (Role.CONFIDENTIAL, Role.IDENTIFIER),
-                f"recode.{name}: the field is declared as {kind}, and so masked"
-                if masked
-                else f"recode.{name}: the field has the role {role}",
-                f"fields that are written as they are can be recoded: --role {name}=quasi-identifier; else leave out "
-                "how it is recoded",
-            )
-        added = {name: Role.QUASI_IDENTIFIER for name in self.recode if name not in self.roles}
+            if not weight:
+                self._require_written("recode", name, "recoded")
+        for name in drawn:
+            self._require_written("pram", name, "drawn anew")
+        for name in regions:
+            self._require_written("swap", name, "swapped")
+        added = {name: Role.QUASI_IDENTIFIER for name in (*self.recode, *drawn, *regions) if name not in self.roles}
         if added:
             object.__setattr__(self, "roles", {**self.roles, **added})
+
+    def _require_written(self, setting: str, name: str, done: str) -> None:
+        """Refuse to treat a field that is masked, removed, the weight, or no category."""
+        role, kind = self.roles.get(name), self.kind_of(name)
+        masked = role is None and kind is not None
+        refused = (Role.CONFIDENTIAL, Role.WEIGHT, Role.IDENTIFIER, *((Role.KEY,) if setting != "recode" else ()))
+        _require(
+            not masked and role not in refused,
+            f"{setting}.{name}: the field is declared as {kind}, and so masked"
+            if masked
+            else f"{setting}.{name}: the field has the role {role}",
+            f"fields that are written as they are can be {done}: --role {name}=quasi-identifier; else leave out "
+            f"how it is {done}",
+        )
 
     def _take_keys(self) -> None:
         """Read how keys are suppressed, with k at one place."""
@@ -480,6 +513,16 @@ class Config:
     def reading(self) -> ReadOptions:
         """How the data are to be read."""
         return ReadOptions(self.record, self.format, self.format_options, self.metadata)
+
+    @property
+    def treats_keys(self) -> bool:
+        """Whether fields that are not masked are written otherwise than they were."""
+        return bool(self.recode or self.draws_keys)
+
+    @property
+    def draws_keys(self) -> bool:
+        """Whether that takes random numbers."""
+        return bool(self.pram or self.swap or self.key_k is not None)
 
     def kind_of(self, name: str) -> Kind | None:
         """Return the kind that was declared for a field; None where none was."""
@@ -693,6 +736,28 @@ def parse_recodings(assignments: Iterable[str]) -> dict[str, str]:
         )
         _require(name not in found, f"--recode gives {name!r} twice", "both tails are one: bottom:16,top:90")
         how_of(f"--recode {name}", how)
+        found[name] = how
+    return found
+
+
+def parse_pram(assignments: Iterable[str]) -> dict[str, str]:
+    """Read ``FIELD=HOW`` options of PRAM.
+
+    Raises
+    ------
+    UsageError
+        An assignment is not of that form, a field comes twice, or that is no way to draw values.
+    """
+    found: dict[str, str] = {}
+    for assignment in assignments:
+        name, equals, how = (part.strip() for part in assignment.partition("="))
+        _require(
+            bool(name and equals and how),
+            f"--pram {assignment!r} is not of the form FIELD=HOW",
+            f"for example --pram REGION=change:0.1; HOW is {PRAM_WAYS}",
+        )
+        _require(name not in found, f"--pram gives {name!r} twice", "keep one of them")
+        pram_settings(f"--pram {name}", how)
         found[name] = how
     return found
 
@@ -1002,6 +1067,57 @@ def _recode(value: Any, where: str) -> dict[str, str]:
     return found
 
 
+def _pram(value: Any, where: str) -> dict[str, str]:
+    hint = f"write {PRAM_WAYS}"
+    _require(isinstance(value, Mapping), f"pram must be a table FIELD = how, not {value!r}", hint, where)
+    found = {}
+    for name, said in value.items():
+        setting = f"pram.{_name('pram', name, where)}"
+        _require(all(together(name)), f"{setting}: a name is empty", "such as AGE, or AGE+STATUS", where)
+        _require(isinstance(said, str | PathLike), f"{setting} must be a text, not {said!r}", hint, where)
+        try:
+            pram_settings(setting, str(said))
+        except UsageError as error:
+            raise UsageError(error.what, where=where, hint=error.hint) from None
+        # a path in a file of settings starts at its folder
+        found[name] = located_pram(str(said), Path(where).parent) if where else str(said)
+    return found
+
+
+def _swap(value: Any, where: str) -> dict[str, Any]:
+    _require(
+        isinstance(value, Mapping),
+        f"swap must be a table, not {value!r}",
+        f"what it may hold: {', '.join(SWAP_NAMES)}",
+        where,
+    )
+    found: dict[str, Any] = {}
+    for name, said in value.items():
+        setting = f"swap.{name}"
+        _require(name in SWAP_NAMES, f"unknown setting {setting}", did_you_mean(str(name), SWAP_NAMES), where)
+        if name in ("regions", "keys", "similar"):
+            found[name] = _fields(setting, "REGION", said, where)
+        elif name == "household":
+            found[name] = _name(setting, said, where)
+        elif name == "rate":
+            _require(_is_number(said) and 0 <= said <= 1, f"{setting} must be from 0 to 1, not {said!r}", "", where)
+            found[name] = float(said)
+        elif not (name == "required" and said is None):
+            least = {"k": 2, "required": 0, "least_regions": 1}[name]
+            whole = isinstance(said, int) and not isinstance(said, bool)
+            _require(
+                whole and said >= least, f"{setting} must be an integer of at least {least}, not {said!r}", "", where
+            )
+            found[name] = said
+    _require(
+        not found or bool(found.get("regions")),
+        f"swap.{next(iter(found), '')} is given without regions",
+        "name the fields that are swapped, from coarse to fine: --swap COUNTY,MUNICIPALITY",
+        where,
+    )
+    return found
+
+
 _OF_KEYS = ("k", "subsets", "importance", "missing_matches")
 
 
@@ -1055,6 +1171,8 @@ _CONVERTERS: Mapping[str, Callable[[Any, str], Any]] = {
     "register": _register,
     "recode": _recode,
     "keys": _keys,
+    "pram": _pram,
+    "swap": _swap,
     "allow_lost": lambda value, where: _strings(value, where, "allow_lost"),
     # a path in a file of settings starts at its folder
     "metadata": lambda value, where: Path(where).parent / value if isinstance(value, str | PathLike) else value,

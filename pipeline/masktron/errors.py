@@ -169,6 +169,10 @@ class UsageError(MasktronError, ValueError):
     exit_code = Exit.USAGE
 
 
+class CannotHoldError(UsageError):
+    """A column of a file has a type that a value does not fit."""
+
+
 class RulebookError(MasktronError, ValueError):
     """The rulebook cannot be used."""
 

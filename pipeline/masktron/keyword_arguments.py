@@ -47,6 +47,7 @@ KEYWORDS: Mapping[str, tuple[str, _Form]] = MappingProxyType(
         **{name: (name.replace("-", "_"), _Form.LIST) for name in (
             "nominal", "numeric", "allow", "allow-unfired", "allow-lost", "accept", "beside",
         )},
+        "swap": ('swap["regions"]', _Form.LIST),
         "quasi-identifier": ("quasi_identifiers", _Form.LIST),
         "role": ("roles", _Form.MAPPING),
         "document": ("documents", _Form.MAPPING),
@@ -59,6 +60,7 @@ KEYWORDS: Mapping[str, tuple[str, _Form]] = MappingProxyType(
         "hierarchy": ("hierarchies", _Form.MAPPING),
         "importance": ("importance", _Form.MAPPING),
         "diversity": ("diversity", _Form.MAPPING),
+        "pram": ("pram", _Form.MAPPING),
         "max-failures": ("max_failures", _Form.MAPPING),
         "missing": ("missing", _Form.MAPPING_TO_LISTS),
         "ordinal": ("ordinal", _Form.MAPPING_TO_LISTS),

@@ -68,6 +68,8 @@ class Settings(PairSettings, total=False):
     allow_lost: Fields
     key_k: int | None
     keys: Mapping[str, int | bool | Mapping[str, float]]
+    pram: Mapping[str, str | PathLike[str]]
+    swap: Mapping[str, Fields | str | float | None]
     register: Register | Mapping[str, str | PathLike[str]] | str | PathLike[str] | None
     on_refusal: OnRefusal
 

@@ -206,7 +206,7 @@ def test_a_key_that_would_go_everywhere_is_refused(tmp_path: Path, rules: Path) 
         ({"keys": {"importance": {"A": 2}}}, "keys.importance.A: the field is no quasi-identifier"),
         ({"keys": {"missing_matches": 1}}, "keys.missing_matches must be true or false"),
         ({"keys": {"k": 4}}, "key_k is 3, and keys.k is 4"),
-        ({"resume": True}, "goes on where it ended only with its key"),
+        ({"resume": True}, "goes on where it ended only with the key"),
         ({"seed": 7}, "may be found by trying"),
         ({"roles": dict.fromkeys((*KEYS, "STATUS"), "confidential"), "numeric": ["AGE"]}, "needs a quasi-identifier"),
         ({"quasi_identifiers": ["A"]}, "A is a quasi-identifier and masked"),

@@ -23,6 +23,8 @@ def settings_from(
     document: list[str] | None = None,
     format_option: list[str] | None = None,
     recode: list[str] | None = None,
+    pram: list[str] | None = None,
+    swap: str | None = None,
     **changes: Any,
 ) -> Config:
     """Settings from the file, overridden by options."""
@@ -34,6 +36,7 @@ def settings_from(
         parse_limits,
         parse_missing,
         parse_orders,
+        parse_pram,
         parse_recodings,
         parse_roles,
     )
@@ -58,6 +61,8 @@ def settings_from(
         documents={**config.documents, **given},
         format_options={**config.format_options, **parse_format_options(format_option or [])},
         recode={**config.recode, **parse_recodings(recode or [])},
+        pram={**config.pram, **parse_pram(pram or [])},
+        swap=config.swap if swap is None else {**config.swap, "regions": swap.split(",")},
         spare_documents=config.spare_documents - given.keys(),
         nominal=(*(name for name in config.nominal if name not in (*orders, *named, *counted)), *named),
         ordinal={

@@ -314,6 +314,24 @@ Recode = Annotated[
         "breaks:0,15,25,65, round:100, bottom:16,top:90:median; repeatable.",
     ),
 ]
+Pram = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--pram",
+        metavar="FIELD=HOW",
+        help="Draw an unmasked category anew by known probabilities, among what the rules admit: change:0.1 (share "
+        "expected to change), or sex.csv (a transition matrix); AGE+STATUS are drawn together; repeatable.",
+    ),
+]
+Swap = Annotated[
+    str | None,
+    typer.Option(
+        "--swap",
+        metavar="FIELD,...",
+        help="Let records that are rare in their region change places with similar ones of others: regions from "
+        "coarse to fine; [swap] in settings says the rest.",
+    ),
+]
 AllowLost = Annotated[
     list[str] | None,
     typer.Option(

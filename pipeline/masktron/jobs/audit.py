@@ -22,6 +22,7 @@ from masktron.results import RuleResult, shown
 from masktron.sources.records import Records
 from masktron.sources.source import Source
 from masktron.write.manifest import DescribedRelease
+from masktron.write.treatments import Swapped, perturbed_in
 
 if TYPE_CHECKING:
     from masktron.evaluation.background import Background
@@ -226,6 +227,9 @@ class Audit:
         self.not_checked.append("records and fields: need the original (--original)")
         if self.described and self.described.declared.drawn:
             self.not_checked.append(f"what {self.described.declared.method} promises: needs the original")
+        for one in () if self.described is None else perturbed_in(self.described.treatments):
+            done = "swapped" if isinstance(one, Swapped) else "drawn anew"
+            self.not_checked.append(f"values of {', '.join(one.fields)}, {done}: need the original")
 
     # limits
 

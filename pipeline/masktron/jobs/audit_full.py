@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,17 +13,21 @@ from masktron.classify.forms import form_of, variables_of_atom
 from masktron.config import Config, Role
 from masktron.constraints import Atom
 from masktron.counts import counted
-from masktron.errors import DocumentError, UsageError
+from masktron.errors import DocumentError, InfeasibleError, UsageError
 from masktron.figures import FIGURES, Figure, figure_of
 from masktron.jobs.audit import Audit
+from masktron.jobs.coded_fields import as_perturbed
 from masktron.jobs.column_memory import arrays_of_run, read_columns
 from masktron.jobs.common import shown_path
 from masktron.jobs.compared import ReorderedColumns, compare, require_described
+from masktron.jobs.job import Job
 from masktron.jobs.keys_known import NO_KEYS
 from masktron.jobs.limits import over_limits
 from masktron.jobs.pairing import UNMASKED, UNPAIRED, Stated, paired
+from masktron.jobs.post_randomised import law_of, rules_of_law, untrue_draws
 from masktron.jobs.protection import Findings, check_groups, check_pair, pair_of
 from masktron.jobs.recoded import as_suppressed, as_treated
+from masktron.jobs.swapped import untrue_swaps
 from masktron.measures.achieved_k import achieved_k, shared_columns
 from masktron.measures.figures import Measured, measure, unpaired
 from masktron.measures.unchanged import published_as_it_was
@@ -30,9 +35,26 @@ from masktron.progress import Progress, told_as
 from masktron.sources.records import Layout, Records, Shape
 from masktron.sources.source import Source
 from masktron.write.manifest import DescribedRelease
-from masktron.write.treatments import recodings_in, suppressed_in
+from masktron.write.treatments import (
+    Postrandomised,
+    Swapped,
+    perturbed_fields,
+    perturbed_in,
+    recodings_in,
+    suppressed_in,
+)
 
 _CELLS = "unmasked fields cell by cell"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Perturbed:
+    """The records before and after a treatment that draws, in one order, and what was suppressed afterwards."""
+
+    before: Records
+    released: Records
+    missing: Mapping[str, frozenset[str]]
+    suppressed: frozenset[str]
 
 
 class FullAudit(Audit):
@@ -141,6 +163,8 @@ class FullAudit(Audit):
         excluded = set(self.described.excluded) if self.described else set()
         rows = self._rows(data, source, excluded)
         if self.described is not None and rows is not None:
+            self._drawn_anew(data, source, rows, self.described)
+            source = as_perturbed(source, self.described.treatments, data, rows)
             source = as_suppressed(source, self.described.treatments, data, rows)
         if len(data) != len(source) - len(excluded):
             self.problems.append(
@@ -154,6 +178,66 @@ class FullAudit(Audit):
             self._unmasked(data, source, excluded, self.described)
         self._masked_at_all(data, source)
         self._drawn(data, source, excluded)
+
+    def _drawn_anew(
+        self, data: Records, source: Records, rows: NDArray[np.intp], described: DescribedRelease
+    ) -> None:
+        """Test whether keys are what the treatments draw or swap that the manifest declares, in their order."""
+        drawn = perturbed_in(described.treatments)
+        back, kept = np.argsort(rows), np.sort(rows)
+        released = data.taken(back)
+        suppressed = frozenset(
+            name for one in suppressed_in(described.treatments) for name in (*one.fields, *one.also)
+        )
+        job = replace(self.job, source=self.original) if self.original is not None else self.job
+        for at, one in enumerate(drawn):
+            before = as_perturbed(source.taken(kept), drawn[:at], released, np.arange(len(kept)))
+            if gone := [name for name in one.fields if name not in data.columns or name not in source.columns]:
+                self.problems.append(f"the file has no field {', '.join(gone)}, whose values were changed")
+                continue
+            tested = _Perturbed(before, released, described.missing, suppressed)
+            unknown = suppressed.intersection(perturbed_fields(drawn[:at]))
+            if isinstance(one, Swapped):
+                self._swapped(one, tested, unknown)
+            elif self.again.as_described:
+                self._by_law(one, job, tested, unknown)
+            else:
+                self.not_checked.append(f"draws of {', '.join(one.fields)}: need the rulebook of the manifest")
+
+    def _swapped(self, one: Swapped, tested: _Perturbed, unknown: Collection[str]) -> None:
+        """Test whether regions were exchanged in pairs, unless that depends on what is not known any more."""
+        names, how = ", ".join(one.fields), one.settings
+        if not self._known(f"swaps of {names}", {*how.similar, how.household or ""}, unknown):
+            return
+        try:
+            self.problems += untrue_swaps(tested.before, tested.released, one, tested.missing, tested.suppressed)
+        except (KeyError, UsageError) as error:
+            self.problems.append(f"the regions {names} cannot have been swapped as the manifest says: {error}")
+            return
+        self.checked.append(f"regions {names}, swapped in {counted(one.pairs, 'pair')}")
+
+    def _known(self, what: str, read: Collection[str], unknown: Collection[str]) -> bool:
+        """Tell whether all that something depends on is known, and say where it is not."""
+        depends = sorted({*read}.intersection(unknown))
+        if depends:
+            self.not_checked.append(
+                f"{what}: they depend on {', '.join(depends)}, changed before, of which cells are suppressed"
+            )
+        return not depends
+
+    def _by_law(self, one: Postrandomised, job: Job, tested: _Perturbed, unknown: Collection[str]) -> None:
+        """Test draws, unless their law depends on what is not known any more."""
+        names = ", ".join(one.fields)
+        rules = rules_of_law(tested.before, one, job)
+        if not self._known(f"draws of {names}", {*rules.read, *one.settings.within}.difference(one.fields), unknown):
+            return
+        try:
+            found = law_of(tested.before, one, rules, tested.missing)
+        except (UsageError, InfeasibleError) as error:
+            self.problems.append(f"the values of {names} cannot have been drawn anew: {error.what}")
+            return
+        self.problems += untrue_draws(found, tested.released, one.fields, tested.missing, tested.suppressed)
+        self.checked.append(f"values of {names}, drawn anew, by the probabilities of the manifest")
 
     def _same_original(self, found: str) -> None:
         if self.described and found != self.described.original:
@@ -218,16 +302,18 @@ class FullAudit(Audit):
         if keep is None:
             self.not_checked.append(f"{_CELLS}: the numbers of records differ")
             return
-        for name in described.kept:
+        drawn = perturbed_fields(described.treatments)
+        same = [name for name in described.kept if name not in drawn]
+        for name in same:
             if name in data.columns and name in source.columns:
                 changed = int((~data.columns[name].same_texts(source.columns[name].taken(keep))).sum())
                 if changed:
                     self.problems.append(
                         f"the unmasked field {name} differs from the original in {counted(changed, 'record')}"
                     )
-        recoded = sum(name in described.kept for name in recodings_in(described.treatments))
+        recoded = sum(name in same for name in recodings_in(described.treatments))
         how = f", {recoded} of them as the manifest recodes the original" if recoded else ""
-        self.checked.append(f"{counted(len(described.kept), 'unmasked field')} cell by cell{how}")
+        self.checked.append(f"{counted(len(same), 'unmasked field')} cell by cell{how}")
         self.notes += [
             f"the masked field {name} is published as it was, in every record"
             for name in described.masked

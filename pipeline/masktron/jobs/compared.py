@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from masktron.config import Config, Kind, Role, did_you_mean
 from masktron.errors import DocumentError, UsageError
+from masktron.jobs.coded_fields import as_perturbed
 from masktron.jobs.column_memory import arrays_of_run, read_columns
 from masktron.jobs.described import completed
 from masktron.jobs.keys_known import KnownKeys, known_keys, unmasked_fields, without_mark
@@ -85,6 +86,7 @@ def compare(
     fields = _declared(released, source, config) if described is None else _as_described(released, source, described)
     pairing = paired(released, source, described, config.roles, stated)
     if described is not None:
+        source = as_perturbed(source, described.treatments, released, pairing.rows)
         source = as_suppressed(source, described.treatments, released, pairing.rows)
     rows, back = np.sort(pairing.rows), np.argsort(pairing.rows)
     before = ReorderedColumns({name: source.columns[name] for name in fields.names}, rows)

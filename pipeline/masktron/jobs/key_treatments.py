@@ -18,7 +18,7 @@ from masktron.jobs.keys_known import KnownKeys, keys_of_run
 from masktron.jobs.mask_result import UNIQUES_UNASKED, told_of
 from masktron.jobs.ordering import identifying
 from masktron.jobs.prepared import Opened, Treated, open_original
-from masktron.jobs.treated import changed_rules, rules_beside, treated
+from masktron.jobs.treated import rules_beside, treated
 from masktron.measures.assessed import Assessed
 from masktron.measures.figures import measure
 from masktron.measures.keys.key_file import KeyFile
@@ -67,7 +67,7 @@ def run_keys(
         before=_figures(before),
         figures=_figures(tried.keys),
         treatments=() if tried.done is None else tuple(chain.from_iterable(map(told_of, tried.done.treatments))),
-        fates=() if tried.done is None else tuple(map(RuleFate.of, changed_rules(tried.done))),
+        fates=() if tried.done is None else tuple(RuleFate.of(rule) for rule in tried.done.rules if rule.changed),
         fields=tuple(_values(name, opened.kept.columns[name], tried) for name in names.names if name != names.weight),
         obstacle=tried.obstacle,
         notes=(

@@ -93,9 +93,10 @@ def run_mask(
     """
     config = config or Config()
     method = chosen(config.method, config.params, config.k)
-    if resume and config.key_k is not None and config.key is None and config.seed is None:
+    if resume and config.draws_keys and config.key is None and config.seed is None:
         raise UsageError(
-            "a run that suppresses keys (--key-k) goes on where it ended only with its key, from which it has drawn",
+            "a run that draws keys anew, swaps or suppresses them goes on where it ended only with the key that it "
+            "has drawn from",
             hint="give the --key that it had, or begin it again, without --resume",
         )
     refuse_class_limits(config.limits)

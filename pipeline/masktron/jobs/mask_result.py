@@ -19,10 +19,11 @@ from masktron.jobs.compared import some_columns
 from masktron.jobs.concerns import concerns_of
 from masktron.jobs.drawn import draw_notes, parts_notes
 from masktron.jobs.keys_known import keys_of_run, unmasked_fields
+from masktron.jobs.post_randomised import drawn_how
 from masktron.jobs.prepared import Prepared
 from masktron.jobs.privacy import privacy_notes, unmasked_notes
 from masktron.jobs.recoded import recoded_how
-from masktron.jobs.treated import changed_rules
+from masktron.jobs.swapped import swapped_how
 from masktron.jobs.untested import told, written_untested
 from masktron.jobs.written import WrittenFile
 from masktron.kernels.cores import usable_cores
@@ -62,7 +63,7 @@ from masktron.results import (
 from masktron.settle.prototypes import EXITS
 from masktron.sources.records import Column, Status
 from masktron.sources.source import Source
-from masktron.write.treatments import Recoded, Treatment, suppressed_in
+from masktron.write.treatments import Postrandomised, Recoded, Swapped, Treatment, suppressed_in
 
 OF_KEYS_BEFORE = ("key_k", "key_uniques", "global_risk")
 """Figures of keys that are shown as they were before fields were treated, too."""
@@ -179,7 +180,7 @@ def _with_treatments(run: Prepared, files: Assessed, result: MaskResult, rules_o
     return replace(
         result,
         treatments=tuple(itertools.chain.from_iterable(map(told_of, done.treatments))),
-        fates=tuple(map(RuleFate.of, changed_rules(done))),
+        fates=tuple(RuleFate.of(rule) for rule in done.rules if rule.changed),
         rules_file=shown(rules_out) if named and rules_out is not None else "",
         rulebook=done.rulebook.decode(),
         rules=tuple(
@@ -199,6 +200,12 @@ def told_of(treatment: Treatment) -> Iterator[TreatmentResult]:
     """Say what was done to each field, without a value."""
     if isinstance(treatment, Recoded):
         yield TreatmentResult(treatment.kind, treatment.recoding.field, recoded_how(treatment))
+        return
+    if isinstance(treatment, Postrandomised):
+        yield TreatmentResult(treatment.kind, ", ".join(treatment.fields), drawn_how(treatment))
+        return
+    if isinstance(treatment, Swapped):
+        yield TreatmentResult(treatment.kind, ", ".join(treatment.fields), swapped_how(treatment))
         return
     for name, (gone, there) in treatment.cells.items():
         share = f"{100 * gone / max(there, 1):.2g} %"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
@@ -330,7 +330,4 @@ def _classes(kept: Records, fields: Sequence[FieldFacts], names: Sequence[str]) 
 def _kept(records: Records, originals: Originals) -> Records:
     """Return the records to release."""
     keep = originals.keep
-    if keep.all():
-        return records
-    columns = {name: column.taken(keep) for name, column in records.columns.items()}
-    return replace(records, columns=columns, lines=records.lines[keep])
+    return records if keep.all() else records.taken(keep)

@@ -82,6 +82,7 @@ def public_release(manifest: PlainData, rulebook: Rulebook, files: Assessed | No
     treatments = result.parts("treatments") if result.has("treatments") else ()
     recoded = {one.text("field"): one.text("how") for one in treatments if one.text("kind") == "recoding"}
     suppressed = {one.text("field") for one in treatments if one.text("kind") == "suppression"}
+    untrue = _untrue(manifest)
     blocks = {
         name: (at, block)
         for at, block in enumerate(result.parts("blocks"), start=1)
@@ -106,6 +107,7 @@ def public_release(manifest: PlainData, rulebook: Rulebook, files: Assessed | No
                 recoded=recoded.get(found.name, ""),
                 suppressed=found.name in suppressed,
                 missing=_lacking(found.name, manifest) if found.name in suppressed else found.missing,
+                untrue=untrue.get(found.name, ""),
             )
             for fact in plan.parts("fields")
             if fact.text("role") != "identifier"
@@ -147,6 +149,21 @@ def _lacking(name: str, manifest: PlainData) -> int | None:
             gone, there = cells[name]
             return manifest.part("result").count("records_out") - int(there) + int(gone)
     return None
+
+
+def _untrue(manifest: PlainData) -> dict[str, str]:
+    """Say of each field that was drawn anew or swapped what settings say of it; of a matrix, that there is one."""
+    treatments = manifest.parts("treatments") if manifest.has("treatments") else ()
+    found: dict[str, str] = {}
+    for one in treatments:
+        if one.text("kind") == "pram":
+            change = one.number("change")
+            how = "a matrix" if math.isnan(change) else f"{100 * change:g} % of the records expected to change"
+            found |= dict.fromkeys(one.names("fields"), f"drawn anew by known probabilities, {how}")
+        elif one.text("kind") == "swapping":
+            how = "exchanged in pairs by records that are rare in their region, and maybe by others"
+            found |= dict.fromkeys(one.names("regions"), how)
+    return found
 
 
 def rules_part(manifest: PlainData) -> str:

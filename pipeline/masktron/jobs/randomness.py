@@ -73,13 +73,10 @@ def randomness_of(
     said = tuple(_said(config, needed=shuffled or draws(chosen.method) or made is not None))
     if not (shuffled or draws(chosen.method)):
         return Randomness(made, None, said)
-    if config.seed is not None and not is_secret(config.seed):
-        raise UsageError(
-            "a seed of less than 128 bits, or one that somebody made up, may be found by trying, and with it "
-            + ("what the method draws is undone" if draws(chosen.method) else "the order of the records is undone"),
-            hint="leave it out: a key of 256 bits is made and written to the manifest; --key MANIFEST repeats a run"
-            + ("" if draws(chosen.method) else "; with --keep-order nothing is random"),
-        )
+    if draws(chosen.method):
+        _require_secret(config, "what the method draws")
+    else:
+        _require_secret(config, "the order of the records", "; with --keep-order nothing is random")
     key = made or _key_of(config)
     original = job.source.digest
     bound = (original, _digest(rules_in_one_form(job, original)), _digest(_settings(config, job, chosen, fields)))
@@ -94,13 +91,19 @@ def key_for_treatments(config: Config) -> bytes:
     UsageError
         The seed is so short that it is found by trying.
     """
+    _require_secret(config, "what protects keys")
+    return _key_of(config)
+
+
+def _require_secret(config: Config, protects: str, otherwise: str = "") -> None:
+    """Refuse a seed that is found by trying."""
     if config.seed is not None and not is_secret(config.seed):
         raise UsageError(
-            "a seed of less than 128 bits, or one that somebody made up, may be found by trying, and with it what "
-            "protects keys is undone",
-            hint="leave it out: a key of 256 bits is made and written to the manifest; --key MANIFEST repeats a run",
+            "a seed of less than 128 bits, or one that somebody made up, may be found by trying, and with it "
+            f"{protects} is undone",
+            hint="leave it out: a key of 256 bits is made and written to the manifest; --key MANIFEST repeats a run"
+            + otherwise,
         )
-    return _key_of(config)
 
 
 def _key_of(config: Config) -> bytes:

@@ -235,7 +235,7 @@ def run_recode(
         rules=tuple(
             RecodedRule(rule.id, rule.fate, rule.old, rule.new, rule.reason)
             for rule in translation.rules
-            if rule.fate != "kept"
+            if rule.changed
         ),
         recode=recode,
         notes=(*opened.notes, *asked.notes, *_told(asked, nodes[chosen], found)),

@@ -30,7 +30,7 @@ from masktron.recoding_settings import (
 from masktron.recodings import IntervalRecoding, Recoding, Rounded, Tails, decimal_text, exact_number
 from masktron.sources.lexical import XML_SPACE, fraction_digits, parse_number
 from masktron.sources.lexicon import Lexicon
-from masktron.sources.records import Coded, Column, Records, Status
+from masktron.sources.records import Column, Records, Status
 from masktron.write.treatments import Recoded, Treatment, suppressed_in
 
 MOST_CLASSES = 1000
@@ -219,10 +219,10 @@ def _median(weights: Mapping[Fraction, Fraction]) -> Fraction:
     raise ValueError("weights are above 0")
 
 
-def recoded_cells(
+def checked_recoding(
     recoding: Recoding, records: Records, keep: NDArray[np.bool_], codes: frozenset[str] = frozenset()
-) -> Coded:
-    """Return the cells of a recoded field; what is missing stays as it is.
+) -> Column:
+    """Return a recoded field in which every value has a class; what is missing stays as it is.
 
     Parameters
     ----------
@@ -259,7 +259,7 @@ def recoded_cells(
             where=str(records.source),
             hint="give the class another label",
         )
-    return Coded(texts, column.codes.astype(np.intp))
+    return recoded_column(column, recoding)
 
 
 def _written(

@@ -41,7 +41,7 @@ _ELSEWHERE = frozenset(
 )
 """Settings that the manifest has in other places, or leaves out: they change nothing in the file."""
 _OF_THE_RUN = frozenset(
-    {"workers", "executor", "scheduler", "memory", "key", "seed", "spare_documents"} | {"on_refusal"}
+    {"workers", "executor", "scheduler", "memory", "key", "seed", "spare_documents", "on_refusal"}
 )
 """Settings that a later run does not take over: its random numbers are its own."""
 
@@ -106,9 +106,9 @@ def _said_of_weight(keys: KeyRisk | None, over: Sequence[str]) -> str:
     k, with_it = next((k, n) for k, n in keys.below.items() if n != keys.below_without_weight[k])
     without = keys.below_without_weight[k]
     return (
-        f"; the weight {keys.weight} is written and counts as a key, which recoding and --key-k leave as it is: by "
-        f"it, {counted(with_it, 'record')} in the place of {without:,} share their keys with fewer "
-        f"than {k}. Round the weights in the original, so that many share them, or leave the field out: "
+        f"; the weight {keys.weight} is written and counts as a key, which --key-k never leaves out: by it, "
+        f"{counted(with_it, 'record')} in the place of {without:,} share their keys with fewer than {k}. Write the "
+        f"means of its classes (--recode {keys.weight}=breaks:0,5,20:mean), or leave the field out: "
         f"--role {keys.weight}=identifier"
     )
 

@@ -86,7 +86,7 @@ def rules_of_release(
         f"rule {rule.id}: nothing of it can be asked where {', '.join(rule.fields)} is recoded: {rule.reason}"
         for rule in translation.lost
     )
-    if all(rule.fate == "kept" for rule in translation.rules):
+    if not any(rule.changed for rule in translation.rules):
         yield RulesAgain(job, True, name=name)
         return
     content = translation.schematron(title_of(recodings))

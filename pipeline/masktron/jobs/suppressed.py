@@ -4,41 +4,31 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
 from hashlib import sha256
 
 import numpy as np
 from numpy.typing import NDArray
 
 from masktron.config import Role, did_you_mean
-from masktron.constraints import OpaqueEdit
 from masktron.counts import counted
 from masktron.errors import InfeasibleError, RefusalFacts, UsageError
-from masktron.evaluation.exact import BatchEvaluator, EngineChoice
-from masktron.evaluation.findings import Verdict
-from masktron.evaluation.programs import Original
-from masktron.jobs.job import Job
+from masktron.jobs.cell_rules import CellRules, CodedFile
 from masktron.jobs.keys_known import NO_KEYS, keys_of_run
 from masktron.jobs.ordering import identifying
 from masktron.jobs.prepared import Opened
 from masktron.jobs.randomness import rules_in_one_form
 from masktron.jobs.recoded import weight_of
-from masktron.measures.keys.combinations import combined
-from masktron.rulebook.locality import locality
-from masktron.sources.records import Coded, Column, Records
-from masktron.sources.xml.microdata import chunk_document
+from masktron.sources.records import Coded, Column
 from masktron.streams import Streams
 from masktron.treatments.allowing import Allowed, Consequences, allowed_by_all, allowed_fields, hidden_from_rules
 from masktron.treatments.suppression import LocalSuppression, local_suppression
 from masktron.treatments.suppression_check import SharedKeys
-from masktron.write.treatments import Suppressed, Treatment
+from masktron.write.treatments import Suppressed, Treatment, plain_settings
 
 _MOST_ALSO = 8
 """Fields that may be suppressed as consequences."""
 _MOST_VALUES = 64
 """Values of such a field: of one with more, too many would have to be tried."""
-_AT_ONCE = 2_000
-"""Records that engines judge in one document."""
 
 
 def suppressed_cells(
@@ -75,8 +65,8 @@ def suppressed_cells(
     asked = {one.name: float(config.keys.get("importance", {}).get(one.name, 1)) for one in original.fields}
     generator = Streams(key, *_bound(original, names, asked, contract, done)).generator("suppression")
     columns = {name: kept.columns[name] for name in names}
-    rules = _Rules.of(original, names)
-    allowed, also = _allowed(rules, kept, names)
+    rules = CellRules.of(original.job, original.originals.released, names, list(kept.columns))
+    allowed, also = _allowed(rules, original, names)
     try:
         found = local_suppression(
             [column.numbered() for column in columns.values()],
@@ -148,9 +138,7 @@ def _bound(
     """Return what the draws depend on besides the key: the original, its rules and the settings."""
     before = original if original.treated is None else original.treated.original
     digest = before.job.source.digest
-    # the classes themselves, and not how settings name them: a path is another one in another folder
-    former = [{name: said for name, said in one.as_dict().items() if name != "how"} for one in done]
-    settings = [contract.as_dict(), [[name, cost[name]] for name in names], former]
+    settings = [contract.as_dict(), [[name, cost[name]] for name in names], plain_settings(done)]
     rules = rules_in_one_form(original.job, digest)
     return (digest, *(sha256(json.dumps(one).encode()).hexdigest() for one in (rules, settings)))
 
@@ -170,146 +158,16 @@ def _without(column: Column, rows: NDArray[np.intp]) -> Coded:
     return Coded(texts, codes)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Rules:
-    """What judges records with other cells in some fields, by the rules that look at single records and read keys.
-
-    Rules that read the same fields are judged together, once for each combination of what these have: of all fields
-    together, there would be about as many combinations as records, times sets of cells.
-
-    Attributes
-    ----------
-    groups : tuple of _Alike
-    read : tuple of str
-        Fields of which their verdict depends.
-    """
-
-    original: Opened
-    groups: tuple[_Alike, ...]
-    read: tuple[str, ...]
-
-    @classmethod
-    def of(cls, original: Opened, names: Sequence[str]) -> _Rules:
-        job, keys = original.job, frozenset(names)
-        far = locality(job.rulebook, job.source.layout)
-        released = {*original.originals.released}
-        fields = tuple(original.kept.columns)
-        checks: dict[tuple[str, ...], list[int]] = {}
-        for edit in job.edits:
-            opaque = isinstance(edit.constraint, OpaqueEdit)
-            if (
-                far[edit.check.index]
-                or edit.check.index in released
-                or not (opaque or keys.intersection(edit.variables))
-            ):
-                continue
-            read = fields if opaque else tuple(name for name in fields if name in edit.variables)
-            checks.setdefault(read, []).append(edit.check.index)
-        groups = tuple(_Alike.of(job, read, own) for read, own in checks.items())
-        used = {name for one in groups for name in one.read}
-        return cls(original, groups, tuple(name for name in fields if name in used))
-
-    def judged(
-        self, records: NDArray[np.intp], codes: NDArray[np.int32], names: Sequence[str], file: _CodedFile
-    ) -> NDArray[np.bool_]:
-        """Tell which records obey the rules with these codes in some fields, shape (r,).
-
-        Parameters
-        ----------
-        records : ndarray of intp, shape (r,)
-        codes : ndarray of int32, shape (r, m)
-            Of `names`; -1 where a cell is left out.
-        """
-        places = {name: at for at, name in enumerate(names)}
-        fine = np.ones(len(records), dtype=np.bool_)
-        for group in self.groups:
-            left = np.flatnonzero(fine)
-            columns = [
-                codes[left, places[name]] if name in places else file.codes[name][records[left]]
-                for name in group.read
-            ]
-            fine[left] = group.obeyed(np.column_stack(columns).astype(np.int32), file)
-        return fine
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Alike:
-    """Rules that read the same fields."""
-
-    job: Job
-    read: tuple[str, ...]
-    checks: list[int]
-    engines: tuple[BatchEvaluator, ...]
-    known: dict[bytes, bool]
-
-    @classmethod
-    def of(cls, job: Job, read: tuple[str, ...], checks: list[int]) -> _Alike:
-        choices: tuple[EngineChoice, ...] = ("unaided", "auto") if job.rulebook.version == "1.0" else ("auto",)
-        document = Original(job.source.document_path.absolute(), known=True)
-        engines = tuple(
-            BatchEvaluator(job.rulebook, job.source.layout, checks=checks, original=document, engine=choice)
-            for choice in choices
-        )
-        return cls(job, read, checks, engines, {})
-
-    def obeyed(self, rows: NDArray[np.int32], file: _CodedFile) -> NDArray[np.bool_]:
-        """Tell which rows of codes, of the fields that the rules read, obey them, shape (r,)."""
-        numbers, _ = combined(list(rows.T), len(rows))
-        _, first, which = np.unique(numbers, return_index=True, return_inverse=True)
-        distinct = rows[first]
-        asked = [row.tobytes() for row in distinct]
-        new = [at for at, one in enumerate(asked) if one not in self.known]
-        for start in range(0, len(new), _AT_ONCE):
-            part = new[start : start + _AT_ONCE]
-            fine = self._judged(distinct[part], file)
-            self.known.update((asked[at], bool(one)) for at, one in zip(part, fine, strict=True))
-        return np.array([self.known[one] for one in asked], dtype=np.bool_)[which]
-
-    def _judged(self, rows: NDArray[np.int32], file: _CodedFile) -> NDArray[np.bool_]:
-        document = chunk_document(
-            self.job.source.layout,
-            [
-                {name: file.texts[name][code] for name, code in zip(self.read, row, strict=True)}
-                for row in rows.tolist()
-            ],
-        )
-        fine = np.ones(len(rows), dtype=np.bool_)
-        for engine in self.engines:
-            fine &= (engine.verdicts(document)[:, self.checks] < Verdict.FAILS).all(axis=1)
-        return fine
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _CodedFile:
-    """Fields as codes, and the texts of these; code -1, the last text, is none."""
-
-    codes: dict[str, NDArray[np.int32]]
-    texts: dict[str, NDArray[np.object_]]
-
-    @classmethod
-    def of(cls, records: Records, names: Sequence[str]) -> _CodedFile:
-        codes = {name: records.columns[name].numbered() for name in names}
-        texts = {}
-        for name, own in codes.items():
-            texts[name] = np.full(int(own.max(initial=-1)) + 2, None, dtype=np.object_)
-            texts[name][own] = records.columns[name].lexemes
-        return cls(codes, texts)
-
-    def matrix(self, names: Sequence[str]) -> NDArray[np.int32]:
-        """Return fields side by side, shape (n, m)."""
-        return np.column_stack([self.codes[name] for name in names]).astype(np.int32)
-
-
-def _allowed(rules: _Rules, kept: Records, names: Sequence[str]) -> tuple[Allowed | None, list[str]]:
+def _allowed(rules: CellRules, original: Opened, names: Sequence[str]) -> tuple[Allowed | None, list[str]]:
     """Return what allows cells to be suppressed (None: everything may), and fields that may go with them.
 
     The weight is never suppressed.
     """
-    weight = weight_of(rules.original.config)
+    weight = weight_of(original.config)
     if not rules.groups:
-        return _but(weight, names, len(kept)) if weight in names else None, []
-    roles = {fact.name: fact.role for fact in rules.original.fields}
-    file = _CodedFile.of(kept, list(dict.fromkeys((*names, *rules.read))))
+        return _but(weight, names, len(original.kept)) if weight in names else None, []
+    roles = {fact.name: fact.role for fact in original.fields}
+    file = CodedFile.of(original.kept, list(dict.fromkeys((*names, *rules.read))))
     also = [
         name
         for name in rules.read
@@ -325,7 +183,7 @@ def _allowed(rules: _Rules, kept: Records, names: Sequence[str]) -> tuple[Allowe
         return rules.judged(records, proposed, fields, file)
 
     hidden = hidden_from_rules(codes, admissible, values=[len(file.texts[name]) - 1 for name in fields])
-    both = allowed_by_all(*([_but(weight, fields, len(kept))] if weight in names else []), stand, hidden)
+    both = allowed_by_all(*([_but(weight, fields, len(original.kept))] if weight in names else []), stand, hidden)
     if not also:
         return both, []
     return Consequences(both, codes[:, len(names) :] >= 0, [1.0] * len(also)), also

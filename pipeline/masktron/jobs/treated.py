@@ -9,21 +9,25 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from masktron.addresses import AddressPath
 from masktron.classify import Edit
 from masktron.config import ALL_FIELDS, Config, Role
 from masktron.constraints import DomainEdit, InDomain
-from masktron.errors import InfeasibleError, MasktronError, RefusalFacts, UsageError, ViolationError
+from masktron.errors import CannotHoldError, InfeasibleError, MasktronError, RefusalFacts, UsageError, ViolationError
 from masktron.executor.contract import Executor
 from masktron.files import is_rulebook, read_text, refuse_outputs
 from masktron.jobs.originals import InvalidOriginalError
+from masktron.jobs.post_randomised import draw_categories
 from masktron.jobs.prepared import Opened, Treated, open_original
 from masktron.jobs.randomness import key_for_treatments
-from masktron.jobs.recoded import hierarchy_files, missing_codes_of, recoded_cells, recoding_of, weight_of
+from masktron.jobs.recoded import checked_recoding, hierarchy_files, missing_codes_of, recoding_of, weight_of
 from masktron.jobs.suppressed import suppressed_cells
+from masktron.jobs.swapped import swap_regions
+from masktron.jobs.treating import Treating
+from masktron.perturbation_settings import together
 from masktron.progress import Progress, told_as
 from masktron.recodings import ListRecoding, Recoding
 from masktron.rulebook.document_calls import readers
@@ -32,34 +36,13 @@ from masktron.sources.frame_path import FramePath
 from masktron.sources.output_names import stem_of
 from masktron.sources.records import Coded
 from masktron.sources.source import Source
-from masktron.translation import TranslatedRule, Translation, translated
+from masktron.translation import Translation, translated
 from masktron.write.atomic import atomic_path
-from masktron.write.treatments import Recoded, Suppressed, Treatment
+from masktron.write.treatments import Postrandomised, Recoded, Suppressed, Swapped, Treatment
 
 _RULES = "the translated rulebook"
 _TITLE = "Rules as masktron has translated them, for recoded"
 """How the title of a translated rulebook begins, by which a later run knows it."""
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Treating:
-    """Records on their way through the treatments.
-
-    Attributes
-    ----------
-    original : Opened
-    cells : mapping of str to Coded
-        The cells of treated fields, for all records of the original.
-    treatments : tuple of Treatment
-        What has been done, in order.
-    translation : Translation or None
-        The rules as they are asked of these cells; None where they are as they were.
-    """
-
-    original: Opened
-    cells: Mapping[str, Coded]
-    treatments: tuple[Treatment, ...] = ()
-    translation: Translation | None = None
 
 
 def recode_fields(state: Treating) -> Treating:
@@ -74,23 +57,28 @@ def recode_fields(state: Treating) -> Treating:
     config, records, keep = original.config, original.records, original.originals.keep
     if not config.recode:
         return state
-    done, cells = [], dict(state.cells)
+    done, columns = [], {}
     for name, how in config.recode.items():
         recoding = recoding_of(name, records, keep, config, weight_of(config))
         _refuse_labelled(original.job.source, recoding)
-        cells[name] = recoded_cells(recoding, records, keep, missing_codes_of(name, config))
+        columns[name] = checked_recoding(recoding, records, keep, missing_codes_of(name, config))
         done.append(Recoded(recoding, how))
     job = original.job
     recodings = {one.recoding.field: one.recoding for one in done}
     translation = translated(job.rulebook, job.edits, recodings, job.source.layout)
     _refuse_lost(original, translation)
-    return replace(state, cells=cells, treatments=(*state.treatments, *done), translation=translation)
+    changed = any(rule.changed for rule in translation.rules)
+    return replace(
+        state.after(columns, *done),
+        rules=translation.rules,
+        rulebook=translation.schematron(title_of(config.recode)) if changed else b"",
+    )
 
 
-STEPS: tuple[Callable[[Treating], Treating], ...] = (recode_fields,)
-"""Treatments that change values, in the order in which they are done: recoding, then draws of categories.
+PERTURBATIONS: tuple[Callable[[Treating, Path], Treating], ...] = (draw_categories, swap_regions)
+"""Treatments that draw, in the order in which they are done: after recoding, under the rules as they are then asked.
 
-Keys are suppressed after that, on the file that they leave, under the rules as they are asked of it.
+Keys are suppressed after that, on the file that they leave.
 """
 
 
@@ -121,9 +109,9 @@ def treated(
     config = original.given
     with ExitStack() as stack:
         opened = original
-        if config.recode or config.key_k is not None:
+        if config.treats_keys:
             _require_possible(original)
-        if rules_out is not None:
+        if config.recode or config.pram or config.swap:
             opened = stack.enter_context(_changed(original, out, rules_out, progress, executor))
         if config.key_k is not None:
             opened = stack.enter_context(_suppressed(opened, out, progress, executor))
@@ -139,7 +127,7 @@ def _suppressed(opened: Opened, out: Path, progress: Progress, executor: Executo
         progress("suppressing keys", 0)
         key = before.key or key_for_treatments(opened.config)
         cells, treatment = suppressed_cells(opened, key, before.treatments)
-        source = _written(Treating(opened, cells), out, folder, progress)
+        source = _written(opened, cells, out, folder, progress)
         done = replace(before, treatments=(*before.treatments, treatment), key=key)
         with _named({str(source.path): str(path)}):
             yield _opened(opened, source, opened.job.rulebook.path, done, progress, executor)
@@ -147,28 +135,33 @@ def _suppressed(opened: Opened, out: Path, progress: Progress, executor: Executo
 
 @contextmanager
 def _changed(
-    original: Opened, out: Path, rules_out: Path, progress: Progress, executor: Executor | None
+    original: Opened, out: Path, rules_out: Path | None, progress: Progress, executor: Executor | None
 ) -> Iterator[Opened]:
-    """Change values of fields as `STEPS` do, and open what comes of it, with rules to match."""
+    """Recode and draw, and open what comes of it, with rules to match."""
     progress("treating fields", 0)
-    state = Treating(original, {})
-    for step in STEPS:
-        state = step(state)
-    rules = () if state.translation is None else state.translation.rules
-    changed = [rule for rule in rules if rule.fate != "kept"]
     with private_folder(folder_on_disk()[0]) as folder:
-        source = _written(state, out, folder, progress)
-        rulebook = b""
-        path = original.job.rulebook.path
-        if changed and state.translation is not None:
-            rulebook = state.translation.schematron(title_of(original.config.recode))
+        state = recode_fields(Treating(original, original.records))
+        path, named = original.job.rulebook.path, {}
+        if state.rulebook and rules_out is not None:
             (folder / "rules").mkdir(mode=0o700)
             path = folder / "rules" / rules_out.name
-            path.write_bytes(rulebook)
-        done = Treated(original, state.treatments, rules, rulebook)
-        named = {str(source.path): str(original.job.source.path)} | ({str(path): str(rules_out)} if changed else {})
+            path.write_bytes(state.rulebook)
+            named[str(path)] = str(rules_out)
         with _named(named):
+            for step in PERTURBATIONS:
+                state = step(state, path)
+        source = _written(original, state.cells, out, folder, progress)
+        done = Treated(original, state.treatments, state.rules, state.rulebook, state.key)
+        with _named({**named, str(source.path): str(original.job.source.path)}):
             yield _opened(original, source, path, done, progress, executor)
+
+
+_DRAWN: Mapping[type[Treatment], str] = {
+    Suppressed: "with keys suppressed",
+    Postrandomised: "with values drawn anew",
+    Swapped: "with records swapped",
+}
+"""What may break rules across records, which treatments are not asked about."""
 
 
 def _opened(
@@ -180,11 +173,11 @@ def _opened(
     try:
         opened = open_original(original.job.source.path, rules, config, progress, executor, treated=source)
     except InvalidOriginalError as error:
-        if isinstance(done.treatments[-1], Suppressed):
+        if (drawn := _DRAWN.get(type(done.treatments[-1]))) is not None:
             raise InfeasibleError(
-                f"with keys suppressed, rules that look at several records do not hold: {error.what}",
+                f"{drawn}, rules that look at several records do not hold: {error.what}",
                 where=str(original.job.source.path),
-                hint="let these rules go with --allow, or name other quasi-identifiers",
+                hint="let these rules go with --allow, or name other fields",
                 facts=[RefusalFacts("keys")],
             ) from error
         raise ViolationError(
@@ -218,11 +211,12 @@ def _without_rules(given: Config, original: Opened, done: Treated) -> Config:
 
 def _require_possible(original: Opened) -> None:
     """Refuse what cannot be treated: a table of a database, and rules that read the original itself."""
-    source, rulebook = original.job.source, original.job.rulebook
-    names = ", ".join(original.config.recode)
+    source, rulebook, config = original.job.source, original.job.rulebook, original.config
+    drawn = (name for several in config.pram for name in together(several))
+    names = ", ".join(dict.fromkeys([*config.recode, *drawn, *config.swap.get("regions", ())])) or "keys"
     if isinstance(source.path, AddressPath):
         raise UsageError(
-            f"{f'{names} cannot be recoded' if names else 'keys cannot be suppressed'} in a table of a database",
+            f"{names} cannot be treated in a table of a database",
             where=str(source.path),
             hint="make a file of it with masktron convert, and mask that",
         )
@@ -236,11 +230,9 @@ def _require_possible(original: Opened) -> None:
             and not _looks_up_masked(original, original.job.edits[index])
         ):
             raise InfeasibleError(
-                f"the rule {rulebook.checks[index].id} reads the original, in which "
-                f"{f'{names} is not recoded' if names else 'no key is suppressed'}",
+                f"the rule {rulebook.checks[index].id} reads the original, in which {names} is as it was",
                 where=str(rulebook.checks[index].origin),
-                hint=f"let it go with --allow {rulebook.checks[index].id}, or "
-                f"{'recode nothing' if names else 'suppress nothing'}",
+                hint=f"let it go with --allow {rulebook.checks[index].id}, or treat no key",
                 facts=[RefusalFacts("keys", rules=(rulebook.checks[index].id,))],
             )
 
@@ -300,23 +292,18 @@ def title_of(fields: Iterable[str]) -> str:
     return f"{_TITLE} {', '.join(fields)}"
 
 
-def _written(state: Treating, out: Path, folder: Path, progress: Progress) -> Source:
+def _written(original: Opened, cells: Mapping[str, Coded], out: Path, folder: Path, progress: Progress) -> Source:
     """Write the released records with their treated fields, and return the file."""
-    original = state.original
     source = original.job.source
     place = _place(source.path, out, folder)
     writer = source.written_as(place)
     if not isinstance(place, FramePath):
         os.close(create_private(place))
     try:
-        writer.write(
-            place, state.cells, keep=original.originals.keep, told=told_as(progress, "writing treated fields")
-        )
-    except MasktronError as error:
-        if "a masked value" not in error.what:
-            raise
+        writer.write(place, cells, keep=original.originals.keep, told=told_as(progress, "writing treated fields"))
+    except CannotHoldError as error:
         raise UsageError(
-            f"{error.what.replace('a masked value', 'what a recoding gives')}",
+            error.what.replace("a masked value", "what a treatment gives"),
             where=str(source.path),
             hint="recode it to numbers (round, top, bottom, or a hierarchy with numbers for labels), or make texts "
             "of the column first",
@@ -436,8 +423,3 @@ def stale_rules(done: Treated | None, out: Path, rules_out: Path | None) -> tupl
         f"{place.name} is the translated rulebook of an earlier release; this one changes no rule, so that the rules "
         "of the original hold: remove that file, or keep it with its own release",
     )
-
-
-def changed_rules(done: Treated) -> list[TranslatedRule]:
-    """Return the rules that read a treated field."""
-    return [rule for rule in done.rules if rule.fate != "kept"]

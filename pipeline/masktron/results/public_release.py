@@ -102,6 +102,8 @@ class PublicField:
         How it was recoded, a setting without the name of a file; empty where it was not.
     suppressed : bool
         Whether cells of it may have been left out, so that k records share each combination of keys.
+    untrue : str
+        Why some records have another value than before: drawn anew, by which probabilities, or swapped; else empty.
     """
 
     name: str
@@ -121,6 +123,7 @@ class PublicField:
     keeps_mean: bool = False
     recoded: str = ""
     suppressed: bool = False
+    untrue: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -500,3 +500,8 @@ class Records:
 
     def __len__(self) -> int:
         return len(self.lines)
+
+    def taken(self, which: NDArray[np.intp] | NDArray[np.bool_]) -> Records:
+        """Return some records, in the order of their positions."""
+        columns = {name: column.taken(which) for name, column in self.columns.items()}
+        return replace(self, columns=columns, lines=self.lines[which])

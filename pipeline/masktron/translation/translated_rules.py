@@ -53,6 +53,11 @@ class TranslatedRule:
     fields: tuple[str, ...] = ()
     focus: str = ""
 
+    @property
+    def changed(self) -> bool:
+        """Whether it is not as it was."""
+        return self.fate != "kept"
+
 
 @dataclass(frozen=True, slots=True)
 class Translation:
@@ -98,6 +103,6 @@ class Translation:
         written: Mapping[int, TranslatedCheck] = {
             rule.index: TranslatedCheck(rule.fate, rule.old, rule.test, rule.context, rule.reason, rule.focus)
             for rule in self.rules
-            if rule.fate != "kept"
+            if rule.changed
         }
         return schematron_of(self.rulebook, written, self.left_out, title)

@@ -319,7 +319,11 @@ class PramFinding:
 
 
 def pram_findings(
-    law: PramLaw, written: Sequence[NDArray[np.integer[Any]]], *, error: float = 1e-6
+    law: PramLaw,
+    written: Sequence[NDArray[np.integer[Any]]],
+    *,
+    hidden: NDArray[np.bool_] | None = None,
+    error: float = 1e-6,
 ) -> tuple[PramFinding, ...]:
     """Compare a written file with what the law draws: the contract of PRAM.
 
@@ -329,6 +333,8 @@ def pram_findings(
         Of the original, found anew.
     written : sequence of ndarray of int, shape (n,) each
         KeyCodes of the written file, in the order and with the numbers of the original.
+    hidden : ndarray of bool, shape (n,), optional
+        Records of which a value was suppressed afterwards: whatever was drawn there may be what is lacking.
     error : float
         Probability, at most, that chance alone makes a file that was drawn by the law look otherwise.
 
@@ -345,42 +351,47 @@ def pram_findings(
     Notes
     -----
     The number of records that change, and that of records with each combination, are sums of independent draws with
-    unlike probabilities. Beyond 1 from the mean, their tails are at most those of the binomial distribution with the
+    unlike probabilities. What is hidden may be of any kind, so that each number has a range, of which one has to be
+    within the bounds. Beyond 1 from the mean, their tails are at most those of the binomial distribution with the
     same number of draws and the same mean (Hoeffding 1956, On the distribution of the number of successes in
     independent trials, Theorem 4): its quantiles bound them. `error` is divided among the tests and their two sides.
     """
     codes = checked_codes(written, "PRAM")
     if len(codes) != len(law.codes) or codes[0].shape != law.value.shape:
         raise UsageError("the written columns do not go with the original", hint="give the same fields and records")
+    shown = np.ones(len(law.value), dtype=np.bool_) if hidden is None else ~hidden
     kept_missing = [(one < 0) == (was < 0) for one, was in zip(codes, law.codes, strict=True)]
-    missing = int((~np.logical_and.reduce(kept_missing)).sum())
+    missing = int((shown & ~np.logical_and.reduce(kept_missing)).sum())
     found = [PramFinding("missing", missing, 0, 0)] if missing else []
     places = {tuple(combination): row for row, combination in enumerate(law.domain.tolist())}
     given = np.array([places.get(one, -1) for one in zip(*(c.tolist() for c in codes), strict=True)], dtype=np.intp)
     drawn = law.group >= 0
-    excluded, trials = 0, 0
-    frequency = np.zeros((3, len(law.domain)), dtype=np.float64)  # draws, mean, found
+    excluded, trials, unseen = 0, 0, 0
+    frequency = np.zeros((4, len(law.domain)), dtype=np.float64)  # draws, mean, found, hidden
     for number, one in enumerate(law.groups):
-        rows = np.flatnonzero(law.group == number)
+        members = law.group == number
+        rows, out = np.flatnonzero(members & shown), int((members & ~shown).sum())
         was, now = np.searchsorted(one.values, law.value[rows]), np.searchsorted(one.values, given[rows])
         now = np.minimum(now, len(one.values) - 1)
         excluded += int((~((one.values[now] == given[rows]) & (one.matrix[was, now] > 0))).sum())
         trials += int(one.counts.sum()) if len(one.values) > 1 else 0
+        unseen += out if len(one.values) > 1 else 0
         frequency[0, one.values] += one.counts.sum()
-    untouched = ~drawn & np.logical_or.reduce([one != was for one, was in zip(codes, law.codes, strict=True)])
+        frequency[3, one.values] += out
+    untouched = shown & ~drawn & np.logical_or.reduce([one != was for one, was in zip(codes, law.codes, strict=True)])
     excluded += int((untouched & np.logical_and.reduce(kept_missing)).sum())
     if excluded:
         found.append(PramFinding("excluded", excluded, 0, 0))
     frequency[1] = law.expected_counts()
-    frequency[2] = np.bincount(given[drawn & (given >= 0)], minlength=len(law.domain))
+    frequency[2] = np.bincount(given[shown & drawn & (given >= 0)], minlength=len(law.domain))
     each = error / (2 * (1 + len(law.domain)))
-    changed = int((given[drawn] != law.value[drawn]).sum())
+    changed = int((shown & drawn & (given != law.value)).sum())
     least, most = success_bounds(trials, law.figures.expected, each)
-    if not least <= changed <= most:
+    if not least - unseen <= changed <= most:
         found.append(PramFinding("changed", changed, least, most))
-    for row, (many, mean, held) in enumerate(frequency.T.tolist()):
+    for row, (many, mean, held, lost) in enumerate(frequency.T.tolist()):
         least, most = success_bounds(int(many), mean, each)
-        if not least <= held <= most:
+        if not least - lost <= held <= most:
             found.append(PramFinding("frequency", int(held), least, most, row))
     return tuple(found)
 
@@ -487,10 +498,12 @@ def _redrawn(change: float, minimum: float, groups: Sequence[tuple[Indices, Floa
     redrawn = redrawn_for(change * records, slopes, caps)
     if redrawn is None:
         most = float((slopes * caps).sum()) / records if records else 0.0
+        movable = sum(int(counts.sum()) for counts, shares in groups if len(shares) > 1)
         raise UsageError(
-            f"{100 * change:g} % of the records cannot be expected to change: it is at most {100 * most:.4g} %",
-            hint="ask for less, allow a lower probability to stay, or draw in fewer strata; the shares of the "
-            "values, and the rules, allow no more",
+            f"the rules and the file have another value for {movable:,} of {records:,} records, so that "
+            f"{100 * change:g} % of them cannot be expected to change: it is at most {100 * most:.4g} %",
+            hint="ask for less, allow a lower probability to stay, draw in fewer strata, or draw it together with "
+            "the fields that rules tie to it; the shares of the values, and the rules, allow no more",
         )
     return [redrawing(shares, float(a)) for (_, shares), a in zip(groups, redrawn, strict=True)]
 

@@ -358,6 +358,7 @@ def swap_findings(
     required: int | None = None,
     households: NDArray[np.integer[Any]] | None = None,
     pairs: int | None = None,
+    hidden: NDArray[np.bool_] | None = None,
 ) -> tuple[SwapFinding, ...]:
     """Compare written regions with those of the original: the contract of record swapping.
 
@@ -371,6 +372,8 @@ def swap_findings(
         As for `record_swaps`.
     pairs : int, optional
         How many pairs were exchanged.
+    hidden : ndarray of bool, shape (n,), optional
+        Records of which a region was suppressed afterwards, and of which nothing can be said.
 
     Returns
     -------
@@ -380,6 +383,7 @@ def swap_findings(
     before = list(zip(*(column.tolist() for column in regions), strict=True))
     after = list(zip(*(column.tolist() for column in written), strict=True))
     alike = list(zip(*(column.tolist() for column in similar[:required]), strict=True)) or [()] * len(before)
+    shown = [True] * len(before) if hidden is None else (~hidden).tolist()
     members: dict[int, list[int]] = defaultdict(list)
     for record in range(len(before)):
         number = -1 if households is None else int(households[record])
@@ -390,10 +394,14 @@ def swap_findings(
     for records in members.values():
         profile = tuple(sorted(alike[record] for record in records))
         had[before[records[0]], profile] += 1
-        has[after[records[0]], profile] += 1
-        torn += len({after[record] for record in records}) > 1
-        moved += any(before[record] != after[record] for record in records)
-    gone = sum((-1 in old or -1 in new) and old != new for old, new in zip(before, after, strict=True))
+        if not (seen := [record for record in records if shown[record]]):
+            continue
+        has[after[seen[0]], profile] += 1
+        torn += len({after[record] for record in seen}) > 1
+        moved += any(before[record] != after[record] for record in seen)
+    gone = sum(
+        (-1 in old or -1 in new) and old != new for old, new, known in zip(before, after, shown, strict=True) if known
+    )
     surplus = (has - had).total()
     too_many = 0 if pairs is None else max(0, moved - 2 * pairs)
     counts = {"missing": gone, "household": torn, "profile": surplus, "moved": too_many}

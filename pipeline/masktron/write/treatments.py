@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from fractions import Fraction
 from itertools import pairwise
 from types import MappingProxyType
 from typing import Any
 
+from masktron.perturbation_settings import SWAP_NAMES, PramSettings, SwapSettings
 from masktron.recodings import IntervalRecoding, ListRecoding, Recoding, Rounded, Tails
 from masktron.treatments.suppression_check import SharedKeys
 
@@ -78,7 +79,96 @@ class Suppressed:
         }
 
 
-type Treatment = Recoded | Suppressed
+@dataclass(frozen=True, slots=True)
+class Postrandomised:
+    """A field, or several together, of which values were drawn anew.
+
+    Attributes
+    ----------
+    fields : tuple of str
+    settings : PramSettings
+        Its matrix is that of `matrix`, and no file.
+    values : tuple of str
+        To which rows and columns of the matrix belong; empty where a share was asked for.
+    matrix : tuple of tuple of float
+    weight : str or None
+        The field by which expected frequencies are weighted.
+    let_go : tuple of str
+        Rules that were not asked.
+    figures : mapping of str to number
+        What the law protects and changes: see `masktron.treatments.pram.PramFigures`.
+    """
+
+    fields: tuple[str, ...]
+    settings: PramSettings
+    values: tuple[str, ...]
+    matrix: tuple[tuple[float, ...], ...]
+    weight: str | None
+    let_go: tuple[str, ...]
+    figures: Mapping[str, float | None] = MappingProxyType({})
+
+    @property
+    def kind(self) -> str:
+        """What it is called in manifests and results."""
+        return "pram"
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain data from which `treatments_from` builds it again, with no other file."""
+        how = self.settings
+        return {
+            "kind": self.kind,
+            "fields": list(self.fields),
+            "change": how.change,
+            "stay": how.stay,
+            "within": list(how.within),
+            "alone": how.alone,
+            "values": list(self.values),
+            "matrix": [list(row) for row in self.matrix],
+            "weight": self.weight,
+            "let_go": list(self.let_go),
+            "figures": dict(self.figures),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Swapped:
+    """Regions that records, or households, have exchanged in pairs.
+
+    Attributes
+    ----------
+    settings : SwapSettings
+        With the keys that were taken.
+    pairs : int
+        How many.
+    let_go : tuple of str
+        Rules that were not asked.
+    figures : mapping of str to number or list
+        See `masktron.treatments.record_swapping.RecordSwaps`, and for ``levels`` its `LevelFigures`.
+    """
+
+    settings: SwapSettings
+    pairs: int
+    let_go: tuple[str, ...]
+    figures: Mapping[str, Any] = MappingProxyType({})
+
+    @property
+    def kind(self) -> str:
+        """What it is called in manifests and results."""
+        return "swapping"
+
+    @property
+    def fields(self) -> tuple[str, ...]:
+        """The regions, from coarse to fine."""
+        return self.settings.regions
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain data from which `treatments_from` builds it again."""
+        said = {name: list(one) if isinstance(one, tuple) else one for name, one in asdict(self.settings).items()}
+        more = {"pairs": self.pairs, "let_go": list(self.let_go), "figures": dict(self.figures)}
+        return {"kind": self.kind, **said, **more}
+
+
+type Treatment = Recoded | Postrandomised | Swapped | Suppressed
 """One step, in the order in which they are done."""
 
 
@@ -98,6 +188,10 @@ def treatments_from(content: Any) -> tuple[Treatment, ...]:
             found.append(Recoded(_recoding(one), _text(one["how"])))
         elif isinstance(one, Mapping) and one["kind"] == "suppression":
             found.append(_suppressed(one))
+        elif isinstance(one, Mapping) and one["kind"] == "pram":
+            found.append(_postrandomised(one))
+        elif isinstance(one, Mapping) and one["kind"] == "swapping":
+            found.append(_swapped(one))
         else:
             raise ValueError("a treatment is of no kind that this version knows")
     fields = [one.recoding.field for one in found if isinstance(one, Recoded)]
@@ -114,6 +208,52 @@ def recodings_in(treatments: Iterable[Treatment]) -> dict[str, Recoding]:
 def suppressed_in(treatments: Iterable[Treatment]) -> tuple[Suppressed, ...]:
     """Return the suppressions among treatments."""
     return tuple(one for one in treatments if isinstance(one, Suppressed))
+
+
+def plain_settings(treatments: Iterable[Treatment]) -> list[dict[str, Any]]:
+    """Return treatments as plain data without what came of them, and without the words of the settings.
+
+    Later draws depend on it. The words may have the path of a file, which is another one in another folder.
+    """
+    passed = ("figures", "how")
+    return [{name: one for name, one in each.as_dict().items() if name not in passed} for each in treatments]
+
+
+def perturbed_in(treatments: Iterable[Treatment]) -> tuple[Postrandomised | Swapped, ...]:
+    """Return what was drawn anew or swapped among treatments."""
+    return tuple(one for one in treatments if isinstance(one, Postrandomised | Swapped))
+
+
+def perturbed_fields(treatments: Iterable[Treatment]) -> tuple[str, ...]:
+    """Return the fields that were drawn anew or swapped: each in one treatment."""
+    return tuple(name for one in perturbed_in(treatments) for name in one.fields)
+
+
+def _swapped(one: Mapping[str, Any]) -> Swapped:
+    said = {name: one[name] for name in SWAP_NAMES}
+    for name in ("regions", "keys", "similar"):
+        said[name] = tuple(_text(each) for each in _list(said[name]))
+    numbers = [said["k"], said["least_regions"], one["pairs"], said["required"] or 0]
+    if not said["regions"] or any(not isinstance(number, int) or number < 0 for number in numbers):
+        raise ValueError("records were swapped, and it is not said how")
+    if said["household"] is not None:
+        _text(said["household"])
+    return Swapped(SwapSettings(**said), one["pairs"], tuple(_text(name) for name in _list(one["let_go"])))
+
+
+def _postrandomised(one: Mapping[str, Any]) -> Postrandomised:
+    change, stay, alone, weight = one["change"], one["stay"], one["alone"], one["weight"]
+    matrix = tuple(tuple(float(entry) for entry in _list(row)) for row in _list(one["matrix"]))
+    fields, values, within, let_go = (
+        tuple(_text(name) for name in _list(one[part])) for part in ("fields", "values", "within", "let_go")
+    )
+    square = all(len(row) == len(values) for row in matrix) and len(matrix) == len(values)
+    if not fields or (change is None) != bool(values) or not square:
+        raise ValueError("values were drawn anew, and it is not said how")
+    if not isinstance(alone, bool):
+        raise TypeError("'alone' is not true or false")
+    settings = PramSettings(None if change is None else float(change), float(stay), None, within, alone)
+    return Postrandomised(fields, settings, values, matrix, None if weight is None else _text(weight), let_go)
 
 
 def _suppressed(one: Mapping[str, Any]) -> Suppressed:

@@ -69,7 +69,10 @@ def run_mask_or_suggest(
     except ReleasedBeforeError:
         raise
     except (InfeasibleError, ViolationError) as error:
-        if isinstance(error, InfeasibleError) or error.facts:
+        if config.pram or config.swap:
+            if config.on_refusal == "suggest":
+                _add(error, "nothing is tried where keys are drawn anew or swapped: trials do neither")
+        elif isinstance(error, InfeasibleError) or error.facts:
             if config.on_refusal == "suggest":
                 _suggest(error, data, rules, out, config, seconds, progress)
             else:

@@ -111,6 +111,11 @@ def run_tune(
     begun = time.monotonic() if begun is None else begun
     config, asked = config or Config(), asked or TuneSettings()
     refuse_class_limits(config.limits)
+    if config.pram or config.swap:
+        raise UsageError(
+            "tune compares methods and treatments that recode or suppress, and the settings draw or swap fields",
+            hint="leave [pram] and [swap] out of the settings that tune reads, and give them to mask",
+        )
     config = with_keys(config, {name: ways[0] for name, ways in asked.recode.items()})
     for name, how in hierarchies_in(config, asked):
         read_hierarchy(how.path, name).recoding(how.level)

@@ -239,16 +239,18 @@ def _became(fates: tuple[PublicFate, ...]) -> list[PagePart]:
 
 
 def _exact(release: PublicRelease) -> list[PagePart]:
-    kept = [one.name for one in release.fields if not (one.masked or one.recoded or one.suppressed)]
+    kept = [one.name for one in release.fields if not (one.masked or one.recoded or one.suppressed or one.untrue)]
     left_out = [one.name for one in release.fields if one.suppressed]
     in_all = "the same way in every record" if not left_out else "the same way wherever they are written"
     recoded = [f"{one.name} ({one.recoded})" for one in release.fields if one.recoded]
+    untrue = [f"{one.name} ({one.untrue})" for one in release.fields if one.untrue]
     weights = [one.name for one in release.fields if one.weight]
     rules = [rule.id for rule in release.rules if rule.status == "holds" and not rule.soft]
     means = [one.name for one in release.fields if one.keeps_mean]
     items = [
         f"Written as they were, in every record: {', '.join(kept)}." if kept else "",
         f"Recoded, {in_all}: {', '.join(recoded)}; the rules ask of them what is left to ask." if recoded else "",
+        f"Not true in some records, as far as the rules admit it: {'; '.join(untrue)}." if untrue else "",
         f"Left out in records where the keys were rare, else written: {', '.join(left_out)}." if left_out else "",
         f"{', '.join(weights)} is the survey weight, unchanged." if weights else "",
         f"{counted(len(rules), 'hard rule')} hold in every record: sums add up, ranges and conditions are kept."

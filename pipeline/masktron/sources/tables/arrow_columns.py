@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from masktron.errors import UsageError
+from masktron.errors import CannotHoldError
 from masktron.sources.tables.arrow_lexemes import has_text, is_text, texts_of, value_type
 from masktron.sources.tables.arrow_values import UnfitError, array_of
 
@@ -122,7 +122,7 @@ def replaced(original: pa.ChunkedArray, changed: NDArray[np.bool_], lexemes: pa.
             return _recoded(original, changed, lexemes)
         new = values_of(lexemes.filter(pa.array(changed)), kind)
     except UnfitError as problem:
-        raise UsageError(
+        raise CannotHoldError(
             f"column {name!r} of type {kind} cannot hold a masked value: {problem}",
             hint="give the column a wider type before it is masked",
         ) from None

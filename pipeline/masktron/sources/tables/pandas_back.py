@@ -13,7 +13,7 @@ import pandas as pd
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from masktron.errors import UsageError
+from masktron.errors import CannotHoldError, UsageError
 from masktron.sources.lexical import parse_number
 from masktron.sources.tables.arrow_columns import categories_of, without_categories
 from masktron.sources.tables.pandas_lexemes import columns_of, lexemes_of_series, precision_of
@@ -167,7 +167,7 @@ class _UnfitError(Exception):
 def _refusal(column: pd.Series[Any], why: str) -> UsageError:
     kind = column.dtype
     wider = next((name for test, name in _WIDER if test(kind)), "string")
-    return UsageError(
+    return CannotHoldError(
         f"column {column.name!r} of type {kind} cannot hold a masked value: {why}",
         hint=f"give it a type that can before it is masked: frame.astype({{{column.name!r}: {wider!r}}})",
     )

@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from masktron.errors import DocumentError, UsageError
+from masktron.errors import CannotHoldError, DocumentError, UsageError
 from masktron.files import refuse_special
 from masktron.sources.lexical import parse_number
 from masktron.sources.records import UNTYPED, Typed
@@ -224,7 +224,7 @@ def _masked(text: str | None, there: set[str], column: str) -> object:
             return float(number)
     if "text" in there or not there:
         return text
-    raise UsageError(
+    raise CannotHoldError(
         f"column {column!r} cannot hold a masked value: it has {' and '.join(sorted(there))} values alone",
         hint="give the column a wider type before it is masked",
     )

@@ -17,7 +17,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 from pandas.io import stata as pandas_stata
 
-from masktron.errors import DocumentError, UsageError
+from masktron.errors import CannotHoldError, DocumentError, UsageError
 from masktron.sources.records import Typed
 from masktron.sources.tables.column_names import xml_names
 from masktron.sources.tables.created_columns import blanks_lost, created_columns, types_lost
@@ -338,7 +338,7 @@ def _raw(column: StoredColumn, changed: NDArray[np.bool_], kind: np.dtype[Any], 
     if column.text:
         encoded = [b"" if gone else _encoded(text, release, name) for text, gone in zip(values, absent, strict=True)]
         if max(map(len, encoded)) > kind.itemsize:
-            raise UsageError(
+            raise CannotHoldError(
                 f"column {name!r} cannot hold a masked value: it has more than {kind.itemsize} bytes",
                 hint="make the column a long text (recast strL, Stata 13 and later) before it is masked",
             )
@@ -350,7 +350,7 @@ def _raw(column: StoredColumn, changed: NDArray[np.bool_], kind: np.dtype[Any], 
     if kind.kind == "i":
         largest = _LARGEST[kind.itemsize]
         if ((values.astype(np.int64) > largest) | (values.astype(np.int64) < -largest - 27))[~gone].any():
-            raise UsageError(
+            raise CannotHoldError(
                 f"column {name!r} cannot hold a masked value: it is out of the range of its type",
                 hint="recast the column in Stata before it is masked",
             )
@@ -361,7 +361,7 @@ def _raw(column: StoredColumn, changed: NDArray[np.bool_], kind: np.dtype[Any], 
     unsigned, first, step = bits
     codes = (np.uint64(first) + places.astype(np.uint64) * np.uint64(step)).astype(unsigned)
     if (np.abs(values[~gone]) >= np.array([first], unsigned).view(values.dtype)[0]).any():
-        raise UsageError(f"column {name!r} cannot hold a masked value: it is out of the range of its type")
+        raise CannotHoldError(f"column {name!r} cannot hold a masked value: it is out of the range of its type")
     found = np.where(gone, codes.view(values.dtype), raw.astype(values.dtype))
     return found.astype(kind)
 
@@ -370,7 +370,9 @@ def _encoded(text: str, release: int, name: str) -> bytes:
     try:
         return text.encode("utf-8" if release >= 118 else "cp1252")
     except UnicodeEncodeError:
-        raise UsageError(f"column {name!r} cannot hold a masked value: a letter that its encoding lacks") from None
+        raise CannotHoldError(
+            f"column {name!r} cannot hold a masked value: a letter that its encoding lacks"
+        ) from None
 
 
 def _series(column: StoredColumn) -> pd.Series[Any]:

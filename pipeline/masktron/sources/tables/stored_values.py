@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from masktron.errors import DocumentError, UsageError
+from masktron.errors import CannotHoldError, DocumentError
 from masktron.sources.lexical import XML_SPACE, fraction_digits, parse_number
 from masktron.sources.records import Typed
 from masktron.sources.tables.arrow_columns import values_of
@@ -249,7 +249,7 @@ class StoredColumn:
                 width=shown.width,
             )
         except UnfitError as problem:
-            raise UsageError(
+            raise CannotHoldError(
                 f"column {self.name!r} cannot hold a masked value: {problem}",
                 hint="give the column a wider format or type before it is masked",
             ) from None

@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from masktron.errors import DocumentError, UsageError
+from masktron.errors import CannotHoldError, DocumentError, UsageError
 from masktron.sources.tables import ods_parts, xlsx_parts
 from masktron.sources.tables.ods_writer import OdsCell, write_ods
 from masktron.sources.tables.office_files import (
@@ -187,7 +187,7 @@ class _Workbook(TableFormat):
             return TRUTH
         if TEXT in there or not there:
             return TEXT
-        raise UsageError(
+        raise CannotHoldError(
             f"column {column!r} cannot hold a masked value: a spreadsheet has no number, truth or date that is it",
             hint="write the column as text before it is masked",
         )

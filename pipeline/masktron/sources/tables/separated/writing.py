@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from masktron.errors import UsageError
+from masktron.errors import CannotHoldError, UsageError
 from masktron.kernels.separated import join_records
 from masktron.progress import Told
 from masktron.sources.array_stores import FolderStore
@@ -195,7 +195,7 @@ def _written(
             out.write(held + tail if outline.closed else held[: -len(ending)])
             return out.digest()
     except UnicodeEncodeError:
-        raise UsageError(
+        raise CannotHoldError(
             f"the encoding {dialect.codec} of the file cannot hold a masked value", hint="convert the file to UTF-8"
         ) from None
 

@@ -1,0 +1,177 @@
+"""Fields of a file as codes, for treatments that draw: what the rules admit, what is written, what was released."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from types import MappingProxyType
+
+import numpy as np
+from numpy.typing import NDArray
+
+from masktron.errors import UsageError
+from masktron.jobs.cell_rules import CellRules, CodedFile
+from masktron.sources.lexical import XML_SPACE
+from masktron.sources.lexicon import Lexicon
+from masktron.sources.records import Column, Records, Status
+from masktron.treatments.admissibility import AdmitsCodes, KeyCodes
+from masktron.write.treatments import Treatment, perturbed_fields
+
+NO_CODES: Mapping[str, frozenset[str]] = MappingProxyType({})
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CodedField:
+    """The values of a field as codes.
+
+    Attributes
+    ----------
+    codes : ndarray of intp, shape (n,)
+        -1 where missing.
+    places : mapping of str to int
+        The code of each text.
+    texts : ndarray of int32, shape (values,)
+        A text of the column for each code; -1 where no record has it.
+    """
+
+    codes: KeyCodes
+    places: Mapping[str, int]
+    texts: NDArray[np.int32]
+
+    def written(self, own: NDArray[np.int32], codes: KeyCodes) -> NDArray[np.int32]:
+        """Return which text of the column each record gets, shape (n,), given its own and its code."""
+        return np.where(codes == self.codes, own, self.texts[codes]).astype(np.int32)
+
+
+def coded(column: Column, missing: frozenset[str] = frozenset(), values: Sequence[str] = ()) -> CodedField:
+    """Number the values of a column.
+
+    Parameters
+    ----------
+    column : Column
+    missing : frozenset of str
+        What means 'missing', where the column was read without that.
+    values : sequence of str
+        Those of a matrix, in its order; by first appearance where there is none.
+
+    Raises
+    ------
+    UsageError
+        The matrix lacks a value.
+    """
+    texts = column.lexicon.objects()
+    present = (column.states == Status.PRESENT).tolist()
+    places = {text: at for at, text in enumerate(values)}
+    code_of = np.full(len(texts), -1, dtype=np.intp)
+    used, first = np.unique(column.codes, return_index=True)
+    for at in used[np.argsort(first)].tolist():
+        if present[at] and not _lacks(texts[at], missing):
+            if values and texts[at] not in places:
+                raise UsageError(
+                    f"the matrix has no row for the value {texts[at]!r}", hint="give every value a row and a column"
+                )
+            code_of[at] = places.setdefault(texts[at], len(places))
+    some = np.full(len(places), -1, dtype=np.int32)
+    known = used[code_of[used] >= 0]
+    some[code_of[known]] = known
+    return CodedField(code_of[column.codes], places, some)
+
+
+def _lacks(text: str, missing: frozenset[str]) -> bool:
+    return text.strip(XML_SPACE) in missing
+
+
+def admissible_codes(
+    rules: CellRules, records: Records, names: Sequence[str], coded: Sequence[CodedField]
+) -> AdmitsCodes | None:
+    """Return what asks the rules which records may have which values; None where no rule reads the fields."""
+    if not rules.groups:
+        return None
+    file = CodedFile.of(records, list(dict.fromkeys((*names, *rules.read))))
+    everybody = np.arange(len(records))
+    # the code that the file has for each of a field's own; a value that no record has is never proposed
+    own = []
+    for name, one in zip(names, coded, strict=True):
+        of_value = np.full(len(one.places), -1, dtype=np.int32)
+        of_value[one.codes[one.codes >= 0]] = file.codes[name][one.codes >= 0]
+        own.append(of_value)
+
+    def admissible(proposed: Sequence[KeyCodes]) -> NDArray[np.bool_]:
+        cells = [
+            np.where(codes >= 0, of_value[codes], file.codes[name])
+            for name, codes, of_value in zip(names, proposed, own, strict=True)
+        ]
+        return rules.judged(everybody, np.column_stack(cells), names, file)
+
+    return admissible
+
+
+def _as_coded(column: Column, field: CodedField, missing: frozenset[str]) -> KeyCodes:
+    """Number the values of a released column as those of the original; other ones have further numbers."""
+    places = dict(field.places)
+    texts = column.lexicon.objects()
+    code_of = np.full(len(texts), -1, dtype=np.intp)
+    for at in np.flatnonzero(column.used & (column.states == Status.PRESENT)).tolist():
+        if not _lacks(texts[at], missing):
+            code_of[at] = places.setdefault(texts[at], len(places))
+    return code_of[column.codes]
+
+
+def written_codes(
+    released: Records,
+    names: Sequence[str],
+    fields: Sequence[CodedField],
+    missing: Mapping[str, frozenset[str]],
+) -> list[KeyCodes]:
+    """Number the values of released fields as those of the original; other ones have further numbers."""
+    return [
+        _as_coded(released.columns[name], one, missing.get(name, frozenset()))
+        for name, one in zip(names, fields, strict=True)
+    ]
+
+
+def hidden_records(
+    names: Sequence[str], fields: Sequence[CodedField], written: Sequence[KeyCodes], suppressed: Collection[str]
+) -> NDArray[np.bool_] | None:
+    """Tell of which records a value was suppressed, shape (n,); None where no field of them may have been."""
+    gone = [
+        (now < 0) & (one.codes >= 0)
+        for name, now, one in zip(names, written, fields, strict=True)
+        if name in suppressed
+    ]
+    return np.logical_or.reduce(gone) if gone else None
+
+
+def as_perturbed(
+    records: Records, treatments: Sequence[Treatment], released: Records, rows: NDArray[np.intp]
+) -> Records:
+    """Return records of an original with what was drawn or swapped as its release has it: nothing is compared.
+
+    Parameters
+    ----------
+    records : Records
+        Of the original, as earlier treatments leave them.
+    treatments : sequence of Treatment
+    released : Records
+    rows : ndarray of intp
+        The row of the original of each released record.
+    """
+    columns = dict(records.columns)
+    for name in perturbed_fields(treatments):
+        if name in columns and name in released.columns:
+            columns[name] = _with_cells(columns[name], rows, released.columns[name])
+    return replace(records, columns=columns)
+
+
+def _with_cells(column: Column, rows: NDArray[np.intp], other: Column) -> Column:
+    """Return a column in which some cells are those of another one."""
+    codes = column.codes.copy()
+    codes[rows] = other.codes + len(column.states)
+    return replace(
+        column,
+        codes=codes,
+        lexicon=Lexicon.of([*column.lexicon.objects().tolist(), *other.lexicon.objects().tolist()]),
+        states=np.concatenate([column.states, other.states]),
+        numbers=np.concatenate([column.numbers, other.numbers]),
+        decimals=max(column.decimals, other.decimals),
+    )

@@ -1,0 +1,219 @@
+"""PRAM on the records of a file: categories are drawn anew among those that the rules admit, and checked for it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from math import isfinite
+from pathlib import Path
+
+import numpy as np
+
+from masktron.counts import counted
+from masktron.errors import InfeasibleError, RefusalFacts, UsageError
+from masktron.files import read_text
+from masktron.jobs.cell_rules import CellRules
+from masktron.jobs.coded_fields import NO_CODES, CodedField, admissible_codes, coded, hidden_records, written_codes
+from masktron.jobs.job import Job
+from masktron.jobs.recoded import weight_of
+from masktron.jobs.treating import Treating
+from masktron.kernels.distinct import alike
+from masktron.perturbation_settings import pram_settings, together
+from masktron.sources.records import Records
+from masktron.treatments.pram import PramFigures, PramFinding, PramLaw, pram_findings, pram_law, randomised
+from masktron.treatments.transition import transition_of_text
+from masktron.write.treatments import Postrandomised
+
+
+def draw_categories(state: Treating, rules: Path) -> Treating:
+    """Draw fields anew, one setting after the other.
+
+    Parameters
+    ----------
+    state : Treating
+    rules : Path
+        Where the rules stand as they are asked of these records, if they have changed.
+
+    Raises
+    ------
+    UsageError
+        There is no such field, or it is masked; a matrix cannot be used, or so much cannot change.
+    InfeasibleError
+        The rules leave no choice, or there are too many values.
+    """
+    config = state.original.config
+    if not config.pram:
+        return state
+    job = state.job(rules)
+    for name, text in config.pram.items():
+        how = pram_settings(f"pram.{name}", text)
+        state.require_written(f"pram.{name}", (*together(name), *how.within))
+        try:
+            state = _drawn(state, job, _treatment(state, name, text))
+        except (UsageError, InfeasibleError) as error:
+            raise type(error)(
+                f"pram.{name}: {error.what}",
+                where=error.where or str(job.source.path),
+                hint=error.hint,
+                facts=[RefusalFacts("keys", conditions=together(name))],
+            ) from error
+    return state
+
+
+def _treatment(state: Treating, name: str, text: str) -> Postrandomised:
+    """Return what is going to be done, with the matrix that it takes."""
+    how = pram_settings(f"pram.{name}", text)
+    values: tuple[str, ...] = ()
+    matrix: tuple[tuple[float, ...], ...] = ()
+    if how.matrix is not None:
+        values, found = transition_of_text(read_text(how.matrix, "transition matrix"), name)
+        matrix = tuple(tuple(row) for row in found.tolist())
+    weight = weight_of(state.original.config)
+    return Postrandomised(together(name), replace(how, matrix=None), values, matrix, weight, state.let_go)
+
+
+def _drawn(state: Treating, job: Job, treatment: Postrandomised) -> Treating:
+    """Draw once, and return what that leaves, with what it protects and changes."""
+    kept = state.kept
+    found = law_of(kept, treatment, rules_of_law(kept, treatment, job))
+    state, streams = state.streams(job, treatment)
+    made = randomised(found.law, streams.generator("pram"), allow_alone=treatment.settings.alone)
+    told = {**_plain(made.figures), "changed": made.changed}
+    columns = state.with_codes(treatment.fields, found.fields, made.codes)
+    return state.after(columns, replace(treatment, figures=told))
+
+
+def _plain(figures: PramFigures) -> dict[str, float | None]:
+    """Return figures as JSON has them: None for what is infinite."""
+    return {name: value if isfinite(value) else None for name, value in asdict(figures).items()}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FileLaw:
+    """The law of PRAM in a file.
+
+    Attributes
+    ----------
+    law : PramLaw
+    fields : tuple of CodedField
+    """
+
+    law: PramLaw
+    fields: tuple[CodedField, ...]
+
+
+def rules_of_law(records: Records, treatment: Postrandomised, job: Job) -> CellRules:
+    """Return the rules that say which values are drawn.
+
+    Parameters
+    ----------
+    records : Records
+        Those that are released, as earlier treatments leave them.
+    treatment : Postrandomised
+    job : Job
+        With the rules as they are asked of them.
+    """
+    released = {check.index for check in job.rulebook.checks if check.id in treatment.let_go}
+    return CellRules.of(job, released, treatment.fields, list(records.columns))
+
+
+def law_of(
+    records: Records,
+    treatment: Postrandomised,
+    rules: CellRules,
+    missing: Mapping[str, frozenset[str]] = NO_CODES,
+) -> FileLaw:
+    """Find by which probabilities values of a file are drawn.
+
+    Parameters
+    ----------
+    records : Records
+        Those that are released, as earlier treatments leave them.
+    treatment : Postrandomised
+    rules : CellRules
+        As `rules_of_law` says.
+    missing : mapping of str to frozenset of str
+        What means 'missing', where the records were read without that.
+
+    Raises
+    ------
+    UsageError, InfeasibleError
+        As for `masktron.treatments.pram.pram_law`; or a value is not in the matrix.
+    """
+    names, how = treatment.fields, treatment.settings
+    nothing: frozenset[str] = frozenset()
+    fields = tuple(
+        coded(records.columns[name], missing.get(name, nothing), treatment.values if len(names) == 1 else ())
+        for name in names
+    )
+    strata = [records.columns[name].numbered() for name in how.within]
+    law = pram_law(
+        [one.codes for one in fields],
+        change=how.change,
+        minimum=how.stay,
+        matrix=np.array(treatment.matrix) if treatment.matrix else None,
+        admissible=admissible_codes(rules, records, names, fields),
+        strata=alike(strata, len(records))[0] if strata else None,
+        weights=None if treatment.weight is None else records.columns[treatment.weight].values,
+    )
+    return FileLaw(law, fields)
+
+
+def drawn_how(treatment: Postrandomised) -> str:
+    """Say by which probabilities values were drawn, what changed, and what others can conclude; without a value."""
+    told = treatment.figures
+    records = int(told["records"] or 0)
+    share = 100 / max(records, 1)
+    expected, changed = (share * (told[name] or 0) for name in ("expected", "changed"))
+    parts = [
+        "by a matrix" if treatment.matrix else f"change {treatment.settings.change:g}",
+        f"{expected:.3g} % of {counted(records, 'record')} expected to change, {changed:.3g} % have",
+        f"a published value is true with a probability of at most {told['confidence']:.3g}",
+        f"odds rise at most {told['odds']:.3g} times" if told["odds"] is not None else "no bound on odds",
+    ]
+    if told["given"]:
+        parts.append(f"{counted(int(told['given']), 'record')} stay as the rules leave one value")
+    if told["alone"]:
+        parts.append(f"{counted(int(told['alone']), 'record')} stay unprotected, as none alike has another value")
+    return "; ".join(parts)
+
+
+def untrue_draws(
+    found: FileLaw,
+    released: Records,
+    names: Sequence[str],
+    missing: Mapping[str, frozenset[str]],
+    suppressed: Collection[str],
+) -> Iterator[str]:
+    """Say in which ways a released file is not what the law of PRAM draws.
+
+    Parameters
+    ----------
+    found : FileLaw
+        Of the original.
+    released : Records
+        In the order of the original.
+    names : sequence of str
+        The fields that were drawn.
+    missing : mapping of str to frozenset of str
+        What means 'missing', by field.
+    suppressed : collection of str
+        Fields of which cells may have been suppressed afterwards.
+    """
+    written = written_codes(released, names, found.fields, missing)
+    hidden = hidden_records(names, found.fields, written, suppressed)
+    for one in pram_findings(found.law, written, hidden=hidden):
+        yield f"of the values of {', '.join(names)}, which are drawn anew, {_said(one)}"
+
+
+def _said(finding: PramFinding) -> str:
+    records = counted(finding.found, "record")
+    match finding.kind:
+        case "missing":
+            return f"those of {records} are missing where the original has one, or the other way round"
+        case "excluded":
+            return f"those of {records} cannot be drawn there"
+        case "changed":
+            return f"{records} have another one than before; {finding.least:,} to {finding.most:,} would be by chance"
+        case _:
+            return f"one stands in {records}; {finding.least:,} to {finding.most:,} would be by chance"

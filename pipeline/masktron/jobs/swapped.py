@@ -1,0 +1,203 @@
+"""Targeted record swapping on the records of a file: rare records exchange regions where the rules admit both."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any
+
+from masktron.config import Role
+from masktron.counts import counted
+from masktron.errors import DocumentError, InfeasibleError, RefusalFacts, UsageError
+from masktron.jobs.cell_rules import CellRules
+from masktron.jobs.coded_fields import NO_CODES, admissible_codes, coded, hidden_records, written_codes
+from masktron.jobs.job import Job
+from masktron.jobs.recoded import weight_of
+from masktron.jobs.treating import Treating
+from masktron.perturbation_settings import SwapSettings
+from masktron.sources.records import Records
+from masktron.treatments.admissibility import KeyCodes
+from masktron.treatments.record_swapping import RecordSwaps, SwapFinding, record_swaps, swap_findings
+from masktron.write.treatments import Swapped
+
+
+def swap_regions(state: Treating, rules: Path) -> Treating:
+    """Let records that are rare in their region, or their households, change places with similar ones.
+
+    Parameters
+    ----------
+    state : Treating
+    rules : Path
+        Where the rules stand as they are asked of these records, if they have changed.
+
+    Raises
+    ------
+    UsageError, DocumentError
+        There is no such field, or it is masked; or a household is in several regions.
+    InfeasibleError
+        Records are rare, and none can be exchanged.
+    """
+    config = state.original.config
+    if not config.swap:
+        return state
+    how = SwapSettings(**config.swap)
+    state.require_written("swap", (*how.regions, *how.keys, *how.similar))
+    state.require_there("swap", () if how.household is None else (how.household,))
+    _require_apart(how)
+    job = state.job(rules)
+    try:
+        return _swapped(state, job, replace(how, keys=how.keys or _keys(state, how)))
+    except (UsageError, DocumentError, InfeasibleError) as error:
+        raise type(error)(
+            f"swap: {error.what}",
+            where=error.where or str(job.source.path),
+            hint=error.hint,
+            facts=[RefusalFacts("keys", conditions=how.regions)],
+        ) from error
+
+
+def _require_apart(how: SwapSettings) -> None:
+    for name in how.regions:
+        for setting, others in (("keys", how.keys), ("similar", how.similar), ("household", (how.household,))):
+            if name in others:
+                raise UsageError(
+                    f"swap: {name} is a region, and one of {setting}", hint=f"leave it out of {setting}: it moves"
+                )
+
+
+def _keys(state: Treating, how: SwapSettings) -> tuple[str, ...]:
+    """Return the quasi-identifiers that are no regions."""
+    named = {*state.original.config.quasi_identifiers}
+    found = [
+        fact.name
+        for fact in state.original.fields
+        if fact.name not in (*how.regions, how.household)
+        and (fact.role is Role.QUASI_IDENTIFIER or (fact.name in named and fact.role is Role.UNTOUCHED))
+    ]
+    if not found and how.rate <= 0:
+        raise UsageError(
+            "nobody is rare without keys, and nobody is swapped without a rate",
+            hint="name what others may know: --quasi-identifier FIELD; or keys, or a rate, under [swap] in settings",
+        )
+    return tuple(found)
+
+
+def _swapped(state: Treating, job: Job, how: SwapSettings) -> Treating:
+    """Exchange regions, and return what that leaves, with what it protects and changes."""
+    kept = state.kept
+    fields = tuple(coded(kept.columns[name]) for name in how.regions)
+    weight = weight_of(state.original.config)
+    treatment = Swapped(how, 0, state.let_go)
+    state, streams = state.streams(job, treatment)
+    released = {check.index for check in job.rulebook.checks if check.id in state.let_go}
+    rules = CellRules.of(job, released, how.regions, list(kept.columns))
+    made = record_swaps(
+        [one.codes for one in fields],
+        streams.generator("swapping"),
+        keys=[kept.columns[name].numbered(held=True) for name in how.keys],
+        k=how.k,
+        rate=how.rate,
+        similar=[kept.columns[name].numbered() for name in how.similar],
+        required=how.required,
+        households=_households(kept, how),
+        least_regions=how.least_regions,
+        admissible=admissible_codes(rules, kept, how.regions, fields),
+        weights=None if weight is None else kept.columns[weight].values,
+    )
+    pairs = made.targeted + made.at_random
+    if not pairs:
+        raise InfeasibleError(
+            "nobody has changed places: nobody is rare in a region and no rate is asked for, or nobody similar is in "
+            f"{counted(how.least_regions, 'other region')} to which the rules admit both",
+            hint="name fewer similar fields, require fewer of them, or leave out swapping",
+            facts=[RefusalFacts("keys", conditions=how.regions)],
+        )
+    columns = state.with_codes(how.regions, fields, made.regions)
+    return state.after(columns, replace(treatment, pairs=pairs, figures=_told(made)))
+
+
+def _households(
+    records: Records, how: SwapSettings, missing: Mapping[str, frozenset[str]] = NO_CODES
+) -> KeyCodes | None:
+    """Number the households, -1 for a record without one; None where records move alone."""
+    if how.household is None:
+        return None
+    return coded(records.columns[how.household], missing.get(how.household, frozenset())).codes
+
+
+def _told(made: RecordSwaps) -> dict[str, Any]:
+    """Return figures of the swaps: none of them is a value or a record."""
+    names = ("units", "targeted", "at_random", "across", "other_weight", "without_region")
+    return {
+        **{name: getattr(made, name) for name in names},
+        "by_profile": list(made.by_profile),
+        "levels": [asdict(level) for level in made.levels],
+    }
+
+
+def swapped_how(treatment: Swapped) -> str:
+    """Say who changed places, who could not, and what an intruder still finds; without a value."""
+    told, how = treatment.figures, treatment.settings
+    units = "record" if how.household is None else "household"
+    rare = f"rare among fewer than {how.k} by {', '.join(how.keys)}" if how.keys else "drawn from all"
+    pairs = f"{told['targeted']:,} for the risk and {told['at_random']:,} for a rate of {how.rate:g}"
+    parts = [f"{units}s {rare}; of {counted(told['units'], units)} {counted(treatment.pairs, 'pair')}, {pairs}"]
+    parts += [
+        f"{name}: {level['at_risk']:,} at risk, of which {level['stayed']:,} stayed; of {level['rare']:,} that are "
+        f"rare now, {level['rare_at_home']:,} are where the file says"
+        for name, level in zip(how.regions, told["levels"], strict=True)
+    ]
+    if told["without_region"]:
+        parts.append(f"{told['without_region']:,} have no region and were not looked at")
+    return "; ".join(parts)
+
+
+def untrue_swaps(
+    before: Records,
+    released: Records,
+    treatment: Swapped,
+    missing: Mapping[str, frozenset[str]],
+    suppressed: Collection[str],
+) -> Iterator[str]:
+    """Say in which ways a released file cannot have come about by exchanging regions.
+
+    Parameters
+    ----------
+    before : Records
+        Of the original, those that were released, as earlier treatments leave them.
+    released : Records
+        In the order of the original.
+    treatment : Swapped
+    missing : mapping of str to frozenset of str
+        What means 'missing', by field.
+    suppressed : collection of str
+        Fields of which cells may have been suppressed afterwards.
+    """
+    how = treatment.settings
+    codes = [missing.get(name, frozenset()) for name in how.regions]
+    fields = [coded(before.columns[name], own) for name, own in zip(how.regions, codes, strict=True)]
+    written = written_codes(released, how.regions, fields, missing)
+    for one in swap_findings(
+        [one.codes for one in fields],
+        written,
+        similar=[before.columns[name].numbered() for name in how.similar],
+        required=how.required,
+        households=_households(before, how, missing),
+        pairs=treatment.pairs,
+        hidden=hidden_records(how.regions, fields, written, suppressed),
+    ):
+        yield f"of the regions {', '.join(how.regions)}, which were swapped, {_said(one, how.similar)}"
+
+
+def _said(finding: SwapFinding, similar: Sequence[str]) -> str:
+    match finding.kind:
+        case "missing":
+            return f"those of {counted(finding.found, 'record')} went missing or came from nowhere"
+        case "household":
+            return f"those of {counted(finding.found, 'household')} differ within it"
+        case "profile":
+            alike = f" with the same {', '.join(similar)}" if similar else ""
+            return f"{finding.found:,} are in places of which the original has not so many{alike}"
+        case _:
+            return f"{finding.found:,} more are in another place than pairs were swapped"

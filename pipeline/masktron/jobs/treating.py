@@ -1,0 +1,164 @@
+"""Records on their way through the treatments that change values: what each step is given, and hands on."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from hashlib import sha256
+from pathlib import Path
+
+import numpy as np
+
+from masktron.classify import classify
+from masktron.config import Role, did_you_mean
+from masktron.errors import UsageError
+from masktron.jobs.coded_fields import CodedField
+from masktron.jobs.documents import Given, bound
+from masktron.jobs.job import Job
+from masktron.jobs.prepared import Opened
+from masktron.jobs.randomness import key_for_treatments, rules_in_one_form
+from masktron.jobs.rulebooks import open_rulebook
+from masktron.sources.records import Coded, Column, Records
+from masktron.streams import Streams
+from masktron.translation import TranslatedRule
+from masktron.treatments.admissibility import KeyCodes
+from masktron.write.treatments import Treatment, plain_settings
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Treating:
+    """What treatments have made of an original so far.
+
+    Attributes
+    ----------
+    original : Opened
+    records : Records
+        All records of the original, with the fields as they have become.
+    fields : tuple of str
+        Those that a treatment has changed.
+    treatments : tuple of Treatment
+        What has been done, in order.
+    rules : tuple of TranslatedRule
+        One for each check of the rulebook of the original; none where all are as they were.
+    rulebook : bytes
+        The rules as they are asked of these records; empty where none has changed.
+    key : bytes or None
+        Of the release, where a treatment drew from it.
+    """
+
+    original: Opened
+    records: Records
+    fields: tuple[str, ...] = ()
+    treatments: tuple[Treatment, ...] = ()
+    rules: tuple[TranslatedRule, ...] = ()
+    rulebook: bytes = b""
+    key: bytes | None = field(default=None, repr=False)
+
+    @property
+    def cells(self) -> dict[str, Coded]:
+        """The cells of changed fields, for all records of the original."""
+        columns = {name: self.records.columns[name] for name in self.fields}
+        return {
+            name: Coded(column.lexicon.objects(), column.codes.astype(np.intp)) for name, column in columns.items()
+        }
+
+    @property
+    def kept(self) -> Records:
+        """The records to release."""
+        return self.records.taken(self.original.originals.keep)
+
+    def after(self, columns: Mapping[str, Column], *done: Treatment) -> Treating:
+        """Return the state after treatments that have changed some fields."""
+        return replace(
+            self,
+            records=replace(self.records, columns={**self.records.columns, **columns}),
+            fields=tuple(dict.fromkeys((*self.fields, *columns))),
+            treatments=(*self.treatments, *done),
+        )
+
+    def with_codes(
+        self, names: Sequence[str], fields: Sequence[CodedField], codes: Sequence[KeyCodes]
+    ) -> dict[str, Column]:
+        """Return columns, of all records, in which those to release have the values with other codes."""
+        keep = np.flatnonzero(self.original.originals.keep)
+        columns = {}
+        for name, field_codes, own in zip(names, fields, codes, strict=True):
+            column = self.records.columns[name]
+            texts = column.codes.copy()
+            texts[keep] = field_codes.written(column.codes[keep], own)
+            columns[name] = replace(column, codes=texts)
+        return columns
+
+    def streams(self, job: Job, treatment: Treatment) -> tuple[Treating, Streams]:
+        """Return the state with the key of the release, and the random numbers of a treatment.
+
+        They depend on the key, the original, its rules, which of its records are released, what means 'missing', and
+        all treatments so far with their settings.
+        """
+        key = self.key or key_for_treatments(self.original.config)
+        digest = self.original.job.source.digest
+        settings = [
+            plain_settings((*self.treatments, treatment)),
+            np.flatnonzero(~self.original.originals.keep).tolist(),
+            [[fact.name, sorted(fact.codes)] for fact in self.original.fields if fact.codes],
+        ]
+        rules = rules_in_one_form(job, digest)
+        bound = (sha256(json.dumps(one).encode()).hexdigest() for one in (rules, settings))
+        return replace(self, key=key), Streams(key, digest, *bound)
+
+    def require_written(self, setting: str, names: Iterable[str]) -> None:
+        """Refuse fields that are not there, and those that are masked, removed or the weight.
+
+        Raises
+        ------
+        UsageError
+        """
+        roles = {fact.name: fact.role for fact in self.original.fields}
+        names = tuple(names)
+        self.require_there(setting, names)
+        for name in names:
+            if roles[name] in (Role.CONFIDENTIAL, Role.IDENTIFIER, Role.WEIGHT):
+                raise UsageError(
+                    f"{setting}: {name} has the role {roles[name]}, and only fields that are written as they are can "
+                    "be drawn anew or swapped, or say among which records",
+                    where=str(self.original.job.source.path),
+                    hint=f"let it be written: --role {name}=quasi-identifier; or leave it out",
+                )
+
+    def require_there(self, setting: str, names: Iterable[str]) -> None:
+        """Refuse fields that are not there.
+
+        Raises
+        ------
+        UsageError
+        """
+        known = [fact.name for fact in self.original.fields]
+        for name in names:
+            if name not in known:
+                raise UsageError(
+                    f"{setting}: there is no field {name!r}",
+                    where=str(self.original.job.source.path),
+                    hint=did_you_mean(name, known),
+                )
+
+    def job(self, rules: Path) -> Job:
+        """Return the original with the rules as they are asked of these records.
+
+        Parameters
+        ----------
+        rules : Path
+            Where they stand, if they have changed.
+        """
+        job, given = self.original.job, self.original.given
+        if not self.rulebook:
+            return job
+        documents = Given(given.documents, job.source.path, spare=frozenset(given.documents))
+        rulebook = bound(open_rulebook(rules), documents)
+        return replace(job, rulebook=rulebook, edits=classify(rulebook, job.source.layout))
+
+    @property
+    def let_go(self) -> tuple[str, ...]:
+        """The ids of rules that these records need not obey."""
+        checks = self.original.job.rulebook.checks
+        return tuple(checks[index].id for index in self.original.originals.released)

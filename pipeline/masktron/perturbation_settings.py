@@ -1,0 +1,171 @@
+"""How keys are to be perturbed, as settings say it: PRAM by ``change:0.1`` or ``sex.csv``, and record swapping."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any
+
+from masktron.errors import UsageError
+
+TOGETHER = "+"
+"""Between the names of fields of which combinations are drawn."""
+WAYS = (
+    "change:0.1 (the share of the records that is expected to change), or the file of a matrix as sex.csv; behind "
+    "it stay:0.5 (every value stays with that probability at least), within:REGION (values are drawn among records "
+    "alike in that) and alone:keep (a value that no other one can take the place of stays), with commas between"
+)
+_KEEP = "keep"
+
+
+@dataclass(frozen=True, slots=True)
+class PramSettings:
+    """PRAM of a field, or of several together.
+
+    Attributes
+    ----------
+    change : float or None
+        Share of the records that is expected to change, above 0 and below 1; None with a matrix.
+    stay : float
+        Probability with which every value stays at least, from 0 and below 1.
+    matrix : Path or None
+        Transition probabilities as CSV.
+    within : tuple of str
+        Fields: values are drawn among records that are alike in them.
+    alone : bool
+        Whether a value may stay where no other record, to which the rules admit the same, has another one.
+    """
+
+    change: float | None = None
+    stay: float = 0.0
+    matrix: Path | None = None
+    within: tuple[str, ...] = ()
+    alone: bool = False
+
+
+def together(name: str) -> tuple[str, ...]:
+    """Return the fields that are drawn together, by what stands for them in settings: ``REGION``, ``AGE+STATUS``."""
+    return tuple(part.strip() for part in name.split(TOGETHER))
+
+
+def pram_settings(setting: str, text: str) -> PramSettings:
+    """Read how a field is to be drawn anew.
+
+    Parameters
+    ----------
+    setting : str
+        The name of the setting, for messages: ``pram.REGION``.
+    text : str
+
+    Raises
+    ------
+    UsageError
+        It says none of `WAYS`.
+    """
+    found: dict[str, Any] = {}
+    for part in text.split(","):
+        word, colon, said = (one.strip() for one in part.partition(":"))
+        name = word if colon and word in _WORDS else "matrix"
+        if name in found:
+            raise UsageError(f"{setting}: {name} is given twice", hint="keep one of them")
+        if name == "matrix" and (_is_number(part) or not part.strip() or found):
+            raise UsageError(f"{setting}: {part.strip()!r} is no way to draw values anew", hint=f"write {WAYS}")
+        found[name] = Path(part.strip()) if name == "matrix" else _WORDS[name](setting, said)
+    if ("change" in found) == ("matrix" in found) or ("matrix" in found and "stay" in found):
+        raise UsageError(
+            f"{setting}: PRAM takes either the share that changes or a matrix, which has its own diagonal",
+            hint=f"write {WAYS}",
+        )
+    return PramSettings(**found)
+
+
+def located_pram(text: str, folder: Path) -> str:
+    """Return the same with the file of a matrix as it is found from another folder.
+
+    Parameters
+    ----------
+    text : str
+        That `pram_settings` reads.
+    folder : Path
+        Where the path of the file starts.
+    """
+    if pram_settings("pram", text).matrix is None:
+        return text
+    path, comma, rest = text.partition(",")
+    return f"{(folder / path.strip()).as_posix()}{comma}{rest}"
+
+
+def _share(setting: str, word: str, text: str, *, zero: bool) -> float:
+    if not _is_number(text) or not (0 <= float(text) < 1 and (zero or float(text) > 0)):
+        least = "from 0" if zero else "above 0"
+        raise UsageError(
+            f"{setting}: {word} must be a number {least} and below 1, not {text!r}", hint=f"such as {word}:0.1"
+        )
+    return float(text)
+
+
+def _names(setting: str, text: str) -> tuple[str, ...]:
+    names = together(text)
+    if not all(names):
+        raise UsageError(f"{setting}: within names no field", hint="such as within:REGION, or within:REGION+SEX")
+    return names
+
+
+def _kept(setting: str, text: str) -> bool:
+    if text != _KEEP:
+        raise UsageError(f"{setting}: alone is {text!r}", hint=f"write alone:{_KEEP}, or leave it out to be refused")
+    return True
+
+
+_WORDS: Mapping[str, Callable[[str, str], Any]] = {
+    "change": lambda setting, text: _share(setting, "change", text, zero=False),
+    "stay": lambda setting, text: _share(setting, "stay", text, zero=True),
+    "within": _names,
+    "alone": _kept,
+}
+
+
+def _is_number(text: str) -> bool:
+    try:
+        return math.isfinite(float(text))
+    except ValueError:
+        return False
+
+
+@dataclass(frozen=True, slots=True)
+class SwapSettings:
+    """Targeted record swapping, as ``[swap]`` of settings says it.
+
+    Attributes
+    ----------
+    regions : tuple of str
+        Fields from coarse to fine, which move together; at least one.
+    household : str or None
+        The field whose value the records of a household share; None where each record moves alone.
+    keys : tuple of str
+        What makes a record rare in its region; the other quasi-identifiers where none is named.
+    k : int
+        Rare is who shares keys with fewer than k records of the region, itself included; at least 2.
+    similar : tuple of str
+        Fields that agree in a pair, the most important first.
+    required : int or None
+        How many of them agree at least; all when None.
+    rate : float
+        Share of the units that is swapped at least, from 0 to 1.
+    least_regions : int
+        Other regions from which a partner is drawn, at least.
+    """
+
+    regions: tuple[str, ...]
+    household: str | None = None
+    keys: tuple[str, ...] = ()
+    k: int = 3
+    similar: tuple[str, ...] = ()
+    required: int | None = None
+    rate: float = 0.0
+    least_regions: int = 2
+
+
+SWAP_NAMES = tuple(one.name for one in fields(SwapSettings))

@@ -1,0 +1,299 @@
+"""PRAM in whole runs: what is written, which rules hold, what check finds, and every refusal."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from lxml import etree
+
+import masktron
+from cli_runner import Runner, write_data, write_rules
+from masktron.config import Config, load_config
+from masktron.errors import Exit, InfeasibleError, UsageError
+from schema_files import conforms
+
+N = 400
+_RNG = np.random.default_rng(7)
+_AGES = _RNG.choice([16, 20, 25, 30, 40, 50, 65, 70], N)
+ROWS: list[dict[str, object]] = [
+    {
+        "AGE": int(age),
+        "REGION": "nesw"[at * at % 7 % 4],
+        "STATUS": "retired" if age >= 65 and at % 3 else ("works", "school")[at % 5 % 2],
+        "A": 100 + 13 * at % 70,
+        "B": 10 + at % 9,
+    }
+    for at, age in enumerate(_AGES)
+]
+RULES = ("B <= A", "not(STATUS = 'retired') or AGE >= 65")
+ROLES = {"AGE": "untouched", "REGION": "untouched"}
+CHANGE = {"STATUS": "change:0.2"}
+
+
+@pytest.fixture
+def rules(tmp_path: Path) -> Path:
+    return write_rules(tmp_path / "r.sch", *RULES)
+
+
+def csv_of(path: Path, rows: list[dict[str, Any]] = ROWS) -> Path:
+    pd.DataFrame(rows).to_csv(path, index=False)
+    return path
+
+
+def settings(**more: Any) -> dict[str, Any]:
+    return {"k": 3, "order": "keep", "roles": ROLES, "pram": CHANGE, **more}
+
+
+def read(path: Path) -> list[dict[str, str]]:
+    frame = pd.read_xml(path, dtype=str) if path.suffix == ".xml" else pd.read_csv(path, dtype=str)
+    return [{str(name): str(text) for name, text in row.items()} for row in frame.fillna("").to_dict("records")]
+
+
+def forged(path: Path, out: Path, rows: dict[int, dict[str, str]]) -> Path:
+    """Write a released CSV file with other texts in some records."""
+    pd.DataFrame([{**row, **rows.get(at, {})} for at, row in enumerate(read(path))]).to_csv(out, index=False)
+    return out
+
+
+def changed(written: list[dict[str, str]], name: str) -> list[int]:
+    return [at for at, (was, now) in enumerate(zip(ROWS, written, strict=True)) if str(was[name]) != now[name]]
+
+
+@pytest.mark.parametrize("suffix", [".xml", ".csv"])
+def test_values_are_drawn_among_what_rules_admit_and_check_tests_the_law(
+    tmp_path: Path, rules: Path, suffix: str
+) -> None:
+    data = write_data(tmp_path / "d.xml", ROWS) if suffix == ".xml" else csv_of(tmp_path / "d.csv")
+    out, manifest = tmp_path / f"m{suffix}", tmp_path / "m.manifest.json"
+    result = masktron.mask(data, rules, out, **settings())
+    assert result.valid
+    conforms(result.as_dict(), "mask")
+    conforms(json.loads(manifest.read_text()), "manifest")
+    written = read(out)
+    if suffix == ".xml":  # an engine that asked nothing of the draws
+        tree = etree.parse(out)
+        assert tree.xpath("count(//Record[not(not(STATUS = 'retired') or AGE >= 65)])") == 0
+        assert tree.xpath("count(//Record[B > A])") == 0
+    assert not [row for row in written if row["STATUS"] == "retired" and int(row["AGE"]) < 65]
+    assert 40 <= len(changed(written, "STATUS")) <= 130  # of 400, 80 expected
+    assert not changed(written, "AGE")
+    assert not changed(written, "REGION")
+    # expected frequencies are those of the file, with who may be retired and who not
+    for old in (False, True):
+        before = Counter(str(row["STATUS"]) for row in ROWS if (int(str(row["AGE"])) >= 65) is old)
+        after = Counter(row["STATUS"] for row in written if (int(row["AGE"]) >= 65) is old)
+        assert before.keys() == after.keys()
+        assert max(abs(before[one] - after[one]) for one in before) <= 5 * (before.total() * 0.2 * 0.8) ** 0.5
+    (told,) = result.treatments
+    assert (told.kind, told.field) == ("pram", "STATUS")
+    assert f"20 % of 400 records expected to change, {len(changed(written, 'STATUS')) / 4:.3g} % have" in told.how
+    found = masktron.check(out, rules, manifest=manifest, original=data)
+    assert found.complies, found.problems
+    assert "values of STATUS, drawn anew, by the probabilities of the manifest" in found.checked
+    assert "2 unmasked fields cell by cell" in found.checked
+    alone = masktron.check(out, rules, manifest=manifest)
+    assert "values of STATUS, drawn anew: need the original" in alone.not_checked
+    assert masktron.assess(out, data, manifest=manifest).records == N
+    masktron.write_report(manifest, html_public=tmp_path / "page.html", html=tmp_path / "own.html")
+    public = (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert (
+        "Not true in some records, as far as the rules admit it: STATUS (drawn anew by known probabilities" in public
+    )
+    assert "Written as they were, in every record: AGE, REGION." in public
+    assert "Treatment 1, pram of STATUS" in (tmp_path / "own.html").read_text(encoding="utf-8")
+
+
+def test_check_finds_what_was_not_drawn_by_the_law(tmp_path: Path, rules: Path) -> None:
+    data, out, manifest = csv_of(tmp_path / "d.csv"), tmp_path / "m.csv", tmp_path / "m.manifest.json"
+    masktron.mask(data, rules, out, **settings())
+
+    def problems(rows: dict[int, dict[str, str]]) -> str:
+        other = forged(out, tmp_path / "forged.csv", rows)
+        return "; ".join(masktron.check(other, rules, manifest=manifest, original=data).problems)
+
+    assert "those of 1 record cannot be drawn there" in problems({0: {"STATUS": "unknown"}})
+    assert "those of 1 record are missing where the original has one" in problems({3: {"STATUS": ""}})
+    assert "REGION differs from the original in 1 record" in problems({0: {"REGION": "x"}})
+    as_before = {at: {"STATUS": str(row["STATUS"])} for at, row in enumerate(ROWS)}
+    assert "0 records have another one than before; " in problems(as_before)
+    young = [at for at, row in enumerate(ROWS) if int(str(row["AGE"])) < 65]
+    assert "; one stands in " in problems({at: {"STATUS": "works"} for at in young}).replace("anew, one", "anew; one")
+
+
+def test_the_key_of_the_release_repeats_the_draws_whatever_the_workers(tmp_path: Path, rules: Path) -> None:
+    data, first = csv_of(tmp_path / "d.csv"), tmp_path / "m.csv"
+    masktron.mask(data, rules, first, **settings())
+    key = tmp_path / "m.manifest.json"
+    drawn = {}
+    for name, more in {
+        "same": {"key": key, "workers": 2},
+        "other settings": {"key": key, "pram": {"STATUS": "change:0.21"}},
+        "other key": {},
+    }.items():
+        masktron.mask(data, rules, tmp_path / f"{name}.csv", **settings(**more))
+        drawn[name] = changed(read(tmp_path / f"{name}.csv"), "STATUS")
+    assert first.read_bytes() == (tmp_path / "same.csv").read_bytes()
+    before = changed(read(first), "STATUS")
+    assert before == drawn["same"]
+    for name in ("other settings", "other key"):  # unrelated numbers, not the same ones with another bound
+        assert len(set(before).intersection(drawn[name])) < 0.6 * len(before)
+    again = masktron.rerun(key, data, tmp_path / "r.csv")
+    assert again.same_bytes
+
+
+def test_recoded_drawn_and_suppressed_together_and_check_ignores_what_is_suppressed(
+    tmp_path: Path, rules: Path
+) -> None:
+    rows = [{**row, "REGION": "x"} if at in (5, 11) else row for at, row in enumerate(ROWS)]
+    data, out, manifest = csv_of(tmp_path / "d.csv", rows), tmp_path / "m.csv", tmp_path / "m.manifest.json"
+    roles = {"AGE": "quasi-identifier", "STATUS": "quasi-identifier", "REGION": "quasi-identifier"}
+    pram = {"REGION": "change:0.1", "STATUS": "change:0.1"}
+    result = masktron.mask(
+        data, rules, out, **settings(recode={"AGE": "breaks:0,25,65"}, roles=roles, pram=pram, key_k=8)
+    )
+    assert [one.kind for one in result.treatments][:3] == ["recoding", "pram", "pram"]
+    written = read(out)
+    assert {row["AGE"] for row in written} <= {"0-24", "25-64", "65+", ""}
+    shared = Counter((row["AGE"], row["REGION"], row["STATUS"]) for row in written)
+    assert min(shared.values()) >= 8
+    assert any(row["REGION"] == "" for row in written)
+    assert not [row for row in written if row["STATUS"] == "retired" and row["AGE"] not in ("65+", "")]
+    for book in (rules, tmp_path / "m.rules.sch"):
+        found = masktron.check(out, book, manifest=manifest, original=data)
+        assert found.complies, found.problems
+    assert not [one for one in found.not_checked if "drawn" in one]
+    young = next(at for at, row in enumerate(written) if row["AGE"] == "25-64" and row["STATUS"] == "works")
+    other = forged(out, tmp_path / "forged.csv", {young: {"STATUS": "pensioner"}})
+    assert any(
+        "cannot be drawn there" in one
+        for one in masktron.check(other, rules, manifest=manifest, original=data).problems
+    )
+
+
+def test_a_matrix_fields_together_strata_and_what_is_missing(tmp_path: Path, rules: Path) -> None:
+    rows = [{**row, "REGION": ("", "?", row["REGION"])[at % 9 if at % 9 < 2 else 2]} for at, row in enumerate(ROWS)]
+    data = write_data(tmp_path / "d.xml", rows)
+    (tmp_path / "m.csv").write_text("\n".join([",n,e,s,w", "n,.7,.3,0,0", "e,.3,.7,0,0", "s,0,0,1,0", "w,0,0,0,1"]))
+    out, others = tmp_path / "m.xml", {"AGE": "untouched", "STATUS": "untouched"}
+    masktron.mask(
+        data, rules, out,
+        **settings(pram={"REGION": str(tmp_path / "m.csv")}, missing={"REGION": ["?"]}, roles=others),
+    )  # fmt: skip
+    moves = Counter((str(was["REGION"]), now["REGION"]) for was, now in zip(rows, read(out), strict=True))
+    assert moves["n", "e"] > 5
+    assert moves["e", "n"] > 5
+    assert {pair for pair in moves if pair[0] != pair[1]} == {("n", "e"), ("e", "n")}
+    (tmp_path / "m.csv").unlink()  # the manifest has it
+    manifest = tmp_path / "m.manifest.json"
+    assert masktron.check(out, rules, manifest=manifest, original=data).complies
+    data, out = csv_of(tmp_path / "e.csv"), tmp_path / "n.csv"
+    roles = {"AGE": "untouched"}
+    masktron.mask(
+        data, rules, out, **settings(pram={"REGION+STATUS": "change:0.1,within:AGE,alone:keep"}, roles=roles)
+    )
+    for age in set(_AGES.tolist()):
+        own = {(row["REGION"], row["STATUS"]) for row in ROWS if row["AGE"] == age}
+        assert {(row["REGION"], row["STATUS"]) for row in read(out) if row["AGE"] == str(age)} <= own
+    assert masktron.check(out, rules, manifest=tmp_path / "n.manifest.json", original=data).complies
+
+
+def test_records_that_are_left_out_take_no_part(tmp_path: Path, rules: Path) -> None:
+    rows = [{**row, "STATUS": "retired", "AGE": 20} if at == 9 else row for at, row in enumerate(ROWS)]
+    data, out = csv_of(tmp_path / "d.csv", rows), tmp_path / "m.csv"
+    masktron.mask(data, rules, out, **settings(invalid="exclude", order="random"))
+    assert len(read(out)) == N - 1
+    assert masktron.check(out, rules, manifest=tmp_path / "m.manifest.json", original=data).complies
+
+
+@pytest.mark.parametrize(
+    ("given", "says"),
+    [
+        ({"pram": {"NO": "change:0.1"}}, "NO"),
+        ({"pram": {"A": "change:0.1"}, "roles": {"A": "confidential"}}, "pram.A: the field has the role"),
+        ({"pram": {"A": "change:0.1"}, "numeric": ["A"]}, "pram.A: the field is declared as number, and so masked"),
+        ({"pram": {"AGE": "change:0.1"}, "roles": {**ROLES, "AGE": "key"}}, "pram.AGE: the field has the role key"),
+        ({"pram": {"STATUS": "change:0.1,within:B"}}, "B has the role confidential"),
+        ({"pram": {"STATUS": "change:0.1,within:C"}}, "there is no field 'C'"),
+        ({"pram": {"STATUS": "0.1"}}, "no way to draw values anew"),
+        ({"pram": {"STATUS": "change:1"}}, "change must be a number above 0 and below 1"),
+        ({"pram": {"STATUS": "stay:0.5"}}, "either the share that changes or a matrix"),
+        ({"pram": {"STATUS": "change:0.1,change:0.2"}}, "change is given twice"),
+        ({"pram": {"STATUS": "change:0.1,alone:no"}}, "alone is 'no'"),
+        ({"pram": {"STATUS": "change:0.9"}}, "cannot be expected to change: it is at most"),
+        ({"pram": {"STATUS": "none.csv"}}, "none.csv"),
+        ({"pram": {"STATUS": "change:0.1", "STATUS+AGE": "change:0.1"}}, "names the field STATUS twice"),
+        ({"resume": True}, "cannot go on where it ended"),
+        ({"seed": 7}, "may be found by trying"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_asked_for_is_refused(tmp_path: Path, rules: Path, given: dict[str, Any], says: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        masktron.mask(csv_of(tmp_path / "d.csv"), rules, tmp_path / "m.csv", **settings(**given))
+    assert says in str(caught.value)
+    assert not (tmp_path / "m.csv").exists()
+
+
+def test_where_rules_leave_no_choice_it_is_said_for_how_many(tmp_path: Path) -> None:
+    strict = write_rules(
+        tmp_path / "s.sch", "B <= A", "(AGE >= 40 and STATUS = 'old') or (AGE < 40 and STATUS = 'young')"
+    )
+    rows = [{**row, "STATUS": "old" if int(str(row["AGE"])) >= 40 else "young"} for row in ROWS]
+    data = csv_of(tmp_path / "d.csv", rows)
+    with pytest.raises(UsageError) as caught:
+        masktron.mask(data, strict, tmp_path / "m.csv", **settings())
+    assert caught.value.what.startswith("pram.STATUS: the rules and the file have another value for 0 of 400 records")
+    # together with what governs it, it can be drawn
+    roles = {"REGION": "untouched"}
+    masktron.mask(data, strict, tmp_path / "m.csv", **settings(pram={"AGE+STATUS": "change:0.2"}, roles=roles))
+    assert changed(read(tmp_path / "m.csv"), "AGE")
+    # one record alone has a value of its group
+    rare = [
+        {**row, "STATUS": "retired", "AGE": 65} if at == 0 else {**row, "STATUS": "works", "AGE": 40}
+        for at, row in enumerate(ROWS)
+    ]
+    rare = [{**row, "STATUS": "school"} if at < 200 and at else row for at, row in enumerate(rare)]
+    data = csv_of(tmp_path / "e.csv", rare)
+    with pytest.raises(InfeasibleError) as refused:
+        masktron.mask(data, write_rules(tmp_path / "t.sch", *RULES), tmp_path / "n.csv", **settings())
+    assert refused.value.exit_code is Exit.INFEASIBLE
+    assert "1 of 400 records have the only value" in refused.value.what
+    assert not (tmp_path / "n.csv").exists()
+
+
+def test_a_rule_across_records_that_does_not_hold_any_more_refuses(tmp_path: Path) -> None:
+    count = sum(row["STATUS"] == "works" for row in ROWS)
+    across = write_rules(tmp_path / "a.sch", "B <= A", f"count(../Record[STATUS = 'works']) = {count}")
+    data = write_data(tmp_path / "d.xml", ROWS)
+    for _ in range(3):  # by chance the count may be as it was
+        try:
+            masktron.mask(data, across, tmp_path / "m.xml", **settings())
+        except InfeasibleError as error:
+            assert "with values drawn anew, rules that look at several records do not hold" in error.what
+            return
+    pytest.fail("three draws kept a count")
+
+
+def test_options_and_settings_say_the_same(tmp_path: Path, rules: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    data = csv_of(tmp_path / "d.csv")
+    (tmp_path / "sex.csv").write_text(",a\na,1\n")
+    (tmp_path / "masktron.toml").write_text('[pram]\nSTATUS = "change:0.2"\nSEX = "sex.csv,within:REGION"\n')
+    assert load_config(tmp_path / "masktron.toml").pram == {
+        "STATUS": "change:0.2", "SEX": f"{tmp_path.as_posix()}/sex.csv,within:REGION"
+    }  # fmt: skip
+    assert Config(pram=CHANGE).roles == {"STATUS": "quasi-identifier"}
+    run = Runner(capsys)
+    asked = (data, "--rules", rules, "--out", tmp_path / "m.csv", "-k", 3)
+    roles = ("--role", "AGE=untouched", "--role", "REGION=untouched")
+    outcome = run("mask", *asked, *roles, "--pram", "STATUS=change:0.2")
+    assert outcome.code == 0, outcome.err
+    assert "treatment 1, pram of STATUS: change 0.2; 20 % of 400 records expected to change" in outcome.out
+    outcome = run("mask", *asked, *roles, "--pram", "STATUS=0.2")
+    assert (outcome.code, "write change:0.1" in outcome.err) == (2, True)
+    outcome = run("mask", *asked, *roles, "--pram", "STATUS")
+    assert (outcome.code, "not of the form FIELD=HOW" in outcome.err) == (2, True)
