@@ -186,7 +186,7 @@ def test_recoded_drawn_swapped_and_suppressed_together(tmp_path: Path) -> None:
         ({"swap": {**SWAP, "similar": ["TOWN"]}}, "TOWN is a region, and one of similar"),
         ({"swap": SWAP, "roles": {**ROLES, "TOWN": "weight"}}, "swap.TOWN: the field has the role weight"),
         ({"pram": {"TOWN": "change:0.1"}}, "TOWN is a region of swap and is drawn by pram"),
-        ({"resume": True}, "cannot go on where it ended"),
+        ({"resume": True, "key": None}, "goes on where it ended only with the key"),
         ({"seed": 7}, "may be found by trying"),
     ],
 )

@@ -328,7 +328,7 @@ def test_keys_in_a_table_of_a_database_are_refused(tmp_path: Path, files: tuple[
         ask={"methods": "mdav", "k": 3, "groupings": "all", "recode": {"AGE": "width:5"}},
     )  # fmt: skip
     assert [one.state for one in result.candidates] == ["measured", "refused"]
-    assert "AGE cannot be recoded in a table of a database" in result[1].reasons[0]
+    assert "AGE cannot be treated in a table of a database" in result[1].reasons[0]
 
 
 def test_axes_are_read_and_typos_refused(tmp_path: Path, files: tuple[Path, Path]) -> None:
