@@ -24,11 +24,12 @@ from pathlib import Path
 import masktron
 from attacks import SEED
 from masktron import methods
-from masktron.config import Config, Role, load_config
+from masktron.config import Config, Role
 from masktron.errors import MasktronError
 from masktron.jobs.mask import run_mask
 from masktron.methods.base import Partitioning
 from paths import ROOT
+from sample_settings import untreated
 from xslt_oracle import evaluate
 
 SAMPLES, RULES = ROOT / "sample_xml", ROOT / "rules"
@@ -100,7 +101,7 @@ class Outcome:
 def files(shared: Path, folder: Path) -> Iterator[File]:
     """Yield the samples, and the reference data where they are there, converted into a folder."""
     for name in ("household", "business"):
-        yield File(name, SAMPLES / f"{name}.xml", RULES / f"{name}.sch", load_config(SAMPLES / f"{name}.toml"))
+        yield File(name, SAMPLES / f"{name}.xml", RULES / f"{name}.sch", untreated(name))
     if not shared.is_dir():
         return
     for name, source, rules, options in (

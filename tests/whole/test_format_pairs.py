@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import masktron
-from masktron.config import Config, Role, load_config
+from masktron.config import Config, Role
 from masktron.errors import UsageError
 from masktron.results import MaskResult
 from masktron.sources.opening import open_source
@@ -25,6 +25,7 @@ from masktron.sources.tables.arrow_lexemes import plain
 from masktron.sources.tables.frames import standing_for
 from paths import RULES, SAMPLES, SHARED_DATA
 from random_tables import FORMATS, FRAMES, random_table, trouble, write_table
+from sample_settings import untreated
 
 PAIRS = tuple(product(FORMATS, FORMATS))
 ALWAYS = 40
@@ -97,7 +98,7 @@ def _survey(name: str, size: int | None, folder: Path) -> Survey:
         source = open_source(SAMPLES / f"{name}.xml")
         records = source.records()
         kept = np.arange(len(records)) < (size or len(records))
-        rules, config = RULES / f"{name}.sch", load_config(SAMPLES / f"{name}.toml")
+        rules, config = RULES / f"{name}.sch", untreated(name)
         amounts = [field for field, role in config.roles.items() if role is Role.CONFIDENTIAL]
         source.write(xml, {field: _shortest(records.columns[field]) for field in amounts}, keep=kept)
         config = config.updated(documents={f"{name}.xml": xml})

@@ -20,9 +20,10 @@ from masktron.executor.run_parts import RunParts, parts_folder
 from masktron.jobs.mask import run_mask
 from other_processes import ends
 from paths import RULES, SAMPLES
+from sample_settings import write_untreated
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="looks at processes in /proc")
-HOUSEHOLD = ("--config", str(SAMPLES / "household.toml"), "--invalid", "exclude", "--unit-records", "400")
+HOUSEHOLD = ("--invalid", "exclude", "--unit-records", "400")
 
 
 def made(folder: Path, records: int) -> tuple[Path, Path]:
@@ -81,7 +82,9 @@ def test_random_kills(data: str, how: str, kills: int, tmp_path: Path) -> None:
         file, rules = made(tmp_path, 1000)
         arguments = [str(file), "-r", str(rules), "-k", "3", "--unit-records", "100", "--workers", "2"]
     else:
-        arguments = [str(SAMPLES / "household.xml"), "-r", str(RULES / "household.sch"), *HOUSEHOLD, "--workers", "2"]
+        settings = write_untreated("household", tmp_path / "household.toml")
+        arguments = [str(SAMPLES / "household.xml"), "-r", str(RULES / "household.sch"), "--config", str(settings)]
+        arguments += [*HOUSEHOLD, "--workers", "2"]
     with ExitStack() as stack:
         running = stack.enter_context(cluster(tmp_path / "cluster")) if how == "cluster" else None
         arguments += [] if how == "local" else ["--executor", "dask"]

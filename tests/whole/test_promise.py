@@ -15,7 +15,7 @@ import pytest
 import masktron
 from examples import FULL
 from masking_spy import Spy
-from masktron.config import Config, load_config
+from masktron.config import Config
 from masktron.jobs import mask as job
 from masktron.masking import MaskedBlock
 from masktron.masking import run as stages
@@ -27,6 +27,7 @@ from pairs.switches import Part, without
 from pairs.worth import ROWS, Worth, worth, worth_table
 from pairs_run import run
 from paths import ROOT
+from sample_settings import untreated
 
 SAMPLES = ROOT / "sample_xml"
 RULES = ROOT / "rules"
@@ -130,7 +131,7 @@ def test_samples(
     surveys: Callable[[int], Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, k: int, seed: int
 ) -> None:
     data, rules, out = surveys(seed) / f"{name}.xml", RULES / f"{name}.sch", tmp_path / "masked.xml"
-    config = replace(load_config(SAMPLES / f"{name}.toml"), k=k)
+    config = replace(untreated(name), k=k)
     spy = Spy(monkeypatch)
     result = masktron.mask(data, rules, out, config=config)
     assert result.violations == 0

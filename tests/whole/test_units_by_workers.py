@@ -7,17 +7,18 @@ from pathlib import Path
 
 import pytest
 
-from masktron.config import Config, load_config
+from masktron.config import Config
 from masktron.jobs.check import run_check
 from masktron.jobs.mask import run_mask
 from paths import RULES, SAMPLES
+from sample_settings import untreated
 
 WORKERS = [("local", 1), ("local", 2), ("local", 4), ("dask", 1), ("dask", 2), ("dask", 4)]
 KEY = bytes(range(32))
 
 
 def settings_of(name: str) -> Config:
-    return replace(load_config(SAMPLES / f"{name}.toml"), key=KEY, invalid="exclude")
+    return replace(untreated(name), key=KEY, invalid="exclude")
 
 
 @pytest.mark.full

@@ -19,7 +19,7 @@ _JUDGING = frozenset({"documents", "phase", "max_failures", "allow_unfired", "ru
 _TREATING = frozenset({"recode", "key_k", "keys", "allow_lost"})
 _ALL = frozenset(field.name for field in fields(Config))
 """All settings; ``tune`` is none, as it changes nothing for other commands."""
-_WAY = frozenset({"method", "k", "grouping", "aggregator", "params", "recode", "keys", "key_k"})
+_WAY = frozenset({"method", "k", "grouping", "aggregator", "params"})
 """Settings that say which way to mask was taken: `tune` tries several."""
 
 
