@@ -241,6 +241,21 @@ def test_what_cannot_be_asked_for_is_refused(tmp_path: Path, rules: Path, given:
     assert not (tmp_path / "m.csv").exists()
 
 
+@pytest.mark.parametrize("option", ["--out", "--rules-out", "--json", "--html"])
+def test_no_output_takes_the_place_of_a_matrix(
+    tmp_path: Path, rules: Path, capsys: pytest.CaptureFixture[str], option: str
+) -> None:
+    matrix = tmp_path / "sex.csv"
+    matrix.write_text(",works,school\nworks,.8,.2\nschool,.2,.8\n")
+    before = matrix.read_bytes()
+    words = ["mask", csv_of(tmp_path / "d.csv"), "--rules", rules, "-k", 3, "--pram", f"STATUS={matrix}"]
+    words += ["--recode", "AGE=width:20", option, matrix]
+    ended = Runner(capsys)(*words, *([] if option == "--out" else ["--out", tmp_path / "m.csv"]))
+    assert (ended.code, "would overwrite the matrix of STATUS" in ended.err) == (2, True)
+    assert matrix.read_bytes() == before
+    assert not (tmp_path / "m.csv").exists()
+
+
 def test_where_rules_leave_no_choice_it_is_said_for_how_many(tmp_path: Path) -> None:
     strict = write_rules(
         tmp_path / "s.sch", "B <= A", "(AGE >= 40 and STATUS = 'old') or (AGE < 40 and STATUS = 'young')"
