@@ -124,6 +124,13 @@ def test_check_finds_what_was_not_drawn_by_the_law(tmp_path: Path, rules: Path) 
     assert "REGION differs from the original in 1 record" in problems({0: {"REGION": "x"}})
     as_before = {at: {"STATUS": str(row["STATUS"])} for at, row in enumerate(ROWS)}
     assert "0 records have another one than before; " in problems(as_before)
+    described = json.loads(manifest.read_text())
+    for named in ({"within": ["NO"]}, {"weight": "NO"}):
+        (tmp_path / "e.json").write_text(
+            json.dumps({**described, "treatments": [{**described["treatments"][0], **named}]})
+        )
+        found = masktron.check(out, rules, manifest=tmp_path / "e.json", original=data)
+        assert "the values of STATUS cannot have been drawn anew: there is no field 'NO'" in found.problems
     young = [at for at, row in enumerate(ROWS) if int(str(row["AGE"])) < 65]
     assert "; one stands in " in problems({at: {"STATUS": "works"} for at in young}).replace("anew, one", "anew; one")
 
