@@ -97,6 +97,18 @@ def located_pram(text: str, folder: Path) -> str:
     return f"{(folder / path.strip()).as_posix()}{comma}{rest}"
 
 
+def matrix_files(pram: Mapping[str, str]) -> dict[str, Path]:
+    """Return the files of matrices, by the names that messages have for them.
+
+    Parameters
+    ----------
+    pram : mapping of str to str
+        How fields are drawn anew, by their names.
+    """
+    found = {name: pram_settings(f"pram.{name}", text).matrix for name, text in pram.items()}
+    return {f"the matrix of {name}": path for name, path in found.items() if path is not None}
+
+
 def _share(setting: str, word: str, text: str, *, zero: bool) -> float:
     if not _is_number(text) or not (0 <= float(text) < 1 and (zero or float(text) > 0)):
         least = "from 0" if zero else "above 0"

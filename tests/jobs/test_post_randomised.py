@@ -124,6 +124,13 @@ def test_check_finds_what_was_not_drawn_by_the_law(tmp_path: Path, rules: Path) 
     assert "REGION differs from the original in 1 record" in problems({0: {"REGION": "x"}})
     as_before = {at: {"STATUS": str(row["STATUS"])} for at, row in enumerate(ROWS)}
     assert "0 records have another one than before; " in problems(as_before)
+    described = json.loads(manifest.read_text())
+    for named in ({"within": ["NO"]}, {"weight": "NO"}):
+        (tmp_path / "e.json").write_text(
+            json.dumps({**described, "treatments": [{**described["treatments"][0], **named}]})
+        )
+        found = masktron.check(out, rules, manifest=tmp_path / "e.json", original=data)
+        assert "the values of STATUS cannot have been drawn anew: there is no field 'NO'" in found.problems
     young = [at for at, row in enumerate(ROWS) if int(str(row["AGE"])) < 65]
     assert "; one stands in " in problems({at: {"STATUS": "works"} for at in young}).replace("anew, one", "anew; one")
 
@@ -238,6 +245,21 @@ def test_what_cannot_be_asked_for_is_refused(tmp_path: Path, rules: Path, given:
     with pytest.raises(UsageError) as caught:
         masktron.mask(csv_of(tmp_path / "d.csv"), rules, tmp_path / "m.csv", **settings(**given))
     assert says in str(caught.value)
+    assert not (tmp_path / "m.csv").exists()
+
+
+@pytest.mark.parametrize("option", ["--out", "--rules-out", "--json", "--html"])
+def test_no_output_takes_the_place_of_a_matrix(
+    tmp_path: Path, rules: Path, capsys: pytest.CaptureFixture[str], option: str
+) -> None:
+    matrix = tmp_path / "sex.csv"
+    matrix.write_text(",works,school\nworks,.8,.2\nschool,.2,.8\n")
+    before = matrix.read_bytes()
+    words = ["mask", csv_of(tmp_path / "d.csv"), "--rules", rules, "-k", 3, "--pram", f"STATUS={matrix}"]
+    words += ["--recode", "AGE=width:20", option, matrix]
+    ended = Runner(capsys)(*words, *([] if option == "--out" else ["--out", tmp_path / "m.csv"]))
+    assert (ended.code, "would overwrite the matrix of STATUS" in ended.err) == (2, True)
+    assert matrix.read_bytes() == before
     assert not (tmp_path / "m.csv").exists()
 
 

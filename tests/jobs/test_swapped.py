@@ -104,6 +104,21 @@ def test_rare_households_change_places_where_the_rules_admit_both(tmp_path: Path
     assert "TOWN (exchanged in pairs by records that are rare" in (tmp_path / "page.html").read_text("utf-8")
 
 
+def test_fields_that_tell_what_was_changed_are_named(tmp_path: Path) -> None:
+    rules, data = write_rules(tmp_path / "r.sch", "B <= A"), csv_of(tmp_path / "d.csv")
+
+    def told(**more: Any) -> list[str]:
+        notes = masktron.mask(data, rules, tmp_path / "m.csv", **settings(**more)).notes
+        return [note.partition(" in every record")[0] for note in notes if "went with" in note]
+
+    # who is written in county a and town b1 has been moved
+    assert told(swap=TOWN_SWAP, roles=TOWN_ROLES) == ["COUNTY went with TOWN"]
+    assert told(swap={**SWAP, "least_regions": 1}) == []  # the household moves as a whole, with both regions
+    # the towns of a household differ only where one was drawn anew
+    pram = {"swap": {}, "pram": {"TOWN": "change:0.1"}, "roles": TOWN_ROLES}
+    assert told(**pram) == ["HH, COUNTY went with TOWN"]
+
+
 def test_check_finds_what_is_no_exchange(tmp_path: Path) -> None:
     rules = write_rules(tmp_path / "r.sch", "B <= A")
     data, out, manifest = csv_of(tmp_path / "d.csv"), tmp_path / "m.csv", tmp_path / "m.manifest.json"

@@ -10,6 +10,7 @@ import typer
 from masktron.cli import options, running
 from masktron.cli.given import documents_of, register_of, settings_file, settings_from
 from masktron.errors import Exit
+from masktron.perturbation_settings import matrix_files
 from masktron.processes import rules_within
 
 if TYPE_CHECKING:
@@ -237,7 +238,7 @@ def mask(
         rule_timeout=rule_timeout,
         register=register,
     ).choosing(method, parse_params(param or []))
-    beside = {**documents_of(settings), **register_of(settings)}
+    beside = {**documents_of(settings), **register_of(settings), **matrix_files(settings.pram)}
     if settings.recode:
         from masktron.jobs.treated import files_of_recoding
 

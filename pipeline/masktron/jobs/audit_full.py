@@ -231,6 +231,10 @@ class FullAudit(Audit):
         rules = rules_of_law(tested.before, one, job)
         if not self._known(f"draws of {names}", {*rules.read, *one.settings.within}.difference(one.fields), unknown):
             return
+        read = (*one.settings.within, *([] if one.weight is None else [one.weight]))
+        if gone := [name for name in read if name not in tested.before.columns]:
+            self.problems.append(f"the values of {names} cannot have been drawn anew: there is no field {gone[0]!r}")
+            return
         try:
             found = law_of(tested.before, one, rules, tested.missing)
         except (UsageError, InfeasibleError) as error:

@@ -18,6 +18,7 @@ from masktron.jobs.common import file_notes, notes_of
 from masktron.jobs.compared import some_columns
 from masktron.jobs.concerns import concerns_of
 from masktron.jobs.drawn import draw_notes, parts_notes
+from masktron.jobs.given_away import given_away_notes
 from masktron.jobs.keys_known import keys_of_run, unmasked_fields
 from masktron.jobs.post_randomised import drawn_how
 from masktron.jobs.prepared import Prepared
@@ -192,6 +193,7 @@ def _with_treatments(run: Prepared, files: Assessed, result: MaskResult, rules_o
             *(note for note in done.original.originals.notes if note not in result.notes),
             *result.notes,
             *(f"local suppression: {one.says}" for one in suppressed_in(done.treatments)),
+            *given_away_notes(done, run.kept),
         ),
     )
 
