@@ -101,7 +101,12 @@ type How = FromHierarchy | Widths | Breaks | Multiples | CodedTails
 
 def gives_numbers(how: How) -> bool:
     """Tell whether a field of numbers is one after it is recoded, and not one of labels."""
-    return isinstance(how, Multiples | CodedTails) or (isinstance(how, Breaks) and how.statistic is not None)
+    return isinstance(how, Multiples) or averages(how)
+
+
+def averages(how: How) -> bool:
+    """Tell whether means or medians of values are written, which are refused where fewer than k records have them."""
+    return isinstance(how, CodedTails) or (isinstance(how, Breaks) and how.statistic is not None)
 
 
 def how_of(setting: str, text: str) -> How:

@@ -72,6 +72,22 @@ def test_a_recoding_is_tried_and_what_it_loses_is_said(run: Any) -> None:
     assert {**stopped, "obstacle": None} == result
 
 
+def test_drawing_and_swapping_are_tried_and_left_out_where_they_cannot_be(run: Any, tmp_path: Path) -> None:
+    settings = tmp_path / "s.toml"
+    settings.write_text('[pram]\nREGION = "change:0.3"\n', encoding="utf-8")
+    drawn = run("--config", settings)
+    assert [one["kind"] for one in drawn["treatments"]] == ["pram"]
+    counts = next(one["classes"] for one in drawn["fields"] if one["field"] == "REGION")
+    assert counts.keys() == {"N", "S"}
+    assert sum(counts.values()) == len(ROWS)
+    assert any("another run may draw others" in one for one in drawn["notes"])
+    # once ages are recoded nobody is rare, so nobody is swapped: the recoding is tried without it, and why is said
+    settings.write_text('[swap]\nregions = ["REGION"]\nk = 2\n', encoding="utf-8")
+    stopped = run("--config", settings, "--recode", "AGE=width:20", "--allow-lost", "*")
+    assert [one["kind"] for one in stopped["treatments"]] == ["recoding"]
+    assert stopped["obstacle"].startswith(f"{tmp_path / 'd.csv'}: swap: nobody has changed places")
+
+
 def test_suppression_is_tried_after_recoding(run: Any) -> None:
     result = run("--recode", "AGE=width:20", "--allow-lost", "*", "--key-k", "3")
     assert figures(result["figures"])["key_k"] >= 3

@@ -122,6 +122,11 @@ def test_the_least_important_key_goes_first() -> None:
     assert (np.column_stack(least(importance=[3, 1, 2])) < 0).sum(axis=0).tolist() == [2, 0, 0]
 
 
+def test_a_record_that_differs_in_two_keys_loses_both() -> None:
+    keys = [np.array([0, 0, 0, 1], dtype=np.int32)] * 2  # without either key alone, nobody matches the last record
+    assert np.column_stack(locally_suppressed(keys, 2)).tolist() == [[0, 0], [0, 0], [0, 0], [-1, -1]]
+
+
 def test_numbers_become_means_of_groups_of_k_by_their_pattern_of_gaps() -> None:
     rng = np.random.default_rng(3)
     table = pd.DataFrame(rng.normal(size=(40, 2)), columns=["A", "B"])

@@ -291,3 +291,10 @@ def test_the_web_and_a_shell_give_the_same_bytes(
     written = (tmp_path / "own.csv").read_text()
     assert "10-19,N," in written and "N1" not in written
     assert [one.name for one in runs_of(project) if one.step == "mask"] == [run.name]
+
+
+def test_settings_name_no_file_of_a_matrix(project: Project) -> None:
+    for path in ("/etc/passwd", "../other.csv", "m.csv,within:AGE"):
+        with pytest.raises(UsageError, match="a project has no files of matrices"):
+            project.settings.update({"pram": {"REGION": path}}, said="x", by="x")
+    project.settings.update({"pram": {"REGION": "change:0.1"}}, said="x", by="x")

@@ -26,7 +26,7 @@ from masktron.progress import Progress, no_progress
 from masktron.results import FigureResult, KeyRisk, KeysResult, KeyValues, RuleFate, shown
 from masktron.sources.lexical import parse_number
 from masktron.sources.records import Column
-from masktron.write.treatments import recodings_in, suppressed_in
+from masktron.write.treatments import perturbed_in, recodings_in, suppressed_in
 
 FIGURES = ("key_k", "key_uniques", "key_population_uniques", "individual_risk", "global_risk", "suda_share")
 LISTED = 10_000
@@ -44,7 +44,7 @@ def run_keys(
     ----------
     data, rules : Path
     config : Config, optional
-        ``recode``, ``key_k`` and ``keys`` say how keys are treated.
+        ``recode``, ``pram``, ``swap``, ``key_k`` and ``keys`` say how keys are treated.
 
     Raises
     ------
@@ -101,9 +101,11 @@ class _Tried:
 
     @property
     def notes(self) -> Iterator[str]:
-        """What it costs to suppress keys; another run draws other cells."""
+        """What it costs to suppress keys; another run draws others."""
         for one in () if self.done is None else suppressed_in(self.done.treatments):
             yield f"local suppression: {one.says}; the cells are drawn, and another run may leave out others"
+        for drawn in () if self.done is None else perturbed_in(self.done.treatments):
+            yield f"{', '.join(drawn.fields)}: these are draws of a trial, and another run may draw others"
 
 
 def _tried(opened: Opened, names: KnownKeys, progress: Progress) -> _Tried:
@@ -122,14 +124,14 @@ def _tried(opened: Opened, names: KnownKeys, progress: Progress) -> _Tried:
 
 def _less_and_less(config: Config) -> Iterator[dict[str, Any]]:
     """Yield what is changed in settings so that more and more of what stands in their way is left out."""
-    if not config.recode and config.key_k is None:
+    if not config.treats_keys:
         return
-    lost: dict[str, Any] = {"allow_lost": (ALL_FIELDS,)}
     yield {}
     if config.recode:
+        lost: dict[str, Any] = {"allow_lost": (ALL_FIELDS,)}
         yield lost
-        if config.key_k is not None:
-            yield {**lost, "key_k": None, "keys": {}}
+        if config.draws_keys:
+            yield {**lost, "key_k": None, "keys": {}, "pram": {}, "swap": {}}
 
 
 def _file(opened: Opened, names: KnownKeys, found: Opened) -> KeyFile | None:

@@ -172,8 +172,9 @@ def test_keys_are_treated_once_for_all_methods_and_the_files_go(
     assert list((tmp_path / "temporary").iterdir()) == []
 
 
-def test_tails_of_fewer_than_k_records_are_refused_for_that_k_alone(files: tuple[Path, Path]) -> None:
-    tailed = replace(TREATED, recode={"AGE": "top:70"}, key_k=None)
+@pytest.mark.parametrize("how", ["top:70", "breaks:0,70:mean"])
+def test_means_of_fewer_than_k_records_are_refused_for_that_k_alone(files: tuple[Path, Path], how: str) -> None:
+    tailed = replace(TREATED, recode={"AGE": how}, key_k=None)
     with Bench(open_original(*files, CONFIG, no_progress), ("key_k",)) as bench:
         assert [bench.shape(replace(tailed, k=k))[1] is None for k in (3, 15, 5)] == [True, False, True]
 

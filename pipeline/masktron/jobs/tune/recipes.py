@@ -16,7 +16,7 @@ from masktron.errors import UsageError
 from masktron.jobs.tune.asked import TuneSettings
 from masktron.methods import method_named
 from masktron.methods.base import Method, Partitioning
-from masktron.recoding_settings import CodedTails, how_of, resolved
+from masktron.recoding_settings import averages, how_of, resolved
 from masktron.results import TuneCandidate
 from masktron.results.tune import candidate_name
 
@@ -84,10 +84,10 @@ class TuneRecipe:
 
     def treatment(self, seed: int) -> tuple[object, ...]:
         """Return all that decides what keys come to in a run: candidates that agree in it mask the same records."""
-        tails = any(isinstance(how_of(name, how), CodedTails) for name, how in self.recode.items())
+        of_groups = any(averages(how_of(name, how)) for name, how in self.recode.items())
         return (
             tuple(self.recode.items()),
-            self.k if tails else None,  # tails of fewer records are refused
+            self.k if of_groups else None,  # means of fewer records are refused
             self.key_k,
             None if self.key_k is None else seed,
         )

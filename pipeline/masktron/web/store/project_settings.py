@@ -13,6 +13,7 @@ from typing import Any
 
 from masktron.config import Config, config_from
 from masktron.errors import UsageError
+from masktron.perturbation_settings import pram_settings
 from masktron.recoding_settings import FromHierarchy, how_of
 from masktron.toml_text import TomlText, toml_text
 from masktron.web.store.disk import bytes_of
@@ -234,6 +235,8 @@ def _checked(table: Mapping[str, Any]) -> Config:
             _require_inside(name, path)
     for name, how in config.recode.items():
         _require_own_hierarchy(name, how)
+    for name, how in config.pram.items():
+        _require_no_matrix(name, how)
     return config
 
 
@@ -252,6 +255,16 @@ def _require_own_hierarchy(name: str, how: str) -> None:
             f"recode.{name}: {named.path.as_posix()!r} is no hierarchy of the project",
             where=NAME,
             hint="upload it on the page Protect keys",
+        )
+
+
+def _require_no_matrix(name: str, how: str) -> None:
+    """Refuse the file of a matrix, as projects keep none: a run reads what settings name."""
+    if pram_settings(f"pram.{name}", how).matrix is not None:
+        raise UsageError(
+            f"pram.{name}: a project has no files of matrices",
+            where=NAME,
+            hint="say the share that is expected to change: change:0.1",
         )
 
 
