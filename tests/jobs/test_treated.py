@@ -323,11 +323,14 @@ WEIGHTED = [{**row, "W": ("1.5", "2.25", "3.7", "8.1", "9.1")[at * 7 % 5]} for a
 def test_a_weight_is_written_as_the_means_of_its_classes(tmp_path: Path) -> None:
     data, rules = write_data(tmp_path / "d.xml", WEIGHTED), write_rules(tmp_path / "r.sch", *RULES)
     more: dict[str, Any] = {"roles": {"W": "weight", "REGION": "untouched", "AGE": "untouched"}, "order": "keep"}
-    masktron.mask(data, rules, tmp_path / "m.xml", k=K, recode={"W": "breaks:0,5:mean"}, **more)
+    result = masktron.mask(data, rules, tmp_path / "m.xml", k=K, recode={"W": "breaks:0,5:mean"}, **more)
     weights = pd.read_xml(data)["W"]
     means = weights.groupby(weights >= 5).transform("mean").round(2)
     assert means.nunique() == 2
     assert pd.read_xml(tmp_path / "m.xml")["W"].tolist() == means.tolist()
+    as_it_was = masktron.mask(data, rules, tmp_path / "n.xml", k=K, **more)
+    before, plain = ({one.name: one.value for one in told} for told in (result.before, as_it_was.figures))
+    assert all(before[name] == plain[name] for name in ("global_risk", "key_uniques"))
     assert masktron.check(tmp_path / "m.xml", rules, original=data, manifest=tmp_path / "m.manifest.json").complies
 
 

@@ -62,7 +62,7 @@ from masktron.results import (
     shown,
 )
 from masktron.settle.prototypes import EXITS
-from masktron.sources.records import Column, Status
+from masktron.sources.records import Column, Records, Status
 from masktron.sources.source import Source
 from masktron.write.treatments import Postrandomised, Recoded, Swapped, Treatment, suppressed_in
 
@@ -304,7 +304,7 @@ def _assessed(
         masked=some_columns(columns, [fact.name for fact in confidential]),
         numeric=tuple(fact.name for fact in confidential if fact.numeric),
         codes=codes,
-        weights=_weights(run),
+        weights=_weights(run, run.kept),
         blocks=tuple(block.variables for block in blocks),
         solved=frozenset(one.field for block in blocks for one in block.solved),
         known={
@@ -316,14 +316,16 @@ def _assessed(
         known_exactly=unmasked_fields({fact.name: fact.role for fact in run.plan.fields}, run.identifying).classes(
             run.kept.columns
         ),
-        keys=keys.of({name: columns.get(name, own) for name, own in run.kept.columns.items()}, _weights(run)),
-        keys_before=lambda: keys.of(run.untreated.kept.columns, _weights(run)),
+        keys=keys.of(
+            {name: columns.get(name, own) for name, own in run.kept.columns.items()}, _weights(run, run.kept)
+        ),
+        keys_before=lambda: keys.of(run.untreated.kept.columns, _weights(run, run.untreated.kept)),
     )
 
 
-def _weights(run: Prepared) -> NDArray[np.float64] | None:
+def _weights(run: Prepared, records: Records) -> NDArray[np.float64] | None:
     weight = run.plan.by_role(Role.WEIGHT)
-    return run.kept.columns[weight[0]].values if weight else None
+    return records.columns[weight[0]].values if weight else None
 
 
 def _block_result(

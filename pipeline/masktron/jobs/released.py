@@ -108,7 +108,8 @@ def _said_of_weight(keys: KeyRisk | None, over: Sequence[str]) -> str:
     return (
         f"; the weight {keys.weight} is written and counts as a key, which --key-k never leaves out: by it, "
         f"{counted(with_it, 'record')} in the place of {without:,} share their keys with fewer than {k}. Write the "
-        f"means of its classes (--recode {keys.weight}=breaks:0,5,20:mean), or leave the field out: "
+        f"means of a few classes with many records each (--recode {keys.weight}=breaks:LOW,MIDDLE,HIGH:mean, with "
+        "numbers for the bounds of the classes), or leave the field out: "
         f"--role {keys.weight}=identifier"
     )
 

@@ -91,8 +91,9 @@ def rules_of_release(
         return
     content = translation.schematron(title_of(recodings))
     changed = [rule.id for rule in translation.rules if rule.fate not in ("kept", "lost")]
+    were = "was" if len(recodings) == 1 else "were"
     notes = (
-        f"{', '.join(recodings)} was recoded, so that {counted(len(changed), 'rule')} of the rulebook "
+        f"{', '.join(recodings)} {were} recoded, so that {counted(len(changed), 'rule')} of the rulebook "
         f"{'is' if len(changed) == 1 else 'are'} asked as the manifest translates: {', '.join(changed) or 'none'}",
     )
     if sha256(content).hexdigest() != described.translated:

@@ -249,6 +249,10 @@ def _treated(config: Config) -> Iterator[str]:
         yield f"{len(config.recode)} {'field is' if len(config.recode) == 1 else 'fields are'} recoded"
     if config.key_k is not None:
         yield f"keys are shared by {config.key_k} records"
+    if config.pram:
+        yield f"{', '.join(config.pram)} drawn anew"
+    if config.swap:
+        yield f"{', '.join(config.swap['regions'])} swapped"
 
 
 PROTECT = WebPage(
