@@ -348,6 +348,22 @@ def test_a_class_of_few_records_has_no_mean(tmp_path: Path, files: tuple[Path, P
     assert found.exit_code == 5
 
 
+@pytest.mark.parametrize("how", ["top:75", "top:75:median", "breaks:0,75:mean"])
+@pytest.mark.parametrize("heavy", [10.0**7, 4.0])
+def test_a_number_for_many_is_not_that_of_one_with_most_of_the_weight(
+    tmp_path: Path, files: tuple[Path, Path], how: str, heavy: float
+) -> None:
+    rows: list[dict[str, object]] = [{**row, "AGE": 75 + at if at < 5 else 30, "W": 1} for at, row in enumerate(ROWS)]
+    rows[2]["W"] = heavy
+    given = write_data(tmp_path / "w.xml", rows), files[1]
+    more: dict[str, Any] = {"recode": {"AGE": how}, "roles": {"W": "weight", "REGION": "untouched"}}
+    if heavy > 4:  # the others in the tail have 4 together
+        found = refused(tmp_path, given, InfeasibleError, "has one record with more than half of the weight", **more)
+        assert found.exit_code == 5
+    else:
+        assert masktron.mask(*given, tmp_path / "m.xml", **settings(tmp_path, **more)).valid
+
+
 def test_rules_know_what_the_median_of_a_class_stands_for(tmp_path: Path) -> None:
     rules = write_rules(tmp_path / "r.sch", "B <= A", "AGE >= 18", "AGE != 30")
     rows = [{**row, "AGE": 31 if at % 20 == 4 else 18 + 3 * (at % 20)} for at, row in enumerate(ROWS)]

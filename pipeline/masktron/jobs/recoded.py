@@ -57,7 +57,7 @@ def recoding_of(name: str, records: Records, keep: NDArray[np.bool_], config: Co
         The hierarchy cannot be used, or its first row names levels; or there would be more than `MOST_CLASSES`, or
         none.
     InfeasibleError
-        A tail has fewer than k records.
+        A tail or class has fewer than k records, or one with more than half of the weight.
     """
     column = records.columns[name]
     setting = f"recode.{name}"
@@ -184,6 +184,7 @@ def _one_for_all(of: _Grouped, what: str, statistic: Statistic, inside: Callable
     weights = [Fraction(1)] if of.weights is None else [one or Fraction(0) for one in _exact(of.weights)]
     own = of.column.codes[rows].tolist()
     counts = [0] * len(rows) if of.weights is None else of.weights.codes[rows].tolist()
+    _refuse_dominated(of, what, statistic, [weights[one] for one in counts])
     total: dict[Fraction, Fraction] = {}
     for (code, weight), times in Counter(zip(own, counts, strict=True)).items():
         value = of.numbers[code]
@@ -191,6 +192,18 @@ def _one_for_all(of: _Grouped, what: str, statistic: Statistic, inside: Callable
             total[value] = total.get(value, Fraction(0)) + weights[weight] * times
     found = _mean(total) if statistic == "mean" else _median(total)
     return decimal_text(found, of.column.decimals)
+
+
+def _refuse_dominated(of: _Grouped, what: str, statistic: Statistic, weights: Sequence[Fraction]) -> None:
+    """Refuse a number that is about that of one record, since this record has more than half of the weight."""
+    if 2 * max(weights) > sum(weights):
+        raise InfeasibleError(
+            f"{of.setting}: {what} has one record with more than half of the weight, of which its {statistic} would "
+            "tell",
+            where=of.source,
+            hint="move the bound so that more records are in it",
+            facts=[RefusalFacts("keys", records=1)],
+        )
 
 
 def _exact(column: Column) -> list[Fraction | None]:
