@@ -76,9 +76,10 @@ def test_kinds_are_those_of_mask(
     assert bool(problems) == ("F" in asked)
     assert field.role == str(fact.role)
     if fact.role is Role.CONFIDENTIAL and not problems:
-        assert field.kind == str(fact.kind)
+        assert field.kind == (None if field.type == "empty" else str(fact.kind))
     present = records.columns["F"].present
     lexemes = [str(value).strip() for value in records.columns["F"].lexemes[present]]
+    assert (field.type == "empty") == (not lexemes)
     assert (field.missing, field.distinct) == (len(present) - int(present.sum()), len(set(lexemes)))
     if field.frequent:
         counted = sorted(Counter(lexemes).items(), key=lambda one: (-one[1], one[0]))[:10]
