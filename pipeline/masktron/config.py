@@ -726,17 +726,11 @@ def parse_recodings(assignments: Iterable[str]) -> dict[str, str]:
     UsageError
         An assignment is not of that form, a field comes twice, or that is no way to recode.
     """
-    found: dict[str, str] = {}
-    for assignment in assignments:
-        name, equals, how = (part.strip() for part in assignment.partition("="))
-        _require(
-            bool(name and equals and how),
-            f"--recode {assignment!r} is not of the form FIELD=HOW",
-            f"for example --recode AGE=width:5; HOW is {WAYS}",
-        )
-        _require(name not in found, f"--recode gives {name!r} twice", "both tails are one: bottom:16,top:90")
+    found = _ways_by_field(
+        "--recode", assignments, f"AGE=width:5; HOW is {WAYS}", "both tails are one: bottom:16,top:90"
+    )
+    for name, how in found.items():
         how_of(f"--recode {name}", how)
-        found[name] = how
     return found
 
 
@@ -748,16 +742,23 @@ def parse_pram(assignments: Iterable[str]) -> dict[str, str]:
     UsageError
         An assignment is not of that form, a field comes twice, or that is no way to draw values.
     """
+    found = _ways_by_field("--pram", assignments, f"REGION=change:0.1; HOW is {PRAM_WAYS}", "keep one of them")
+    for name, how in found.items():
+        pram_settings(f"--pram {name}", how)
+    return found
+
+
+def _ways_by_field(option: str, assignments: Iterable[str], example: str, twice: str) -> dict[str, str]:
+    """Read ``FIELD=HOW`` options; refuse another form, and a field that comes twice."""
     found: dict[str, str] = {}
     for assignment in assignments:
         name, equals, how = (part.strip() for part in assignment.partition("="))
         _require(
             bool(name and equals and how),
-            f"--pram {assignment!r} is not of the form FIELD=HOW",
-            f"for example --pram REGION=change:0.1; HOW is {PRAM_WAYS}",
+            f"{option} {assignment!r} is not of the form FIELD=HOW",
+            f"for example {option} {example}",
         )
-        _require(name not in found, f"--pram gives {name!r} twice", "keep one of them")
-        pram_settings(f"--pram {name}", how)
+        _require(name not in found, f"{option} gives {name!r} twice", twice)
         found[name] = how
     return found
 

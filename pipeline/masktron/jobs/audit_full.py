@@ -16,7 +16,7 @@ from masktron.counts import counted
 from masktron.errors import DocumentError, InfeasibleError, UsageError
 from masktron.figures import FIGURES, Figure, figure_of
 from masktron.jobs.audit import Audit
-from masktron.jobs.coded_fields import as_perturbed
+from masktron.jobs.coded_fields import as_perturbed, as_released
 from masktron.jobs.column_memory import arrays_of_run, read_columns
 from masktron.jobs.common import shown_path
 from masktron.jobs.compared import ReorderedColumns, compare, require_described
@@ -26,7 +26,7 @@ from masktron.jobs.limits import over_limits
 from masktron.jobs.pairing import UNMASKED, UNPAIRED, Stated, paired
 from masktron.jobs.post_randomised import law_of, rules_of_law, untrue_draws
 from masktron.jobs.protection import Findings, check_groups, check_pair, pair_of
-from masktron.jobs.recoded import as_suppressed, as_treated
+from masktron.jobs.recoded import as_treated
 from masktron.jobs.swapped import untrue_swaps
 from masktron.measures.achieved_k import achieved_k, shared_columns
 from masktron.measures.figures import Measured, measure, unpaired
@@ -164,8 +164,7 @@ class FullAudit(Audit):
         rows = self._rows(data, source, excluded)
         if self.described is not None and rows is not None:
             self._drawn_anew(data, source, rows, self.described)
-            source = as_perturbed(source, self.described.treatments, data, rows)
-            source = as_suppressed(source, self.described.treatments, data, rows)
+            source = as_released(source, self.described.treatments, data, rows)
         if len(data) != len(source) - len(excluded):
             self.problems.append(
                 f"{counted(len(data), 'record')} for {len(source)} of the original"

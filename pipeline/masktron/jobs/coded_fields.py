@@ -15,7 +15,7 @@ from masktron.sources.lexical import XML_SPACE
 from masktron.sources.lexicon import Lexicon
 from masktron.sources.records import Column, Records, Status
 from masktron.treatments.admissibility import AdmitsCodes, KeyCodes
-from masktron.write.treatments import Treatment, perturbed_fields
+from masktron.write.treatments import Treatment, perturbed_fields, suppressed_in
 
 NO_CODES: Mapping[str, frozenset[str]] = MappingProxyType({})
 
@@ -161,6 +161,42 @@ def as_perturbed(
         if name in columns and name in released.columns:
             columns[name] = _with_cells(columns[name], rows, released.columns[name])
     return replace(records, columns=columns)
+
+
+def as_released(
+    records: Records, treatments: Sequence[Treatment], released: Records, rows: NDArray[np.intp]
+) -> Records:
+    """Return records `as_perturbed`, and without the cells of suppressed keys that are missing in the release.
+
+    Parameters
+    ----------
+    records : Records
+        Of the original, recoded as its release is.
+    treatments : sequence of Treatment
+    released : Records
+    rows : ndarray of intp
+        The row of the original of each released record.
+    """
+    perturbed = as_perturbed(records, treatments, released, rows)
+    columns = dict(perturbed.columns)
+    for one in suppressed_in(treatments):
+        for name in (*one.fields, *one.also):
+            if name in columns and name in released.columns:
+                gone = rows[released.columns[name].numbered() < 0]
+                columns[name] = _with_cells(columns[name], gone, _absent(columns[name], len(gone)))
+    return replace(perturbed, columns=columns)
+
+
+def _absent(like: Column, cells: int) -> Column:
+    """Return a column of which every cell is absent."""
+    return replace(
+        like,
+        codes=np.zeros(cells, dtype=like.codes.dtype),
+        lexicon=Lexicon.of([None]),
+        states=np.array([Status.ABSENT], dtype=np.uint8),
+        numbers=np.array([np.nan]),
+        decimals=0,
+    )
 
 
 def _with_cells(column: Column, rows: NDArray[np.intp], other: Column) -> Column:

@@ -11,13 +11,13 @@ from numpy.typing import NDArray
 
 from masktron.config import Config, Kind, Role, did_you_mean
 from masktron.errors import DocumentError, UsageError
-from masktron.jobs.coded_fields import as_perturbed
+from masktron.jobs.coded_fields import as_released
 from masktron.jobs.column_memory import arrays_of_run, read_columns
 from masktron.jobs.described import completed
 from masktron.jobs.keys_known import KnownKeys, known_keys, unmasked_fields, without_mark
 from masktron.jobs.ordering import WRITTEN
 from masktron.jobs.pairing import NOTHING_STATED, UNMASKED, Stated, paired
-from masktron.jobs.recoded import as_suppressed, as_treated
+from masktron.jobs.recoded import as_treated
 from masktron.kernels.cores import usable_cores
 from masktron.large_arrays import kept
 from masktron.measures.assessed import Assessed, ColumnsOnDemand
@@ -86,8 +86,7 @@ def compare(
     fields = _declared(released, source, config) if described is None else _as_described(released, source, described)
     pairing = paired(released, source, described, config.roles, stated)
     if described is not None:
-        source = as_perturbed(source, described.treatments, released, pairing.rows)
-        source = as_suppressed(source, described.treatments, released, pairing.rows)
+        source = as_released(source, described.treatments, released, pairing.rows)
     rows, back = np.sort(pairing.rows), np.argsort(pairing.rows)
     before = ReorderedColumns({name: source.columns[name] for name in fields.names}, rows)
     shown = released.columns

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +14,7 @@ from masktron.config import ALL_FIELDS, Config
 from masktron.counts import counted
 from masktron.errors import InfeasibleError
 from masktron.jobs.keys_known import KnownKeys, keys_of_run
-from masktron.jobs.mask_result import UNIQUES_UNASKED, told_of
+from masktron.jobs.mask_result import UNIQUES_UNASKED, fates_of, told_of
 from masktron.jobs.ordering import identifying
 from masktron.jobs.prepared import Opened, Treated, open_original
 from masktron.jobs.treated import rules_beside, treated
@@ -23,7 +22,7 @@ from masktron.measures.assessed import Assessed
 from masktron.measures.figures import measure
 from masktron.measures.keys.key_file import KeyFile
 from masktron.progress import Progress, no_progress
-from masktron.results import FigureResult, KeyRisk, KeysResult, KeyValues, RuleFate, shown
+from masktron.results import FigureResult, KeyRisk, KeysResult, KeyValues, shown
 from masktron.sources.lexical import parse_number
 from masktron.sources.records import Column
 from masktron.write.treatments import perturbed_in, recodings_in, suppressed_in
@@ -66,8 +65,8 @@ def run_keys(
         treated=_risk(tried.keys),
         before=_figures(before),
         figures=_figures(tried.keys),
-        treatments=() if tried.done is None else tuple(chain.from_iterable(map(told_of, tried.done.treatments))),
-        fates=() if tried.done is None else tuple(RuleFate.of(rule) for rule in tried.done.rules if rule.changed),
+        treatments=() if tried.done is None else told_of(tried.done),
+        fates=() if tried.done is None else fates_of(tried.done),
         fields=tuple(_values(name, opened.kept.columns[name], tried) for name in names.names if name != names.weight),
         obstacle=tried.obstacle,
         notes=(

@@ -21,7 +21,7 @@ from masktron.jobs.drawn import draw_notes, parts_notes
 from masktron.jobs.given_away import given_away_notes
 from masktron.jobs.keys_known import keys_of_run, unmasked_fields
 from masktron.jobs.post_randomised import drawn_how
-from masktron.jobs.prepared import Prepared
+from masktron.jobs.prepared import Prepared, Treated
 from masktron.jobs.privacy import privacy_notes, unmasked_notes
 from masktron.jobs.recoded import recoded_how
 from masktron.jobs.swapped import swapped_how
@@ -180,8 +180,8 @@ def _with_treatments(run: Prepared, files: Assessed, result: MaskResult, rules_o
     temporary = str(run.job.rulebook.path)
     return replace(
         result,
-        treatments=tuple(itertools.chain.from_iterable(map(told_of, done.treatments))),
-        fates=tuple(RuleFate.of(rule) for rule in done.rules if rule.changed),
+        treatments=told_of(done),
+        fates=fates_of(done),
         rules_file=shown(rules_out) if named and rules_out is not None else "",
         rulebook=done.rulebook.decode(),
         rules=tuple(
@@ -198,8 +198,17 @@ def _with_treatments(run: Prepared, files: Assessed, result: MaskResult, rules_o
     )
 
 
-def told_of(treatment: Treatment) -> Iterator[TreatmentResult]:
+def told_of(done: Treated) -> tuple[TreatmentResult, ...]:
     """Say what was done to each field, without a value."""
+    return tuple(itertools.chain.from_iterable(map(_told_of, done.treatments)))
+
+
+def fates_of(done: Treated) -> tuple[RuleFate, ...]:
+    """Say what became of each rule that is not as it was."""
+    return tuple(RuleFate.of(rule) for rule in done.rules if rule.changed)
+
+
+def _told_of(treatment: Treatment) -> Iterator[TreatmentResult]:
     if isinstance(treatment, Recoded):
         yield TreatmentResult(treatment.kind, treatment.recoding.field, recoded_how(treatment))
         return

@@ -10,13 +10,12 @@ from pathlib import Path
 import numpy as np
 
 from masktron.counts import counted
-from masktron.errors import InfeasibleError, RefusalFacts, UsageError
 from masktron.files import read_text
 from masktron.jobs.cell_rules import CellRules
 from masktron.jobs.coded_fields import NO_CODES, CodedField, admissible_codes, coded, hidden_records, written_codes
 from masktron.jobs.job import Job
 from masktron.jobs.recoded import weight_of
-from masktron.jobs.treating import Treating
+from masktron.jobs.treating import Treating, named_setting
 from masktron.kernels.distinct import alike
 from masktron.perturbation_settings import pram_settings, together
 from masktron.sources.records import Records
@@ -48,15 +47,8 @@ def draw_categories(state: Treating, rules: Path) -> Treating:
     for name, text in config.pram.items():
         how = pram_settings(f"pram.{name}", text)
         state.require_written(f"pram.{name}", (*together(name), *how.within))
-        try:
+        with named_setting(f"pram.{name}", together(name), str(job.source.path)):
             state = _drawn(state, job, _treatment(state, name, text))
-        except (UsageError, InfeasibleError) as error:
-            raise type(error)(
-                f"pram.{name}: {error.what}",
-                where=error.where or str(job.source.path),
-                hint=error.hint,
-                facts=[RefusalFacts("keys", conditions=together(name))],
-            ) from error
     return state
 
 

@@ -79,7 +79,7 @@ def public_release(manifest: PlainData, rulebook: Rulebook, files: Assessed | No
     declared = manifest.part("declared")
     whole = config.text("grouping") == "all"
     figures = _Figures(files, whole=whole)
-    treatments = result.parts("treatments") if result.has("treatments") else ()
+    treatments = _treatments(result)
     recoded = {one.text("field"): one.text("how") for one in treatments if one.text("kind") == "recoding"}
     suppressed = {one.text("field") for one in treatments if one.text("kind") == "suppression"}
     untrue = _untrue(manifest)
@@ -128,9 +128,13 @@ def public_release(manifest: PlainData, rulebook: Rulebook, files: Assessed | No
     )
 
 
+def _treatments(told: PlainData) -> tuple[PlainData, ...]:
+    """Return what was done to fields, by a manifest or a result; those of earlier versions say nothing of it."""
+    return tuple(told.parts("treatments")) if told.has("treatments") else ()
+
+
 def _suppressions(manifest: PlainData) -> list[PlainData]:
-    treatments = manifest.parts("treatments") if manifest.has("treatments") else ()
-    return [one for one in treatments if one.text("kind") == "suppression"]
+    return [one for one in _treatments(manifest) if one.text("kind") == "suppression"]
 
 
 def _shared(contract: PlainData) -> str:
@@ -153,9 +157,8 @@ def _lacking(name: str, manifest: PlainData) -> int | None:
 
 def _untrue(manifest: PlainData) -> dict[str, str]:
     """Say of each field that was drawn anew or swapped what settings say of it; of a matrix, that there is one."""
-    treatments = manifest.parts("treatments") if manifest.has("treatments") else ()
     found: dict[str, str] = {}
-    for one in treatments:
+    for one in _treatments(manifest):
         if one.text("kind") == "pram":
             change = one.number("change")
             how = "a matrix" if math.isnan(change) else f"{100 * change:g} % of the records expected to change"

@@ -79,8 +79,21 @@ def randomness_of(
         _require_secret(config, "the order of the records", "; with --keep-order nothing is random")
     key = made or _key_of(config)
     original = job.source.digest
-    bound = (original, _digest(rules_in_one_form(job, original)), _digest(_settings(config, job, chosen, fields)))
-    return Randomness(key, Streams(key, *bound), said)
+    return Randomness(key, Streams(key, *bound_to(job, original, _settings(config, job, chosen, fields))), said)
+
+
+def bound_to(job: Job, original: str, settings: object) -> tuple[str, str, str]:
+    """Return what draws depend on besides the key: an original, the rules and settings.
+
+    Parameters
+    ----------
+    job : Job
+        With the rules.
+    original : str
+        SHA-256 of the original, in hexadecimal.
+    settings : plain data
+    """
+    return original, _digest(rules_in_one_form(job, original)), _digest(settings)
 
 
 def key_for_treatments(config: Config) -> bytes:

@@ -31,7 +31,7 @@ from masktron.recodings import IntervalRecoding, Recoding, Rounded, Tails, decim
 from masktron.sources.lexical import XML_SPACE, fraction_digits, parse_number
 from masktron.sources.lexicon import Lexicon
 from masktron.sources.records import Column, Records, Status
-from masktron.write.treatments import Recoded, Treatment, suppressed_in
+from masktron.write.treatments import Recoded, Treatment
 
 MOST_CLASSES = 1000
 """Classes of one width: more are a mistake, or no protection."""
@@ -320,42 +320,6 @@ def as_treated(
                 columns[one.recoding.field], one.recoding, missing.get(one.recoding.field, frozenset())
             )
     return replace(records, columns=columns)
-
-
-def as_suppressed(
-    records: Records, treatments: Iterable[Treatment], released: Records, rows: NDArray[np.intp]
-) -> Records:
-    """Return records of an original without the cells of suppressed keys that are missing in its release.
-
-    Parameters
-    ----------
-    records : Records
-        Of the original, as earlier treatments leave them.
-    treatments : iterable of Treatment
-    released : Records
-    rows : ndarray of intp
-        The row of the original of each released record.
-    """
-    columns = dict(records.columns)
-    for one in suppressed_in(treatments):
-        for name in (*one.fields, *one.also):
-            if name in columns and name in released.columns:
-                gone = rows[released.columns[name].numbered() < 0]
-                columns[name] = _left_out(columns[name], gone)
-    return replace(records, columns=columns)
-
-
-def _left_out(column: Column, rows: NDArray[np.intp]) -> Column:
-    """Return a column in which some cells are absent."""
-    codes = column.codes.copy()
-    codes[rows] = len(column.states)
-    return replace(
-        column,
-        codes=codes,
-        lexicon=Lexicon.of([*column.lexicon.objects().tolist(), None]),
-        states=np.append(column.states, np.uint8(Status.ABSENT)),
-        numbers=np.append(column.numbers, np.nan),
-    )
 
 
 def missing_codes_of(name: str, config: Config) -> frozenset[str]:

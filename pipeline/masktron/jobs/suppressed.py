@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
-from hashlib import sha256
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +14,7 @@ from masktron.jobs.cell_rules import CellRules, CodedFile
 from masktron.jobs.keys_known import NO_KEYS, keys_of_run
 from masktron.jobs.ordering import identifying
 from masktron.jobs.prepared import Opened
-from masktron.jobs.randomness import rules_in_one_form
+from masktron.jobs.randomness import bound_to
 from masktron.jobs.recoded import weight_of
 from masktron.sources.records import Coded, Column
 from masktron.streams import Streams
@@ -134,13 +132,11 @@ def _keys(original: Opened) -> list[str]:
 
 def _bound(
     original: Opened, names: Sequence[str], cost: dict[str, float], contract: SharedKeys, done: Sequence[Treatment]
-) -> tuple[str, ...]:
+) -> tuple[str, str, str]:
     """Return what the draws depend on besides the key: the original, its rules and the settings."""
     before = original if original.treated is None else original.treated.original
-    digest = before.job.source.digest
     settings = [contract.as_dict(), [[name, cost[name]] for name in names], plain_settings(done)]
-    rules = rules_in_one_form(original.job, digest)
-    return (digest, *(sha256(json.dumps(one).encode()).hexdigest() for one in (rules, settings)))
+    return bound_to(original.job, before.job.source.digest, settings)
 
 
 def _says(found: LocalSuppression, k: int) -> str:

@@ -9,12 +9,12 @@ from typing import Any
 
 from masktron.config import Role
 from masktron.counts import counted
-from masktron.errors import DocumentError, InfeasibleError, RefusalFacts, UsageError
+from masktron.errors import InfeasibleError, RefusalFacts, UsageError
 from masktron.jobs.cell_rules import CellRules
 from masktron.jobs.coded_fields import NO_CODES, admissible_codes, coded, hidden_records, written_codes
 from masktron.jobs.job import Job
 from masktron.jobs.recoded import weight_of
-from masktron.jobs.treating import Treating
+from masktron.jobs.treating import Treating, named_setting
 from masktron.perturbation_settings import SwapSettings
 from masktron.sources.records import Records
 from masktron.treatments.admissibility import KeyCodes
@@ -46,15 +46,8 @@ def swap_regions(state: Treating, rules: Path) -> Treating:
     state.require_there("swap", () if how.household is None else (how.household,))
     _require_apart(how)
     job = state.job(rules)
-    try:
+    with named_setting("swap", how.regions, str(job.source.path)):
         return _swapped(state, job, replace(how, keys=how.keys or _keys(state, how)))
-    except (UsageError, DocumentError, InfeasibleError) as error:
-        raise type(error)(
-            f"swap: {error.what}",
-            where=error.where or str(job.source.path),
-            hint=error.hint,
-            facts=[RefusalFacts("keys", conditions=how.regions)],
-        ) from error
 
 
 def _require_apart(how: SwapSettings) -> None:

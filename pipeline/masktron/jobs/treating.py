@@ -2,28 +2,41 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from hashlib import sha256
 from pathlib import Path
 
 import numpy as np
 
 from masktron.classify import classify
 from masktron.config import Role, did_you_mean
-from masktron.errors import UsageError
+from masktron.errors import DocumentError, InfeasibleError, RefusalFacts, UsageError
 from masktron.jobs.coded_fields import CodedField
 from masktron.jobs.documents import Given, bound
 from masktron.jobs.job import Job
 from masktron.jobs.prepared import Opened
-from masktron.jobs.randomness import key_for_treatments, rules_in_one_form
+from masktron.jobs.randomness import bound_to, key_for_treatments
 from masktron.jobs.rulebooks import open_rulebook
 from masktron.sources.records import Coded, Column, Records
 from masktron.streams import Streams
 from masktron.translation import TranslatedRule
 from masktron.treatments.admissibility import KeyCodes
 from masktron.write.treatments import Treatment, plain_settings
+
+
+@contextmanager
+def named_setting(setting: str, fields: Sequence[str], where: str) -> Iterator[None]:
+    """Let errors say of which setting they speak, and of which fields."""
+    try:
+        yield
+    except (UsageError, DocumentError, InfeasibleError) as error:
+        raise type(error)(
+            f"{setting}: {error.what}",
+            where=error.where or where,
+            hint=error.hint,
+            facts=[RefusalFacts("keys", conditions=tuple(fields))],
+        ) from error
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -97,15 +110,13 @@ class Treating:
         all treatments so far with their settings.
         """
         key = self.key or key_for_treatments(self.original.config)
-        digest = self.original.job.source.digest
         settings = [
             plain_settings((*self.treatments, treatment)),
             np.flatnonzero(~self.original.originals.keep).tolist(),
             [[fact.name, sorted(fact.codes)] for fact in self.original.fields if fact.codes],
         ]
-        rules = rules_in_one_form(job, digest)
-        bound = (sha256(json.dumps(one).encode()).hexdigest() for one in (rules, settings))
-        return replace(self, key=key), Streams(key, digest, *bound)
+        bound_by = bound_to(job, self.original.job.source.digest, settings)
+        return replace(self, key=key), Streams(key, *bound_by)
 
     def require_written(self, setting: str, names: Iterable[str]) -> None:
         """Refuse fields that are not there, and those that are masked, removed or the weight.
