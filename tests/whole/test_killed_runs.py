@@ -18,6 +18,7 @@ from killed_runs import KEY, Cluster, Kill, Runs, cluster, family
 from masktron.config import Config
 from masktron.executor.run_parts import RunParts, parts_folder
 from masktron.jobs.mask import run_mask
+from masktron.stopping import Stopped, stoppable
 from other_processes import ends
 from paths import RULES, SAMPLES
 from sample_settings import write_untreated
@@ -65,6 +66,24 @@ def test_a_client_that_is_killed(tmp_path: Path, seed: int, monkeypatch: pytest.
     assert runs.out.read_bytes() == (tmp_path / "undisturbed.xml").read_bytes()
     assert len(entered) == total - done, "what was finished is taken"
     runs.nothing_left()
+
+
+def test_parts_are_named_however_early_a_run_that_goes_on_is_ended(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    data, rules = made(tmp_path, 20)
+    out = tmp_path / "masked.xml"
+    folder = parts_folder(out)
+    folder.mkdir(0o700)
+    (folder / "journal").write_text("run\npart\n")
+
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("masktron.jobs.mask.open_original", interrupted)
+    with pytest.raises(Stopped), stoppable():
+        run_mask(data, rules, out, config=Config(k=3, key=bytes.fromhex(KEY)), resume=True)
+    assert f"finished parts of the run stay in {folder} for --resume" in capfd.readouterr().err
 
 
 @pytest.mark.full

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
 from collections.abc import Iterator
@@ -59,7 +60,8 @@ def masked(folder: Path, file: SecretFile, method: str) -> Path:
     if method == "hierarchical":
         params = {"quantile": 0.5}
     roles = {"GROUP": "untouched"}
-    masktron.mask(file.data, file.rules, folder / "out.csv", method=method, params=params, k=K, roles=roles)
+    key = hashlib.sha256(f"{file.data.name} {method}".encode()).digest()
+    masktron.mask(file.data, file.rules, folder / "out.csv", method=method, params=params, k=K, roles=roles, key=key)
     return folder / "out.manifest.json"
 
 
@@ -98,7 +100,9 @@ def test_no_value_and_no_small_count_is_in_it(method: str, tmp_path: Path) -> No
         except MasktronError:
             continue
         text = public_text(manifest)
-        assert found_in(text, file.secrets) == set()
+        # the digits of a checksum are seven of an original now and then, and it is that of the published file
+        unsummed = text.replace(json.loads(manifest.read_text())["output"]["sha256"], "")
+        assert found_in(unsummed, file.secrets) == set()
         assert all(count >= K for count in columns_of(text, {"records", "groups"}))
         made, pictures = made + 1, pictures + text.count("<svg")
     assert made > len(SEEDS) / 2

@@ -126,6 +126,24 @@ def _unit_records(original: Opened, config: Config) -> int | None:
     return max(LEAST_UNIT * config.k, 1 << (most.bit_length() - 1))
 
 
+def going_on(config: Config, out: Path) -> None:
+    """Begin a run that goes on from the parts of another: they stay, and are named, however early it is ended.
+
+    Raises
+    ------
+    UsageError
+        Treatments of keys would be drawn anew.
+    """
+    if config.draws_keys and config.key is None and config.seed is None:
+        raise UsageError(
+            "a run that draws keys anew, swaps or suppresses them goes on where it ended only with the key that it "
+            "has drawn from",
+            hint="give the --key that it had, or begin it again, without --resume",
+        )
+    if not isinstance(out, AddressPath | FramePath):
+        parts_begun(parts_folder(out))
+
+
 @contextmanager
 def parts_of(run: Prepared, out: Path, *, resume: bool, progress: Progress) -> Iterator[RunParts | None]:
     """Give the place of what units have come to, where the settings ask for units; it is removed at the end.

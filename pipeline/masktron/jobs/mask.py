@@ -7,12 +7,11 @@ from dataclasses import replace
 from pathlib import Path
 
 from masktron.config import Config
-from masktron.errors import UsageError
 from masktron.executor.run_parts import RunParts
 from masktron.executor.standing import StandingExecutor
 from masktron.files import refuse_outputs
 from masktron.jobs.column_memory import arrays_of_run
-from masktron.jobs.in_units import parts_of, sized, units_in
+from masktron.jobs.in_units import going_on, parts_of, sized, units_in
 from masktron.jobs.keys_known import keys_of_run, refuse_limits_without_keys
 from masktron.jobs.limits import refuse_class_limits
 from masktron.jobs.mask_result import mask_result
@@ -94,12 +93,6 @@ def run_mask(
     """
     config = config or Config()
     method = chosen(config.method, config.params, config.k)
-    if resume and config.draws_keys and config.key is None and config.seed is None:
-        raise UsageError(
-            "a run that draws keys anew, swaps or suppresses them goes on where it ended only with the key that it "
-            "has drawn from",
-            hint="give the --key that it had, or begin it again, without --resume",
-        )
     refuse_class_limits(config.limits)
     refuse_other_names(out, format_of(data, config.reading), data)
     manifest = manifest or manifest_beside(out)
@@ -111,6 +104,8 @@ def run_mask(
     rules_out = place_of_rules(config, rules_out, outputs, inputs)
     refuse_foreign_manifest(manifest, out)
     require_new(out, [data], replaces=replaces)
+    if resume:
+        going_on(config, out)
     executor = executor_of_run(config)
     with ExitStack() as kept, ExitStack() as working, registration(config, again, out) as registered:
         if executor is not None:
