@@ -17,6 +17,7 @@ import masktron
 from cli_runner import Runner, write_data, write_rules
 from masktron.config import Config, load_config
 from masktron.errors import Exit, InfeasibleError, UsageError
+from plain_rows import read_rows, write_csv
 from schema_files import conforms
 
 N = 400
@@ -42,23 +43,13 @@ def rules(tmp_path: Path) -> Path:
     return write_rules(tmp_path / "r.sch", *RULES)
 
 
-def csv_of(path: Path, rows: list[dict[str, Any]] = ROWS) -> Path:
-    pd.DataFrame(rows).to_csv(path, index=False)
-    return path
-
-
 def settings(**more: Any) -> dict[str, Any]:
     return {"k": 3, "order": "keep", "roles": ROLES, "pram": CHANGE, **more}
 
 
-def read(path: Path) -> list[dict[str, str]]:
-    frame = pd.read_xml(path, dtype=str) if path.suffix == ".xml" else pd.read_csv(path, dtype=str)
-    return [{str(name): str(text) for name, text in row.items()} for row in frame.fillna("").to_dict("records")]
-
-
 def forged(path: Path, out: Path, rows: dict[int, dict[str, str]]) -> Path:
     """Write a released CSV file with other texts in some records."""
-    pd.DataFrame([{**row, **rows.get(at, {})} for at, row in enumerate(read(path))]).to_csv(out, index=False)
+    pd.DataFrame([{**row, **rows.get(at, {})} for at, row in enumerate(read_rows(path))]).to_csv(out, index=False)
     return out
 
 
@@ -70,13 +61,13 @@ def changed(written: list[dict[str, str]], name: str) -> list[int]:
 def test_values_are_drawn_among_what_rules_admit_and_check_tests_the_law(
     tmp_path: Path, rules: Path, suffix: str
 ) -> None:
-    data = write_data(tmp_path / "d.xml", ROWS) if suffix == ".xml" else csv_of(tmp_path / "d.csv")
+    data = write_data(tmp_path / "d.xml", ROWS) if suffix == ".xml" else write_csv(tmp_path / "d.csv", ROWS)
     out, manifest = tmp_path / f"m{suffix}", tmp_path / "m.manifest.json"
     result = masktron.mask(data, rules, out, **settings())
     assert result.valid
     conforms(result.as_dict(), "mask")
     conforms(json.loads(manifest.read_text()), "manifest")
-    written = read(out)
+    written = read_rows(out)
     if suffix == ".xml":  # an engine that asked nothing of the draws
         tree = etree.parse(out)
         assert tree.xpath("count(//Record[not(not(STATUS = 'retired') or AGE >= 65)])") == 0
@@ -111,8 +102,34 @@ def test_values_are_drawn_among_what_rules_admit_and_check_tests_the_law(
     assert re.search(r"STATUS</t[hd]>\s*<td[^>]*>pram</td>", own)
 
 
+def test_nothing_is_drawn_that_rules_exclude_together_in_a_class(tmp_path: Path) -> None:
+    """A pupil of 15-19 is 15, and has no licence: no rule says that alone."""
+    rules = write_rules(
+        tmp_path / "r.sch", "not(STATUS = 'pupil') or AGE <= 15", "not(LICENCE = 'yes') or AGE >= 16", "A >= 0"
+    )
+    rows = [
+        {
+            "AGE": (age := 12 + at % 13),
+            "STATUS": "pupil" if age <= 15 and at % 5 else "works",
+            "LICENCE": "yes" if age >= 16 and at % 3 else "no",
+            "A": 3 * at % 50,
+        }
+        for at in range(390)
+    ]
+    data, out = write_csv(tmp_path / "d.csv", rows), tmp_path / "m.csv"
+    roles = dict.fromkeys(["AGE", "STATUS", "LICENCE"], "untouched")
+    result = masktron.mask(
+        data, rules, out, k=3, order="keep", roles=roles, recode={"AGE": "width:5"}, pram={"LICENCE": "change:0.3"}
+    )
+    assert [fate.reason for fate in result.fates] == ["", "asked together with rule-1"]
+    written = read_rows(out)
+    assert any(one["LICENCE"] != row["LICENCE"] for one, row in zip(written, rows, strict=True))
+    assert {one["LICENCE"] for one in written if one["AGE"] == "15-19" and one["STATUS"] == "pupil"} == {"no"}
+    assert masktron.check(out, rules, manifest=tmp_path / "m.manifest.json", original=data).complies
+
+
 def test_check_finds_what_was_not_drawn_by_the_law(tmp_path: Path, rules: Path) -> None:
-    data, out, manifest = csv_of(tmp_path / "d.csv"), tmp_path / "m.csv", tmp_path / "m.manifest.json"
+    data, out, manifest = write_csv(tmp_path / "d.csv", ROWS), tmp_path / "m.csv", tmp_path / "m.manifest.json"
     masktron.mask(data, rules, out, **settings())
 
     def problems(rows: dict[int, dict[str, str]]) -> str:
@@ -136,7 +153,7 @@ def test_check_finds_what_was_not_drawn_by_the_law(tmp_path: Path, rules: Path) 
 
 
 def test_the_key_of_the_release_repeats_the_draws_whatever_the_workers(tmp_path: Path, rules: Path) -> None:
-    data, first = csv_of(tmp_path / "d.csv"), tmp_path / "m.csv"
+    data, first = write_csv(tmp_path / "d.csv", ROWS), tmp_path / "m.csv"
     masktron.mask(data, rules, first, **settings())
     key = tmp_path / "m.manifest.json"
     drawn = {}
@@ -146,9 +163,9 @@ def test_the_key_of_the_release_repeats_the_draws_whatever_the_workers(tmp_path:
         "other key": {},
     }.items():
         masktron.mask(data, rules, tmp_path / f"{name}.csv", **settings(**more))
-        drawn[name] = changed(read(tmp_path / f"{name}.csv"), "STATUS")
+        drawn[name] = changed(read_rows(tmp_path / f"{name}.csv"), "STATUS")
     assert first.read_bytes() == (tmp_path / "same.csv").read_bytes()
-    before = changed(read(first), "STATUS")
+    before = changed(read_rows(first), "STATUS")
     assert before == drawn["same"]
     for name in ("other settings", "other key"):  # unrelated numbers, not the same ones with another bound
         assert len(set(before).intersection(drawn[name])) < 0.6 * len(before)
@@ -160,14 +177,14 @@ def test_recoded_drawn_and_suppressed_together_and_check_ignores_what_is_suppres
     tmp_path: Path, rules: Path
 ) -> None:
     rows = [{**row, "REGION": "x"} if at in (5, 11) else row for at, row in enumerate(ROWS)]
-    data, out, manifest = csv_of(tmp_path / "d.csv", rows), tmp_path / "m.csv", tmp_path / "m.manifest.json"
+    data, out, manifest = write_csv(tmp_path / "d.csv", rows), tmp_path / "m.csv", tmp_path / "m.manifest.json"
     roles = {"AGE": "quasi-identifier", "STATUS": "quasi-identifier", "REGION": "quasi-identifier"}
     pram = {"REGION": "change:0.1", "STATUS": "change:0.1"}
     result = masktron.mask(
         data, rules, out, **settings(recode={"AGE": "breaks:0,25,65"}, roles=roles, pram=pram, key_k=8)
     )
     assert [one.kind for one in result.treatments][:3] == ["recoding", "pram", "pram"]
-    written = read(out)
+    written = read_rows(out)
     assert {row["AGE"] for row in written} <= {"0-24", "25-64", "65+", ""}
     shared = Counter((row["AGE"], row["REGION"], row["STATUS"]) for row in written)
     assert min(shared.values()) >= 8
@@ -194,29 +211,29 @@ def test_a_matrix_fields_together_strata_and_what_is_missing(tmp_path: Path, rul
         data, rules, out,
         **settings(pram={"REGION": str(tmp_path / "m.csv")}, missing={"REGION": ["?"]}, roles=others),
     )  # fmt: skip
-    moves = Counter((str(was["REGION"]), now["REGION"]) for was, now in zip(rows, read(out), strict=True))
+    moves = Counter((str(was["REGION"]), now["REGION"]) for was, now in zip(rows, read_rows(out), strict=True))
     assert moves["n", "e"] > 5
     assert moves["e", "n"] > 5
     assert {pair for pair in moves if pair[0] != pair[1]} == {("n", "e"), ("e", "n")}
     (tmp_path / "m.csv").unlink()  # the manifest has it
     manifest = tmp_path / "m.manifest.json"
     assert masktron.check(out, rules, manifest=manifest, original=data).complies
-    data, out = csv_of(tmp_path / "e.csv"), tmp_path / "n.csv"
+    data, out = write_csv(tmp_path / "e.csv", ROWS), tmp_path / "n.csv"
     roles = {"AGE": "untouched"}
     masktron.mask(
         data, rules, out, **settings(pram={"REGION+STATUS": "change:0.1,within:AGE,alone:keep"}, roles=roles)
     )
     for age in set(_AGES.tolist()):
         own = {(row["REGION"], row["STATUS"]) for row in ROWS if row["AGE"] == age}
-        assert {(row["REGION"], row["STATUS"]) for row in read(out) if row["AGE"] == str(age)} <= own
+        assert {(row["REGION"], row["STATUS"]) for row in read_rows(out) if row["AGE"] == str(age)} <= own
     assert masktron.check(out, rules, manifest=tmp_path / "n.manifest.json", original=data).complies
 
 
 def test_records_that_are_left_out_take_no_part(tmp_path: Path, rules: Path) -> None:
     rows = [{**row, "STATUS": "retired", "AGE": 20} if at == 9 else row for at, row in enumerate(ROWS)]
-    data, out = csv_of(tmp_path / "d.csv", rows), tmp_path / "m.csv"
+    data, out = write_csv(tmp_path / "d.csv", rows), tmp_path / "m.csv"
     masktron.mask(data, rules, out, **settings(invalid="exclude", order="random"))
-    assert len(read(out)) == N - 1
+    assert len(read_rows(out)) == N - 1
     assert masktron.check(out, rules, manifest=tmp_path / "m.manifest.json", original=data).complies
 
 
@@ -243,7 +260,7 @@ def test_records_that_are_left_out_take_no_part(tmp_path: Path, rules: Path) -> 
 )  # fmt: skip
 def test_what_cannot_be_asked_for_is_refused(tmp_path: Path, rules: Path, given: dict[str, Any], says: str) -> None:
     with pytest.raises(UsageError) as caught:
-        masktron.mask(csv_of(tmp_path / "d.csv"), rules, tmp_path / "m.csv", **settings(**given))
+        masktron.mask(write_csv(tmp_path / "d.csv", ROWS), rules, tmp_path / "m.csv", **settings(**given))
     assert says in str(caught.value)
     assert not (tmp_path / "m.csv").exists()
 
@@ -255,7 +272,7 @@ def test_no_output_takes_the_place_of_a_matrix(
     matrix = tmp_path / "sex.csv"
     matrix.write_text(",works,school\nworks,.8,.2\nschool,.2,.8\n")
     before = matrix.read_bytes()
-    words = ["mask", csv_of(tmp_path / "d.csv"), "--rules", rules, "-k", 3, "--pram", f"STATUS={matrix}"]
+    words = ["mask", write_csv(tmp_path / "d.csv", ROWS), "--rules", rules, "-k", 3, "--pram", f"STATUS={matrix}"]
     words += ["--recode", "AGE=width:20", option, matrix]
     ended = Runner(capsys)(*words, *([] if option == "--out" else ["--out", tmp_path / "m.csv"]))
     assert (ended.code, "would overwrite the matrix of STATUS" in ended.err) == (2, True)
@@ -268,21 +285,21 @@ def test_where_rules_leave_no_choice_it_is_said_for_how_many(tmp_path: Path) -> 
         tmp_path / "s.sch", "B <= A", "(AGE >= 40 and STATUS = 'old') or (AGE < 40 and STATUS = 'young')"
     )
     rows = [{**row, "STATUS": "old" if int(str(row["AGE"])) >= 40 else "young"} for row in ROWS]
-    data = csv_of(tmp_path / "d.csv", rows)
+    data = write_csv(tmp_path / "d.csv", rows)
     with pytest.raises(UsageError) as caught:
         masktron.mask(data, strict, tmp_path / "m.csv", **settings())
     assert caught.value.what.startswith("pram.STATUS: the rules and the file have another value for 0 of 400 records")
     # together with what governs it, it can be drawn
     roles = {"REGION": "untouched"}
     masktron.mask(data, strict, tmp_path / "m.csv", **settings(pram={"AGE+STATUS": "change:0.2"}, roles=roles))
-    assert changed(read(tmp_path / "m.csv"), "AGE")
+    assert changed(read_rows(tmp_path / "m.csv"), "AGE")
     # one record alone has a value of its group
     rare = [
         {**row, "STATUS": "retired", "AGE": 65} if at == 0 else {**row, "STATUS": "works", "AGE": 40}
         for at, row in enumerate(ROWS)
     ]
     rare = [{**row, "STATUS": "school"} if at < 200 and at else row for at, row in enumerate(rare)]
-    data = csv_of(tmp_path / "e.csv", rare)
+    data = write_csv(tmp_path / "e.csv", rare)
     with pytest.raises(InfeasibleError) as refused:
         masktron.mask(data, write_rules(tmp_path / "t.sch", *RULES), tmp_path / "n.csv", **settings())
     assert refused.value.exit_code is Exit.INFEASIBLE
@@ -304,7 +321,7 @@ def test_a_rule_across_records_that_does_not_hold_any_more_refuses(tmp_path: Pat
 
 
 def test_options_and_settings_say_the_same(tmp_path: Path, rules: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    data = csv_of(tmp_path / "d.csv")
+    data = write_csv(tmp_path / "d.csv", ROWS)
     (tmp_path / "sex.csv").write_text(",a\na,1\n")
     (tmp_path / "masktron.toml").write_text('[pram]\nSTATUS = "change:0.2"\nSEX = "sex.csv,within:REGION"\n')
     assert load_config(tmp_path / "masktron.toml").pram == {

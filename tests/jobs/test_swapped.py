@@ -15,6 +15,7 @@ import masktron
 from cli_runner import Runner, write_data, write_rules
 from masktron.config import Config, load_config
 from masktron.errors import DocumentError, InfeasibleError, UsageError
+from plain_rows import read_rows, write_csv
 from schema_files import conforms
 
 N = 240
@@ -49,18 +50,8 @@ def rules(tmp_path: Path) -> Path:
     return write_rules(tmp_path / "r.sch", *RULES)
 
 
-def csv_of(path: Path, rows: list[dict[str, Any]] = ROWS) -> Path:
-    pd.DataFrame(rows).to_csv(path, index=False)
-    return path
-
-
 def settings(**more: Any) -> dict[str, Any]:
     return {"k": 3, "order": "keep", "roles": ROLES, "swap": SWAP, **more}
-
-
-def read(path: Path) -> list[dict[str, str]]:
-    frame = pd.read_xml(path, dtype=str) if path.suffix == ".xml" else pd.read_csv(path, dtype=str)
-    return [{str(name): str(text) for name, text in row.items()} for row in frame.fillna("").to_dict("records")]
 
 
 def moved(written: list[dict[str, str]]) -> list[int]:
@@ -69,14 +60,14 @@ def moved(written: list[dict[str, str]]) -> list[int]:
 
 @pytest.mark.parametrize("suffix", [".xml", ".csv"])
 def test_rare_households_change_places_where_the_rules_admit_both(tmp_path: Path, rules: Path, suffix: str) -> None:
-    data = write_data(tmp_path / "d.xml", ROWS) if suffix == ".xml" else csv_of(tmp_path / "d.csv")
+    data = write_data(tmp_path / "d.xml", ROWS) if suffix == ".xml" else write_csv(tmp_path / "d.csv", ROWS)
     out, manifest = tmp_path / f"m{suffix}", tmp_path / "m.manifest.json"
     swap = {**SWAP, "least_regions": 1}  # there are two counties
     result = masktron.mask(data, rules, out, **settings(swap=swap))
     assert result.valid
     conforms(result.as_dict(), "mask")
     conforms(json.loads(manifest.read_text()), "manifest")
-    written = read(out)
+    written = read_rows(out)
     if suffix == ".xml":  # an engine that asked nothing of the swaps
         tree = etree.parse(out)
         assert tree.xpath(f"count(//Record[not({NARROW})])") == 0
@@ -105,7 +96,7 @@ def test_rare_households_change_places_where_the_rules_admit_both(tmp_path: Path
 
 
 def test_fields_that_tell_what_was_changed_are_named(tmp_path: Path) -> None:
-    rules, data = write_rules(tmp_path / "r.sch", "B <= A"), csv_of(tmp_path / "d.csv")
+    rules, data = write_rules(tmp_path / "r.sch", "B <= A"), write_csv(tmp_path / "d.csv", ROWS)
 
     def told(**more: Any) -> list[str]:
         notes = masktron.mask(data, rules, tmp_path / "m.csv", **settings(**more)).notes
@@ -121,9 +112,9 @@ def test_fields_that_tell_what_was_changed_are_named(tmp_path: Path) -> None:
 
 def test_check_finds_what_is_no_exchange(tmp_path: Path) -> None:
     rules = write_rules(tmp_path / "r.sch", "B <= A")
-    data, out, manifest = csv_of(tmp_path / "d.csv"), tmp_path / "m.csv", tmp_path / "m.manifest.json"
+    data, out, manifest = write_csv(tmp_path / "d.csv", ROWS), tmp_path / "m.csv", tmp_path / "m.manifest.json"
     masktron.mask(data, rules, out, **settings(swap=TOWN_SWAP, roles=TOWN_ROLES))
-    written = read(out)
+    written = read_rows(out)
 
     def problems(rows: dict[int, dict[str, str]]) -> str:
         pd.DataFrame([{**row, **rows.get(at, {})} for at, row in enumerate(written)]).to_csv(
@@ -147,21 +138,21 @@ def test_check_finds_what_is_no_exchange(tmp_path: Path) -> None:
 
 def test_the_key_of_the_release_repeats_the_swaps_whatever_the_workers(tmp_path: Path) -> None:
     rules = write_rules(tmp_path / "r.sch", "B <= A")
-    data, first, key = csv_of(tmp_path / "d.csv"), tmp_path / "m.csv", tmp_path / "m.manifest.json"
+    data, first, key = write_csv(tmp_path / "d.csv", ROWS), tmp_path / "m.csv", tmp_path / "m.manifest.json"
     own = {"swap": {**TOWN_SWAP, "rate": 0.3}, "roles": TOWN_ROLES}
     masktron.mask(data, rules, first, **settings(**own))
     masktron.mask(data, rules, tmp_path / "s.csv", **settings(**own, key=key, workers=2))
     assert first.read_bytes() == (tmp_path / "s.csv").read_bytes()
     masktron.mask(data, rules, tmp_path / "t.csv", **settings(**own))
-    assert [row["TOWN"] for row in read(tmp_path / "t.csv")] != [row["TOWN"] for row in read(first)]
-    assert len(moved(read(first))) == pytest.approx(0.3 * N, abs=4)
+    assert [row["TOWN"] for row in read_rows(tmp_path / "t.csv")] != [row["TOWN"] for row in read_rows(first)]
+    assert len(moved(read_rows(first))) == pytest.approx(0.3 * N, abs=4)
     assert masktron.rerun(key, data, tmp_path / "r.csv").same_bytes
 
 
 def test_recoded_drawn_swapped_and_suppressed_together(tmp_path: Path) -> None:
     rules = write_rules(tmp_path / "r.sch", "B <= A")
     rows = [{**row, "TOWN": "c1"} if at in (0, 1) else row for at, row in enumerate(ROWS)]
-    data, out, manifest = csv_of(tmp_path / "d.csv", rows), tmp_path / "m.csv", tmp_path / "m.manifest.json"
+    data, out, manifest = write_csv(tmp_path / "d.csv", rows), tmp_path / "m.csv", tmp_path / "m.manifest.json"
     (tmp_path / "occ.csv").write_text(
         "".join(f"{occ};{occ[0]}\n" for occ in sorted({str(row["OCC"]) for row in rows}))
     )
@@ -173,7 +164,7 @@ def test_recoded_drawn_swapped_and_suppressed_together(tmp_path: Path) -> None:
         ),
     )  # fmt: skip
     assert [*dict.fromkeys(one.kind for one in result.treatments)] == ["recoding", "pram", "swapping", "suppression"]
-    written = read(out)
+    written = read_rows(out)
     assert any(row["TOWN"] == "" for row in written)
     found = masktron.check(out, rules, manifest=manifest, original=data)
     assert found.complies, found.problems
@@ -207,7 +198,7 @@ def test_recoded_drawn_swapped_and_suppressed_together(tmp_path: Path) -> None:
 )
 def test_what_cannot_be_asked_for_is_refused(tmp_path: Path, rules: Path, given: dict[str, Any], says: str) -> None:
     with pytest.raises(UsageError) as caught:
-        masktron.mask(csv_of(tmp_path / "d.csv"), rules, tmp_path / "m.csv", **settings(**given))
+        masktron.mask(write_csv(tmp_path / "d.csv", ROWS), rules, tmp_path / "m.csv", **settings(**given))
     assert says in str(caught.value)
     assert not (tmp_path / "m.csv").exists()
 
@@ -215,7 +206,7 @@ def test_what_cannot_be_asked_for_is_refused(tmp_path: Path, rules: Path, given:
 def test_torn_households_and_nobody_to_swap_with_are_refused(tmp_path: Path, rules: Path) -> None:
     torn = [{**row, "TOWN": "a2", "COUNTY": "a"} if at == 0 else row for at, row in enumerate(ROWS)]
     with pytest.raises(DocumentError, match="swap: the records of one household are in several regions"):
-        masktron.mask(csv_of(tmp_path / "d.csv", torn), rules, tmp_path / "m.csv", **settings())
+        masktron.mask(write_csv(tmp_path / "d.csv", torn), rules, tmp_path / "m.csv", **settings())
     # with a rule that ties the two, a town alone goes nowhere but within its county
     strict = write_rules(
         tmp_path / "s.sch",
@@ -225,13 +216,16 @@ def test_torn_households_and_nobody_to_swap_with_are_refused(tmp_path: Path, rul
     few = [row for row in ROWS if row["OCC"] != "smith"]
     with pytest.raises(InfeasibleError, match="swap: nobody has changed places"):
         masktron.mask(
-            csv_of(tmp_path / "e.csv", few), strict, tmp_path / "m.csv", **settings(swap=TOWN_SWAP, roles=TOWN_ROLES)
+            write_csv(tmp_path / "e.csv", few),
+            strict,
+            tmp_path / "m.csv",
+            **settings(swap=TOWN_SWAP, roles=TOWN_ROLES),
         )
     assert not (tmp_path / "m.csv").exists()
 
 
 def test_options_and_settings_say_the_same(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    rules, data = write_rules(tmp_path / "r.sch", "B <= A"), csv_of(tmp_path / "d.csv")
+    rules, data = write_rules(tmp_path / "r.sch", "B <= A"), write_csv(tmp_path / "d.csv", ROWS)
     settings_file = tmp_path / "masktron.toml"
     settings_file.write_text('[swap]\nregions = ["X"]\nhousehold = "HH"\nkeys = ["OCC"]\nk = 2\nsimilar = ["SEX"]\n')
     assert load_config(settings_file).roles == {"X": "quasi-identifier"}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from functools import cache
 from typing import cast
@@ -46,8 +46,12 @@ def recoded_record(record: Cells, recodings: Mapping[str, Recoding]) -> dict[str
     return {n: label_of(recodings[n], v) if n in recodings else v for n, v in record.items()}
 
 
-def translation_of(rules: Rulebook, recodings: Mapping[str, Recoding]) -> Translation:
-    return translated(rules, classify(rules), recodings)
+def translation_of(
+    rules: Rulebook, recodings: Mapping[str, Recoding], *, apart: bool = False, masked: Sequence[str] = ()
+) -> Translation:
+    """Translate rules; `apart`, where none follows from others, each by itself."""
+    let_go = [check.id for check in rules.checks] if apart else ()
+    return translated(rules, classify(rules), recodings, let_go=let_go, masked=masked)
 
 
 def says(test: str, record: Cells, version: str) -> bool:

@@ -136,6 +136,11 @@ class Opened:
     given: Config
     treated: Treated | None = None
 
+    @property
+    def masked(self) -> frozenset[str]:
+        """The fields that are going to be masked."""
+        return frozenset(fact.name for fact in self.fields if fact.role is Role.CONFIDENTIAL)
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Treated:

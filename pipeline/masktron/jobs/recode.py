@@ -127,7 +127,9 @@ class _Question:
         recodings: dict[str, Recoding] = {
             name: self.hierarchies[name].recoding(level) for name, level in self.levels(node).items() if level
         }
-        return translated(job.rulebook, job.edits, recodings, job.source.layout)
+        let_go = [job.rulebook.checks[index].id for index in self.opened.originals.released]
+        layout, masked = job.source.layout, self.opened.masked
+        return translated(job.rulebook, job.edits, recodings, layout, let_go=let_go, masked=masked)
 
     def forbidden(self, translation: Translation) -> tuple[str, ...]:
         """Return the rules that it loses and must not: hard ones, which hold in the original and nobody lets go."""

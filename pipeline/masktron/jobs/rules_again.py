@@ -81,7 +81,9 @@ def rules_of_release(
         return
     recodings = recodings_in(described.treatments)
     layout = job.source.layout if original is None else original.layout
-    translation = translated(job.rulebook, classify(job.rulebook, layout), recodings, layout)
+    translation = translated(
+        job.rulebook, classify(job.rulebook, layout), recodings, layout, let_go=described.allowed
+    )
     lost = tuple(
         f"rule {rule.id}: nothing of it can be asked where {', '.join(rule.fields)} is recoded: {rule.reason}"
         for rule in translation.lost

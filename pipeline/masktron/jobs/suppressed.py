@@ -113,7 +113,7 @@ def _keys(original: Opened) -> list[str]:
             where=where,
             hint="name what others may know: --quasi-identifier FIELD, or --role FIELD=quasi-identifier",
         )
-    masked = {fact.name for fact in original.fields if fact.role is Role.CONFIDENTIAL}
+    masked = original.masked
     if both := [name for name in names if name in masked]:
         raise UsageError(
             f"{both[0]} is a quasi-identifier and masked, and what is masked is not suppressed",

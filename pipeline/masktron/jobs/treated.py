@@ -14,7 +14,7 @@ from pathlib import Path
 
 from masktron.addresses import AddressPath
 from masktron.classify import Edit
-from masktron.config import ALL_FIELDS, Config, Role
+from masktron.config import ALL_FIELDS, Config
 from masktron.constraints import DomainEdit, InDomain
 from masktron.errors import CannotHoldError, InfeasibleError, MasktronError, RefusalFacts, UsageError, ViolationError
 from masktron.executor.contract import Executor
@@ -65,7 +65,9 @@ def recode_fields(state: Treating) -> Treating:
         done.append(Recoded(recoding, how))
     job = original.job
     recodings = {one.recoding.field: one.recoding for one in done}
-    translation = translated(job.rulebook, job.edits, recodings, job.source.layout)
+    translation = translated(
+        job.rulebook, job.edits, recodings, job.source.layout, let_go=state.let_go, masked=original.masked
+    )
     _refuse_lost(original, translation)
     changed = any(rule.changed for rule in translation.rules)
     return replace(
@@ -239,8 +241,7 @@ def _require_possible(original: Opened) -> None:
 
 def _looks_up_masked(original: Opened, edit: Edit) -> bool:
     """Tell whether a rule looks values of masked fields up in the original, where no treatment changes them."""
-    masked = {fact.name for fact in original.fields if fact.role is Role.CONFIDENTIAL}
-    if not isinstance(edit.constraint, DomainEdit) or not masked.issuperset(edit.variables):
+    if not isinstance(edit.constraint, DomainEdit) or not original.masked.issuperset(edit.variables):
         return False
     looked_up = (atom for case in edit.constraint.form for atom in case if isinstance(atom, InDomain))
     own = all(one.path.rpartition("/")[2].rpartition(":")[2] == one.variable for one in looked_up)

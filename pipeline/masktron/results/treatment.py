@@ -42,7 +42,7 @@ class RuleFate(Serialised):
     before, after : str
         The rule in mathematics; empty where it is not asked any more.
     reason : str
-        Why it is lost; else empty.
+        Why it is lost, or with which other rules it is asked; else empty.
     fields : tuple of str
         The recoded fields that it reads.
     """

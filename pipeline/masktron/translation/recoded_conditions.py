@@ -14,8 +14,8 @@ Values of a class are left out only where another one of the class satisfies the
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cache
 from itertools import groupby
@@ -62,10 +62,13 @@ class RecodedTree:
     tree : TruthTree
     exact : bool
         Whether all values of each class agree on the rule before.
+    asked : mapping of str to TruthTree
+        What is asked of each class, by label; empty where the tree does not read the field, or numbers are rounded.
     """
 
     tree: TruthTree
     exact: bool
+    asked: Mapping[str, TruthTree] = field(default_factory=dict)
 
 
 def recoded(tree: TruthTree, recoding: Recoding, version: XPathVersion, *, as_intervals: bool = False) -> RecodedTree:
@@ -97,6 +100,31 @@ def recoded(tree: TruthTree, recoding: Recoding, version: XPathVersion, *, as_in
         return found.rounded(recoding)
     classes = recoding.classes or ()
     return found.classed([_as_interval(one, recoding.field) for one in classes] if as_intervals else classes)
+
+
+def open_classes(tree: TruthTree, recoding: Recoding, version: XPathVersion) -> frozenset[str]:
+    """Return the classes of a field whose values do not agree on a tree.
+
+    Parameters
+    ----------
+    tree : TruthTree
+        Before fields are recoded.
+    recoding : Recoding
+    version : str
+
+    Returns
+    -------
+    frozenset of str
+        Their labels; all, where that cannot be told. Rounded numbers count as one class without a label.
+    """
+    labels = frozenset(one.label for one in recoding.classes or ()) or frozenset({""})
+    try:
+        mine = [claim for claim in _claims(tree) if reads(claim, recoding.field)]
+        if not mine or isinstance(recoding, Rounded):
+            return labels if mine else frozenset()
+        return _Recoded(tree, recoding, version, mine).open_among(recoding.classes or ())
+    except LostError:
+        return labels
 
 
 def _as_interval(one: ValueClass, field: str) -> ValueClass:
@@ -134,28 +162,35 @@ class _Recoded:
 
     # --- classes --------------------------------------------------------------------------------------------
 
+    def open_among(self, classes: Sequence[ValueClass]) -> frozenset[str]:
+        """The labels of classes whose values do not agree."""
+        return frozenset(one.label for one in classes if not self._residual(one).agreed)
+
     def classed(self, classes: Sequence[ValueClass]) -> RecodedTree:
         """Join what is asked of each class and of what has none."""
         residuals = [(one, self._residual(one)) for one in classes]
         exact = all(residual.agreed for _, residual in residuals)
+        return RecodedTree(self._joined(residuals), exact, {one.label: residual.tree for one, residual in residuals})
+
+    def _joined(self, residuals: Sequence[tuple[ValueClass, _Residual]]) -> TruthTree:
         if residuals and all(residual.tree == ALWAYS for _, residual in residuals):
-            if self._unsure and all(one.values is None and not self._is_own(one) for one in classes):
+            if self._unsure and all(one.values is None and not self._is_own(one) for one, _ in residuals):
                 raise self._untold()
             if self._holds_missing():
-                return RecodedTree(ALWAYS, exact)
+                return ALWAYS
         own = [(one, residual.tree) for one, residual in residuals if not self._as_before(one, residual.tree)]
         asked: dict[TruthTree, set[str]] = {}
         for one, found in own:
             asked.setdefault(found, set()).add(one.label)
         branches = either(both((OneOf(self._ref, frozenset(labels)), found)) for found, labels in asked.items())
         if not own:
-            return RecodedTree(self._tree, exact)
+            return self._tree
         if self._version != "1.0":
             labels = frozenset(one.label for one, _ in own)
-            return RecodedTree(branch(OneOf(self._ref, labels), branches, self._tree), exact)
+            return branch(OneOf(self._ref, labels), branches, self._tree)
         guarded = frozenset(one.label for one, found in own if found != ALWAYS and not self._refused(one))
         rest = both((OneOf(self._ref, guarded, negated=True), self._tree)) if guarded else self._tree
-        return RecodedTree(either((branches, rest)), exact)
+        return either((branches, rest))
 
     def _untold(self) -> LostError:
         return LostError(f"what it asks of {self._field}, classes of numbers do not tell")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from masktron.classify import Edit, classify, record_names
@@ -16,6 +16,7 @@ from masktron.errors import RulebookError
 from masktron.recodings import Recoding
 from masktron.rulebook.schema import Check, Pattern, Rule, Rulebook, XPathVersion
 from masktron.sources.records import Layout
+from masktron.translation.joined_rules import ClassedRule, joined_rules
 from masktron.translation.recoded_conditions import recoded
 from masktron.translation.recoded_spelling import LostError, Spelling
 from masktron.translation.translated_rules import TranslatedRule, Translation
@@ -33,9 +34,17 @@ MOST_WRITTEN = 200
 
 
 def translated(
-    rulebook: Rulebook, edits: Sequence[Edit], recodings: Mapping[str, Recoding], layout: Layout | None = None
+    rulebook: Rulebook,
+    edits: Sequence[Edit],
+    recodings: Mapping[str, Recoding],
+    layout: Layout | None = None,
+    *,
+    let_go: Collection[str] = (),
+    masked: Collection[str] = (),
 ) -> Translation:
     """Translate every check of a rulebook to the file in which fields are recoded.
+
+    Each is translated by itself. Where several say more together (`joined_rules`), the last of them asks that.
 
     Parameters
     ----------
@@ -46,6 +55,11 @@ def translated(
         By field.
     layout : Layout, optional
         Of the file, as it was given to `classify`.
+    let_go : collection of str
+        Ids of rules that records may break: nothing follows from them for others, as from soft ones.
+    masked : collection of str
+        Fields whose values are going to be others: with them nobody can tell what a record had. Rules that read them
+        are asked by themselves, so that classes tie no masked fields together.
 
     Returns
     -------
@@ -58,8 +72,61 @@ def translated(
         _rule(rulebook, edit, situation, position, records, recodings)
         for edit, (situation, position, _) in zip(edits, situated, strict=True)
     ]
+    held = [
+        (rule, situation, position)
+        for rule, edit, (situation, position, check) in zip(rules, edits, situated, strict=True)
+        if rule.fate in ("weakened", "implied") and not check.soft and check.id not in let_go
+        if not set(masked).intersection(edit.variables)
+    ]
+    for rule in _together(rulebook, held, records, recodings):
+        rules[rule.index] = rule
     left_out = _contexts_read(rulebook, situated, recodings)
     return Translation(rulebook, tuple(_with_mathematics(rulebook, rules, layout)), left_out)
+
+
+def _together(
+    rulebook: Rulebook,
+    rules: Sequence[tuple[TranslatedRule, Situation, int]],
+    records: Mapping[str, int],
+    recodings: Mapping[str, Recoding],
+) -> Iterator[TranslatedRule]:
+    """Yield the rules that ask what others say together with them, in the place of what each asks by itself."""
+    classed, known = list[ClassedRule](), {rule.index: rule for rule, _, _ in rules}
+    checks = {check.index: check for check in rulebook.checks}
+    contexts: dict[int, tuple[str, str]] = {}
+    for rule, situation, position in rules:
+        try:
+            tree = _tree(situation, position, checks[rule.index])
+            contexts[rule.index] = _context(situation, position, records)
+        except (LostError, RulebookError):
+            continue  # a rule that is implied may have no context of its own
+        classed.append(ClassedRule(rule.index, tree, contexts[rule.index][0]))
+
+    def written(tree: TruthTree) -> TruthTree:
+        return _translated(tree, list(recodings.values()), rulebook.version)[0]
+
+    spelling = Spelling(rulebook.version, dict(rulebook.namespaces))
+    added: dict[int, list[tuple[tuple[int, ...], TruthTree]]] = {}
+    for group, tree in joined_rules(classed, recodings, rulebook.version, written):
+        added.setdefault(group[-1], []).append((group, tree))
+    for index, found in added.items():
+        try:
+            test = spelling.test(both(tree for _, tree in found))
+            parse(test, dict(rulebook.namespaces))
+        except (LostError, RulebookError, RecursionError):
+            continue  # each is asked by itself
+        others = sorted({other for group, _ in found for other in group} - {index})
+        context, focus = contexts[index]
+        yield replace(
+            known[index],
+            fate="weakened",
+            new=test,
+            test=test,
+            context=context,
+            focus=focus,
+            reason=f"asked together with {', '.join(known[other].id for other in others)}",
+            fields=tuple(sorted({name for at in (index, *others) for name in known[at].fields})),
+        )
 
 
 def _contexts_read(

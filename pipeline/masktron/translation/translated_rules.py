@@ -35,7 +35,7 @@ class TranslatedRule:
     context : str
         The nodes on which it is asked; empty where it is not asked any more.
     reason : str
-        Why it is lost; else empty.
+        Why it is lost, or with which other rules it is asked since they say more together; else empty.
     fields : tuple of str
         The recoded fields that it reads, sorted.
     focus : str
