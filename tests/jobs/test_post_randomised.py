@@ -121,7 +121,7 @@ def test_nothing_is_drawn_that_rules_exclude_together_in_a_class(tmp_path: Path)
     result = masktron.mask(
         data, rules, out, k=3, order="keep", roles=roles, recode={"AGE": "width:5"}, pram={"LICENCE": "change:0.3"}
     )
-    assert [fate.reason for fate in result.fates] == ["", "asked together with rule-1"]
+    assert [fate.reason for fate in result.fates] == ["", "asked together with R1"]
     written = read_rows(out)
     assert any(one["LICENCE"] != row["LICENCE"] for one, row in zip(written, rows, strict=True))
     assert {one["LICENCE"] for one in written if one["AGE"] == "15-19" and one["STATUS"] == "pupil"} == {"no"}
