@@ -15,7 +15,8 @@ TOGETHER = "+"
 WAYS = (
     "change:0.1 (the share of the records that is expected to change), or the file of a matrix as sex.csv; behind "
     "it stay:0.5 (every value stays with that probability at least), within:REGION (values are drawn among records "
-    "alike in that) and alone:keep (a value that no other one can take the place of stays), with commas between"
+    "alike in that), household:HOUSEHOLD (records that share that number are drawn as one) and alone:keep (a value "
+    "that no other one can take the place of stays), with commas between"
 )
 _KEEP = "keep"
 
@@ -36,6 +37,8 @@ class PramSettings:
         Fields: values are drawn among records that are alike in them.
     alone : bool
         Whether a value may stay where no other record, to which the rules admit the same, has another one.
+    household : str or None
+        The field whose value the records of a household share: these are drawn as one, and have one value.
     """
 
     change: float | None = None
@@ -43,6 +46,7 @@ class PramSettings:
     matrix: Path | None = None
     within: tuple[str, ...] = ()
     alone: bool = False
+    household: str | None = None
 
 
 def together(name: str) -> tuple[str, ...]:
@@ -131,11 +135,18 @@ def _kept(setting: str, text: str) -> bool:
     return True
 
 
+def _household(setting: str, text: str) -> str:
+    if not text:
+        raise UsageError(f"{setting}: household names no field", hint="such as household:HOUSEHOLD")
+    return text
+
+
 _WORDS: Mapping[str, Callable[[str, str], Any]] = {
     "change": lambda setting, text: _share(setting, "change", text, zero=False),
     "stay": lambda setting, text: _share(setting, "stay", text, zero=True),
     "within": _names,
     "alone": _kept,
+    "household": _household,
 }
 
 

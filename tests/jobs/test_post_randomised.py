@@ -16,7 +16,7 @@ from lxml import etree
 import masktron
 from cli_runner import Runner, write_data, write_rules
 from masktron.config import Config, load_config
-from masktron.errors import Exit, InfeasibleError, UsageError
+from masktron.errors import DocumentError, Exit, InfeasibleError, UsageError
 from plain_rows import read_rows, write_csv
 from schema_files import conforms
 
@@ -126,6 +126,62 @@ def test_nothing_is_drawn_that_rules_exclude_together_in_a_class(tmp_path: Path)
     assert any(one["LICENCE"] != row["LICENCE"] for one, row in zip(written, rows, strict=True))
     assert {one["LICENCE"] for one in written if one["AGE"] == "15-19" and one["STATUS"] == "pupil"} == {"no"}
     assert masktron.check(out, rules, manifest=tmp_path / "m.manifest.json", original=data).complies
+
+
+def households() -> list[dict[str, object]]:
+    """One to three records of a household share a region; who is young lives in one of two."""
+    rows, draw = list[dict[str, object]](), np.random.default_rng(3)
+    while len(rows) < N:
+        young, size = bool(draw.random() < 0.2), int(draw.integers(1, 4))
+        region = "ne"[draw.integers(2)] if young else "nesw"[draw.integers(4)]
+        for member in range(size):
+            age = 20 if young and not member else 40 + int(draw.integers(30))
+            rows.append({"HH": f"h{len(rows) - member}", "REGION": region, "AGE": age, "A": 100 + len(rows) * 7 % 90})
+    return rows
+
+
+def test_records_of_a_household_are_drawn_as_one_among_what_rules_admit_in_all_of_them(tmp_path: Path) -> None:
+    rules, rows = write_rules(tmp_path / "r.sch", "AGE > 30 or REGION = 'n' or REGION = 'e'", "A >= 0"), households()
+    data, out, manifest = write_csv(tmp_path / "d.csv", rows), tmp_path / "m.csv", tmp_path / "m.manifest.json"
+    roles = {"HH": "identifier", "REGION": "untouched", "AGE": "untouched"}
+    pram = {"REGION": "change:0.4,household:HH"}
+    result = masktron.mask(data, rules, out, k=3, order="keep", roles=roles, pram=pram, key=bytes(range(32)))
+    (told,) = (one.how for one in result.treatments)
+    many = len({str(row["HH"]) for row in rows})
+    assert f"of {many} households expected to change" in told
+    written = pd.DataFrame(read_rows(out)).assign(HH=[row["HH"] for row in rows], WAS=[row["REGION"] for row in rows])
+    assert (written.groupby("HH")["REGION"].nunique() == 1).all()
+    each = written.groupby("HH").first()
+    assert 0.3 < (each["REGION"] != each["WAS"]).mean() < 0.5
+    young = written.loc[written["AGE"] == "20", "HH"]
+    assert set(written.loc[written["HH"].isin(young), "REGION"]) == {"n", "e"}  # also of those who are not young
+    assert masktron.check(out, rules, manifest=manifest, original=data).complies
+    several = next(at for at, row in enumerate(rows) if rows[at + 1]["HH"] == row["HH"])
+    other = "n" if written["REGION"][several] == "e" else "e"
+    false = forged(out, tmp_path / "f.csv", {several: {"REGION": other}})
+    (problem,) = [
+        one for one in masktron.check(false, rules, manifest=manifest, original=data).problems if "drawn anew" in one
+    ]
+    assert "those of 1 household differ within it" in problem
+
+
+@pytest.mark.parametrize(
+    ("how", "says"),
+    [
+        ("change:0.3,household:REGION", "REGION is drawn anew, and says which records are of one household"),
+        ("change:0.3,household:NOBODY", "there is no field 'NOBODY'"),
+        ("change:0.3,household:", "household names no field"),
+        ("change:0.3,household:AGE", r"have several values of REGION, and would be drawn as one"),
+        ("change:0.3,within:AGE,household:HH", r"have several values of AGE, and would be drawn as one"),
+    ],
+)
+def test_households_that_cannot_be_drawn_as_one_are_refused(tmp_path: Path, how: str, says: str) -> None:
+    rules = write_rules(tmp_path / "r.sch", "A >= 0")
+    data = write_csv(tmp_path / "d.csv", households())
+    roles = dict.fromkeys(["HH", "REGION", "AGE"], "untouched")
+    with pytest.raises((UsageError, DocumentError), match=says):
+        masktron.mask(data, rules, tmp_path / "m.csv", k=3, roles=roles, pram={"REGION": how})
+    assert not (tmp_path / "m.csv").exists()
 
 
 def test_check_finds_what_was_not_drawn_by_the_law(tmp_path: Path, rules: Path) -> None:

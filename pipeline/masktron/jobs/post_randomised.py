@@ -6,10 +6,13 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from math import isfinite
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from masktron.counts import counted
+from masktron.errors import DocumentError, UsageError
 from masktron.files import read_text
 from masktron.jobs.cell_rules import CellRules
 from masktron.jobs.coded_fields import NO_CODES, CodedField, admissible_codes, coded, hidden_records, written_codes
@@ -19,7 +22,9 @@ from masktron.jobs.treating import Treating, named_setting
 from masktron.kernels.distinct import alike
 from masktron.perturbation_settings import pram_settings, together
 from masktron.sources.records import Records
+from masktron.treatments.admissibility import KeyCodes
 from masktron.treatments.pram import PramFigures, PramFinding, PramLaw, pram_findings, pram_law, randomised
+from masktron.treatments.record_units import RecordUnits, record_units
 from masktron.treatments.transition import transition_of_text
 from masktron.write.treatments import Postrandomised
 
@@ -47,6 +52,12 @@ def draw_categories(state: Treating, rules: Path) -> Treating:
     for name, text in config.pram.items():
         how = pram_settings(f"pram.{name}", text)
         state.require_written(f"pram.{name}", (*together(name), *how.within))
+        state.require_there(f"pram.{name}", () if how.household is None else (how.household,))
+        if how.household in together(name):
+            raise UsageError(
+                f"pram.{name}: {how.household} is drawn anew, and says which records are of one household",
+                hint="name another field behind household, or leave it out",
+            )
         with named_setting(f"pram.{name}", together(name), str(job.source.path)):
             state = _drawn(state, job, _treatment(state, name, text))
     return state
@@ -71,7 +82,7 @@ def _drawn(state: Treating, job: Job, treatment: Postrandomised) -> Treating:
     state, streams = state.streams(job, treatment)
     made = randomised(found.law, streams.generator("pram"), allow_alone=treatment.settings.alone)
     told = {**_plain(made.figures), "changed": made.changed}
-    columns = state.with_codes(treatment.fields, found.fields, made.codes)
+    columns = state.with_codes(treatment.fields, found.fields, found.of_records(made.codes))
     return state.after(columns, replace(treatment, figures=told))
 
 
@@ -87,11 +98,19 @@ class FileLaw:
     Attributes
     ----------
     law : PramLaw
+        Of its units.
     fields : tuple of CodedField
+    units : RecordUnits or None
+        Households that are drawn as one; None where each record is drawn.
     """
 
     law: PramLaw
     fields: tuple[CodedField, ...]
+    units: RecordUnits | None
+
+    def of_records(self, codes: Sequence[KeyCodes]) -> tuple[KeyCodes, ...]:
+        """Return codes of units as those of their records, shape (n,) each."""
+        return tuple(codes) if self.units is None else tuple(one[self.units.of_record] for one in codes)
 
 
 def rules_of_law(records: Records, treatment: Postrandomised, job: Job) -> CellRules:
@@ -131,6 +150,8 @@ def law_of(
     ------
     UsageError, InfeasibleError
         As for `masktron.treatments.pram.pram_law`; or a value is not in the matrix.
+    DocumentError
+        The records of a household have several values.
     """
     names, how = treatment.fields, treatment.settings
     nothing: frozenset[str] = frozenset()
@@ -138,35 +159,63 @@ def law_of(
         coded(records.columns[name], missing.get(name, nothing), treatment.values if len(names) == 1 else ())
         for name in names
     )
-    strata = [records.columns[name].numbered() for name in how.within]
+    codes = [one.codes for one in fields]
+    strata = alike([records.columns[name].numbered() for name in how.within], len(records))[0] if how.within else None
+    weights: NDArray[np.float64] | None = (
+        None if treatment.weight is None else records.columns[treatment.weight].values
+    )
+    admissible = admissible_codes(rules, records, names, fields)
+    units = None
+    if how.household is not None:
+        units = record_units(coded(records.columns[how.household], missing.get(how.household, nothing)).codes)
+        _require_one_value(units, names, codes)
+        if strata is not None:
+            _require_one_value(units, how.within, [strata])
+            strata = strata[units.first]
+        codes = [one[units.first] for one in codes]
+        weights = np.bincount(units.of_record, weights, len(units)).astype(np.float64)
+        admissible = None if admissible is None else units.admitted(admissible)
     law = pram_law(
-        [one.codes for one in fields],
+        codes,
         change=how.change,
         minimum=how.stay,
         matrix=np.array(treatment.matrix) if treatment.matrix else None,
-        admissible=admissible_codes(rules, records, names, fields),
-        strata=alike(strata, len(records))[0] if strata else None,
-        weights=None if treatment.weight is None else records.columns[treatment.weight].values,
+        admissible=admissible,
+        strata=strata,
+        weights=weights,
     )
-    return FileLaw(law, fields)
+    return FileLaw(law, fields, units)
+
+
+def _require_one_value(units: RecordUnits, names: Sequence[str], columns: Sequence[NDArray[np.integer[Any]]]) -> None:
+    """Require that the records of a household are alike."""
+    apart = np.flatnonzero(units.unlike(columns))
+    if apart.size:
+        several = len(np.unique(units.of_record[apart]))
+        raise DocumentError(
+            f"{counted(several, 'household')} of {len(units):,} have several values of {', '.join(names)}, and would "
+            "be drawn as one",
+            where=f"record {int(apart[0]) + 1}",
+            hint="correct the field or the number of the household, or draw each record: leave out household",
+        )
 
 
 def drawn_how(treatment: Postrandomised) -> str:
     """Say by which probabilities values were drawn, what changed, and what others can conclude; without a value."""
     told = treatment.figures
-    records = int(told["records"] or 0)
+    records, unit = int(told["records"] or 0), "record" if treatment.settings.household is None else "household"
     share = 100 / max(records, 1)
     expected, changed = (share * (told[name] or 0) for name in ("expected", "changed"))
     parts = [
         "by a matrix" if treatment.matrix else f"change {treatment.settings.change:g}",
-        f"{expected:.3g} % of {counted(records, 'record')} expected to change, {changed:.3g} % have",
+        f"{expected:.3g} % of {counted(records, unit)} expected to change, {changed:.3g} % have",
         f"a published value is true with a probability of at most {told['confidence']:.3g}",
         f"odds rise at most {told['odds']:.3g} times" if told["odds"] is not None else "no bound on odds",
     ]
     if told["given"]:
-        parts.append(f"{counted(int(told['given']), 'record')} stay as the rules leave one value")
+        parts.append(f"{counted(int(told['given']), unit)} stay as the rules leave one value")
     if told["alone"]:
-        parts.append(f"{counted(int(told['alone']), 'record')} stay unprotected, as none alike has another value")
+        parts.append(f"{counted(int(told['alone']), unit)} stay unprotected, as none alike has another value")
     return "; ".join(parts)
 
 
@@ -194,12 +243,20 @@ def untrue_draws(
     """
     written = written_codes(released, names, found.fields, missing)
     hidden = hidden_records(names, found.fields, written, suppressed)
+    said, unit = f"of the values of {', '.join(names)}, which are drawn anew,", "record"
+    if found.units is not None:
+        shown = np.ones(len(released), dtype=np.bool_) if hidden is None else ~hidden
+        unit, units = "household", found.units.shown_first(shown)
+        apart = units.of_record[shown & units.unlike(written)]
+        if apart.size:
+            yield f"{said} those of {counted(len(np.unique(apart)), 'household')} differ within it"
+        written, hidden = [one[units.first] for one in written], ~units.any_record(shown)
     for one in pram_findings(found.law, written, hidden=hidden):
-        yield f"of the values of {', '.join(names)}, which are drawn anew, {_said(one)}"
+        yield f"{said} {_said(one, unit)}"
 
 
-def _said(finding: PramFinding) -> str:
-    records = counted(finding.found, "record")
+def _said(finding: PramFinding, unit: str) -> str:
+    records = counted(finding.found, unit)
     match finding.kind:
         case "missing":
             return f"those of {records} are missing where the original has one, or the other way round"

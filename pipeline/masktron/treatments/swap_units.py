@@ -11,21 +11,18 @@ from numpy.typing import NDArray
 
 from masktron.arrays import Floats, Indices
 from masktron.errors import DocumentError
-from masktron.kernels.distinct import alike, codes_of
+from masktron.kernels.distinct import alike
 from masktron.measures.keys.combinations import key_frequencies
 from masktron.treatments.admissibility import AdmitsCodes, KeyCodes, asked
+from masktron.treatments.record_units import RecordUnits, record_units
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class SwapUnits:
-    """Units of a file.
+class SwapUnits(RecordUnits):
+    """Units of a file that change places.
 
     Attributes
     ----------
-    of_record : ndarray of intp, shape (n,)
-        Unit of each record, from 0.
-    first : ndarray of intp, shape (units,)
-        A record of each unit.
     region : ndarray of intp, shape (units, levels)
         Number of its region at each level, from coarse to fine; -1 where a code is missing.
     profile : ndarray of intp, shape (units, profiles)
@@ -34,18 +31,9 @@ class SwapUnits:
         Class of its mean weight: powers of 2.
     """
 
-    of_record: Indices
-    first: Indices
     region: NDArray[np.intp]
     profile: NDArray[np.intp]
     weight: Indices
-
-    def __len__(self) -> int:
-        return len(self.first)
-
-    def any_record(self, of_records: NDArray[np.bool_]) -> NDArray[np.bool_]:
-        """Tell of which units some record is marked, shape (units,)."""
-        return np.bincount(self.of_record[of_records], minlength=len(self)) > 0
 
 
 def swap_units(
@@ -74,11 +62,10 @@ def swap_units(
         The records of a household are in several regions.
     """
     n = len(regions[0])
-    of_record = np.arange(n) if households is None else _numbered(households)
-    first = np.full(int(of_record.max(initial=-1)) + 1, 0)
-    first[of_record[::-1]] = np.arange(n)[::-1]
+    units = record_units(np.full(n, -1) if households is None else households)
+    of_record, first = units.of_record, units.first
     levels = region_numbers(regions)
-    apart = np.flatnonzero((levels != levels[first[of_record]]).any(axis=1))
+    apart = np.flatnonzero(units.unlike(list(levels.T)))
     if apart.size:
         raise DocumentError(
             "the records of one household are in several regions",
@@ -141,13 +128,6 @@ def admitted_regions(
         proposed = [np.where(known, column[place], column) for column in regions]
         found[:, number] = ~units.any_record(~asked(admissible, proposed))
     return found
-
-
-def _numbered(households: KeyCodes) -> Indices:
-    """Number households from 0; each record without one gets a number of its own."""
-    alone = households < 0
-    given = np.where(alone, int(households.max(initial=0)) + 1 + np.arange(len(households)), households)
-    return codes_of(given).astype(np.intp)
 
 
 def _alike_units(of_record: Indices, sizes: Indices, number: Indices) -> Indices:

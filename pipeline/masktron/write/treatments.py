@@ -122,6 +122,7 @@ class Postrandomised:
             "stay": how.stay,
             "within": list(how.within),
             "alone": how.alone,
+            "household": how.household,
             "values": list(self.values),
             "matrix": [list(row) for row in self.matrix],
             "weight": self.weight,
@@ -242,7 +243,8 @@ def _swapped(one: Mapping[str, Any]) -> Swapped:
 
 
 def _postrandomised(one: Mapping[str, Any]) -> Postrandomised:
-    change, stay, alone, weight = one["change"], one["stay"], one["alone"], one["weight"]
+    change, stay, alone = one["change"], one["stay"], one["alone"]
+    weight, household = (None if one[part] is None else _text(one[part]) for part in ("weight", "household"))
     matrix = tuple(tuple(float(entry) for entry in _list(row)) for row in _list(one["matrix"]))
     fields, values, within, let_go = (
         tuple(_text(name) for name in _list(one[part])) for part in ("fields", "values", "within", "let_go")
@@ -252,8 +254,8 @@ def _postrandomised(one: Mapping[str, Any]) -> Postrandomised:
         raise ValueError("values were drawn anew, and it is not said how")
     if not isinstance(alone, bool):
         raise TypeError("'alone' is not true or false")
-    settings = PramSettings(None if change is None else float(change), float(stay), None, within, alone)
-    return Postrandomised(fields, settings, values, matrix, None if weight is None else _text(weight), let_go)
+    settings = PramSettings(None if change is None else float(change), float(stay), None, within, alone, household)
+    return Postrandomised(fields, settings, values, matrix, weight, let_go)
 
 
 def _suppressed(one: Mapping[str, Any]) -> Suppressed:
