@@ -135,7 +135,7 @@ def households() -> list[dict[str, object]]:
         young, size = bool(draw.random() < 0.2), int(draw.integers(1, 4))
         region = "ne"[draw.integers(2)] if young else "nesw"[draw.integers(4)]
         for member in range(size):
-            age = 20 if young and not member else 40 + int(draw.integers(30))
+            age = 20 if young and member == size - 1 else 40 + int(draw.integers(30))
             rows.append({"HH": f"h{len(rows) - member}", "REGION": region, "AGE": age, "A": 100 + len(rows) * 7 % 90})
     return rows
 
