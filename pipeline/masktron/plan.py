@@ -11,7 +11,7 @@ Navarro-Arribas (2009), section 4.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from fractions import Fraction
 from typing import Any
@@ -270,13 +270,12 @@ def make_plan(
     loose = frozenset(released)
     masked = {fact.name: fact for fact in fields if fact.role is Role.CONFIDENTIAL}
     removed = {fact.name for fact in fields if fact.role is Role.IDENTIFIER}
-    not_applicable, untouched, binding, over_file = [], [], [], []
+    not_applicable = reading_removed(edits, removed)
+    untouched, binding, over_file = [], [], []
     for edit in edits:
-        if gone := sorted(removed.intersection(edit.variables)):
-            not_applicable.append((edit.check.index, f"reads the removed identifier {', '.join(gone)}"))
-        elif edit.check.index in loose:
+        if edit.check.index in not_applicable or edit.check.index in loose:
             continue
-        elif masked.keys().isdisjoint(edit.variables):
+        if masked.keys().isdisjoint(edit.variables):
             untouched.append(edit.check.index)
         elif isinstance(edit.constraint, CrossRecordEdit):
             over_file.append((edit.check.index, _over_file(edit, edit.constraint, masked)))
@@ -290,9 +289,22 @@ def make_plan(
         partitions=partitions if asked is None else _with(asked, partitions, binding, masked),
         untouched=tuple(untouched),
         over_file=tuple(over_file),
-        not_applicable=tuple(not_applicable),
+        not_applicable=tuple(not_applicable.items()),
         released=tuple(sorted(loose)),
     )
+
+
+def reading_removed(edits: Iterable[Edit], removed: Collection[str]) -> dict[int, str]:
+    """Return the rules that read removed identifiers, by index of the check, with the reason why none is asked.
+
+    Parameters
+    ----------
+    edits : iterable of Edit
+    removed : collection of str
+        Fields that the masked file does not have.
+    """
+    gone = {edit.check.index: sorted({*removed}.intersection(edit.variables)) for edit in edits}
+    return {index: f"reads the removed identifier {', '.join(names)}" for index, names in gone.items() if names}
 
 
 def _over_file(edit: Edit, constraint: CrossRecordEdit, masked: Mapping[str, FieldFacts]) -> str:

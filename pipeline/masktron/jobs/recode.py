@@ -21,6 +21,7 @@ from masktron.jobs.ordering import WRITTEN
 from masktron.jobs.prepared import Opened, open_original
 from masktron.measures.keys.combinations import KeyFrequencies
 from masktron.measures.keys.individual_risk import population_uniques
+from masktron.plan import reading_removed
 from masktron.progress import Progress, no_progress
 from masktron.recodings import Recoding
 from masktron.results import KeyFigures, RecodedRule, RecodeResult, RecodingChoice, shown
@@ -131,7 +132,10 @@ class _Question:
         recodings: dict[str, Recoding] = {
             name: self.hierarchies[name].recoding(level) for name, level in self.levels(node).items() if level
         }
-        return translated(job.rulebook, job.edits, recodings, job.source.layout)
+        removed = [fact.name for fact in self.opened.fields if fact.role is Role.IDENTIFIER]
+        return translated(job.rulebook, job.edits, recodings, job.source.layout).without(
+            reading_removed(job.edits, removed)
+        )
 
     def forbidden(self, translation: Translation) -> tuple[str, ...]:
         """Return the rules that it loses and must not: hard ones, which hold in the original and nobody lets go."""

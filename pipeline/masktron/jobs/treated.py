@@ -28,6 +28,7 @@ from masktron.jobs.suppressed import suppressed_cells
 from masktron.jobs.swapped import swap_regions
 from masktron.jobs.treating import Treating
 from masktron.perturbation_settings import together
+from masktron.plan import reading_removed
 from masktron.progress import Progress, told_as
 from masktron.recodings import ListRecoding, Recoding
 from masktron.rulebook.document_calls import readers
@@ -65,7 +66,9 @@ def recode_fields(state: Treating) -> Treating:
         done.append(Recoded(recoding, how))
     job = original.job
     recodings = {one.recoding.field: one.recoding for one in done}
-    translation = translated(job.rulebook, job.edits, recodings, job.source.layout)
+    translation = translated(job.rulebook, job.edits, recodings, job.source.layout).without(
+        reading_removed(job.edits, [fact.name for fact in original.fields if fact.role is Role.IDENTIFIER])
+    )
     _refuse_lost(original, translation)
     changed = any(rule.changed for rule in translation.rules)
     return replace(

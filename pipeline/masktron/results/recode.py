@@ -74,7 +74,7 @@ class RecodedRule(Serialised):
     ----------
     id : str
     fate : str
-        ``exact``, ``implied``, ``weakened`` or ``lost``.
+        ``exact``, ``implied``, ``weakened``, ``removed`` or ``lost``.
     old, new : str
         In mathematics; `new` is empty where the rule is not asked any more.
     reason : str

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from masktron.rulebook.schema import Rulebook
 from masktron.translation.translated_schematron import TranslatedCheck, schematron_of
 
-type Fate = Literal["kept", "exact", "implied", "weakened", "lost"]
+type Fate = Literal["kept", "exact", "implied", "weakened", "removed", "lost"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,11 +22,11 @@ class TranslatedRule:
         That of the check, before and after.
     index : int
         Position of the check in the rulebook that was translated, from 0.
-    fate : {"kept", "exact", "implied", "weakened", "lost"}
+    fate : {"kept", "exact", "implied", "weakened", "removed", "lost"}
         ``kept``: it reads no recoded field and stays as it is written. ``exact``: all values of a class agree on it,
         so that nothing is lost. ``implied``: every recoded file of records that obey the rules obeys it; it is not
-        asked any more. ``weakened``: it asks whether values of the classes could obey the old rule. ``lost``: it
-        cannot be translated.
+        asked any more. ``weakened``: it asks whether values of the classes could obey the old rule. ``removed``:
+        it reads a field that the file does not have any more, and is not asked. ``lost``: it cannot be translated.
     old, new : str
         The rule before and after, in mathematics, or as written where it has no form; ``new`` is empty where the
         rule is not asked any more.
@@ -35,7 +35,7 @@ class TranslatedRule:
     context : str
         The nodes on which it is asked; empty where it is not asked any more.
     reason : str
-        Why it is lost; else empty.
+        Why it is lost, or removed; else empty.
     fields : tuple of str
         The recoded fields that it reads, sorted.
     focus : str
@@ -88,13 +88,29 @@ class Translation:
         """The rules that the translated rulebook asks."""
         return tuple(rule for rule in self.rules if rule.test)
 
+    def without(self, reasons: Mapping[int, str]) -> Translation:
+        """Return the translation in which some rules are not asked, as they read fields that are removed.
+
+        Parameters
+        ----------
+        reasons : mapping of int to str
+            By index of the check.
+        """
+        rules = tuple(
+            replace(rule, fate="removed", new="", test="", context="", reason=reasons[rule.index], focus="")
+            if rule.index in reasons
+            else rule
+            for rule in self.rules
+        )
+        return replace(self, rules=rules)
+
     def schematron(self, title: str) -> bytes:
         """Return the translated rulebook, in UTF-8.
 
         Patterns, variables and rules that no recoded field concerns are as they were. Each translated check has a
         pattern of its own, whose context is the record, with a comment that says its fate and the old rule. Rules
-        that are implied or lost are named in comments. What a phase left out is left out. Where no rule is left, one
-        stands there that every document obeys, since Schematron has no rulebook without a rule.
+        that are implied, removed or lost are named in comments. What a phase left out is left out. Where no rule is
+        left, one stands there that every document obeys, since Schematron has no rulebook without a rule.
 
         Parameters
         ----------
