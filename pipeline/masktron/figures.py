@@ -469,6 +469,10 @@ FIGURES: tuple[Figure, ...] = (
 """Every figure, in the order of tables: contract, risk, utility."""
 
 NAMES: tuple[str, ...] = tuple(figure.name for figure in FIGURES)
+OF_KEYS_ALONE = frozenset(
+    {"key_k", "key_uniques", "key_population_uniques", "individual_risk", "global_risk", "suda_share"}
+)
+"""Figures that tell of the keys and of nothing else: masking other fields does not change them."""
 
 
 def figure_of(name: str) -> Figure:

@@ -24,7 +24,7 @@ from masktron.aggregators.mean import Mean
 from masktron.aggregators.median import Median
 from masktron.aggregators.medoid import Medoid
 from masktron.aggregators.mode import Mode
-from masktron.classify import Edit
+from masktron.classify import Edit, reading_removed
 from masktron.classify.elimination import Solved, assignments
 from masktron.classify.forms import form_of
 from masktron.config import Config, Kind, Role
@@ -270,13 +270,12 @@ def make_plan(
     loose = frozenset(released)
     masked = {fact.name: fact for fact in fields if fact.role is Role.CONFIDENTIAL}
     removed = {fact.name for fact in fields if fact.role is Role.IDENTIFIER}
-    not_applicable, untouched, binding, over_file = [], [], [], []
+    not_applicable = reading_removed(edits, removed)
+    untouched, binding, over_file = [], [], []
     for edit in edits:
-        if gone := sorted(removed.intersection(edit.variables)):
-            not_applicable.append((edit.check.index, f"reads the removed identifier {', '.join(gone)}"))
-        elif edit.check.index in loose:
+        if edit.check.index in not_applicable or edit.check.index in loose:
             continue
-        elif masked.keys().isdisjoint(edit.variables):
+        if masked.keys().isdisjoint(edit.variables):
             untouched.append(edit.check.index)
         elif isinstance(edit.constraint, CrossRecordEdit):
             over_file.append((edit.check.index, _over_file(edit, edit.constraint, masked)))
@@ -290,7 +289,7 @@ def make_plan(
         partitions=partitions if asked is None else _with(asked, partitions, binding, masked),
         untouched=tuple(untouched),
         over_file=tuple(over_file),
-        not_applicable=tuple(not_applicable),
+        not_applicable=tuple(not_applicable.items()),
         released=tuple(sorted(loose)),
     )
 

@@ -8,6 +8,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
 
 from cli_runner import Runner
@@ -15,7 +16,7 @@ from masktron.hierarchies import read_hierarchy
 from schema_files import conforms
 
 ROWS = [(age, region, sex) for age in (16, 18, 23, 27, 34, 37) for region in ("N1", "N2", "S1") for sex in "mf"]
-UNSEEN = "77"
+UNSEEN = "7979"
 """A value that no message may show."""
 RULES = """<schema xmlns="http://purl.oclc.org/dsdl/schematron"><pattern><rule context="Record">
 <assert id="adult" test="AGE &gt;= 16">16 or older</assert>
@@ -122,6 +123,64 @@ def test_the_best_recoding_with_what_it_makes_of_rules_and_risk(run: Runner, sur
     }
     for shown in ("recommended", "loss (entropy)", "key_k", "[recode]", "local suppression"):
         assert shown in outcome.out
+    assert result["kept"] == 1
+    many = Counter(fates.values())
+    said = ", ".join(f"{many[fate]} {fate}" for fate in ("exact", "implied", "weakened", "removed", "lost"))
+    assert f"rules by the recommended recoding: 1 kept, {said}\n" in outcome.out
+    assert "rule mean is lost (" in outcome.out
+
+
+def test_a_recoding_that_leaves_nothing_of_a_field_says_so(run: Runner, survey: Path) -> None:
+    rules = survey.parent / "rules.sch"
+    long = "a-rule-whose-name-would-not-fit-into-a-narrow-column-of-a-table"
+    rules.write_text(RULES.replace('"adult" test="AGE &gt;= 16"', f'"{long}" test="REGION != \'X1\'"'))
+    outcome, result = recode(run, survey, "--suppressed", "1", "--importance", "AGE=9")
+    assert outcome.code == 0, outcome.err
+    assert f"rule {long} is " in " ".join(outcome.out.split())
+    for one in result["choices"]:
+        tops = {"AGE": 2, "REGION": 2}
+        assert one["emptied"] == [name for name, level in one["levels"].items() if level == tops[name]]
+    best, other = result["choices"][result["chosen"]], next(one for one in result["choices"] if not one["emptied"])
+    assert best["emptied"]
+    assert best["loss"] < other["loss"]
+    assert f"{best['levels'][best['emptied'][0]]} (nothing left)" in outcome.out
+    notes = " ".join(result["notes"])
+    assert f"nothing is left of {', '.join(best['emptied'])} by the recommended recoding" in notes
+    levels = ", ".join(f"{name} {level}" for name, level in other["levels"].items())
+    assert f"The levels {levels} lose {other['loss']:.4f} and leave something of every field" in notes
+    outcome, result = recode(run, survey, "--key-k", "6", "--suppressed", "1")
+    assert outcome.code == 0, outcome.err
+    assert all(one["emptied"] for one in result["choices"])
+    assert "No recoding in the table leaves something of every field" in " ".join(result["notes"])
+
+
+def test_a_weight_counts_for_key_k_where_it_is_recoded(run: Runner, survey: Path) -> None:
+    """What the note says of the weight is so: `--key-k` counts a recoded weight, and leaves none of it out."""
+    lines = survey.read_text().splitlines()
+    survey.write_text(
+        "\n".join([f"{lines[0]},W", *(f"{line},{1 + at % 50}" for at, line in enumerate(lines[1:]))]) + "\n"
+    )
+    rules = survey.parent / "rules.sch"
+    rules.write_text(
+        RULES.replace('<assert id="mean"', '<assert id="mean" role="warning"').replace(
+            "AGE &gt;= 16", "not(AGE &lt; 16)"
+        )
+    )
+    out = survey.parent / "out.csv"
+    common = ("mask", survey, "--rules", rules, "--out", out, "-k", "3", "--role", "W=weight", "--key-k", "3",
+              "--role", "AGE=quasi-identifier", "--role", "REGION=quasi-identifier", "--role", "SEX=quasi-identifier",
+              "--allow", "mean", "--recode", "AGE=width:20", "--allow-lost", "mean")  # fmt: skip
+    outcome = run(*common)
+    assert outcome.code == 0, outcome.err
+    keys = ["AGE", "REGION", "SEX"]
+    written = pd.read_csv(out, dtype=str).fillna("missing")
+    assert written.groupby(keys).size().min() >= 3
+    assert written.groupby([*keys, "W"]).size().min() < 3, "the weight as it was is no key"
+    outcome = run(*common, "--recode", "W=breaks:0,25:mean", "--limit", "key_k=3")
+    assert outcome.code == 0, outcome.err
+    written = pd.read_csv(out, dtype=str).fillna("missing")
+    assert written.groupby([*keys, "W"]).size().min() >= 3
+    assert "missing" not in set(written["W"])
 
 
 def test_limits_and_diversity_ask_for_more(run: Runner, survey: Path) -> None:
@@ -184,7 +243,8 @@ def test_what_mask_counts_otherwise_is_said(run: Runner, survey: Path) -> None:
     outcome, result = recode(run, survey, "--suppressed", "2", "--role", "W=weight")
     assert outcome.code == 0, outcome.err
     notes = " ".join(result["notes"])
-    assert "W: a weight is no key here, nor for mask --key-k; a limit of mask, such as key_k, counts it" in notes
+    assert "W: a weight is no key here; for mask --key-k it is one where it is recoded, and never left out" in notes
+    assert "a limit of mask, such as key_k, counts it as one where it is written, recoded or not" in notes
     assert "REGION: a missing value is a value of its own here" in notes
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, get_args
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import masktron
@@ -19,12 +20,14 @@ from examples import FULL, as_full
 from masktron.config import Config, Role
 from masktron.errors import InfeasibleError, RefusalFacts, RefusalKind
 from masktron.jobs.mask import run_mask
+from masktron.jobs.outside_limits import weight_classes
 from masktron.jobs.remedies import on_refusal
 from masktron.jobs.remedies.on_refusal import run_mask_or_suggest
 from masktron.jobs.remedies.suited import RefusedRun, cost_of, remedies_for
 from masktron.jobs.tune.schedule import BudgetOver, Deadline
 from masktron.progress import no_progress
 from masktron.roles import FieldFacts
+from masktron.sources.opening import open_source
 from package_trees import PACKAGE, tree_of
 from schema_files import conforms
 
@@ -243,12 +246,13 @@ def test_what_helps_where_keys_are_refused() -> None:
     config = Config(recode={"AGE": "width:5"}, key_k=5, keys={"subsets": 2}, allow_lost=("R0",))
     suppressed = remedies_for([RefusalFacts("keys", conditions=("AGE", "SEX"))], RefusedRun(config))
     assert [(one.kind, one.pasted) for one in suppressed] == [
+        ("recode", "--recode AGE=width:10 (without --recode AGE=width:5)"),
         ("smaller-key-k", "--key-k 3"),
         ("smaller-key-k", "--key-k 2"),
         ("smaller-key-k", "(without --key-k 5)"),
         ("role", "(without --recode AGE=width:5)"),
     ]
-    assert suppressed[2].settings == {"key_k": None, "keys": {}}
+    assert suppressed[3].settings == {"key_k": None, "keys": {}}
     lost = remedies_for([RefusalFacts("keys", conditions=("AGE",), rules=("R1",))], RefusedRun(config))
     assert [(one.pasted, one.settings) for one in lost] == [
         ("(without --recode AGE=width:5)", {"recode": {}}),
@@ -259,7 +263,72 @@ def test_what_helps_where_keys_are_refused() -> None:
     tail = remedies_for([RefusalFacts("keys", records=3)], RefusedRun(replace(config, key_k=None, keys={})))
     assert [one.pasted for one in tail] == ["-k 3"]
     limits = remedies_for([RefusalFacts("limits", figures=("key_k",))], RefusedRun(Config(limits={"key_k": 4})))
-    assert [one.pasted for one in limits if one.kind == "suppress"] == ["--key-k 4"]
+    assert [one.pasted for one in limits] == ["--key-k 4"], "nothing that masking changes"
+
+
+@pytest.mark.parametrize(
+    ("figures", "marked", "first", "masking"),
+    [
+        (("key_k", "global_risk"), (), "--key-k 3", False),
+        (("key_k", "linkage"), (), "--key-k 3", True),
+        (("l_diversity",), (), "--key-k 3", True),
+        (("key_k",), ("A",), "--key-k 3", True),
+        (("linkage",), (), "--grouping all", True),
+    ],
+)
+def test_what_masking_cannot_change_is_not_left_to_it(
+    figures: tuple[str, ...], marked: tuple[str, ...], first: str, masking: bool
+) -> None:
+    config = Config(quasi_identifiers=marked)
+    found = remedies_for([RefusalFacts("limits", figures=figures)], RefusedRun(config))
+    assert found[0].pasted == first
+    assert ({"--grouping all", "-k 10", "--method cart"} <= {one.pasted for one in found}) is masking
+    assert ({"grouping", "larger-k", "method"}.isdisjoint({one.kind for one in found})) is not masking
+
+
+def test_the_weight_and_keys_are_treated_at_once(tmp_path: Path, run: Runner) -> None:
+    """No remedy helps by itself where a weight differs in every record, and what helps is found and works."""
+    rows = [{**row, "AGE": 16 + 7 * at % 30, "W": 50 + 13 * at % 97 + at / 8} for at, row in enumerate(numbers(60))]
+    data, rules = write_data(tmp_path / "d.xml", rows), write_rules(tmp_path / "r.sch", "A + B = T", "not(AGE < 16)")
+    out, told = tmp_path / "m.xml", tmp_path / "refusal.json"
+    options = "-k 5 --role AGE=quasi-identifier --role W=weight --limit key_k=3"
+    refused = _mask(run, data, rules, out, *shlex.split(options), "--on-refusal", "suggest", "--json", str(told))
+    assert refused.code == 1
+    assert "write some in classes (--recode FIELD=width:10" in refused.err
+    assert "(--recode W=breaks:0,100:mean)" in refused.err
+    assert "--grouping" not in refused.err
+    found = json.loads(told.read_text())["remedies"]
+    works = [one for one in found if one["state"] == "works"]
+    assert len(works[0]["options"]) == 3
+    assert all({option.split("=")[0] for option in one["options"]} >= {"--recode AGE", "--recode W"} for one in works)
+    masked = _mask(run, data, rules, out, *_pasted(options, works[0]))
+    assert masked.code == 0, masked.err
+    written = pd.read_xml(out).fillna("missing")
+    assert written.groupby(["AGE", "W"]).size().min() >= 3
+
+
+@pytest.mark.parametrize(
+    ("values", "how"),
+    [
+        ([50 + at for at in range(120)], "breaks:0,100:mean"),
+        ([0.001 * at for at in range(1, 101)], "breaks:0,0.05:mean"),
+        ([3_000_000, 7_000_000] * 30, "breaks:0,5000000:mean"),
+        ([1000 + at / 100 for at in range(50)], "breaks:0:mean"),
+        ([1] * 50 + [7] * 3, "breaks:0:mean"),
+    ],
+)
+def test_a_weight_is_cut_at_a_round_number_near_its_middle(tmp_path: Path, values: list[float], how: str) -> None:
+    source = open_source(write_data(tmp_path / "d.xml", [{"W": value} for value in values]))
+    assert weight_classes(source.records().columns["W"], 5) == how
+
+
+def test_classes_that_do_not_do_are_made_wider() -> None:
+    config = Config(recode={"AGE": "width:10", "SEX": "sex.csv"}, key_k=3)
+    fields = {name: FieldFacts(name, Role.QUASI_IDENTIFIER, numeric=True, lowest=0.0) for name in ("AGE", "SEX")}
+    found = remedies_for([RefusalFacts("limits", figures=("key_k",))], RefusedRun(config, fields))
+    assert [(one.pasted, one.settings["recode"]["AGE"]) for one in found] == [
+        ("--recode AGE=width:20 (without --recode AGE=width:10)", "width:20")
+    ]
 
 
 @pytest.mark.parametrize("kind", sorted(get_args(RefusalKind.__value__)))

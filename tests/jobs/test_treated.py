@@ -11,6 +11,7 @@ from typing import Any
 
 import pandas as pd
 import pytest
+from lxml import etree
 
 import masktron
 from cli_runner import Runner, write_data, write_rules
@@ -255,6 +256,40 @@ def test_a_lost_rule_is_refused_unless_it_may_be_lost(tmp_path: Path) -> None:
     refused_name = {**settings(tmp_path, **more), "allow_lost": ["no-such"]}
     with pytest.raises(UsageError, match="no rule 'no-such'"):
         masktron.mask(data, rules, tmp_path / "n.xml", **refused_name)
+
+
+def test_a_rule_on_a_removed_field_is_not_asked_of_the_released_file(tmp_path: Path) -> None:
+    """Of three rules on the removed field, one reads a recoded field too, and one could not be translated."""
+    rules = write_rules(
+        tmp_path / "r.sch", "ID > 0", "B <= A", "AGE >= 16 or ID > 5", "string-length(AGE) = 2 or ID > 0", "A >= 0"
+    )
+    (tmp_path / "region.csv").write_text(REGION)
+    data = write_data(tmp_path / "d.xml", [{"ID": at + 1, **row} for at, row in enumerate(ROWS)])
+    names = [check.id for check in read_rules(rules).checks]
+    gone, left = [names[0], names[2], names[3]], [names[1], names[4]]
+    out, manifest, translated = (tmp_path / f"m.{end}" for end in ("xml", "manifest.json", "rules.sch"))
+    result = masktron.mask(data, rules, out, **settings(tmp_path, roles={"ID": "identifier"}))
+    conforms(result.as_dict(), "mask")
+    assert dict(result.not_applicable) == dict.fromkeys(gone, "reads the removed identifier ID")
+    assert {one.rule: one.fate for one in result.fates} == dict.fromkeys(gone, "removed")
+    assert [one.id for one in result.rules] == left
+    assert all(name in result.verdict for name in gone)
+    book = etree.parse(translated)
+    assert book.xpath("//@id[starts-with(., 'R')]") == left, "the rules that are asked"
+    said = [one.text for one in book.xpath("//comment()")]
+    for name in gone:
+        assert any(f"{name}: removed (reads the removed identifier ID)" in one for one in said)
+    lines = translated.read_text().splitlines()
+    for one in result.rules:
+        assert f'id="{one.id}"' in lines[int(one.origin.rpartition(":")[2]) - 1]
+    validated = masktron.validate(out, translated)
+    assert (validated.valid, validated.notes) == (True, ())
+    assert any("reads 'ID', a field that the file never has" in one for one in masktron.validate(out, rules).notes)
+    for own in (rules, translated):
+        checked = masktron.check(out, own, manifest=manifest, original=data)
+        assert checked.complies, checked.problems
+        unasked = [one for one in checked.not_checked if "reads the removed identifier ID" in one]
+        assert len(unasked) == (3 if own == rules else 0)
 
 
 def test_a_rulebook_of_the_user_is_not_overwritten(tmp_path: Path, files: tuple[Path, Path]) -> None:

@@ -8,12 +8,15 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import pandas as pd
 import pytest
 
 import masktron
 from cli_runner import numbers, write_data, write_rules
 from masktron.keyword_arguments import in_python
-from masktron.results import DrawResult, MaskResult, SolvedResult, UnmovedResult
+from masktron.measures.keys.key_file import KeyFile
+from masktron.results import DrawResult, KeyRisk, MaskResult, SolvedResult, UnmovedResult
 from paths import SCHEMAS
 from schema_files import conforms
 
@@ -234,6 +237,48 @@ def test_the_order_that_a_rule_reads(tmp_path: Path) -> None:
     assert (
         f"{ORDERED}, such as the last release, links every record; --shuffle writes a random order" in result.verdict
     )
+
+
+def test_what_was_reached_for_keys_is_said_in_the_place_of_what_they_may_do(tmp_path: Path) -> None:
+    rows = [{"AGE": 16 + at * 7 % 30, "SEX": "mf"[at % 2], "U": at % 3, **row} for at, row in enumerate(numbers(48))]
+    data = write_data(tmp_path / "d.xml", rows)
+    rules = write_rules(tmp_path / "r.sch", "A + B = T")
+    roles = {"AGE": "quasi-identifier", "SEX": "quasi-identifier", "U": "untouched"}
+    for recode in ({}, {"AGE": "width:10"}):
+        out = tmp_path / f"out{len(recode)}.xml"
+        said = masktron.mask(data, rules, out, k=3, roles=roles, recode=recode).verdict
+        sizes = pd.read_xml(out).groupby(["AGE", "SEX"]).size()
+        alone, found = int((sizes == 1).sum()), 100 * len(sizes) / len(rows)
+        assert (alone > 0) is not bool(recode)
+        alike = (
+            f"{alone} of 48 records are like no other one"
+            if alone
+            else f"each record is like at least {sizes.min() - 1} others"
+        )
+        assert f"By the keys AGE, SEX, {alike}, and who looks for everybody rightly finds {found:.1f} %" in said
+        assert said.endswith("; the others may identify as well: U.")
+        assert "may identify by themselves" not in said
+        assert 2 <= said.count(". ") + 1 <= 5
+
+
+def test_keys_that_differ_in_every_record_and_who_knows_more(masked: MaskResult) -> None:
+    keys = KeyRisk.of(KeyFile(("V", "W"), {"V": np.zeros(40, np.int32), "W": np.arange(40, dtype=np.int32)}, True,
+                              None, None))  # fmt: skip
+    said = told(masked, unmasked=("V", "W"), identifying=("W",), keys=keys, figures=())
+    assert said.endswith(
+        "Of the unmasked fields, W differs in every record and identifies it; by the keys V, W, 40 of 40 records are "
+        "like no other one, and who looks for everybody rightly finds 100 % of the records."
+    )
+    strongest = replace(masked.figures[0], name="strongest_linkage", value=81.5)
+    said = told(masked, unmasked=("V",), identifying=(), keys=keys, figures=(strongest,))
+    assert (
+        "rightly finds 100 % of the records (who knows all unmasked fields and the original numbers, 81.5 %)." in said
+    )
+    same = {"V": np.zeros(40, np.int32)}
+    pair = KeyFile(("V",), {"V": np.repeat(np.arange(20, dtype=np.int32), 2)}, True, None, None)
+    assert "each record is like at least 1 other one, and" in told(masked, unmasked=("V",), keys=KeyRisk.of(pair))
+    unstated = KeyRisk.of(KeyFile(("V",), same, False, None, None))
+    assert told(masked, unmasked=("V",), identifying=(), keys=unstated).endswith("by themselves: V.")
 
 
 def test_unmasked_fields_that_identify(masked: MaskResult) -> None:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from masktron.classify.edit import Edit
+from masktron.classify.edit import Edit, reading_removed
 from masktron.classify.reading import CLASSES, Reading
 from masktron.classify.situation import situations
 from masktron.errors import RulebookError
@@ -22,7 +22,7 @@ from masktron.xpath.ir import ContextRecord, Expression, OtherNodes, Unknown, fi
 from masktron.xpath.rule_context import matched_names
 from masktron.xpath.translate import translate
 
-__all__ = ["CLASSES", "Edit", "classify", "record_names"]
+__all__ = ["CLASSES", "Edit", "classify", "reading_removed", "record_names"]
 
 
 def classify(rulebook: Rulebook, layout: Layout | None = None) -> tuple[Edit, ...]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
 from masktron.constraints import (
@@ -90,3 +90,16 @@ def asked_by(expressions: Iterable[Expression]) -> tuple[NameTest, ...]:
 
 def _name(field: str, space: str) -> NameTest:
     return NameTest(field.removeprefix("@").rpartition("}")[2], space, field.startswith("@"))
+
+
+def reading_removed(edits: Iterable[Edit], removed: Collection[str]) -> dict[int, str]:
+    """Return the rules that read removed identifiers, by index of the check, with the reason why none is asked.
+
+    Parameters
+    ----------
+    edits : iterable of Edit
+    removed : collection of str
+        Fields that the masked file does not have.
+    """
+    gone = {edit.check.index: sorted({*removed}.intersection(edit.variables)) for edit in edits}
+    return {index: f"reads the removed identifier {', '.join(names)}" for index, names in gone.items() if names}

@@ -329,7 +329,7 @@ Swap = Annotated[
         "--swap",
         metavar="FIELD,...",
         help="Let records that are rare in their region change places with similar ones of others: regions from "
-        "coarse to fine; [swap] in settings says the rest.",
+        "coarse to fine; \\[swap] in settings says the rest.",
     ),
 ]
 AllowLost = Annotated[
@@ -346,7 +346,7 @@ KeyK = Annotated[
         "--key-k",
         parser=integer,
         metavar="K",
-        help="Leave out cells of quasi-identifiers until K records share every combination of them; [keys] in "
+        help="Leave out cells of quasi-identifiers until K records share every combination of them; \\[keys] in "
         "settings says how.",
     ),
 ]

@@ -182,6 +182,10 @@ def _with_treatments(run: Prepared, files: Assessed, result: MaskResult, rules_o
         result,
         treatments=told_of(done),
         fates=fates_of(done),
+        not_applicable={
+            **result.not_applicable,
+            **{rule.id: rule.reason for rule in done.rules if rule.fate == "removed"},
+        },
         rules_file=shown(rules_out) if named and rules_out is not None else "",
         rulebook=done.rulebook.decode(),
         rules=tuple(

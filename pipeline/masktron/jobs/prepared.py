@@ -141,6 +141,11 @@ class Opened:
         """The fields that are going to be masked."""
         return frozenset(fact.name for fact in self.fields if fact.role is Role.CONFIDENTIAL)
 
+    @property
+    def removed(self) -> frozenset[str]:
+        """The fields that are going to be left out."""
+        return frozenset(fact.name for fact in self.fields if fact.role is Role.IDENTIFIER)
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Treated:

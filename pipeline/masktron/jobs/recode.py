@@ -121,15 +121,25 @@ class _Question:
         found = {key.field: level for key, level in zip(self.keys, node.levels, strict=True)}
         return {name: found[name] for name in self.hierarchies}
 
+    def emptied(self, node: RecodedNode) -> tuple[str, ...]:
+        """Return the fields of which a node leaves nothing."""
+        return tuple(key.field for key, level in zip(self.keys, node.levels, strict=True) if key.is_emptied(level))
+
     def translation(self, node: RecodedNode) -> Translation:
         """Return what a node makes of the rules."""
         job = self.opened.job
         recodings: dict[str, Recoding] = {
             name: self.hierarchies[name].recoding(level) for name, level in self.levels(node).items() if level
         }
-        let_go = [job.rulebook.checks[index].id for index in self.opened.originals.released]
-        layout, masked = job.source.layout, self.opened.masked
-        return translated(job.rulebook, job.edits, recodings, layout, let_go=let_go, masked=masked)
+        return translated(
+            job.rulebook,
+            job.edits,
+            recodings,
+            job.source.layout,
+            let_go=[job.rulebook.checks[index].id for index in self.opened.originals.released],
+            masked=self.opened.masked,
+            removed=self.opened.removed,
+        )
 
     def forbidden(self, translation: Translation) -> tuple[str, ...]:
         """Return the rules that it loses and must not: hard ones, which hold in the original and nobody lets go."""
@@ -227,20 +237,21 @@ def run_recode(
         choices=tuple(
             RecodingChoice(
                 asked.levels(node), node.loss, node.left, node.smallest, node.combinations,
-                tried[at] if at < len(tried) else None,
+                tried[at] if at < len(tried) else None, asked.emptied(node),
             )
             for at, node in enumerate(listed)
         ),
         chosen=chosen,
         before=_figures(ground),
         after=_figures(ground.rolled_up(asked.keys, nodes[chosen].levels)),
+        kept=sum(not rule.changed for rule in translation.rules),
         rules=tuple(
             RecodedRule(rule.id, rule.fate, rule.old, rule.new, rule.reason)
             for rule in translation.rules
             if rule.changed
         ),
         recode=recode,
-        notes=(*opened.notes, *asked.notes, *_told(asked, nodes[chosen], found)),
+        notes=(*opened.notes, *asked.notes, *_told(asked, nodes[chosen], listed, found)),
     )  # fmt: skip
 
 
@@ -290,8 +301,9 @@ def _question(opened: Opened, rules: Path, hierarchies: Mapping[str, Hierarchy],
     notes += [f"{', '.join(others)}: written as it is, and not among the keys"] if others else []
     notes += (
         [
-            f"{known.weight}: a weight is no key here, nor for mask --key-k; a limit of mask, such as key_k, counts "
-            "it as one where it is written, and where it differs it tells records apart"
+            f"{known.weight}: a weight is no key here; for mask --key-k it is one where it is recoded, and never "
+            "left out; a limit of mask, such as key_k, counts it as one where it is written, recoded or not, and "
+            "where it differs it tells records apart"
         ]
         if known.weight
         else []
@@ -401,8 +413,10 @@ def _figures(groups: KeyGroups) -> KeyFigures:
     )
 
 
-def _told(asked: _Question, node: RecodedNode, found: RecodingSearch) -> list[str]:
+def _told(asked: _Question, node: RecodedNode, listed: Sequence[RecodedNode], found: RecodingSearch) -> list[str]:
     notes = []
+    if emptied := asked.emptied(node):
+        notes.append(_said_of_emptied(asked, emptied, listed))
     if node.left:
         notes.append(
             f"{counted(node.left, 'record')} of the recommended recoding are left to local suppression: its key "
@@ -413,6 +427,22 @@ def _told(asked: _Question, node: RecodedNode, found: RecodingSearch) -> list[st
     if asked.weights is None:
         notes.append("no field is the weight: risk is that of a file that has the whole population")
     return notes
+
+
+def _said_of_emptied(asked: _Question, emptied: Sequence[str], listed: Sequence[RecodedNode]) -> str:
+    """Say of which fields the recommended recoding leaves nothing, and what leaves something."""
+    other = next((one for one in listed if not asked.emptied(one)), None)
+    levels = "" if other is None else ", ".join(f"{name} {level}" for name, level in asked.levels(other).items())
+    instead = (
+        "No recoding in the table leaves something of every field"
+        if other is None
+        else f"The levels {levels} lose {other.loss:.4f} and leave something of every field"
+    )
+    return (
+        f"nothing is left of {', '.join(emptied)} by the recommended recoding: all records have one value of it. "
+        f"{instead}; --importance {emptied[0]}=3 weighs a field more, and more records left to suppression "
+        "(--suppressed) may keep more of it"
+    )
 
 
 def _write(path: Path, recode: Mapping[str, str]) -> None:

@@ -15,22 +15,18 @@ from masktron.classify.forms import form_of
 from masktron.config import Role
 from masktron.counts import counted
 from masktron.errors import InfeasibleError, OutsideLimitsError, RefusalFacts, UsageError, ViolationError
-from masktron.figures import figure_of
 from masktron.files import file_hash
 from masktron.jobs.documents import digests
 from masktron.jobs.limits import names_over, over_limits
 from masktron.jobs.mask_result import in_groups, smallest_group
+from masktron.jobs.outside_limits import what_helps
 from masktron.jobs.prepared import Prepared, Treated
 from masktron.jobs.protection import check_groups, check_pair, pair_of
 from masktron.jobs.repeatable import traits_of
 from masktron.jobs.written import WrittenFile
 from masktron.masking import Masked
 from masktron.measures.figures import Measured
-from masktron.results import (
-    KeyRisk,
-    MaskResult,
-    shown,
-)
+from masktron.results import MaskResult, shown
 from masktron.sources.records import Column
 from masktron.versions import versions
 from masktron.write.declared import Declared
@@ -91,27 +87,9 @@ def require_releasable(run: Prepared, result: MaskResult, measured: Sequence[Mea
         raise OutsideLimitsError(
             f"the masked file is outside its limits, so nothing is published: {'; '.join(over)}",
             where=str(run.source.path),
-            hint="another k, --grouping all or other roles change the figures; or give another limit"
-            + _said_of_weight(result.keys, names),
+            hint=what_helps(run, result.keys, names),
             facts=[RefusalFacts("limits", figures=names)],
         )
-
-
-def _said_of_weight(keys: KeyRisk | None, over: Sequence[str]) -> str:
-    """Say what the weight does to figures of keys that are outside their limits: it is a key where it is written."""
-    if keys is None or keys.below_without_weight is None or keys.below == keys.below_without_weight:
-        return ""
-    if not any("keys" in figure_of(name).needs for name in over):
-        return ""
-    k, with_it = next((k, n) for k, n in keys.below.items() if n != keys.below_without_weight[k])
-    without = keys.below_without_weight[k]
-    return (
-        f"; the weight {keys.weight} is written and counts as a key, which --key-k never leaves out: by it, "
-        f"{counted(with_it, 'record')} in the place of {without:,} share their keys with fewer than {k}. Write the "
-        f"means of a few classes with many records each (--recode {keys.weight}=breaks:LOW,MIDDLE,HIGH:mean, with "
-        "numbers for the bounds of the classes), or leave the field out: "
-        f"--role {keys.weight}=identifier"
-    )
 
 
 def _would_break(run: Prepared, rules: tuple[str, ...]) -> RefusalFacts:

@@ -18,7 +18,7 @@ from masktron.jobs.treated import title_of
 from masktron.results import RuleResult
 from masktron.scratch import private_folder
 from masktron.sources.source import Source
-from masktron.translation import translated
+from masktron.translation import TranslatedRule, translated
 from masktron.write.manifest import DescribedRelease
 from masktron.write.treatments import recodings_in
 
@@ -35,7 +35,7 @@ class RulesAgain:
     notes : tuple of str
         What was translated.
     not_checked : tuple of str
-        Rules that are lost.
+        Rules that are lost, or read removed fields.
     name : str
         What stands in messages for the rulebook.
     """
@@ -50,6 +50,12 @@ class RulesAgain:
         """Return results of rules whose origins name no temporary file."""
         path = str(self.job.rulebook.path)
         return tuple(replace(one, origin=one.origin.replace(path, self.name)) for one in results)
+
+
+def _unasked(rule: TranslatedRule) -> str:
+    if rule.fate == "removed":
+        return f"rule {rule.id}: {rule.reason}"
+    return f"rule {rule.id}: nothing of it can be asked where {', '.join(rule.fields)} is recoded: {rule.reason}"
 
 
 @contextmanager
@@ -82,17 +88,20 @@ def rules_of_release(
     recodings = recodings_in(described.treatments)
     layout = job.source.layout if original is None else original.layout
     translation = translated(
-        job.rulebook, classify(job.rulebook, layout), recodings, layout, let_go=described.allowed
+        job.rulebook,
+        classify(job.rulebook, layout),
+        recodings,
+        layout,
+        let_go=described.allowed,
+        masked=described.masked,
+        removed=described.removed,
     )
-    lost = tuple(
-        f"rule {rule.id}: nothing of it can be asked where {', '.join(rule.fields)} is recoded: {rule.reason}"
-        for rule in translation.lost
-    )
+    lost = tuple(_unasked(rule) for rule in translation.rules if rule.fate in ("removed", "lost"))
     if not any(rule.changed for rule in translation.rules):
         yield RulesAgain(job, True, name=name)
         return
     content = translation.schematron(title_of(recodings))
-    changed = [rule.id for rule in translation.rules if rule.fate not in ("kept", "lost")]
+    changed = [rule.id for rule in translation.rules if rule.fate not in ("kept", "removed", "lost")]
     were = "was" if len(recodings) == 1 else "were"
     notes = (
         f"{', '.join(recodings)} {were} recoded, so that {counted(len(changed), 'rule')} of the rulebook "

@@ -66,7 +66,13 @@ def recode_fields(state: Treating) -> Treating:
     job = original.job
     recodings = {one.recoding.field: one.recoding for one in done}
     translation = translated(
-        job.rulebook, job.edits, recodings, job.source.layout, let_go=state.let_go, masked=original.masked
+        job.rulebook,
+        job.edits,
+        recodings,
+        job.source.layout,
+        let_go=state.let_go,
+        masked=original.masked,
+        removed=original.removed,
     )
     _refuse_lost(original, translation)
     changed = any(rule.changed for rule in translation.rules)

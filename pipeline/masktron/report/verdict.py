@@ -14,7 +14,7 @@ from masktron.counts import counted
 from masktron.report.parts import are, drawn_fields, in_groups, listed
 
 if TYPE_CHECKING:
-    from masktron.results import DrawResult, MaskResult
+    from masktron.results import DrawResult, KeyRisk, MaskResult
 
 MUCH = 50.0
 """Per cent from which a figure of risk is bad news."""
@@ -148,13 +148,43 @@ def _remedy(result: MaskResult) -> str:
 
 
 def _unmasked(result: MaskResult) -> str:
+    """What unmasked fields tell: where somebody named the keys, what was reached for them; else that they may."""
+    keys = result.keys if result.keys is not None and result.keys.stated else None
     own = tuple(name for name in result.unmasked if name in result.identifying)
-    others = tuple(name for name in result.unmasked if name not in own)
-    if not own:
-        return f"Unmasked fields may identify by themselves: {listed(others)}." if others else ""
-    differ, identify = ("differs", "identifies") if len(own) == 1 else ("differ", "identify")
-    said = f"Of the unmasked fields, {listed(own)} {differ} in every record and {identify} it"
-    return f"{said}; the others may identify as well: {listed(others)}." if others else f"{said}."
+    measured = () if keys is None else keys.fields
+    others = tuple(name for name in result.unmasked if name not in own and name not in measured)
+    said = []
+    if own:
+        differ, identify = ("differs", "identifies") if len(own) == 1 else ("differ", "identify")
+        said.append(f"Of the unmasked fields, {listed(own)} {differ} in every record and {identify} it")
+    if keys is not None:
+        said.append(_by_keys(keys, result))
+    if others and not said:
+        return f"Unmasked fields may identify by themselves: {listed(others)}."
+    if others:
+        said.append(f"the others may identify as well: {listed(others)}")
+    text = "; ".join(said)
+    return f"{text[0].upper()}{text[1:]}." if text else ""
+
+
+def _by_keys(keys: KeyRisk, result: MaskResult) -> str:
+    """What the keys tell by themselves, and what the strongest intruder finds who knows more."""
+    alone = keys.below["2"]
+    alike = (
+        f"{alone:,} of {counted(keys.records, 'record')} {'is' if alone == 1 else 'are'} like no other one"
+        if alone
+        else f"each record is like at least {counted(int(keys.k) - 1, 'other one', 'others')}"
+    )
+    strongest = next((figure.value for figure in result.figures if figure.name == "strongest_linkage"), math.nan)
+    joined = (
+        ""
+        if math.isnan(strongest)
+        else f" (who knows all unmasked fields and the original numbers, {_percent(strongest)})"
+    )
+    return (
+        f"by the keys {listed(keys.fields)}, {alike}, and who looks for everybody rightly finds "
+        f"{_percent(100 * keys.mean)} of the records{joined}"
+    )
 
 
 def _whole(result: MaskResult) -> bool:

@@ -146,7 +146,7 @@ class PublicFate:
     ----------
     id : str
     fate : str
-        ``exact``, ``implied``, ``weakened`` or ``lost``.
+        ``exact``, ``implied``, ``weakened``, ``removed`` or ``lost``.
     form : str
         What is asked now; empty where nothing is.
     """

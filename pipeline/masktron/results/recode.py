@@ -28,6 +28,8 @@ class RecodingChoice(Serialised):
         Different combinations.
     lost : tuple of str, or None
         Hard rules that are lost by it and not allowed to be; None where nobody asked, as a better recoding was found.
+    emptied : tuple of str
+        Fields of which nothing is left: all records that have a value have the same one.
     """
 
     levels: Mapping[str, int]
@@ -36,6 +38,7 @@ class RecodingChoice(Serialised):
     smallest: int
     combinations: int
     lost: tuple[str, ...] | None
+    emptied: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +74,7 @@ class RecodedRule(Serialised):
     ----------
     id : str
     fate : str
-        ``exact``, ``implied``, ``weakened`` or ``lost``.
+        ``exact``, ``implied``, ``weakened``, ``removed`` or ``lost``.
     old, new : str
         In mathematics; `new` is empty where the rule is not asked any more.
     reason : str
@@ -113,8 +116,10 @@ class RecodeResult(JobResult):
         Position in `choices`: the best that loses no hard rule, or none that must not be.
     before, after : KeyFigures
         Of the original, and by the chosen recoding with nothing suppressed.
+    kept : int
+        Rules that read no recoded field of the chosen recoding.
     rules : tuple of RecodedRule
-        By the chosen recoding.
+        The others, by the chosen recoding.
     recode : mapping of str to str
         The settings, as ``[recode]`` of masktron.toml has them.
     notes : tuple of str
@@ -123,7 +128,7 @@ class RecodeResult(JobResult):
     JOB: ClassVar = "recode"
     KEYS: ClassVar = (
         "data rules=rulebook records keys fixed k suppressed loss=measure nodes looked_at minimal choices chosen "
-        "before after fates=_fates recode notes"
+        "before after kept fates=_fates recode notes"
     )
 
     data: str
@@ -141,6 +146,7 @@ class RecodeResult(JobResult):
     chosen: int
     before: KeyFigures
     after: KeyFigures
+    kept: int
     rules: tuple[RecodedRule, ...]
     recode: Mapping[str, str]
     notes: tuple[str, ...]

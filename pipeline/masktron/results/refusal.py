@@ -11,7 +11,7 @@ from masktron.results.result import JobResult
 from masktron.serialised import Serialised
 
 type RemedyKind = Literal[
-    "missing", "aggregator", "kind", "grouping", "larger-k", "method", "mask-more", "suppress", "recode", "exclude",
+    "missing", "recode", "suppress", "aggregator", "kind", "grouping", "larger-k", "method", "mask-more", "exclude",
     "observed-share", "smaller-k", "smaller-key-k", "role", "limit", "order", "allow-lost", "allow",
 ]  # fmt: skip
 """What a remedy changes."""

@@ -31,18 +31,18 @@ class TreatmentResult(Serialised):
 
 @dataclass(frozen=True, slots=True)
 class RuleFate(Serialised):
-    """What became of a rule that reads recoded fields.
+    """What became of a rule that reads recoded or removed fields.
 
     Attributes
     ----------
     rule : str
         Its id.
     fate : str
-        ``exact``, ``implied``, ``weakened`` or ``lost``: see docs/recoding.md.
+        ``exact``, ``implied``, ``weakened``, ``removed`` or ``lost``: see docs/recoding.md.
     before, after : str
         The rule in mathematics; empty where it is not asked any more.
     reason : str
-        Why it is lost, or with which other rules it is asked; else empty.
+        Why it is lost or removed, or with which other rules it is asked; else empty.
     fields : tuple of str
         The recoded fields that it reads.
     """

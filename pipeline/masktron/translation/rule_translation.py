@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from masktron.classify import Edit, classify, record_names
+from masktron.classify import Edit, classify, reading_removed, record_names
 from masktron.classify.display import render_cross_record, render_form
 from masktron.classify.forms import form_of
 from masktron.classify.situation import Situation, situations
@@ -41,6 +41,7 @@ def translated(
     *,
     let_go: Collection[str] = (),
     masked: Collection[str] = (),
+    removed: Collection[str] = (),
 ) -> Translation:
     """Translate every check of a rulebook to the file in which fields are recoded.
 
@@ -60,6 +61,8 @@ def translated(
     masked : collection of str
         Fields whose values are going to be others: with them nobody can tell what a record had. Rules that read them
         are asked by themselves, so that classes tie no masked fields together.
+    removed : collection of str
+        Fields that the file does not have any more. Rules that read them are not asked.
 
     Returns
     -------
@@ -72,6 +75,8 @@ def translated(
         _rule(rulebook, edit, situation, position, records, recodings)
         for edit, (situation, position, _) in zip(edits, situated, strict=True)
     ]
+    for index, reason in reading_removed(edits, removed).items():
+        rules[index] = replace(rules[index], fate="removed", new="", test="", context="", reason=reason, focus="")
     held = [
         (rule, situation, position)
         for rule, edit, (situation, position, check) in zip(rules, edits, situated, strict=True)

@@ -61,6 +61,10 @@ class LeveledKey:
         """The highest level."""
         return len(self.labels) - 1
 
+    def is_emptied(self, level: int) -> bool:
+        """Tell whether nothing is left of its values at a level: all have one label, where they were several."""
+        return len(self.labels[0]) > 1 and bool((self.labels[level] == self.labels[level][0]).all())
+
     def at(self, level: int) -> NDArray[np.int32]:
         """Return the codes of the labels at a level, shape (n,); -1 where missing."""
         found: NDArray[np.int32] = np.append(self.labels[level], np.int32(-1))[self.codes]

@@ -99,6 +99,45 @@ def test_it_says_which_limit_excludes_which() -> None:
     assert "pil at most 20 excludes 1 of 2" in found.why
 
 
+def test_where_none_is_within_the_limits_it_says_which_is_nearest_and_what_to_try() -> None:
+    """Nearest by the sum of what is broken, each as a share of its limit."""
+    limits = {"linkage": 10.0, "key_k": 4.0, LOSS: 20.0}
+    names = (RISK, LOSS, "linkage", "key_k")
+    runs = [(50.0, 15.0, 60.0, 2.0), (40.0, 25.0, 11.5, 1.0), (40.0, 90.0, 10.0, 1.0)]
+    candidates = judged([candidate(run, names=names) for run in runs], limits)
+    sums = [sum(max(0.0, share) for share in (run[1] / 20 - 1, run[2] / 10 - 1, 1 - run[3] / 4)) for run in runs]
+    nearest = min(range(3), key=sums.__getitem__)
+    assert nearest == 1
+    candidates[1] = replace(candidates[1], method="mdav")
+    why = choose_candidate(candidates, RISK, LOSS, limits).why
+    assert "nearest comes mdav, k = 3" in why
+    assert "(linkage 11.5 is 1.5 over, key_k 1 is 3 short, pil 25 is 5 over); to go on, " in why
+    assert "for key_k let tune try some treatments of keys (--recode FIELD=width:10, --key-k 3;" in why
+    assert "for linkage try larger groups" in why
+    assert "for pil try smaller groups" in why
+    assert why.endswith("; or give another limit")
+    candidates[0] = replace(candidates[0], key_k=3)
+    assert "for key_k let tune try coarser treatments" in choose_candidate(candidates, RISK, LOSS, limits).why
+
+
+def test_what_every_candidate_keeps_is_no_step() -> None:
+    limits = {"block_k": 9.0, "linkage": 90.0}
+    found = judged([candidate((50.0, 10.0, 60.0, 3.0), names=(RISK, LOSS, "linkage", "block_k"))], limits)
+    why = choose_candidate(found, RISK, LOSS, limits).why
+    assert "for block_k try larger groups (-k 20,50) or --grouping all; or give" in why
+    assert "for linkage" not in why
+    assert "keys" not in why
+
+
+def test_a_figure_without_a_value_is_nearest_to_nothing() -> None:
+    limits = {"linkage": 10.0}
+    runs = [(50.0, 10.0, math.nan), (40.0, 30.0, 60.0)]
+    why = choose_candidate(judged([candidate(run) for run in runs], limits), RISK, LOSS, limits).why
+    assert "(linkage 60 is 50 over)" in why
+    why = choose_candidate(judged([candidate(runs[0])], limits), RISK, LOSS, limits).why
+    assert "(linkage has no value)" in why
+
+
 def test_it_says_what_broke_the_limits_and_lost_less() -> None:
     limits = {"linkage": 10.0}
     runs = [(50.0, 10.0, 60.0), (40.0, 30.0, 5.0), (40.0, 35.0, 5.0)]
@@ -136,7 +175,11 @@ def test_a_figure_that_does_not_exist_keeps_no_limit() -> None:
 @pytest.mark.parametrize(
     ("states", "told"),
     [
-        (("refused",), "no candidate is admitted: too few"),
+        (
+            ("refused",),
+            "no candidate is admitted: too few; mask --on-refusal suggest, with the settings of one, tries what may "
+            "help",
+        ),
         (("refused", "unreached"), "the budget ended before a candidate was measured"),
         (("ended", "unreached"), "the budget ended before a candidate was measured"),
         (

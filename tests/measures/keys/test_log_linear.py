@@ -92,3 +92,14 @@ def test_bounds() -> None:
     with pytest.raises(UsageError, match="27,000,000 cells"):
         log_linear_risk(many, 0.5, "two-way")
     assert log_linear_risk([np.array([-1])], 0.5, "two-way").uniques == 0
+
+
+def test_a_unique_of_rare_values_and_two_by_chance() -> None:
+    """The example of docs/keys.md: margins 60, 38, 2 and 70, 28, 2."""
+    cells = {"Na": 47, "Nb": 13, "Sa": 22, "Sb": 15, "Sc": 1, "Xa": 1, "Xc": 1}
+    rows = [key for key, many in cells.items() for _ in range(many)]
+    keys = [np.array(["NSX".index(row[0]) for row in rows]), np.array(["abc".index(row[1]) for row in rows])]
+    found = log_linear_risk(keys, 0.1)
+    assert found.uniques == 3
+    assert found.tau1 == pytest.approx(sum(np.exp(-9 * mu) for mu in (2 * 2 / 100, 38 * 2 / 100, 2 * 70 / 100)))
+    assert round(found.tau1, 2) == 0.70

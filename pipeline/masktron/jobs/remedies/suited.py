@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 import shlex
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -15,7 +16,8 @@ from masktron.codes import MOST_CODES
 from masktron.config import Config, Kind, Role
 from masktron.counts import counted
 from masktron.errors import RefusalFacts, RefusalKind
-from masktron.figures import figure_of
+from masktron.figures import OF_KEYS_ALONE, figure_of
+from masktron.jobs.outside_limits import KEY_K, fewest_alike, weight_classes
 from masktron.methods import method_named
 from masktron.methods.base import Partitioning
 from masktron.results.refusal import RemedyKind, RemedyResult
@@ -28,10 +30,9 @@ MOST_VALUES = 100
 """Different whole numbers of a field up to which it may be taken as categories in their order."""
 _COST: tuple[RemedyKind, ...] = get_args(RemedyKind.__value__)
 """From what leaves the protection as it was to what gives most up."""
-_KEY_K = 3
-"""Records that share each combination of keys where nobody asks for more."""
 _CLASSES = (10, 5)
 """Classes in which a key is written, about."""
+_WIDTH = re.compile(r"width:([0-9]+)")
 _DRAWN = ("noise", "cart")
 """Methods that draw values for each record: one for numbers, and one for categories, too."""
 
@@ -61,6 +62,16 @@ class RefusedRun:
     def masked(self) -> tuple[str, ...]:
         """The fields that are masked."""
         return tuple(name for name, fact in self.fields.items() if fact.role is Role.CONFIDENTIAL)
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """The quasi-identifiers that are written as they are, but for the weight."""
+        return tuple(name for name, fact in self.fields.items() if fact.role is Role.QUASI_IDENTIFIER)
+
+    @property
+    def masked_keys(self) -> tuple[str, ...]:
+        """The quasi-identifiers that are masked, or may be where the fields are not known."""
+        return tuple(name for name in self.config.quasi_identifiers if name in self.masked or not self.fields)
 
     def groups(self, k: int) -> bool:
         """Tell whether the records make two groups of k, as far as that is known."""
@@ -200,6 +211,8 @@ def _contract(fact: RefusalFacts, now: RefusedRun) -> Iterator[RemedyResult]:
 
 def _limits(fact: RefusalFacts, now: RefusedRun) -> Iterator[RemedyResult]:
     yield from _keys_shared(fact.figures, now)
+    if fact.figures and OF_KEYS_ALONE.issuperset(fact.figures) and not now.masked_keys:
+        return
     yield from _grouped(now)
     yield from _larger(now)
     yield from _methods(now, ("mdav", *_DRAWN))
@@ -439,13 +452,22 @@ def _released(names: Sequence[str], now: RefusedRun) -> RemedyResult:
 
 
 def _keys_shared(figures: Iterable[str], now: RefusedRun) -> Iterator[RemedyResult]:
-    """Yield that keys are recoded, or suppressed where none is as yet, where a limit on their risk is broken."""
+    """Yield that keys are recoded or suppressed, by themselves and all at once, where a limit on keys is broken."""
     broken = [one for one in map(figure_of, figures) if "keys" in one.needs and one.group == "risk"]
     if not broken:
         return
-    yield from _in_classes([name for name, fact in now.fields.items() if fact.role is Role.QUASI_IDENTIFIER], now)
+    always = [*_weight_in_classes(now), *_suppressed(now)]
+    yield from always
+    yield from _in_classes(now.keys, now)
+    for several in (always, *([*_in_classes(now.keys, now, (classes,)), *always] for classes in _CLASSES)):
+        if len(several) > 1:
+            yield _together(several)
+
+
+def _suppressed(now: RefusedRun) -> Iterator[RemedyResult]:
+    """Yield that keys are suppressed, where none is as yet."""
     if now.config.key_k is None:
-        k = max(2, math.ceil(now.config.limits.get("key_k", _KEY_K)))
+        k = fewest_alike(now.config.limits)
         yield RemedyResult(
             "suppress",
             f"leave out cells of keys until {k} records share each combination",
@@ -454,17 +476,54 @@ def _keys_shared(figures: Iterable[str], now: RefusedRun) -> Iterator[RemedyResu
         )
 
 
-def _in_classes(names: Iterable[str], now: RefusedRun) -> Iterator[RemedyResult]:
-    """Yield that keys with many numbers are written in some ten or five classes."""
-    for name in [name for name in names if name not in now.config.recode and now.values(name) > _CLASSES[0]]:
-        for width in dict.fromkeys(now.width(name, classes) for classes in _CLASSES):
-            if width:
-                yield RemedyResult(
-                    "recode",
-                    f"write {name} in classes of {width}",
-                    (f"--recode {shlex.quote(f'{name}=width:{width}')}",),
-                    settings={"recode": {**now.config.recode, name: f"width:{width}"}},
-                )
+def _weight_in_classes(now: RefusedRun) -> Iterator[RemedyResult]:
+    """Yield that the weight, which is a key where it is written, takes few values."""
+    weight = next((name for name, fact in now.fields.items() if fact.role is Role.WEIGHT), None)
+    if weight is None or now.records is None or weight in now.config.recode:
+        return
+    how = weight_classes(now.records.columns[weight], now.config.k)
+    yield RemedyResult(
+        "recode",
+        f"write the means of classes of {weight}",
+        (f"--recode {shlex.quote(f'{weight}={how}')}",),
+        settings={"recode": {**now.config.recode, weight: how}},
+    )
+
+
+def _in_classes(names: Iterable[str], now: RefusedRun, some: Sequence[int] = _CLASSES) -> Iterator[RemedyResult]:
+    """Yield that keys with many numbers are written in some ten or five classes; those in classes, in wider ones."""
+    for name in names:
+        how = now.config.recode.get(name)
+        if how is None and now.values(name) > _CLASSES[0]:
+            for width in dict.fromkeys(now.width(name, classes) for classes in some):
+                if width:
+                    yield _of_width(name, width, now)
+        elif how is not None and (found := _WIDTH.fullmatch(how)):
+            yield _of_width(name, 2 * int(found[1]), now)
+
+
+def _of_width(name: str, width: int, now: RefusedRun) -> RemedyResult:
+    how = now.config.recode.get(name)
+    return RemedyResult(
+        "recode",
+        f"write {name} in classes of {width}",
+        (f"--recode {shlex.quote(f'{name}=width:{width}')}",),
+        () if how is None else (f"--recode {shlex.quote(f'{name}={how}')}",),
+        settings={"recode": {**now.config.recode, name: f"width:{width}"}},
+    )
+
+
+def _together(several: Sequence[RemedyResult]) -> RemedyResult:
+    """Join remedies of keys into one: none of them may help by itself."""
+    recode = {name: how for one in several for name, how in one.settings.get("recode", {}).items()}
+    changed: dict[str, Any] = {key: value for one in several for key, value in one.settings.items()}
+    return RemedyResult(
+        max(several, key=cost_of).kind,
+        "; ".join(one.what for one in several),
+        tuple(option for one in several for option in one.options),
+        tuple(option for one in several for option in one.without),
+        {**changed, **({"recode": recode} if recode else {})},
+    )
 
 
 def _as_they_are(names: Iterable[str], now: RefusedRun) -> Iterator[RemedyResult]:
@@ -485,7 +544,7 @@ def _shared_by_fewer(now: RefusedRun) -> Iterator[RemedyResult]:
     k = now.config.key_k
     if k is None:
         return
-    for fewer in sorted({_KEY_K, 2}, reverse=True):
+    for fewer in sorted({KEY_K, 2}, reverse=True):
         if fewer < k:
             yield RemedyResult(
                 "smaller-key-k",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from masktron.figures import figure_of
@@ -14,6 +14,14 @@ _FINALISTS = 5
 """Candidates of a sample that are run on all records."""
 _NEXT = 2
 """Candidates within the limits of which one should be so on all records, too."""
+_STEPS: Mapping[str, str] = {
+    "keys": "let tune try {other} treatments of keys (--recode FIELD=width:10, --key-k 3; a weight that is written "
+    "is a key as well: --recode W=breaks:0,100:mean), or leave a field out (--role FIELD=identifier)",
+    "risk": "try larger groups (-k 20,50), --grouping all or methods that draw (--methods)",
+    "contract": "try larger groups (-k 20,50) or --grouping all",
+    "utility": "try smaller groups (-k 3) or other methods (--methods)",
+}
+"""What may bring a figure within its limit, by what the figure is about."""
 _FEW = 3
 """Candidates and figures that a sentence names; more are counted."""
 
@@ -271,7 +279,10 @@ def _nothing(candidates: Sequence[TuneCandidate], risk: str, utility: str) -> st
             f"no candidate was measured, for want of time or memory: {_reasons(candidates, 'ended')}; fewer workers "
             "need less memory, and a longer rule timeout gives engines more time"
         )
-    return f"no candidate is admitted: {_reasons(candidates, 'refused')}"
+    return (
+        f"no candidate is admitted: {_reasons(candidates, 'refused')}; mask --on-refusal suggest, with the settings "
+        "of one, tries what may help"
+    )
 
 
 def _reasons(candidates: Sequence[TuneCandidate], state: str) -> str:
@@ -290,7 +301,39 @@ def _none_within(
         + (f" (the best has {_best(candidates, measured, name):.4g})" if count == len(measured) else "")
         for name, count in broken.most_common()
     )
-    return f"no candidate is within all limits: {excludes}"
+    nearest = min(measured, key=lambda at: (_excess(candidates[at].spread, limits), at))
+    gaps = ", ".join(_gap(name, value, limits[name]) for name, value in _outside(candidates[nearest].spread, limits))
+    treated = any(candidates[at].recode or candidates[at].key_k for at in measured)
+    return (
+        f"no candidate is within all limits: {excludes}; nearest comes {candidates[nearest].name} ({gaps}); to go "
+        f"on, {'; '.join(_next_steps(broken, treated=treated))}; or give another limit"
+    )
+
+
+def _gap(name: str, value: float, bound: float) -> str:
+    """Say how far a figure is from its limit."""
+    if math.isnan(value):
+        return f"{name} has no value"
+    return f"{name} {value:.4g} is {abs(value - bound):.3g} {'over' if value > bound else 'short'}"
+
+
+def _next_steps(broken: Iterable[str], *, treated: bool) -> Iterator[str]:
+    """Say what may bring figures within their limits, by what they are about.
+
+    Parameters
+    ----------
+    broken : iterable of str
+        Names of figures.
+    treated : bool
+        Whether a candidate treats keys.
+    """
+    by_steps: dict[str, list[str]] = {}
+    for name in broken:
+        figure = figure_of(name)
+        about = "keys" if "keys" in figure.needs and figure.group == "risk" else figure.group
+        by_steps.setdefault(_STEPS[about].format(other="coarser" if treated else "some"), []).append(name)
+    for steps, names in by_steps.items():
+        yield f"for {', '.join(names)} {steps}"
 
 
 def _best(candidates: Sequence[TuneCandidate], measured: Mapping[int, tuple[float, float]], name: str) -> float:

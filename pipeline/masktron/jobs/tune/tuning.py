@@ -51,9 +51,8 @@ _SAMPLED = (
     "only candidates that were run on all records are recommended"
 )
 _DRAWN = (
-    "methods that draw were run with up to {seeds} seeds that everybody knows: loss is their mean, limits have to "
-    "hold in all. A release has a key of its own, and so other figures: do not draw again until they please, "
-    "since a lucky draw is lucky in the figures alone"
+    "methods that draw were run with {seeds}. A release has a key of its own, and so other figures: do not draw "
+    "again until they please, since a lucky draw is lucky in the figures alone"
 )
 _BETWEEN = 1.0
 """Seconds between two maps of a run that goes on, at least."""
@@ -480,7 +479,12 @@ class _Tuning:
         if self._sample is not None:
             yield _SAMPLED.format(sample=len(self._sample), n=self._n)
         if any(tried.recipe.differs and one.seeds for tried, one in zip(self._tried, candidates, strict=True)):
-            yield _DRAWN.format(seeds=self._asked.seeds)
+            many = self._asked.seeds
+            yield _DRAWN.format(
+                seeds="one seed that everybody knows"
+                if many == 1
+                else f"up to {many} seeds that everybody knows: loss is their mean, limits have to hold in all"
+            )
         missed = sum(one.state == "unreached" for one in candidates)
         if missed and not self._over:
             yield (

@@ -62,9 +62,10 @@ _FATES = {
     "exact": "the same, of classes",
     "implied": "not any more: it always holds",
     "weakened": "as far as classes tell",
+    "removed": "not any more: it reads a field that this file does not have",
     "lost": "not any more: classes do not tell",
 }
-"""What became of a rule that reads a recoded field."""
+"""What became of a rule that reads a recoded or removed field."""
 _SAME = (
     "A masked value can still be that of the respondent: by chance, as there are few possible values, as a group had "
     "one value from the start, or as the rules leave no other. In fields of few values or categories most values may "
@@ -234,7 +235,7 @@ def _keys(release: PublicRelease) -> list[PagePart]:
 
 def _became(fates: tuple[PublicFate, ...]) -> list[PagePart]:
     rows = tuple((one.id, _FATES.get(one.fate, one.fate), mathematical(one.form) or NOTHING) for one in fates)
-    title = "Rules that read recoded fields: what is asked of this file"
+    title = "Rules that read recoded or removed fields: what is asked of this file"
     return [PageTable(title, ("rule", "asked", "as"), rows)] if rows else []
 
 

@@ -53,7 +53,7 @@ def fates_table(fates: tuple[PlainData, ...]) -> list[PagePart]:
         )
         for one in fates
     )
-    return [PageTable("Rules that read recoded fields", ("rule", "became", "it was", "it is"), rows)]
+    return [PageTable("Rules that read recoded or removed fields", ("rule", "became", "it was", "it is"), rows)]
 
 
 def _risk(result: PlainData) -> list[PagePart]:

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterator
+from typing import get_args
+
 from rich.console import RenderableType
 from rich.table import Table
 
 from masktron.counts import counted
-from masktron.report.tables.cells import headed, noted, unbroken
+from masktron.report.tables.cells import headed, noted
 from masktron.report.text import number, plain
+from masktron.report.treatment_lines import fate_lines
 from masktron.results import RecodeResult
 from masktron.toml_text import toml_text
+from masktron.translation.translated_rules import Fate
 
 _LONGEST = 70
 """Characters of a rule that are shown."""
@@ -25,12 +31,7 @@ _FIGURES = {
 def tables(result: RecodeResult) -> list[RenderableType]:
     """The recodings that lose least, key figures before and after, what becomes of rules, and the settings."""
     parts: list[RenderableType] = [_choices(result), _figures(result)]
-    if result.rules:
-        fates = headed("rule", "becomes", "before", "after")
-        for rule in result.rules:
-            fate = f"[red]{rule.fate}[/]" if rule.fate == "lost" else rule.fate
-            fates.add_row(plain(rule.id), fate, _short(rule.old), _short(rule.new or rule.reason or "-"))
-        parts.append(unbroken(fates, [rule.id for rule in result.rules]))
+    parts += _fates(result)
     parts += noted("note", result.notes)
     parts.append(
         f"{plain(result.data)}: {counted(result.records, 'record')}, {counted(result.minimal, 'recoding')} that no "
@@ -51,7 +52,7 @@ def _choices(result: RecodeResult) -> Table:
     )
     for at, one in enumerate(result.choices):
         table.add_row(
-            *(str(one.levels[name]) for name in names),
+            *(f"{one.levels[name]}{' (nothing left)' if name in one.emptied else ''}" for name in names),
             number(one.loss, ".4f"),
             number(one.left),
             number(one.smallest),
@@ -61,9 +62,31 @@ def _choices(result: RecodeResult) -> Table:
     return table
 
 
+def _fates(result: RecodeResult) -> Iterator[str]:
+    """Say how many rules become what by the recommended recoding, and what each changed one becomes."""
+    many = Counter(rule.fate for rule in result.rules)
+    counts = ", ".join(f"{result.kept if fate == 'kept' else many[fate]} {fate}" for fate in get_args(Fate.__value__))
+    yield f"rules by the recommended recoding: {counts}"
+    yield from map(
+        plain,
+        fate_lines(
+            [
+                {
+                    "rule": one.id,
+                    "fate": one.fate,
+                    "reason": one.reason,
+                    "before": _short(one.old),
+                    "after": _short(one.new),
+                }
+                for one in result.rules
+            ]
+        ),
+    )
+
+
 def _short(rule: str) -> str:
-    """Return a rule, or the beginning of one that would fill the table: JSON has all of it."""
-    return plain(rule if len(rule) <= _LONGEST else f"{rule[:_LONGEST]} ...")
+    """Return a rule, or the beginning of one that would fill many lines: JSON has all of it."""
+    return rule if len(rule) <= _LONGEST else f"{rule[:_LONGEST]} ..."
 
 
 def _figures(result: RecodeResult) -> Table:

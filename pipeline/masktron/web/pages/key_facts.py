@@ -27,9 +27,10 @@ FATES: Mapping[str, str] = {
     "exact": "the same, asked of classes",
     "implied": "always true now, and not asked any more",
     "weakened": "weaker: asked as far as classes tell",
+    "removed": "not asked any more: it reads a field that is left out of the file",
     "lost": "lost: nothing of it can be asked",
 }
-"""What becomes of a rule that reads a recoded field."""
+"""What becomes of a rule that reads a recoded or removed field."""
 _CLASSES_SHOWN = 200
 
 
