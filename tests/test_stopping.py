@@ -83,6 +83,10 @@ def deaf(*_):
         sum(range(10 ** 12))
 masktron.cli.running.check_outputs = deaf
 """
+WHILE_PARTS_GO = IN_PARTS.replace(
+    '        print("ready"', '        folder.rename(f"{folder}.gone-0123abcd")\n        print("ready"'
+)
+"""Ended while it removes its parts, whose folder has another name by then."""
 PRELUDE = """
 import sys, time
 def wait(*_, **__):
@@ -225,6 +229,12 @@ def test_a_run_that_hears_nothing_leaves_parts_too(tmp_path: Path) -> None:
     folder = parts_folder(tmp_path / "out.xml")
     left = f"finished parts of the run stay in {folder} for --resume"
     assert (code, err) == (143, [f"terminated; no output was written; {left}"])
+
+
+def test_parts_that_were_being_removed_are_removed(tmp_path: Path) -> None:
+    code, _, err = interrupted(tmp_path, WHILE_PARTS_GO, signal.SIGTERM, "methods")
+    assert (code, err) == (143, ["terminated; nothing was written"])
+    assert not any(".gone-" in path.name for path in tmp_path.iterdir())
 
 
 def test_a_signal_in_a_callback_comes_again(capfd: pytest.CaptureFixture[str]) -> None:

@@ -43,7 +43,7 @@ KEYWORDS: Mapping[str, tuple[str, _Form]] = MappingProxyType(
         )},
         "class": ("class_field", _Form.VALUE),
         "from": ("start", _Form.VALUE),
-        **{name: (f'ask["{name}"]', _Form.VALUE) for name in ("budget", "seeds")},
+        **{name: (f'ask["{name}"]', _Form.VALUE) for name in ("budget", "methods", "seeds")},
         **{name: (name.replace("-", "_"), _Form.LIST) for name in (
             "nominal", "numeric", "allow", "allow-unfired", "allow-lost", "accept", "beside",
         )},

@@ -162,3 +162,9 @@ class Killed:
         from masktron.scratch import remove_abandoned  # noqa: PLC0415
 
         remove_abandoned(folder, folders=folders)
+
+    def clean_parts(self, folder: Path) -> None:
+        """Remove the parts in a folder that a killed process was removing."""
+        from masktron.executor.run_parts import remove_gone  # noqa: PLC0415
+
+        remove_gone(folder)

@@ -105,6 +105,10 @@ class Afterwards(Protocol):
         """Remove what it has left in a folder."""
         ...
 
+    def clean_parts(self, folder: Path) -> None:
+        """Remove the parts in a folder that it was removing."""
+        ...
+
 
 def supervised(numbers: Collection[signal.Signals], afterwards: Callable[[], Afterwards]) -> None:
     """Go on in a copy of this process, which waits here for its end and takes over its exit code.
@@ -233,8 +237,11 @@ class _Watch:
         afterwards = self._afterwards()
         for folder, folders in dict.fromkeys(tuple(what) for kind, *what in self._told if kind == "scratch"):
             afterwards.clean(Path(folder), folders=folders)
+        parts = dict.fromkeys(what[0] for kind, *what in self._told if kind == "parts")
+        for folder in parts:
+            afterwards.clean_parts(Path(folder))
         written = [what[0] for kind, *what in self._told if kind == "output" and _is_there(*what[1:])]
-        kept = tuple(filter(has_parts, dict.fromkeys(what[0] for kind, *what in self._told if kind == "parts")))
+        kept = tuple(filter(has_parts, parts))
         _say(afterwards.line(number, tuple(dict.fromkeys(written)), kept, asked=asked))
 
 

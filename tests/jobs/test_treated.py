@@ -292,6 +292,20 @@ def test_a_rule_on_a_removed_field_is_not_asked_of_the_released_file(tmp_path: P
         assert len(unasked) == (3 if own == rules else 0)
 
 
+def test_rules_that_read_masked_fields_are_translated_again_as_mask_did(tmp_path: Path) -> None:
+    """Two rules exclude a class together, but where A is masked, they are asked by themselves: by check, too."""
+    rules = write_rules(
+        tmp_path / "r.sch", "not(A > 500) or AGE <= 17", "not(B > 500) or AGE >= 18", "not(REGION > 50) or AGE >= 18"
+    )
+    data, out = write_data(tmp_path / "d.xml", ROWS), tmp_path / "m.xml"
+    how: dict[str, Any] = {"recode": {"AGE": "width:5"}, "roles": {"REGION": "untouched"}, "k": K}
+    result = masktron.mask(data, rules, out, **how)
+    assert [one.reason for one in result.fates] == ["", "", ""]
+    checked = masktron.check(out, rules, manifest=tmp_path / "m.manifest.json", original=data)
+    assert checked.complies, checked.problems
+    assert not any("translates otherwise" in one for one in checked.not_checked)
+
+
 def test_a_rulebook_of_the_user_is_not_overwritten(tmp_path: Path, files: tuple[Path, Path]) -> None:
     own = write_rules(tmp_path / "m.rules.sch", "A >= 0")
     text = own.read_text()

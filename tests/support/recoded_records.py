@@ -47,11 +47,16 @@ def recoded_record(record: Cells, recodings: Mapping[str, Recoding]) -> dict[str
 
 
 def translation_of(
-    rules: Rulebook, recodings: Mapping[str, Recoding], *, apart: bool = False, masked: Sequence[str] = ()
+    rules: Rulebook,
+    recodings: Mapping[str, Recoding],
+    *,
+    apart: bool = False,
+    masked: Sequence[str] = (),
+    removed: Sequence[str] = (),
 ) -> Translation:
     """Translate rules; `apart`, where none follows from others, each by itself."""
     let_go = [check.id for check in rules.checks] if apart else ()
-    return translated(rules, classify(rules), recodings, let_go=let_go, masked=masked)
+    return translated(rules, classify(rules), recodings, let_go=let_go, masked=masked, removed=removed)
 
 
 def says(test: str, record: Cells, version: str) -> bool:

@@ -99,6 +99,12 @@ def test_rules_on_masked_fields_are_not_tied_by_classes(masked: str, together_wi
     assert [rule.reason.removeprefix("asked together with ") for rule in found] == together_with
 
 
+def test_a_rule_on_a_removed_field_says_nothing_of_others() -> None:
+    found = translation_of(together([PUPIL, LICENCE]), {"X": AGE}, removed=["L"]).rules
+    first, second = ((rule.fate, rule.reason) for rule in found)
+    assert (first, second) == (("weakened", ""), ("removed", "reads the removed identifier L"))
+
+
 def test_two_that_are_implied_may_exclude_a_class_together() -> None:
     rules = together(["not(X = 10) and not(X = 11) and not(X = 12)", "not(X = 13) and not(X = 14)"])
     first, second = translation_of(rules, {"X": AGE}).rules

@@ -264,7 +264,7 @@ class RunParts:
         )
 
     def _begin(self, fingerprint: dict[str, str], *, resume: bool) -> None:
-        _remove_gone(self.folder)
+        remove_gone(self.folder)
         former, entered, whole = _journal(self.folder / JOURNAL)
         if former is not None or entered or any(self.folder.iterdir()):
             self.found = LeftParts(self.folder, len(entered), _size(self.folder))
@@ -473,7 +473,7 @@ def left_behind(folder: Path) -> Iterator[LeftParts | None]:
     DocumentError
         It is not the user's own, or holds what no run has written.
     """
-    _remove_gone(folder)
+    remove_gone(folder)
     if not folder.is_symlink() and not folder.exists():
         yield None
         return
@@ -488,7 +488,7 @@ def _change(name: str, then: str, now: str) -> str:
     return f"{name} ({then} then, {now} now)" if shown else name
 
 
-def _remove_gone(folder: Path) -> None:
+def remove_gone(folder: Path) -> None:
     """Remove what a run was removing when it was ended: folders of this user beside the one of parts."""
     with suppress(OSError):
         for path in list(folder.parent.iterdir()):
