@@ -314,22 +314,23 @@ def test_settings_name_no_file_of_a_matrix(project: Project) -> None:
 
 def test_draws_and_swaps_are_written_and_shown_as_they_were_typed(client: TestClient, project: Project) -> None:
     before = {"AGE+A": "stay:0.5, change : 0.2", "REGION": "change:0.3"}
-    roles = {**ROLES, "A": "quasi-identifier"}
+    roles = {**ROLES, "A": "quasi-identifier", "B": "quasi-identifier"}
     project.settings.update({"pram": {**before}, "roles": roles}, said="x", by="local")
     shown = client.get(path(project)).text
     assert 'name="swap.keys" type="text" value=""' in shown
     assert 'name="pram.AGE+A" type="text" value="0.2,stay:0.5"' in shown and 'value="0.3"' in shown
-    typed = {"pram.AGE+A": "0.2,stay:0.5", "pram.REGION": "0.1,alone:keep", "swap.regions": " REGION,REGION ",
-             "swap.k": "2", "swap.rate": "0,02", "swap.similar": "A", "swap.required": "0"}  # fmt: skip
-    assert posted(client, project, "save", **typed).status_code == 303
+    typed = {"pram.AGE+A": "0.2,stay:0.5", "pram.REGION": "0.1,alone:keep", "swap.regions": " B,B ",
+             "swap.k": "2", "swap.rate": "0,02", "swap.similar": "AGE", "swap.required": "0"}  # fmt: skip
+    answer = posted(client, project, "save", **typed)
+    assert answer.status_code == 303, answer.text
     # what nobody has changed stays as somebody has written it; an empty field is left out
     assert table(project) == {
         "pram": {"AGE+A": before["AGE+A"], "REGION": "change:0.1,alone:keep"},
-        "swap": {"regions": ["REGION"], "k": 2, "rate": 0.02, "similar": ["A"], "required": 0},
+        "swap": {"regions": ["B"], "k": 2, "rate": 0.02, "similar": ["AGE"], "required": 0},
     }
-    assert state(project).says == "AGE+A, REGION drawn anew, REGION swapped"
+    assert state(project).says == "AGE+A, REGION drawn anew, B swapped"
     said = project.history.changes()[-1].said
-    assert "REGION drawn anew by change:0.1,alone:keep; REGION swapped" in said
+    assert "REGION drawn anew by change:0.1,alone:keep; B swapped" in said
     again = client.get(path(project)).text
     assert (
         'name="swap.rate" type="text" value="0.02"' in again and 'name="swap.required" type="text" value="0"' in again
