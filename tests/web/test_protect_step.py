@@ -19,7 +19,7 @@ from masktron.web.runs.one_run import InRun, latest_run, runs_of
 from masktron.web.store.projects import Project
 from told_results import keys_tried
 from web_client import Office, csrf_of, undone
-from web_runs import described, laid_run, text_field
+from web_runs import MASKED, described, laid_run, text_field
 
 RULES = b"""<schema xmlns="http://purl.oclc.org/dsdl/schematron"><pattern><rule context="Record">
 <assert id="adult" test="not(AGE &lt; 16)">16 or older</assert>
@@ -114,6 +114,18 @@ def test_what_is_chosen_is_written_measured_and_can_be_undone(client: TestClient
         ({"way.AGE": "else"}, "way.AGE", "unknown choice"),
         ({"key_k": "1"}, "key_k", "must be at least 2"),
         ({"key_k": "few"}, "key_k", "must be a whole number"),
+        ({"key_k": "0"}, "key_k", "must be at least 2"),
+        ({"pram.AGE": "1.5"}, "pram.AGE", "above 0 and below 1"),
+        ({"pram.AGE": "few"}, "pram.AGE", "above 0 and below 1"),
+        ({"pram.AGE": "0.1,/etc/passwd"}, "pram.AGE", "no way to draw values anew"),
+        ({"pram.AGE": "0.1,within:REGIO"}, "pram.AGE", "there is no field 'REGIO'"),
+        ({"pram.AGE": "0.1,household:HH"}, "pram.AGE", "there is no field 'HH'"),
+        ({"swap.regions": "REGION, TOWN"}, "swap.regions", "there is no field 'TOWN'"),
+        ({"swap.regions": "", "swap.rate": "0.1"}, "swap.regions", "no region is named"),
+        ({"swap.regions": "REGION", "swap.rate": "2"}, "swap.rate", "must be from 0 to 1"),
+        ({"swap.regions": "REGION", "swap.k": "1"}, "swap.k", "must be at least 2"),
+        ({"swap.regions": "REGION", "swap.similar": "A,NONE"}, "swap.similar", "there is no field 'NONE'"),
+        ({"swap.regions": "REGION", "swap.least_regions": "0"}, "swap.least_regions", "must be at least 1"),
         ({"key_k": "3", "importance.AGE": "0"}, "importance.AGE", "must be a number above 0"),
     ],
 )
@@ -298,3 +310,76 @@ def test_settings_name_no_file_of_a_matrix(project: Project) -> None:
         with pytest.raises(UsageError, match="a project has no files of matrices"):
             project.settings.update({"pram": {"REGION": path}}, said="x", by="x")
     project.settings.update({"pram": {"REGION": "change:0.1"}}, said="x", by="x")
+
+
+def test_draws_and_swaps_are_written_and_shown_as_they_were_typed(client: TestClient, project: Project) -> None:
+    before = {"AGE+A": "stay:0.5, change : 0.2", "REGION": "change:0.3"}
+    roles = {**ROLES, "A": "quasi-identifier", "B": "quasi-identifier"}
+    project.settings.update({"pram": {**before}, "roles": roles}, said="x", by="local")
+    shown = client.get(path(project)).text
+    assert 'name="swap.keys" type="text" value=""' in shown
+    assert 'name="pram.AGE+A" type="text" value="0.2,stay:0.5"' in shown and 'value="0.3"' in shown
+    typed = {"pram.AGE+A": "0.2,stay:0.5", "pram.REGION": "0.1,alone:keep", "swap.regions": " B,B ",
+             "swap.k": "2", "swap.rate": "0,02", "swap.similar": "AGE", "swap.required": "0"}  # fmt: skip
+    answer = posted(client, project, "save", **typed)
+    assert answer.status_code == 303, answer.text
+    # what nobody has changed stays as somebody has written it; an empty field is left out
+    assert table(project) == {
+        "pram": {"AGE+A": before["AGE+A"], "REGION": "change:0.1,alone:keep"},
+        "swap": {"regions": ["B"], "k": 2, "rate": 0.02, "similar": ["AGE"], "required": 0},
+    }
+    assert state(project).says == "AGE+A, REGION drawn anew, B swapped"
+    said = project.history.changes()[-1].said
+    assert "REGION drawn anew by change:0.1,alone:keep; B swapped" in said
+    again = client.get(path(project)).text
+    assert (
+        'name="swap.rate" type="text" value="0.02"' in again and 'name="swap.required" type="text" value="0"' in again
+    )
+    assert posted(client, project, "save").status_code == 303 and table(project) == {}
+
+
+def test_what_draws_come_to_is_told_before_anything_is_masked(
+    client: TestClient, project: Project, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    typed = {"pram__AGE": "0.2", "swap__regions": "REGION", "swap__keys": "A", "swap__k": "2"}
+    project.settings.update({"roles": {**ROLES, "A": "quasi-identifier"}}, said="roles", by="local")
+    assert posted(client, project, "save", **typed, way__AGE="width", recode__AGE="10").status_code == 303
+    monkeypatch.chdir(project.folder)
+    words = ["keys", "files/a.csv", "--rules", "rules.sch", "--config", "masktron.toml", "--json", "../keys.json"]
+    outcome = Runner(capsys)(*words)
+    assert outcome.code == 0, outcome.err
+    result = json.loads(Path("../keys.json").read_text())
+    laid_run(project, "keys", ["keys", "files/a.csv", "--rules", InRun("rules.sch")], {"keys.json": result})
+    text = " ".join(client.get(path(project)).text.split())
+    assert "It can be done." in text and "take published values as true" in text
+    # one record in five: 12 of 60, as it was asked for
+    assert "<strong>AGE</strong>: drawn anew (PRAM)<ul><li>change 0.2</li><li>20 % of 60 records expected" in text
+    assert "a published value is true with a probability of at most" in text and "odds rise at most" in text
+    assert "<strong>REGION</strong>: exchanged between records<ul><li>records rare among fewer than 2 by A" in text
+    assert "these are draws of a trial" in text
+    # other draws make what was measured out of date
+    assert "settings have changed since this was measured" not in text
+    project.settings.update({"pram": {"AGE": "change:0.1"}}, said="x", by="local")
+    assert "settings have changed since this was measured" in client.get(path(project)).text
+
+
+def test_results_and_release_say_that_published_values_are_taken_as_true(
+    client: TestClient, project: Project
+) -> None:
+    done = [{"kind": "pram", "field": "REGION", "how": "change 0.1; odds rise at most 8.8 times"}]
+    sentence = "take published values as true"
+    for treatments in ([], done):
+        result = {**MASKED, "treatments": treatments, "keys": keys_tried("AGE", "REGION")["keys"], "fates": []}
+        files = {"mask.json": result, "masked.csv": "A\n1\n", "about.html": "x", "internal.html": "y",
+                 "masked.manifest.json": "{}"}  # fmt: skip
+        laid_run(project, "mask", ["mask", "files/a.csv", "--rules", InRun("rules.sch")], files)
+        for page in ("mask", "release"):
+            text = client.get(f"/projects/{project.identity}/{page}").text
+            assert (sentence in text) == bool(treatments), page
+            assert ("<li>odds rise at most 8.8 times</li>" in text) == bool(treatments), page
+
+
+def test_an_error_of_swapping_stands_at_its_regions(client: TestClient, project: Project) -> None:
+    told = {"what": "swap: A has the role confidential", "kind": "UsageError", "exit_code": 2}
+    laid_run(project, "keys", ["keys", "files/a.csv", "--rules", InRun("rules.sch")], code=2, error=told)
+    assert 'id="swap.regions-error"' in client.get(path(project)).text

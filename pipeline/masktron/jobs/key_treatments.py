@@ -13,6 +13,7 @@ import numpy as np
 from masktron.config import ALL_FIELDS, Config
 from masktron.counts import counted
 from masktron.errors import InfeasibleError
+from masktron.jobs.given_away import given_away_notes
 from masktron.jobs.keys_known import KnownKeys, keys_of_run
 from masktron.jobs.mask_result import UNIQUES_UNASKED, fates_of, told_of
 from masktron.jobs.ordering import identifying
@@ -91,12 +92,15 @@ class _Tried:
     columns : mapping of str to Column
         The fields, likewise.
     obstacle : str or None
+    given_away : tuple of str
+        Which fields tell where others were changed.
     """
 
     done: Treated | None = None
     keys: KeyFile | None = None
     columns: Mapping[str, Column] | None = None
     obstacle: str | None = None
+    given_away: tuple[str, ...] = ()
 
     @property
     def notes(self) -> Iterator[str]:
@@ -105,6 +109,7 @@ class _Tried:
             yield f"local suppression: {one.says}; the cells are drawn, and another run may leave out others"
         for drawn in () if self.done is None else perturbed_in(self.done.treatments):
             yield f"{', '.join(drawn.fields)}: these are draws of a trial, and another run may draw others"
+        yield from self.given_away
 
 
 def _tried(opened: Opened, names: KnownKeys, progress: Progress) -> _Tried:
@@ -115,7 +120,8 @@ def _tried(opened: Opened, names: KnownKeys, progress: Progress) -> _Tried:
         path = opened.job.source.path
         try:
             with treated(own, path, rules_beside(path) if own.given.recode else None, progress) as found:
-                return _Tried(found.treated, _file(opened, names, found), found.kept.columns, obstacle)
+                telling = () if found.treated is None else tuple(given_away_notes(found.treated, found.kept))
+                return _Tried(found.treated, _file(opened, names, found), found.kept.columns, obstacle, telling)
         except InfeasibleError as error:
             obstacle = obstacle or str(error)
     return _Tried(obstacle=obstacle)

@@ -16,6 +16,8 @@ _WORDS = (
     (re.compile(r"run again, it goes on"), lambda m: "try more, and it goes on"),
     (re.compile(r"--allow-lost (\S+?)(?=[,\s]|$)"), lambda m: f"“Let {m[1]} go” on the page Protect keys"),
     (re.compile(r"--allow (\S+?)(?=[,\s]|$)"), lambda m: f'allow = ["{m[1]}"] in masktron.toml'),
+    (re.compile(r"--allow(?=,)"), lambda m: "allow in masktron.toml"),
+    (re.compile(r"--quasi-identifier FIELD"), lambda m: "the role “known to others” on the page Roles"),
     (re.compile(r" \(--(?:key-k \S+|recode)\)"), lambda m: ""),
     (re.compile(r"--role (\S+?)=identifier"), lambda m: f"the role “names somebody” of {m[1]} on the page Roles"),
     (re.compile(r"--role (\S+?)=([\w-]+)"), lambda m: f"the role {m[2]} of {m[1]} on the page Roles"),

@@ -46,16 +46,18 @@ def number_from(name: str, text: str) -> float:
     return int(found) if found.is_integer() else found
 
 
-def whole_from(name: str, text: str) -> int:
-    """Read a whole number that somebody has typed.
+def whole_from(name: str, text: str, least: int = 0) -> int:
+    """Read a whole number that somebody has typed, and that is at least so large.
 
     Raises
     ------
     UsageError
-        It is none.
+        It is none, or too small.
     """
     if not (text.isascii() and text.isdigit() and len(text) < 10):
         raise UsageError(f"{name} must be a whole number, not {text!r}", hint="such as 5")
+    if int(text) < least:
+        raise UsageError(f"{name} must be at least {least}, not {text}", hint="take a larger one, or nothing at all")
     return int(text)
 
 

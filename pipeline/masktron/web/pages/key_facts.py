@@ -31,6 +31,14 @@ FATES: Mapping[str, str] = {
     "lost": "lost: nothing of it can be asked",
 }
 """What becomes of a rule that reads a recoded or removed field."""
+TREATMENTS: Mapping[str, str] = {
+    "recoding": "written in classes",
+    "suppression": "left out in some records",
+    "pram": "drawn anew (PRAM)",
+    "swapping": "exchanged between records",
+}
+"""What treatments are called, by kind."""
+_DRAWN = ("pram", "swapping")
 _CLASSES_SHOWN = 200
 
 
@@ -120,7 +128,8 @@ def treated_context(result: Mapping[str, Any] | None) -> dict[str, Any]:
     figures = [one for one in result["figures"] if one["figure"] in named]
     return {
         "treated": {
-            "treatments": result.get("treatments", []),
+            "treatments": _treatments(result),
+            "untrue": any(one["drawn"] for one in _treatments(result)),
             "figures": figures_beside(before or figures, figures if before else []),
             "both": bool(before),
             "contributions": contributions(keys),
@@ -128,6 +137,19 @@ def treated_context(result: Mapping[str, Any] | None) -> dict[str, Any]:
             "rules_file": result.get("rules_file", ""),
         }
     }
+
+
+def _treatments(result: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return what was done to fields, with what it is called; of what was drawn, each sentence."""
+    return [
+        {
+            **one,
+            "words": TREATMENTS.get(one["kind"], one["kind"]),
+            "drawn": one["kind"] in _DRAWN,
+            "says": one["how"].split("; "),
+        }
+        for one in result.get("treatments", [])
+    ]
 
 
 def tried(result: Mapping[str, Any]) -> dict[str, Any]:
@@ -138,6 +160,7 @@ def tried(result: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "figures": figures_beside(result["before"], result["figures"]),
         "treated": treated is not None,
+        "drawn": [one for one in _treatments(result) if one["drawn"]],
         "records": result["records"],
         "known": keys,
         "below": [] if keys is None else _below(keys, treated),

@@ -1,16 +1,19 @@
-"""The fifth step: what others may know is written in classes, or left out where few records share it."""
+"""The fifth step: what others may know is written in classes, drawn anew, swapped, or left out where few share it."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 from masktron.config import Config, Role
 from masktron.errors import UsageError
+from masktron.perturbation_settings import together
 from masktron.recoding_settings import Breaks, FromHierarchy, Multiples, Widths, how_of
 from masktron.web.pages.data_step import shown_name
 from masktron.web.pages.form_values import number_from, whole_from
 from masktron.web.pages.key_facts import current_keys, keys_arguments, keys_context, measure_keys
+from masktron.web.pages.perturbed_keys import drawn_together, pram_from, pram_shown, swap_from, swap_shown
 from masktron.web.pages.project_hierarchies import hierarchy_name, hierarchy_of
 from masktron.web.pages.roles_step import described_fields
 from masktron.web.pages.step_runs import good_run
@@ -38,7 +41,7 @@ WAYS: Mapping[str, str] = {
     "tails": "the tails alike",
 }
 """How a field may be recoded, by what forms call it."""
-_WRITES = ("recode", "key_k", "keys", "allow_lost")
+_WRITES = ("recode", "pram", "swap", "key_k", "keys", "allow_lost")
 
 
 def _show(visit: Visit, project: Project) -> dict[str, Any]:
@@ -54,6 +57,8 @@ def _show(visit: Visit, project: Project) -> dict[str, Any]:
         "has_rules": project.has_rules,
         "fields": fields,
         "ways": WAYS,
+        "together": drawn_together(config.pram),
+        "swap": swap_shown(config.swap),
         "key_k": "" if config.key_k is None else config.key_k,
         "subsets": config.keys.get("subsets", ""),
         "missing_matches": bool(config.keys.get("missing_matches")),
@@ -67,13 +72,15 @@ def _show(visit: Visit, project: Project) -> dict[str, Any]:
         "keys_path": None if found["keys_run"] is None else visit.path_of_run(found["keys_run"]),
         "runs": [("What keys tell", run)] if (run := latest_run(project, run_kinds.KEYS.step)) else [],
         "folder": str(project.folder) if visit.is_local else None,
-        "problems": _problems(found["keys_run"], [one["name"] for one in fields]),
+        "problems": _problems(found["keys_run"], [*(one["name"] for one in fields), *config.pram]),
     }
 
 
 def _keys(project: Project, config: Config) -> list[dict[str, Any]]:
     """Return the fields that others may know and that are written as they are, but for the weight."""
-    known = {name for name, role in config.roles.items() if role is Role.QUASI_IDENTIFIER} | set(config.recode)
+    named = (name for name, role in config.roles.items() if role is Role.QUASI_IDENTIFIER)
+    drawn = (name for each in config.pram for name in together(each))
+    known = {*named, *config.recode, *drawn, *config.swap.get("regions", ())}
     return [one for one in described_fields(project) or () if one["name"] in known]
 
 
@@ -86,6 +93,7 @@ def _row(project: Project, one: Mapping[str, Any], config: Config) -> dict[str, 
         "shown": shown_name(one),
         "way": way,
         "text": text,
+        "drawn": pram_shown(config.pram.get(name, "")),
         "levels": None if hierarchy is None else hierarchy.height,
         "has_hierarchy": hierarchy is not None,
         "importance": f"{config.keys.get('importance', {}).get(name, 1):g}",
@@ -124,7 +132,9 @@ def _problems(run: CommandRun | None, names: list[str]) -> list[PageProblem]:
     """Return what the latest run has against the settings, each at its field."""
     if run is None or not run.is_over or run.error is None:
         return []
-    found = problem_of(run.error, [*(f"recode.{name}" for name in names), "key_k"])
+    if run.error.what.startswith("swap:"):
+        return [replace(problem_of(run.error), field="swap.regions")]
+    found = problem_of(run.error, [f"{one}.{name}" for one in ("pram", "recode") for name in names] + ["key_k"])
     return [found] if found.field is not None else []
 
 
@@ -137,16 +147,21 @@ def _changes(project: Project, form: FormFields) -> dict[str, Any]:
         What was typed is none; the field is named.
     """
     config = project.settings.config
-    shown = {one["name"] for one in _keys(project, config)}
+    shown = [one["name"] for one in _keys(project, config)]
+    known = {
+        typed: one["name"] for one in described_fields(project) or () for typed in (one["name"], shown_name(one))
+    }
     recode = {name: how for name, how in config.recode.items() if name not in shown}
     for name in shown:
         if how := _how(project, name, form):
             recode[name] = how
     changes: dict[str, Any] = {
         "recode": recode or None,
+        "pram": pram_from(form, config.pram, shown, known) or None,
+        "swap": swap_from(form, config.swap, known) or None,
         "allow_lost": [*dict.fromkeys(form.texts("allow_lost"))] or None,
         "key_k": None,
-        "keys": _suppression(form, sorted(shown)) or None,
+        "keys": _suppression(form, shown) or None,
     }
     return changes
 
@@ -175,9 +190,9 @@ def _suppression(form: FormFields, names: list[str]) -> dict[str, Any]:
     """Return how keys are suppressed; nothing where they are not."""
     if not (text := form.text("key_k")):
         return {}
-    found: dict[str, Any] = {"k": whole_from("key_k", text)}
+    found: dict[str, Any] = {"k": whole_from("key_k", text, 2)}
     if subsets := form.text("subsets"):
-        found["subsets"] = whole_from("subsets", subsets)
+        found["subsets"] = whole_from("subsets", subsets, 1)
     if form.text("missing_matches") == "1":
         found["missing_matches"] = True
     costs = {name: number_from(f"importance.{name}", form.text(f"importance.{name}") or "1") for name in names}
@@ -196,6 +211,8 @@ def _save(visit: Visit, project: Project, form: FormFields) -> Redirect:
 
 def _said(changes: Mapping[str, Any]) -> str:
     told = [f"{name} by {how}" for name, how in (changes["recode"] or {}).items()]
+    told += [f"{name} drawn anew by {how}" for name, how in (changes["pram"] or {}).items()]
+    told += [f"{', '.join(changes['swap']['regions'])} swapped"] if changes["swap"] else []
     told += [f"k = {changes['keys']['k']}"] if changes["keys"] else []
     told += [f"lost rules that may be: {', '.join(changes['allow_lost'])}"] if changes["allow_lost"] else []
     return "; ".join(told) or "written as they are"

@@ -16,7 +16,7 @@ from masktron.web.store.project_settings import NAME
 _READING = frozenset({"record", "format", "format_options", "metadata"})
 _FIELDS = frozenset({"roles", "missing", "nominal", "ordinal", "numeric", "quasi_identifiers"})
 _JUDGING = frozenset({"documents", "phase", "max_failures", "allow_unfired", "rule_timeout"})
-_TREATING = frozenset({"recode", "key_k", "keys", "allow_lost"})
+_TREATING = frozenset({"recode", "pram", "swap", "key_k", "keys", "allow_lost"})
 _ALL = frozenset(field.name for field in fields(Config))
 """All settings; ``tune`` is none, as it changes nothing for other commands."""
 _WAY = frozenset({"method", "k", "grouping", "aggregator", "params"})

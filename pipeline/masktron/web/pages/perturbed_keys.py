@@ -1,0 +1,130 @@
+"""PRAM and swapping in the form of the page Protect keys: settings as it shows them, and what it asks for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from masktron.config import did_you_mean
+from masktron.errors import UsageError
+from masktron.perturbation_settings import SWAP_NAMES, pram_settings, together
+from masktron.web.pages.form_values import number_from, whole_from
+from masktron.web.web_page import FormFields
+
+_SHARE = "change"
+_LISTS = ("regions", "keys", "similar")
+_LEAST: Mapping[str, int] = {"k": 2, "required": 0, "least_regions": 1}
+"""Settings of swapping that are whole numbers, and what they are at least."""
+
+
+def pram_shown(how: str) -> str:
+    """Return how a field is drawn anew as the form has it: ``0.1,stay:0.5`` for ``change:0.1,stay:0.5``.
+
+    Parameters
+    ----------
+    how : str
+        As settings say it, without a matrix; empty where the field is not drawn.
+    """
+    if not how:
+        return ""
+    parts = [tuple(side.strip() for side in part.partition(":")[::2]) for part in how.split(",")]
+    (_, share), *rest = sorted(parts, key=lambda part: part[0] != _SHARE)
+    return ",".join([share, *(f"{word}:{said}" for word, said in rest)])
+
+
+def pram_from(
+    form: FormFields, former: Mapping[str, str], shown: Iterable[str], known: Mapping[str, str]
+) -> dict[str, str]:
+    """Return how fields are to be drawn anew, in the order in which settings had them.
+
+    Parameters
+    ----------
+    form : FormFields
+    former : mapping of str to str
+        What settings say now; several fields that are drawn together have a ``+`` between them.
+    shown : iterable of str
+        Other fields that the form has.
+    known : mapping of str to str
+        The fields of the data, by what somebody may type.
+
+    Raises
+    ------
+    UsageError
+        What was typed is no way to draw; the field of the form is named.
+    """
+    found = {}
+    for name in dict.fromkeys((*former, *shown)):
+        setting, how = f"pram.{name}", former.get(name, "")
+        if not (text := form.text(setting)):
+            continue
+        found[name] = how if text == pram_shown(how) else f"{_SHARE}:{text}"
+        said = pram_settings(setting, found[name])
+        _require_known(setting, (*said.within, *((said.household,) if said.household else ())), known.values())
+    return found
+
+
+def drawn_together(pram: Mapping[str, str]) -> list[tuple[str, str]]:
+    """Return the fields of which settings have combinations drawn, and how, as the form has it."""
+    return [(name, pram_shown(how)) for name, how in pram.items() if len(together(name)) > 1]
+
+
+def swap_shown(swap: Mapping[str, Any]) -> dict[str, str]:
+    """Return what the form has of each setting of swapping; empty where nothing is said."""
+    told = {name: ", ".join(said) if name in _LISTS else str(said) for name, said in swap.items() if said is not None}
+    return {name: told.get(name, "") for name in SWAP_NAMES}
+
+
+def swap_from(form: FormFields, former: Mapping[str, Any], known: Mapping[str, str]) -> dict[str, Any]:
+    """Return how regions are to be swapped; nothing where they are not.
+
+    Parameters
+    ----------
+    form : FormFields
+    former : mapping
+        What settings say now.
+    known : mapping of str to str
+        The fields of the data, by what somebody may type.
+
+    Raises
+    ------
+    UsageError
+        What was typed is none; the field of the form is named.
+    """
+    shown = swap_shown(former)
+    found: dict[str, Any] = {}
+    for name in SWAP_NAMES:
+        setting = f"swap.{name}"
+        if not (text := form.text(setting)):
+            continue
+        if name in _LISTS:
+            # names that have commas of their own can stay, and cannot be typed
+            found[name] = list(former[name]) if text == shown[name] else _names(setting, text.split(","), known)
+        elif name == "household":
+            [found[name]] = _names(setting, [text], known)
+        else:
+            found[name] = whole_from(setting, text, _LEAST[name]) if name in _LEAST else _rate(setting, text)
+    if found and "regions" not in found:
+        raise UsageError(
+            "swap.regions: no region is named, and the rest is about them",
+            hint="name them from coarse to fine, or empty what stands below",
+        )
+    return found
+
+
+def _rate(setting: str, text: str) -> float:
+    if (rate := number_from(setting, text)) > 1:
+        raise UsageError(f"{setting} must be from 0 to 1, not {text!r}", hint="0.02 is 2 in 100 records")
+    return rate
+
+
+def _names(setting: str, typed: Iterable[str], known: Mapping[str, str]) -> list[str]:
+    names = [name.strip() for name in typed if name.strip()]
+    _require_known(setting, names, known)
+    return [*dict.fromkeys(known[name] for name in names)]
+
+
+def _require_known(setting: str, names: Iterable[str], known: Iterable[str]) -> None:
+    there = list(known)
+    for name in names:
+        if name not in there:
+            raise UsageError(f"{setting}: there is no field {name!r}", hint=did_you_mean(name, there))
