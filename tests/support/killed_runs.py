@@ -11,6 +11,7 @@ import stat
 import subprocess
 import sys
 import time
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
@@ -69,11 +70,14 @@ class Runs:
         Of ``masktron mask``, with full paths, but for the output and the key.
     environment : mapping of str to str
         Besides that of the tests.
+    kills : Counter of str
+        Of each kind of process so far. The next is of a kind killed least, so that few kills reach all kinds.
     """
 
     folder: Path
     arguments: Sequence[str]
     environment: Mapping[str, str] = field(default_factory=dict)
+    kills: Counter[str] = field(default_factory=Counter)
     seconds: float = 0.0
     digests: tuple[str, str] = ("", "")
 
@@ -153,7 +157,9 @@ class Runs:
         kinds: dict[str, list[int]] = {name: list(pids) for name, pids in others.items() if pids}
         for pid, kind in running.items():
             kinds.setdefault(kind, []).append(pid)
-        kind = draw.choice(sorted(kinds))
+        fewest = min(self.kills[kind] for kind in kinds)
+        kind = draw.choice(sorted(kind for kind in kinds if self.kills[kind] == fewest))
+        self.kills[kind] += 1
         after, stage = time.monotonic() - begun, self._stage()
         with suppress(ProcessLookupError):
             os.kill(draw.choice(sorted(kinds[kind])), signal.SIGKILL)
