@@ -1120,6 +1120,7 @@ def _swap(value: Any, where: str) -> dict[str, Any]:
 
 
 _OF_KEYS = ("k", "subsets", "importance", "missing_matches")
+_MOST_IMPORTANT = 1e6  # costs of cells are added up, so that a cell of 1 beside one of 1e300 would cost nothing
 
 
 def _keys(value: Any, where: str) -> dict[str, Any]:
@@ -1147,10 +1148,11 @@ def _keys(value: Any, where: str) -> dict[str, Any]:
 def _importance(value: Any, where: str) -> dict[str, float]:
     example = "importance = {AGE = 2}; the larger, the rarer it is suppressed"
     _require(isinstance(value, Mapping), f"keys.importance must be a table, not {value!r}", example, where)
+    least, most = 1 / _MOST_IMPORTANT, _MOST_IMPORTANT
     for name, cost in value.items():
         _require(
-            isinstance(name, str) and _is_number(cost) and cost > 0,
-            f"keys.importance.{name} must be a number above 0, not {cost!r}",
+            isinstance(name, str) and _is_number(cost) and least <= cost <= most,
+            f"keys.importance.{name} must be a number from {least:g} to {most:g}, not {cost!r}",
             example,
             where,
         )

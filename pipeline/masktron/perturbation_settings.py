@@ -19,6 +19,7 @@ WAYS = (
     "that no other one can take the place of stays), with commas between"
 )
 _KEEP = "keep"
+_LEAST_CHANGE = 1e-6  # one record of a million: a smaller share is a slip, and protects nobody
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +29,7 @@ class PramSettings:
     Attributes
     ----------
     change : float or None
-        Share of the records that is expected to change, above 0 and below 1; None with a matrix.
+        Share of the records that is expected to change, from 1e-6 and below 1; None with a matrix.
     stay : float
         Probability with which every value stays at least, from 0 and below 1.
     matrix : Path or None
@@ -113,11 +114,10 @@ def matrix_files(pram: Mapping[str, str]) -> dict[str, Path]:
     return {f"the matrix of {name}": path for name, path in found.items() if path is not None}
 
 
-def _share(setting: str, word: str, text: str, *, zero: bool) -> float:
-    if not _is_number(text) or not (0 <= float(text) < 1 and (zero or float(text) > 0)):
-        least = "from 0" if zero else "above 0"
+def _share(setting: str, word: str, text: str, *, least: float) -> float:
+    if not _is_number(text) or not least <= float(text) < 1:
         raise UsageError(
-            f"{setting}: {word} must be a number {least} and below 1, not {text!r}", hint=f"such as {word}:0.1"
+            f"{setting}: {word} must be a number from {least:g} and below 1, not {text!r}", hint=f"such as {word}:0.1"
         )
     return float(text)
 
@@ -142,8 +142,8 @@ def _household(setting: str, text: str) -> str:
 
 
 _WORDS: Mapping[str, Callable[[str, str], Any]] = {
-    "change": lambda setting, text: _share(setting, "change", text, zero=False),
-    "stay": lambda setting, text: _share(setting, "stay", text, zero=True),
+    "change": lambda setting, text: _share(setting, "change", text, least=_LEAST_CHANGE),
+    "stay": lambda setting, text: _share(setting, "stay", text, least=0),
     "within": _names,
     "alone": _kept,
     "household": _household,

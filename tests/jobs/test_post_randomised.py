@@ -198,6 +198,7 @@ def test_check_finds_what_was_not_drawn_by_the_law(tmp_path: Path, rules: Path) 
     as_before = {at: {"STATUS": str(row["STATUS"])} for at, row in enumerate(ROWS)}
     assert "0 records have another one than before; " in problems(as_before)
     described = json.loads(manifest.read_text())
+    del described["config"]  # with it, treatments that it does not ask for are refused
     for named in ({"within": ["NO"]}, {"weight": "NO"}):
         (tmp_path / "e.json").write_text(
             json.dumps({**described, "treatments": [{**described["treatments"][0], **named}]})
@@ -303,7 +304,8 @@ def test_records_that_are_left_out_take_no_part(tmp_path: Path, rules: Path) -> 
         ({"pram": {"STATUS": "change:0.1,within:B"}}, "B has the role confidential"),
         ({"pram": {"STATUS": "change:0.1,within:C"}}, "there is no field 'C'"),
         ({"pram": {"STATUS": "0.1"}}, "no way to draw values anew"),
-        ({"pram": {"STATUS": "change:1"}}, "change must be a number above 0 and below 1"),
+        ({"pram": {"STATUS": "change:1"}}, "change must be a number from 1e-06 and below 1"),
+        ({"pram": {"STATUS": "change:1e-300"}}, "change must be a number from 1e-06 and below 1, not '1e-300'"),
         ({"pram": {"STATUS": "stay:0.5"}}, "either the share that changes or a matrix"),
         ({"pram": {"STATUS": "change:0.1,change:0.2"}}, "change is given twice"),
         ({"pram": {"STATUS": "change:0.1,alone:no"}}, "alone is 'no'"),

@@ -115,8 +115,8 @@ def test_what_is_chosen_is_written_measured_and_can_be_undone(client: TestClient
         ({"key_k": "1"}, "key_k", "must be at least 2"),
         ({"key_k": "few"}, "key_k", "must be a whole number"),
         ({"key_k": "0"}, "key_k", "must be at least 2"),
-        ({"pram.AGE": "1.5"}, "pram.AGE", "above 0 and below 1"),
-        ({"pram.AGE": "few"}, "pram.AGE", "above 0 and below 1"),
+        ({"pram.AGE": "1.5"}, "pram.AGE", "from 1e-06 and below 1"),
+        ({"pram.AGE": "few"}, "pram.AGE", "from 1e-06 and below 1"),
         ({"pram.AGE": "0.1,/etc/passwd"}, "pram.AGE", "no way to draw values anew"),
         ({"pram.AGE": "0.1,within:REGIO"}, "pram.AGE", "there is no field 'REGIO'"),
         ({"pram.AGE": "0.1,household:HH"}, "pram.AGE", "there is no field 'HH'"),
@@ -126,7 +126,7 @@ def test_what_is_chosen_is_written_measured_and_can_be_undone(client: TestClient
         ({"swap.regions": "REGION", "swap.k": "1"}, "swap.k", "must be at least 2"),
         ({"swap.regions": "REGION", "swap.similar": "A,NONE"}, "swap.similar", "there is no field 'NONE'"),
         ({"swap.regions": "REGION", "swap.least_regions": "0"}, "swap.least_regions", "must be at least 1"),
-        ({"key_k": "3", "importance.AGE": "0"}, "importance.AGE", "must be a number above 0"),
+        ({"key_k": "3", "importance.AGE": "0"}, "importance.AGE", "must be a number from 1e-06 to 1e+06"),
     ],
 )
 def test_what_cannot_be_is_said_at_its_field_and_nothing_is_written(

@@ -127,6 +127,12 @@ def _keys(original: Opened) -> list[str]:
                 where=where,
                 hint=did_you_mean(name, names) or f"keys are {', '.join(names)}",
             )
+    if (size := config.keys.get("subsets", 0)) > len(names):
+        raise UsageError(
+            f"keys.subsets = {size}, and there are {counted(len(names), 'key')}: {', '.join(names)}",
+            where=where,
+            hint="leave keys.subsets out, which suppresses for all keys together",
+        )
     return names
 
 

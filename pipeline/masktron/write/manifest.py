@@ -17,6 +17,7 @@ from masktron.files import read_text
 from masktron.write.atomic import atomic_path
 from masktron.write.declared import Declared, declared_from
 from masktron.write.treatments import Treatment, treatments_from
+from masktron.write.treatments_asked import require_asked_for
 
 if TYPE_CHECKING:
     import numpy as np
@@ -271,7 +272,7 @@ def _described(content: Mapping[str, Any]) -> DescribedRelease:
         limits=_limits(content),
         roles=dict(fields),
         quasi_identifiers=_marked(content),
-        treatments=treatments_from(content["treatments"]) if "treatments" in content else (),
+        treatments=_treatments(content),
         translated=_text(_table(content, "translated"), "sha256") if content.get("translated") else None,
     )
 
@@ -300,6 +301,14 @@ def _limits(content: Mapping[str, Any]) -> dict[str, float]:
         return limits_from(limits)
     except UsageError as error:
         raise ValueError(error.what) from error
+
+
+def _treatments(content: Mapping[str, Any]) -> tuple[Treatment, ...]:
+    """Return what was done to keys, which is what the settings of the run ask for."""
+    found = treatments_from(content["treatments"]) if "treatments" in content else ()
+    if isinstance(config := content.get("config"), Mapping):
+        require_asked_for(found, config)
+    return found
 
 
 def _marked(content: Mapping[str, Any]) -> tuple[str, ...]:

@@ -1,0 +1,114 @@
+"""A manifest whose treatments are not what its own settings ask for is refused."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import masktron
+from cli_runner import write_rules
+from masktron.errors import UsageError
+from plain_rows import write_csv
+
+ROWS: list[dict[str, object]] = [
+    {
+        "AGE": 16 + 3 * (at % 9),
+        "REGION": "nnsw"[at % 4],
+        "STATUS": "abc"[at * 5 % 3],
+        "A": 100 + 13 * at % 70,
+        "B": 10 + at % 9,
+    }
+    for at in range(60)
+]
+ROLES = dict.fromkeys(("AGE", "REGION", "STATUS"), "quasi-identifier")
+ASKED: dict[str, Any] = {
+    "k": 3,
+    "order": "keep",
+    "roles": ROLES,
+    "recode": {"AGE": "breaks:16,25,35"},
+    "pram": {"STATUS": "change:0.1"},
+    "swap": {"regions": ["REGION"]},
+    "key_k": 2,
+}
+
+
+def without(kind: str) -> Callable[[dict[str, Any]], None]:
+    def change(content: dict[str, Any]) -> None:
+        content["treatments"] = [one for one in content["treatments"] if one["kind"] != kind]
+
+    return change
+
+
+def with_part(kind: str, part: str, value: Any) -> Callable[[dict[str, Any]], None]:
+    def change(content: dict[str, Any]) -> None:
+        next(one for one in content["treatments"] if one["kind"] == kind)[part] = value
+
+    return change
+
+
+def with_contract(part: str, value: Any) -> Callable[[dict[str, Any]], None]:
+    def change(content: dict[str, Any]) -> None:
+        content["treatments"][-1]["contract"][part] = value
+
+    return change
+
+
+def with_setting(name: str, value: Any) -> Callable[[dict[str, Any]], None]:
+    def change(content: dict[str, Any]) -> None:
+        content["config"][name] = value
+
+    return change
+
+
+CHANGES = {
+    "no recoding": (without("recoding"), "recode"),
+    "another recoding": (with_part("recoding", "how", "breaks:16,25,40"), "recode"),
+    "recoding nobody asked for": (with_setting("recode", {}), "recode"),
+    "no draws": (without("pram"), "pram"),
+    "other draws": (with_part("pram", "change", 0.01), "pram"),
+    "draws of households": (with_part("pram", "household", "REGION"), "pram"),
+    "no swaps": (without("swapping"), "swap"),
+    "other swaps": (with_part("swapping", "k", 2), "swap"),
+    "swaps at another rate": (with_setting("swap", {"regions": ["REGION"], "rate": 0.5}), "swap"),
+    "other keys of swaps": (with_setting("swap", {"regions": ["REGION"], "keys": ["AGE"]}), "swap"),
+    "no suppression": (without("suppression"), "keys"),
+    "a smaller k": (with_contract("k", 1), "keys"),
+    "smaller subsets": (with_contract("subsets", 1), "keys"),
+    "missing that matches": (with_contract("missing_matches", True), "keys"),
+}
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("asked")
+    data = write_csv(folder / "d.csv", ROWS)
+    masktron.mask(data, write_rules(folder / "r.sch", "B <= A"), folder / "m.csv", **ASKED)
+    return folder
+
+
+def test_what_mask_writes_agrees(run: Path) -> None:
+    content = json.loads((run / "m.manifest.json").read_text())
+    assert [one["kind"] for one in content["treatments"]] == ["recoding", "pram", "swapping", "suppression"]
+    assert masktron.check(
+        run / "m.csv", run / "r.sch", manifest=run / "m.manifest.json", original=run / "d.csv"
+    ).complies
+
+
+@pytest.mark.parametrize(("change", "setting"), CHANGES.values(), ids=CHANGES)
+def test_treatments_that_settings_do_not_ask_for_are_refused(
+    run: Path, tmp_path: Path, change: Callable[[dict[str, Any]], None], setting: str
+) -> None:
+    content = json.loads((run / "m.manifest.json").read_text())
+    change(content)
+    edited = tmp_path / "edited.manifest.json"
+    edited.write_text(json.dumps(content))
+    with pytest.raises(
+        UsageError, match=f"its 'treatments' are not what '{setting}' of its 'config' asks for"
+    ) as caught:
+        masktron.check(run / "m.csv", run / "r.sch", manifest=edited)
+    assert caught.value.where == str(edited)
+    assert "give the .manifest.json that mask wrote" in caught.value.hint
