@@ -1,4 +1,4 @@
-"""A manifest whose treatments are not what its own settings ask for is refused."""
+"""What `check` says of the treatments of a manifest, which are those that its own settings ask for."""
 
 from __future__ import annotations
 
@@ -10,9 +10,10 @@ from typing import Any
 import pytest
 
 import masktron
-from cli_runner import write_rules
+from cli_runner import Runner, write_rules
 from masktron.errors import UsageError
 from plain_rows import write_csv
+from schema_files import conforms
 
 ROWS: list[dict[str, object]] = [
     {
@@ -86,7 +87,7 @@ CHANGES = {
 def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("asked")
     data = write_csv(folder / "d.csv", ROWS)
-    masktron.mask(data, write_rules(folder / "r.sch", "B <= A"), folder / "m.csv", **ASKED)
+    masktron.mask(data, write_rules(folder / "r.sch", "B <= A", "AGE < 40 or B > 3"), folder / "m.csv", **ASKED)
     return folder
 
 
@@ -96,6 +97,35 @@ def test_what_mask_writes_agrees(run: Path) -> None:
     assert masktron.check(
         run / "m.csv", run / "r.sch", manifest=run / "m.manifest.json", original=run / "d.csv"
     ).complies
+
+
+def test_check_says_what_was_done_and_what_rules_became(
+    run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    manifest, page = run / "m.manifest.json", tmp_path / "page.html"
+    found = masktron.check(run / "m.csv", run / "r.sch", manifest=manifest)
+    told = {one.kind: (one.field, one.how) for one in found.treatments}
+    pairs = json.loads(manifest.read_text())["treatments"][2]["pairs"]
+    assert told == {
+        "recoding": ("AGE", "breaks:16,25,35"),
+        "pram": ("STATUS", "change 0.1"),
+        "swapping": ("REGION", f"{pairs} pairs of records, rare among fewer than 3 by AGE, STATUS"),
+        "suppression": ("AGE, REGION, STATUS", "k = 2"),
+    }
+    (fate,) = found.fates
+    assert (fate.rule, fate.before, fate.fields) == ("R2", "AGE < 40 or B > 3", ("AGE",))
+    conforms(found.as_dict(), "check")
+    options = ["--manifest", manifest, "--html", page]
+    text = Runner(capsys)("check", run / "m.csv", "-r", run / "r.sch", *options).out
+    for line in (
+        "treatment 1, recoding of AGE: breaks:16,25,35",
+        "treatment 4, suppression of AGE",
+        f"rule R2 is {fate.fate}",
+    ):
+        assert line in text
+    written = page.read_text()
+    for words in ("What was done before", "Treatments, in their order", "Rules that read recoded or removed fields"):
+        assert words in written
 
 
 @pytest.mark.parametrize(("change", "setting"), CHANGES.values(), ids=CHANGES)

@@ -19,6 +19,7 @@ from masktron.jobs.common import (
     size_notes,
     violations,
 )
+from masktron.jobs.declared_treatments import declared_treatments
 from masktron.jobs.described import completed
 from masktron.jobs.documents import Given
 from masktron.jobs.following import allowances, with_allowances
@@ -165,6 +166,8 @@ def run_check(
             figures=tuple(map(FigureResult.of, figures)),
             unevaluated=tuple(edit.check.id for edit in job.edits if edit.check.index in audit.left_out),
             sha256=job.source.digest,
+            treatments=() if described is None else declared_treatments(described.treatments),
+            fates=again.fates,
         )
 
 

@@ -15,7 +15,7 @@ from masktron.jobs.documents import Given, bound
 from masktron.jobs.job import Job
 from masktron.jobs.rulebooks import open_rulebook
 from masktron.jobs.treated import title_of
-from masktron.results import RuleResult
+from masktron.results import RuleFate, RuleResult
 from masktron.scratch import private_folder
 from masktron.sources.source import Source
 from masktron.translation import TranslatedRule, translated
@@ -38,6 +38,8 @@ class RulesAgain:
         Rules that are lost, or read removed fields.
     name : str
         What stands in messages for the rulebook.
+    fates : tuple of RuleFate
+        What became of each rule that is not as it was.
     """
 
     job: Job
@@ -45,6 +47,7 @@ class RulesAgain:
     notes: tuple[str, ...] = ()
     not_checked: tuple[str, ...] = ()
     name: str = ""
+    fates: tuple[RuleFate, ...] = ()
 
     def named(self, results: Sequence[RuleResult]) -> tuple[RuleResult, ...]:
         """Return results of rules whose origins name no temporary file."""
@@ -117,4 +120,5 @@ def rules_of_release(
         path.write_bytes(content)
         rulebook = bound(open_rulebook(path), given)
         again = replace(job, rulebook=rulebook, edits=classify(rulebook, job.source.layout))
-        yield RulesAgain(again, True, notes, lost, f"{name} (translated)")
+        fates = tuple(RuleFate.of(rule) for rule in translation.rules if rule.changed)
+        yield RulesAgain(again, True, notes, lost, f"{name} (translated)", fates)

@@ -10,6 +10,7 @@ from masktron.errors import Exit
 from masktron.results.figure import FigureResult
 from masktron.results.result import JobResult
 from masktron.results.rules import RuleResult, Tested, exit_code_of
+from masktron.results.treatment import RuleFate, TreatmentResult
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -32,12 +33,17 @@ class CheckResult(JobResult):
         Rules that were left out: without their document, on removed fields, or let go when the file was masked.
     sha256 : str
         Of the bytes that were checked, in hexadecimal digits: a file of another hash is another one.
+    treatments : tuple of TreatmentResult
+        What the manifest declares of what was done before fields were masked, in this order.
+    fates : tuple of RuleFate
+        What became of each rule that is asked otherwise, or not any more, as fields were recoded or removed; empty
+        where the rulebook was given as it was translated.
     """
 
     JOB: ClassVar = "check"
     KEYS: ClassVar = (
         "data sha256 complies records violations warnings min_group problems checked not_checked notes figures "
-        "tested rules=_rules_in_full"
+        "tested treatments fates rules=_rules_in_full"
     )
 
     data: str
@@ -53,6 +59,8 @@ class CheckResult(JobResult):
     figures: tuple[FigureResult, ...] = ()
     unevaluated: tuple[str, ...] = ()
     sha256: str = ""
+    treatments: tuple[TreatmentResult, ...] = ()
+    fates: tuple[RuleFate, ...] = ()
 
     @property
     def complies(self) -> bool:

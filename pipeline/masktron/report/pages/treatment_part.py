@@ -25,7 +25,8 @@ def treatment_parts(result: PlainData) -> list[PagePart]:
     Parameters
     ----------
     result : PlainData
-        As ``mask --json`` writes it; that of an earlier version has no treatments.
+        As ``mask --json`` or ``check --json`` writes it; that of an earlier version has no treatments, and that of
+        `check` no risk before them.
     """
     if not result.has("treatments") or not result.parts("treatments"):
         return []
@@ -35,7 +36,7 @@ def treatment_parts(result: PlainData) -> list[PagePart]:
             ("field", "treatment", "how"),
             tuple((one.text("field"), one.text("kind"), one.text("how")) for one in result.parts("treatments")),
         ),
-        *_risk(result),
+        *(_risk(result) if result.has("before") else ()),
         *fates_table(result.parts("fates")),
     ]
 
