@@ -99,7 +99,8 @@ def test_fields_that_tell_what_was_changed_are_named(tmp_path: Path) -> None:
     rules, data = write_rules(tmp_path / "r.sch", "B <= A"), write_csv(tmp_path / "d.csv", ROWS)
 
     def told(**more: Any) -> list[str]:
-        notes = masktron.mask(data, rules, tmp_path / "m.csv", **settings(**more)).notes
+        # by some keys every town that is drawn lies in the county of the former one, and nothing is given away
+        notes = masktron.mask(data, rules, tmp_path / "m.csv", key=bytes(range(32)), **settings(**more)).notes
         return [note.partition(" in every record")[0] for note in notes if "went with" in note]
 
     # who is written in county a and town b1 has been moved
