@@ -749,7 +749,8 @@ def tune(
         grouping, and treatment of keys where that is asked for; all else is the same for all.
     ask : mapping of str to value, optional
         What is tried, by the keys of the table ``[tune]`` of a file of settings:
-        ``{"methods": ["mdav", "noise"], "k": [3, 10], "recode": {"AGE": ["width:5"]}, "key_k": 3, "budget": "5m"}``.
+        ``{"methods": ["mdav", "noise"], "k": [3, 10], "recode": {"AGE": ["width:5"]}, "key_k": 3, "budget": "5m"}``;
+        ``pram`` as ``recode``, and ``swap_rate`` where the settings say which regions are swapped.
 
     Returns
     -------

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -96,10 +97,25 @@ def located_pram(text: str, folder: Path) -> str:
     folder : Path
         Where the path of the file starts.
     """
+    return _with_matrix(text, lambda path: (folder / path).as_posix())
+
+
+def short_pram(text: str) -> str:
+    """Return the same with the bare name of the file of a matrix, for names and sentences."""
+    return _with_matrix(text, lambda path: path.name)
+
+
+def pram_relative_to(text: str, folder: Path) -> str:
+    """Return the same with the file of a matrix as a path that starts at a folder: what `located_pram` undoes."""
+    return _with_matrix(text, lambda path: Path(os.path.relpath(path, folder)).as_posix())
+
+
+def _with_matrix(text: str, named: Callable[[Path], str]) -> str:
+    """Return the same with the file of a matrix named otherwise."""
     if pram_settings("pram", text).matrix is None:
         return text
     path, comma, rest = text.partition(",")
-    return f"{(folder / path.strip()).as_posix()}{comma}{rest}"
+    return f"{named(Path(path.strip()))}{comma}{rest}"
 
 
 def matrix_files(pram: Mapping[str, str]) -> dict[str, Path]:

@@ -82,6 +82,25 @@ def tune(
             show_default=False,
         ),
     ] = None,
+    pram: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="FIELD=HOW",
+            help="Try a key drawn anew so, beside leaving it as it is: REGION=change:0.1, SEX=sex.csv; AGE+STATUS "
+            "are drawn together; repeatable, also for the same field.",
+            show_default=False,
+        ),
+    ] = None,
+    swap_rate: Annotated[
+        str | None,
+        typer.Option(
+            "--swap-rate",
+            metavar="N,N",
+            help="Try records swapped at these rates, from 0 to 1, as \\[swap] in settings says all else, beside not "
+            "swapping.",
+            show_default=False,
+        ),
+    ] = None,
     allow_lost: options.AllowLost = None,
     class_fields: Annotated[
         str | None,
@@ -215,6 +234,8 @@ def tune(
         "aggregators": aggregators,
         "recode": recode,
         "key_k": key_k,
+        "pram": pram,
+        "swap_rate": swap_rate,
         "class": class_fields,
         "risk": risk,
         "utility": utility,
@@ -291,13 +312,14 @@ def _tuned(
     with _going_on_told() as kept, running.progress_shown() as progress, rules_within(settings.rule_timeout):
         from masktron.config import load_config
         from masktron.jobs.originals import InvalidOriginalError
-        from masktron.jobs.tune.asked import TuneSettings, hierarchies_in, tune_settings_in, wider_limits
+        from masktron.jobs.tune.asked import TuneSettings, hierarchies_in, matrices_in, tune_settings_in, wider_limits
         from masktron.jobs.tune.tuning import run_tune
 
         asked = (TuneSettings() if file is None else tune_settings_in(file)).read(wishes)
         trees = {
             f"the hierarchy {how.path.name} of {name}": how.path for name, how in hierarchies_in(settings, asked)
         }
+        trees |= {f"the matrix {path.name} of {name}": path for name, path in matrices_in(settings, asked)}
         running.check_outputs(outputs, trees, out)
         if file is not None:
             asked = replace(asked, wider=wider_limits(load_config(file).limits, settings.limits))
@@ -360,7 +382,11 @@ def _written(result: TuneResult, path: Path, candidate: int | TuneRecipe | None,
             f"candidate {position} has no figures, so its settings are not written: {'; '.join(chosen.reasons)}",
             hint="name another one with --candidate",
         )
-    known = with_keys(settings, {name: how for one in result.candidates for name, how in one.recode.items()})
+    recode, pram = (
+        {name: how for one in result.candidates for name, how in getattr(one, axis).items()}
+        for axis in ("recode", "pram")
+    )
+    known = with_keys(settings, recode, pram)
     write_settings(path, settings_of(chosen, known))
     yield f"settings of {plain(chosen.name)} written: {plain(path.as_posix())}"
     if settings.limits:

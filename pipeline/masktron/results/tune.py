@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
-from masktron.recoding_settings import short_how
 from masktron.results.result import JobResult, PlottedResult
+from masktron.results.tried_treatment import KeyTreatment
 from masktron.serialised import Serialised
 
 if TYPE_CHECKING:
@@ -16,11 +16,28 @@ if TYPE_CHECKING:
 
     from masktron.config import Grouping, Param
 
-_UNTREATED: Mapping[str, str] = MappingProxyType({})
+_UNTREATED = KeyTreatment()
 type TuneState = Literal["measured", "sampled", "refused", "ended", "same", "unreached"]
 """What came of a candidate: measured on all records; on the sample alone; refused by the file, the rules or the
 method; ended as an engine or the system lacked time or memory; the same as another candidate on this file; not
 reached within the budget."""
+PROTECTION: Mapping[str, str] = {
+    "pram_changed": "Records, or households, that have another value since it was drawn anew: those of the field "
+    "with the fewest; per cent.",
+    "pram_confidence": "A published value that was drawn anew is true with at most this probability, for who knows "
+    "the shares in the file and nothing else of the record: the field with the most; per cent.",
+    "pram_odds": "A published value that was drawn anew makes the odds of one true value against another at most so "
+    "many times larger, whatever somebody knew before: the field with the most. No bound is infinite.",
+    "pram_stays": "Records, or households, in which a drawn value cannot change, as the rules leave one value, or as "
+    "none alike has another; confidence and odds are not of them. The field with the most; per cent.",
+    "swap_moved": "Records, or households, that have changed places; per cent.",
+    "swap_at_home": "Of those that are rare in a region as it is written, those that are where the file says: the "
+    "level with the most; per cent. None where nobody is rare.",
+}
+"""What is said of values that are drawn anew and of records that are swapped, and what it means: no figure of a file,
+as figures take what is written as true."""
+_LEAST = frozenset({"pram_changed", "swap_moved"})
+"""What protects the less the smaller it is."""
 TUNE_NOTICE = (
     "CONFIDENTIAL: for inside the agency. The figures are of the original, and whoever has the seeds that tune tried "
     "must not find them in a release."
@@ -80,11 +97,17 @@ class TuneCandidate(Serialised):
         How keys are recoded before the other fields are masked, as in the settings.
     key_k : int or None
         Records that share each combination of keys, by local suppression; None where nothing is suppressed.
+    pram : mapping of str to str
+        How values are drawn anew, as in the settings, in the order in which fields are drawn.
+    swap : mapping of str to value
+        How records exchange regions, as in the settings; nothing is swapped where it is empty.
+    protection : mapping of str to float
+        What that protects, the worst over the seeds: see `PROTECTION`. Empty where nothing is drawn anew or swapped.
     """
 
     KEYS: ClassVar = (
-        "method params k grouping aggregator recode key_k state records seeds draws figures=_nine_digits spread "
-        "within_limits reasons same_as"
+        "method params k grouping aggregator recode pram swap key_k state records seeds draws figures=_nine_digits "
+        "spread protection within_limits reasons same_as"
     )
     EXACT: ClassVar = frozenset({"_nine_digits"})
 
@@ -104,6 +127,19 @@ class TuneCandidate(Serialised):
     same_as: int | None = None
     recode: Mapping[str, str] = field(default_factory=dict)
     key_k: int | None = None
+    pram: Mapping[str, str] = field(default_factory=dict)
+    swap: Mapping[str, Any] = field(default_factory=dict)
+    protection: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def treatment(self) -> KeyTreatment:
+        """What is done to keys."""
+        return KeyTreatment(self.recode, self.pram, self.swap, self.key_k)
+
+    @property
+    def differs(self) -> bool:
+        """Whether another seed may give another file."""
+        return self.draws or self.treatment.draws
 
     @property
     def _nine_digits(self) -> dict[str, float]:
@@ -113,9 +149,7 @@ class TuneCandidate(Serialised):
     @property
     def name(self) -> str:
         """What it is called in tables and sentences: ``mdav, k = 5, grouping all``."""
-        return candidate_name(
-            self.method, self.k, self.grouping, self.aggregator, self.params, self.recode, self.key_k
-        )
+        return candidate_name(self.method, self.k, self.grouping, self.aggregator, self.params, self.treatment)
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -192,6 +226,7 @@ class TuneResult(JobResult, PlottedResult):
         import pandas as pd
 
         names = list(dict.fromkeys(name for one in self.candidates for name in one.figures))
+        protected = [name for name in PROTECTION if any(name in one.protection for one in self.candidates)]
         rows: list[dict[str, Any]] = [
             {
                 "method": one.method,
@@ -199,13 +234,14 @@ class TuneResult(JobResult, PlottedResult):
                 "k": one.k,
                 "grouping": one.grouping,
                 "aggregator": one.aggregator,
-                "treatment": ", ".join(treatment_texts(one.recode, one.key_k)),
+                "treatment": ", ".join(one.treatment.texts),
                 "state": one.state,
                 "records": one.records,
                 "within_limits": one.within_limits,
                 "front": position in self.front,
                 "recommended": position == self.recommended,
                 **{name: one.figures.get(name) for name in names},
+                **{name: one.protection.get(name) for name in protected},
                 "reasons": "; ".join(one.reasons),
             }
             for position, one in enumerate(self.candidates)
@@ -219,8 +255,7 @@ def candidate_name(
     grouping: str,
     aggregator: str | None,
     params: Mapping[str, object],
-    recode: Mapping[str, str] = _UNTREATED,
-    key_k: int | None = None,
+    treatment: KeyTreatment = _UNTREATED,
 ) -> str:
     """Return what a candidate is called: ``mdav, k = 5, grouping all, AGE width:5, key k = 3``.
 
@@ -228,13 +263,7 @@ def candidate_name(
     """
     by = [] if aggregator is None else [f"aggregator {aggregator}"]
     own = [f"{key} = {parameter_text(value)}" for key, value in params.items()]
-    return ", ".join([method, f"k = {k}", f"grouping {grouping}", *by, *own, *treatment_texts(recode, key_k)])
-
-
-def treatment_texts(recode: Mapping[str, str], key_k: int | None) -> list[str]:
-    """Say in a few words what is done to each key, and to all of them; of a hierarchy, the name of the file."""
-    suppressed = [] if key_k is None else [f"key k = {key_k}"]
-    return [*(f"{name} {short_how(how)}" for name, how in recode.items()), *suppressed]
+    return ", ".join([method, f"k = {k}", f"grouping {grouping}", *by, *own, *treatment.texts])
 
 
 def parameter_text(value: object) -> str:
@@ -242,3 +271,21 @@ def parameter_text(value: object) -> str:
     if isinstance(value, bool):
         return str(value).lower()
     return ", ".join(map(str, value)) if isinstance(value, list | tuple) else "auto" if value is None else str(value)
+
+
+def worst_protection(found: Iterable[Mapping[str, float]]) -> dict[str, float]:
+    """Return the least protection of several fields or runs: what moves least, and what tells most."""
+    made: dict[str, float] = {}
+    for one in found:
+        for name, value in one.items():
+            made[name] = (min if name in _LEAST else max)(made.get(name, value), value)
+    return made
+
+
+def protection_text(name: str, value: float | None) -> str:
+    """Return what draws protect as tables have it; nothing is said of what a treatment does not do."""
+    if value is None:
+        return "-"
+    if name == "pram_odds":
+        return f"{value:.3g}" if math.isfinite(value) else "no bound"
+    return f"{value:.1f} %"

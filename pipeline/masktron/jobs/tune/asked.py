@@ -5,17 +5,19 @@ from __future__ import annotations
 import math
 import re
 import tomllib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
 from masktron.aggregators import ALL as AGGREGATORS
-from masktron.config import Config, Grouping, Param, did_you_mean, parse_recodings
+from masktron.config import Config, Grouping, Param, did_you_mean
 from masktron.errors import UsageError
 from masktron.figures import NAMES, Group, figure_of
 from masktron.files import read_text
+from masktron.jobs.tune.axes import pram_ways, recode_ways, swap_rates
 from masktron.methods import method_named
+from masktron.perturbation_settings import located_pram, pram_settings
 from masktron.recoding_settings import FromHierarchy, how_of, resolved
 
 BUDGET = 600.0
@@ -24,6 +26,11 @@ SEEDS = 3
 """Runs of a candidate that draws."""
 _UNITS = {"": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0}
 _GROUPINGS = ("rules", "all")
+_AXES: Mapping[str, Callable[[object], object]] = {
+    "recode": recode_ways,
+    "pram": pram_ways,
+    "swap_rate": swap_rates,
+}
 _OF_SETTINGS = ("least", "wider")
 """What settings of a release say, and no key of the table ``[tune]``."""
 
@@ -52,6 +59,11 @@ class TuneSettings:
         For a key the ways to recode it that are tried, beside leaving it alone: ``{"AGE": ("width:5",)}``.
     key_k : tuple of int
         Records that share each combination of keys, by local suppression, tried beside suppressing nothing.
+    pram : mapping of str to tuple of str
+        For a key, or ``AGE+STATUS``, the ways to draw it anew that are tried, beside not drawing it:
+        ``{"REGION": ("change:0.1",)}``.
+    swap_rate : tuple of float
+        Rates at which records are swapped, as the settings say all else, tried beside not swapping.
     class_fields : tuple of str
         Fields with the class of each record, for methods that need one.
     risk, utility : str or None
@@ -76,6 +88,8 @@ class TuneSettings:
     params: Mapping[str, Mapping[str, tuple[Param, ...]]] = field(default_factory=dict)
     recode: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     key_k: tuple[int, ...] = ()
+    pram: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    swap_rate: tuple[float, ...] = ()
     class_fields: tuple[str, ...] = ()
     risk: str | None = None
     utility: str | None = None
@@ -146,7 +160,8 @@ def tune_settings_in(path: Path) -> TuneSettings:
     asked = tune_settings_from(table.get("tune", {}), f"{path}: [tune]")
     # a path in a file of settings starts at its folder
     ways = {name: tuple(resolved(how, path.parent) for how in own) for name, own in asked.recode.items()}
-    return replace(asked, recode=ways, least=k if isinstance(k, int) else 0)
+    pram = {name: tuple(located_pram(how, path.parent) for how in own) for name, own in asked.pram.items()}
+    return replace(asked, recode=ways, pram=pram, least=k if isinstance(k, int) else 0)
 
 
 def hierarchies_in(config: Config, asked: TuneSettings) -> list[tuple[str, FromHierarchy]]:
@@ -154,6 +169,13 @@ def hierarchies_in(config: Config, asked: TuneSettings) -> list[tuple[str, FromH
     ways = [*((name, (how,)) for name, how in config.recode.items()), *asked.recode.items()]
     found = [(name, how_of(f"recode.{name}", how)) for name, own in ways for how in own]
     return [(name, how) for name, how in found if isinstance(how, FromHierarchy)]
+
+
+def matrices_in(config: Config, asked: TuneSettings) -> list[tuple[str, Path]]:
+    """Return the matrices by which fields are drawn anew, in the settings and in what is asked for."""
+    ways = [*((name, (how,)) for name, how in config.pram.items()), *asked.pram.items()]
+    found = [(name, pram_settings(f"pram.{name}", how).matrix) for name, own in ways for how in own]
+    return [(name, path) for name, path in found if path is not None]
 
 
 def wider_limits(own: Mapping[str, float], asked: Mapping[str, float]) -> tuple[str, ...]:
@@ -215,8 +237,8 @@ def _read(name: str, value: Any) -> Any:
         return seconds_of(value)
     if name in ("k", "key_k"):
         return _sizes(name, value)
-    if name == "recode":
-        return _ways(value)
+    if name in _AXES:
+        return _AXES[name](value)
     if name == "params":
         return _grid(value)
     if name in ("methods", "groupings", "aggregators", "class"):
@@ -239,34 +261,6 @@ def _sizes(name: str, value: object) -> tuple[int, ...]:
         raise UsageError(
             f"{name} must be whole numbers with commas between, not {value!r}", hint=f"for example {option} 3,5,10"
         ) from None
-
-
-def _ways(value: object) -> dict[str, tuple[str, ...]]:
-    """Read the ways to recode each field: a table of lists, or options ``FIELD=HOW``, as many as there are ways."""
-    found: dict[str, tuple[str, ...]] = {}
-    if isinstance(value, list | tuple):
-        for assignment in value:
-            _require(isinstance(assignment, str), f"recode must be texts FIELD=HOW, not {assignment!r}")
-            for name, how in parse_recodings([assignment]).items():
-                found[name] = (*found.get(name, ()), how)
-    else:
-        _require(
-            isinstance(value, Mapping),
-            f"tune.recode must be a table FIELD = [ways], not {value!r}",
-            'for example AGE = ["width:5", "width:10"] under [tune.recode]',
-        )
-        assert isinstance(value, Mapping)  # noqa: S101 -- it is, and mypy is told so
-        for name, ways in value.items():
-            found[str(name)] = _sequence(f"recode.{name}", [ways] if isinstance(ways, str) else ways)
-    for name, own in found.items():
-        _require(
-            bool(own) and all(isinstance(how, str) for how in own),
-            f"recode.{name} must be a list of ways, not {list(own)!r}",
-            'for example ["width:5", "width:10"]',
-        )
-        for how in own:
-            how_of(f"recode.{name}", how)
-    return {name: tuple(dict.fromkeys(resolved(how, Path()) for how in own)) for name, own in found.items()}
 
 
 def _grid(value: object) -> dict[str, dict[str, tuple[Param, ...]]]:

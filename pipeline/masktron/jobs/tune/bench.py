@@ -23,6 +23,7 @@ from masktron.errors import (
     ViolationError,
 )
 from masktron.figures import figure_of
+from masktron.jobs.given_away import given_away_notes
 from masktron.jobs.keys_known import keys_of_run
 from masktron.jobs.mask import masked_by
 from masktron.jobs.mask_result import side_by_side
@@ -30,6 +31,7 @@ from masktron.jobs.ordering import identifying
 from masktron.jobs.prepared import Opened, Prepared, planned
 from masktron.jobs.released import declared_of, require_contract
 from masktron.jobs.treated import rules_beside, treated
+from masktron.jobs.tune.drawn_protection import protection_of
 from masktron.jobs.tune.recipes import TuneRecipe, settings_of
 from masktron.jobs.unwritten import unwritten_columns
 from masktron.jobs.written import refuse_broken
@@ -64,12 +66,18 @@ class TuneOutcome:
         What it took.
     ended : bool
         Refused for want of time or memory: another run may get further.
+    protection : mapping of str to float
+        What draws and swaps of keys protect: see `masktron.results.tune.PROTECTION`.
+    given_away : tuple of str
+        Which fields tell where values were drawn anew or swapped, as sentences.
     """
 
     refused: str = ""
     figures: Mapping[str, tuple[float, str]] = field(default_factory=dict)
     seconds: float = 0.0
     ended: bool = False
+    protection: Mapping[str, float] = field(default_factory=dict)
+    given_away: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +109,9 @@ class _Tried:
         self._sampled: Opened | None = None
         self._of_keys: dict[str, float] | None = None
         self.shared = {True: SharedWork(), False: SharedWork()}
+        done = opened.treated
+        self.protection = {} if done is None else protection_of(done.treatments)
+        self.given_away = () if done is None else tuple(given_away_notes(done, opened.kept))
 
     def opened(self, sample: NDArray[np.intp] | None) -> Opened:
         """Return all records to release, or those of a sample."""
@@ -233,7 +244,9 @@ class Bench:
         except _REFUSALS as error:
             ended = isinstance(error, ResourceError)
             return TuneOutcome(_reason(error), {}, time.perf_counter() - begun, ended)
-        return TuneOutcome("", figures, time.perf_counter() - begun)
+        tried = self._tried(attempt.recipe, attempt.seed, progress)
+        seconds = time.perf_counter() - begun
+        return TuneOutcome("", figures, seconds, protection=tried.protection, given_away=tried.given_away)
 
     def _figures(self, attempt: Attempt, progress: Progress) -> dict[str, tuple[float, str]]:
         run = self.prepared(attempt.recipe, attempt.seed, whole=attempt.whole, progress=progress)

@@ -175,7 +175,7 @@ def _drawn(
     """
     own = candidates[best]
     few = ""
-    if own.draws and (own.seeds < seeds or own.seeds == 1):
+    if own.differs and (own.seeds < seeds or own.seeds == 1):
         many = "one seed" if own.seeds == 1 else f"{own.seeds} of {seeds} seeds"
         few = f"; it was run with {many} only" + (", as the budget ended" if own.seeds < seeds else "")
     if not others:
@@ -303,7 +303,7 @@ def _none_within(
     )
     nearest = min(measured, key=lambda at: (_excess(candidates[at].spread, limits), at))
     gaps = ", ".join(_gap(name, value, limits[name]) for name, value in _outside(candidates[nearest].spread, limits))
-    treated = any(candidates[at].recode or candidates[at].key_k for at in measured)
+    treated = any(not candidates[at].treatment.is_none for at in measured)
     return (
         f"no candidate is within all limits: {excludes}; nearest comes {candidates[nearest].name} ({gaps}); to go "
         f"on, {'; '.join(_next_steps(broken, treated=treated))}; or give another limit"

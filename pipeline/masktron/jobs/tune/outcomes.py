@@ -1,9 +1,9 @@
 """Results of candidates, kept in the output folder, so that a run that was interrupted goes on where it stopped.
 
 An entry is found by the SHA-256 of all that decides its figures: the original, the rulebook as it is understood with
-the documents that it reads, the settings and roles, the candidate and its seed, the sample, the names of the figures,
-the versions of masktron and of the packages that compute, and the code of masktron itself. An entry that was
-damaged, or that has the name of another, is computed anew.
+the documents that it reads, the settings and roles, the candidate with the files that it names and its seed, the
+sample, the names of the figures, the versions of masktron and of the packages that compute, and the code of masktron
+itself. An entry that was damaged, or that has the name of another, is computed anew.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from masktron.jobs.recoded import hierarchy_files
 from masktron.jobs.tune import RESULT
 from masktron.jobs.tune.bench import Attempt, TuneOutcome
 from masktron.jobs.tune.recipes import TuneRecipe, settings_of
+from masktron.perturbation_settings import matrix_files
 from masktron.results import shown
 from masktron.versions import versions
 from masktron.write.atomic import atomic_path
@@ -47,12 +48,14 @@ _SPARED = frozenset(
         "method",
         "on_refusal",
         "params",
+        "pram",
         "pyschematron_all",
         "recode",
         "rule_timeout",
         "scheduler",
         "seed",
         "spare_documents",
+        "swap",
         "workers",
     }
 )
@@ -110,7 +113,15 @@ class KeptOutcomes:
             if entry["key"] != key or entry["sha256"] != _digest([key, body]):
                 return None
             figures = {name: (_number(value), str(worst)) for name, (value, worst) in body["figures"].items()}
-            return TuneOutcome(str(body["refused"]), figures, float(body["seconds"]))
+            protection = {str(name): _number(value) for name, value in body["protection"].items()}
+            given_away = tuple(map(str, body["given_away"]))
+            return TuneOutcome(
+                str(body["refused"]),
+                figures,
+                float(body["seconds"]),
+                protection=protection,
+                given_away=given_away,
+            )
         except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
             return None  # not there, or damaged: it is computed again
 
@@ -129,23 +140,24 @@ class KeptOutcomes:
         key = self._key(attempt)
         body = {
             "refused": outcome.refused,
-            "figures": {
-                name: [value if math.isfinite(value) else str(value), worst]
-                for name, (value, worst) in outcome.figures.items()
-            },
+            "figures": {name: [_kept(value), worst] for name, (value, worst) in outcome.figures.items()},
             "seconds": round(outcome.seconds, 3),
+            "protection": {name: _kept(value) for name, value in outcome.protection.items()},
+            "given_away": list(outcome.given_away),
         }
         with atomic_path(self._folder / f"{key}.json", noted=False) as temporary:
             write_plain(temporary, {"key": key, "sha256": _digest([key, body]), "body": body})
         return True
 
     def _key(self, attempt: Attempt) -> str:
-        hierarchies = hierarchy_files(settings_of(attempt.recipe, self._config))
+        config = settings_of(attempt.recipe, self._config)
+        files = {**hierarchy_files(config), **matrix_files(config.pram)}
         own = [
             attempt.recipe.as_dict(),
+            attempt.recipe.keys_in_order,  # which `as_dict` does not keep once its names are sorted
             attempt.seed,
             "all" if attempt.whole else self._sample,
-            {name: file_hash(path) for name, path in hierarchies.items()},
+            {name: file_hash(path) for name, path in files.items()},
         ]
         return _digest([self._common, own])
 
@@ -188,6 +200,11 @@ def _plain(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [_plain(one) for one in value]
     return value if value is None or isinstance(value, str | int | float) else str(value)
+
+
+def _kept(value: float) -> float | str:
+    """Return a number as JSON has it: what is not finite as a text."""
+    return value if math.isfinite(value) else str(value)
 
 
 def _number(value: object) -> float:

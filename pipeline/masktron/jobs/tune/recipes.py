@@ -8,18 +8,21 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from masktron.config import Config, Grouping, Param
 from masktron.errors import UsageError
 from masktron.jobs.tune.asked import TuneSettings
+from masktron.jobs.tune.treatments_tried import in_turn, treatments_tried
 from masktron.methods import method_named
 from masktron.methods.base import Method, Partitioning
-from masktron.recoding_settings import averages, how_of, resolved
+from masktron.recoding_settings import averages, how_of
 from masktron.results import TuneCandidate
+from masktron.results.tried_treatment import KeyTreatment
 from masktron.results.tune import candidate_name
 
+NO_WAYS: Mapping[str, str] = MappingProxyType({})
 SIZES = (3, 5, 10, 20)
 """Smallest groups that are tried where nobody names any: what agencies use, and one beyond."""
 
@@ -39,6 +42,10 @@ class TuneRecipe:
         How keys are recoded before.
     key_k : int or None
         Records that share each combination of keys, by local suppression.
+    pram : mapping of str to str
+        How values are drawn anew, in the order in which fields are drawn.
+    swap : mapping of str to value
+        How records exchange regions.
     """
 
     method: str
@@ -48,6 +55,8 @@ class TuneRecipe:
     params: Mapping[str, Param] = field(default_factory=dict)
     recode: Mapping[str, str] = field(default_factory=dict)
     key_k: int | None = None
+    pram: Mapping[str, str] = field(default_factory=dict)
+    swap: Mapping[str, Any] = field(default_factory=dict)
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> TuneRecipe:
@@ -59,8 +68,17 @@ class TuneRecipe:
             They are no candidate.
         """
         params = {key: tuple(value) if isinstance(value, list) else value for key, value in data["params"].items()}
-        own = {str(name): str(how) for name, how in data["recode"].items()}
-        return cls(data["method"], data["k"], data["grouping"], data["aggregator"], params, own, data["key_k"])
+        made = cls(data["method"], data["k"], data["grouping"], data["aggregator"], params)
+        return made.treating(KeyTreatment.from_dict(data))
+
+    def treating(self, keys: KeyTreatment) -> TuneRecipe:
+        """Return the same with another treatment of keys."""
+        return replace(self, recode=keys.recode, pram=keys.pram, swap=keys.swap, key_k=keys.key_k)
+
+    @property
+    def keys(self) -> KeyTreatment:
+        """What is done to keys before other fields are masked."""
+        return KeyTreatment(self.recode, self.pram, self.swap, self.key_k)
 
     @property
     def kind(self) -> type[Method]:
@@ -75,21 +93,30 @@ class TuneRecipe:
     @property
     def treats(self) -> bool:
         """Whether keys are treated before other fields are masked."""
-        return bool(self.recode) or self.key_k is not None
+        return not self.keys.is_none
 
     @property
     def differs(self) -> bool:
-        """Whether another seed may give another file: values are drawn, or which cells are suppressed."""
-        return self.draws or self.key_k is not None
+        """Whether another seed may give another file: values are drawn, or what is done to keys."""
+        return self.draws or self.keys.draws
 
     def treatment(self, seed: int) -> tuple[object, ...]:
         """Return all that decides what keys come to in a run: candidates that agree in it mask the same records."""
         of_groups = any(averages(how_of(name, how)) for name, how in self.recode.items())
         return (
-            tuple(self.recode.items()),
+            self.keys_in_order,
             self.k if of_groups else None,  # means of fewer records are refused
+            seed if self.keys.draws else None,
+        )
+
+    @property
+    def keys_in_order(self) -> tuple[object, ...]:
+        """What is done to keys, field by field as it is done: in another order, others are drawn."""
+        return (
+            tuple(self.recode.items()),
+            tuple(self.pram.items()),
+            tuple(sorted(self.keys.swap.items())),
             self.key_k,
-            None if self.key_k is None else seed,
         )
 
     def as_dict(self) -> dict[str, Any]:
@@ -101,14 +128,16 @@ class TuneRecipe:
             "aggregator": self.aggregator,
             "params": {key: list(value) if isinstance(value, tuple) else value for key, value in self.params.items()},
             "recode": dict(self.recode),
+            "pram": dict(self.pram),
+            "swap": {name: list(one) if isinstance(one, tuple) else one for name, one in self.keys.swap.items()},
             "key_k": self.key_k,
         }
 
     @property
     def key(self) -> tuple[object, ...]:
         """What tells it from others."""
-        own = tuple(sorted(self.params.items(), key=str)), tuple(sorted(self.recode.items()))
-        return self.method, self.k, self.grouping, self.aggregator, *own, self.key_k
+        params = tuple(sorted(self.params.items(), key=str))
+        return self.method, self.k, self.grouping, self.aggregator, params, *self.keys_in_order
 
 
 _ROUNDS: tuple[tuple[tuple[str, Mapping[str, Param]], ...], ...] = (
@@ -152,8 +181,7 @@ def recipes(config: Config, asked: TuneSettings, *, numbers: bool, categories: b
     for recipe in (*made.present(), *found):
         first.setdefault(recipe.key, recipe)
     return tuple(
-        replace(recipe, recode=recode, key_k=key_k)
-        for recipe, (recode, key_k) in _in_turn(list(first.values()), made.treatments())
+        recipe.treating(keys) for recipe, keys in in_turn(list(first.values()), treatments_tried(config, asked))
     )
 
 
@@ -174,25 +202,7 @@ class Recipes:
         config, asked = self._config, self._asked
         fits = not asked.methods and config.k in self._sizes and config.grouping in self._groupings
         if fits:
-            yield replace(recipe_of(config), recode={}, key_k=None)
-
-    def treatments(self) -> list[tuple[dict[str, str], int | None]]:
-        """Return the treatments of keys: those of the settings first.
-
-        What is an axis is tried as the settings have it, not at all, and as it was asked for; all else is always done
-        as the settings have it.
-        """
-        config, asked = self._config, self._asked
-        own: dict[str, str | None] = {name: resolved(how, Path()) for name, how in config.recode.items()}
-        ways = {
-            name: list(dict.fromkeys((own.get(name), *((None, *asked.recode[name]) if name in asked.recode else ()))))
-            for name in dict.fromkeys((*own, *asked.recode))
-        }
-        sizes = dict.fromkeys((config.key_k, *((None, *asked.key_k) if asked.key_k else ())))
-        found: list[dict[str, str]] = [{}]
-        for name, hows in ways.items():
-            found = [one if how is None else {**one, name: how} for one, how in _in_turn(found, hows)]
-        return _in_turn(found, list(sizes))
+            yield recipe_of(config).treating(KeyTreatment())
 
     def named(self) -> Iterator[TuneRecipe]:
         """Yield the methods that were named, with the sizes in turn."""
@@ -252,19 +262,21 @@ class Recipes:
 
 def recipe_of(config: Config) -> TuneRecipe:
     """Return what settings say, as a candidate."""
-    own = dict(config.params), dict(config.recode)
-    return TuneRecipe(config.method, config.k, config.grouping, config.aggregator, *own, config.key_k)
+    keys = KeyTreatment(dict(config.recode), dict(config.pram), dict(config.swap), config.key_k)
+    made = TuneRecipe(config.method, config.k, config.grouping, config.aggregator, dict(config.params))
+    return made.treating(keys)
 
 
-def with_keys(config: Config, recode: Mapping[str, str]) -> Config:
-    """Return settings in which fields that some candidate recodes are quasi-identifiers, in all candidates.
+def with_keys(config: Config, recode: Mapping[str, str], pram: Mapping[str, str] = NO_WAYS) -> Config:
+    """Return settings in which fields that some candidate treats are quasi-identifiers, in all candidates.
 
     Raises
     ------
     UsageError
-        Such a field is masked, or removed.
+        Such a field is masked, or removed; or it is drawn anew alone and with others, or drawn and swapped.
     """
-    return replace(config, roles=replace(config, recode={**config.recode, **recode}).roles)
+    known = replace(config, recode={**config.recode, **recode}, pram={**config.pram, **pram})
+    return replace(config, roles=known.roles)
 
 
 def settings_of(candidate: TuneCandidate | TuneRecipe, config: Config) -> Config:
@@ -277,6 +289,8 @@ def settings_of(candidate: TuneCandidate | TuneRecipe, config: Config) -> Config
         aggregator=candidate.aggregator,
         params=candidate.params,
         recode=candidate.recode,
+        pram=candidate.pram,
+        swap=candidate.swap,
         key_k=candidate.key_k,
         keys={} if candidate.key_k is None else config.keys,
     )
@@ -309,14 +323,9 @@ def position_of(candidate: int | TuneRecipe, found: Sequence[TuneRecipe | TuneCa
 
 def _what(
     one: TuneRecipe | TuneCandidate,
-) -> tuple[str, int, Grouping, str | None, dict[str, Param], dict[str, str], int | None]:
-    return one.method, one.k, one.grouping, one.aggregator, dict(one.params), dict(one.recode), one.key_k
-
-
-def _in_turn[One, Other](first: Sequence[One], second: Sequence[Other]) -> list[tuple[One, Other]]:
-    """Return all pairs, those first whose members stand first in both."""
-    places = sorted(itertools.product(range(len(first)), range(len(second))), key=lambda at: (sum(at), at[1]))
-    return [(first[one], second[other]) for one, other in places]
+) -> tuple[str, int, Grouping, str | None, dict[str, Param], KeyTreatment]:
+    keys = one.keys if isinstance(one, TuneRecipe) else one.treatment
+    return one.method, one.k, one.grouping, one.aggregator, dict(one.params), keys
 
 
 def draws_values(kind: type[Method]) -> bool:

@@ -12,13 +12,14 @@ from typing import Any
 from masktron.config import Config, Register, Role, config_from
 from masktron.errors import UsageError
 from masktron.files import read_text
+from masktron.perturbation_settings import pram_relative_to
 from masktron.recoding_settings import relative_to, resolved
 from masktron.toml_text import TomlText, toml_text, toml_value
 from masktron.write.atomic import atomic_path
 
 CHANGED = ("k", "method", "grouping", "aggregator")
 """Settings of a candidate that are one line each; its parameters are a table."""
-_OF_KEYS = frozenset({"key_k", "keys", "recode", "roles"})
+_OF_KEYS = frozenset({"key_k", "keys", "pram", "recode", "roles", "swap"})
 """Settings of treatments: what else is said in them is not changed."""
 _KEPT_OUT = frozenset({"key", "seed", "spare_documents"})
 """What has no place in a file of settings."""
@@ -115,6 +116,7 @@ def _put_treatments(there: TomlText, former: Mapping[str, Any], config: Config, 
     own = former.get("recode", {})
     same = {name: how for name, how in own.items() if resolved(how, path.parent) == config.recode.get(name)}
     there.assign("recode", own, {**_said(config, "recode", path), **same})
+    _put_draws(there, former, config, path)
     keys = former.get("keys", {})
     if config.key_k is None:
         there.remove(("key_k",))
@@ -126,6 +128,17 @@ def _put_treatments(there: TomlText, former: Mapping[str, Any], config: Config, 
     roles = former.get("roles", {})
     known = {name: str(role) for name, role in config.roles.items() if role is Role.QUASI_IDENTIFIER}
     there.assign("roles", roles, {**known, **roles})
+
+
+def _put_draws(there: TomlText, former: Mapping[str, Any], config: Config, path: Path) -> None:
+    """Put into a text how fields are drawn anew and swapped; what says the same already stays as it is written."""
+    own = former.get("pram", {})
+    known = config_from({"pram": own}, where=str(path)).pram
+    same = {name: how for name, how in own.items() if known[name] == config.pram.get(name)}
+    there.assign("pram", own, {**_said(config, "pram", path), **same})
+    swap = former.get("swap", {})
+    if config_from({"swap": swap}, where=str(path)).swap != config.swap:
+        there.assign("swap", swap, _said(config, "swap", path))
 
 
 def _limits(limits: Mapping[str, float], former: object) -> dict[str, object]:
@@ -176,9 +189,11 @@ def _without(table: Mapping[str, Any], names: set[str]) -> dict[str, Any]:
 
 
 def _said(config: Config, name: str, path: Path) -> Any:
-    """Return a setting as a file says it; hierarchies start at the folder of the file."""
+    """Return a setting as a file says it; hierarchies and matrices start at the folder of the file."""
     if name == "recode":
         return {field: relative_to(how, path.parent) for field, how in config.recode.items()}
+    if name == "pram":
+        return {field: pram_relative_to(how, path.parent) for field, how in config.pram.items()}
     return _plain(getattr(config, name), path)
 
 

@@ -13,7 +13,8 @@ from masktron.report.pages.page import Fact, FactRow, Mark, Page, PagePart, Page
 from masktron.report.pages.plain_reader import PlainData
 from masktron.report.pictures.plane import PlanePoint, RiskUtilityPlane
 from masktron.report.text import number
-from masktron.results.tune import candidate_name, parameter_text, treatment_texts
+from masktron.results.tried_treatment import KeyTreatment
+from masktron.results.tune import PROTECTION, candidate_name, parameter_text, protection_text, worst_protection
 
 _STATES = {
     "measured": "on all records",
@@ -79,6 +80,7 @@ def tune_page(result: PlainData) -> Page:
                 ),
             ),
             Section("candidates", "Candidates", (_table(result, candidates, front, recommended),)),
+            *_drawn(candidates),
             Section("further", "All other figures", tuple(_further(result, candidates))),
             Section("figures", "What the figures mean", tuple(_meanings(candidates))),
             Section("notes", "Notes", tuple(listed("", result.names("notes")))),
@@ -101,23 +103,28 @@ def _require_known(result: PlainData, candidates: tuple[PlainData, ...]) -> None
 def _name(one: PlainData) -> str:
     by = one.text("aggregator") if one.has("aggregator") else None
     own = dict(one.part("params").items())
-    return candidate_name(one.text("method"), one.count("k"), one.text("grouping"), by, own, *_treatment(one))
+    return candidate_name(one.text("method"), one.count("k"), one.text("grouping"), by, own, _treatment(one))
 
 
-def _treatment(one: PlainData) -> tuple[dict[str, str], int | None]:
-    """Return how keys are treated; maps of earlier versions do not say it, as none was."""
-    if not one.has("recode"):
-        return {}, None
-    recode = one.part("recode")
-    return {name: recode.text(name) for name in recode.content}, one.optional_count("key_k")
+def _treatment(one: PlainData) -> KeyTreatment:
+    """Return how keys are treated; maps of earlier versions do not say all of it, as nothing was done.
+
+    Raises
+    ------
+    UsageError
+        That is no treatment.
+    """
+    try:
+        return KeyTreatment.from_dict(one.content)
+    except TypeError:
+        raise one.wrong("recode") from None
 
 
 def _short(one: PlainData) -> str:
     whole = ["all"] if one.text("grouping") == "all" else []
     by = [one.text("aggregator")] if one.has("aggregator") else []
     own = [f"{key} = {parameter_text(value)}" for key, value in one.part("params").items()]
-    recode, key_k = _treatment(one)
-    treated = *treatment_texts({}, key_k), *treatment_texts(recode, None)  # what is long may be cut
+    treated = _treatment(one).short_texts
     return ", ".join([f"{one.text('method')} {one.count('k')}", *whole, *by, *own, *treated])
 
 
@@ -296,6 +303,38 @@ def _table(
     columns = ("no.", "candidate", "verdict", risk, loss, *seeds, *reasons)
     anchors = tuple(f"candidate-{at}" for at in range(len(candidates)))
     return PageTable("All candidates", columns, rows, frozenset({"no.", risk, loss, *seeds}), anchors)
+
+
+def _drawn(candidates: tuple[PlainData, ...]) -> list[Section]:
+    """One row for each treatment that draws or swaps keys: what that changes, and what others can conclude."""
+    rows: dict[str, list[dict[str, float]]] = {}
+    for one in candidates:
+        if one.has("protection") and one.part("protection").content:
+            rows.setdefault(", ".join(_treatment(one).texts), []).append(_protection(one))
+    if not rows:
+        return []
+    names = [name for name in PROTECTION if any(name in one for own in rows.values() for one in own)]
+    worst = {treatment: worst_protection(own) for treatment, own in rows.items()}
+    cells = tuple(
+        (treatment, *(protection_text(name, own.get(name)) for name in names)) for treatment, own in worst.items()
+    )
+    meanings = tuple((name, PROTECTION[name]) for name in names)
+    return [
+        Section(
+            "drawn",
+            "Keys drawn anew or swapped",
+            (
+                PageTable("What draws protect, at worst", ("treatment", *names), cells, frozenset(names)),
+                PageTable("What that means", ("name", "what it means"), meanings),
+            ),
+        )
+    ]
+
+
+def _protection(one: PlainData) -> dict[str, float]:
+    """Return what draws of a candidate protect; null stands for what has no bound."""
+    part = one.part("protection")
+    return {name: part.number(name) if part.has(name) else math.inf for name in part.content}
 
 
 def _further(result: PlainData, candidates: tuple[PlainData, ...]) -> list[PagePart]:

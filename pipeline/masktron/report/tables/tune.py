@@ -12,6 +12,7 @@ from masktron.figures import figure_of
 from masktron.report.tables.cells import headed, noted
 from masktron.report.text import number, plain
 from masktron.results import TuneCandidate, TuneResult
+from masktron.results.tune import PROTECTION, protection_text, worst_protection
 
 
 def tables(result: TuneResult) -> list[RenderableType]:
@@ -41,7 +42,7 @@ def tables(result: TuneResult) -> list[RenderableType]:
         )
     parts: list[RenderableType] = []
     if shown:
-        parts += [table, *_reading(result, seeds=seeds)]
+        parts += [table, *_reading(result, seeds=seeds), *_protection(result)]
     parts += noted("not tried", list(_untried(result)))
     parts += noted("note", result.notes)
     parts.append(
@@ -94,6 +95,24 @@ def _reading(result: TuneResult, *, seeds: bool) -> Iterator[str]:
     if original:
         yield f"the original as it is: {', '.join(original)}"
     yield "front: no other candidate has less risk and less loss"
+
+
+def _protection(result: TuneResult) -> Iterator[RenderableType]:
+    """One row for each treatment that draws or swaps keys: what that changes, and what others can conclude."""
+    rows: dict[str, list[TuneCandidate]] = {}
+    for one in result.candidates:
+        if one.protection:
+            rows.setdefault(", ".join(one.treatment.texts), []).append(one)
+    names = [name for name in PROTECTION if any(name in one.protection for own in rows.values() for one in own)]
+    if not rows:
+        return
+    table = headed("keys drawn or swapped", *names)
+    for treatment, own in rows.items():
+        found = worst_protection(one.protection for one in own)
+        table.add_row(plain(treatment), *(protection_text(name, found.get(name)) for name in names))
+    yield table
+    for name in names:
+        yield f"{name}: {PROTECTION[name]}"
 
 
 def _untried(result: TuneResult) -> Iterator[str]:

@@ -10,6 +10,7 @@ from typing import Any
 from masktron.config import Config
 from masktron.errors import UsageError
 from masktron.figures import figure_of
+from masktron.results.tried_treatment import KeyTreatment
 from masktron.results.tune import candidate_name
 from masktron.web.pages.form_values import at_fields, limits_from, whole_from
 from masktron.web.pages.method_words import LIMITS, METHOD_WORDS
@@ -158,21 +159,27 @@ def _verdict(one: Mapping[str, Any], number: int, result: Mapping[str, Any]) -> 
 
 def _name(one: Mapping[str, Any]) -> str:
     way = one["method"], one["k"], one["grouping"], one["aggregator"], one["params"]
-    return candidate_name(*way, *_treatment(one))
+    return candidate_name(*way, KeyTreatment.from_dict(one))
 
 
-def _treatment(one: Mapping[str, Any]) -> tuple[dict[str, str], int | None]:
-    """Return how a candidate recodes and suppresses keys; maps of earlier versions do not say it, as none did."""
-    return one.get("recode", {}), one.get("key_k")
+def _treatment_of(config: Config) -> KeyTreatment:
+    return KeyTreatment(dict(config.recode), dict(config.pram), dict(config.swap), config.key_k)
 
 
 def _of_keys(one: Mapping[str, Any], config: Config) -> dict[str, Any]:
     """Return the settings that treat keys as a candidate does, where they do not do so already."""
-    recode, key_k = _treatment(one)
-    if (recode, key_k) == (dict(config.recode), config.key_k):
+    wanted = KeyTreatment.from_dict(one)
+    if wanted == _treatment_of(config):
         return {}
-    keys = {**config.keys, "k": key_k} if config.keys and key_k is not None else None
-    return {"recode": recode or None, "keys": keys, "key_k": None if keys else key_k}
+    keys = {**config.keys, "k": wanted.key_k} if config.keys and wanted.key_k is not None else None
+    swap = {name: list(value) if isinstance(value, tuple) else value for name, value in wanted.swap.items()}
+    return {
+        "recode": wanted.recode or None,
+        "pram": wanted.pram or None,
+        "swap": swap or None,
+        "keys": keys,
+        "key_k": None if keys else wanted.key_k,
+    }
 
 
 def _settings(one: Mapping[str, Any], config: Config) -> dict[str, Any]:
@@ -189,8 +196,9 @@ def _settings(one: Mapping[str, Any], config: Config) -> dict[str, Any]:
 
 def _is_chosen(one: Mapping[str, Any], config: Config) -> bool:
     params = {name: list(value) if isinstance(value, tuple) else value for name, value in config.params.items()}
-    now = (config.method, config.k, config.grouping, config.aggregator, params, dict(config.recode), config.key_k)
-    return now == (one["method"], one["k"], one["grouping"], one["aggregator"], one["params"], *_treatment(one))
+    now = (config.method, config.k, config.grouping, config.aggregator, params, _treatment_of(config))
+    wanted = KeyTreatment.from_dict(one)
+    return now == (one["method"], one["k"], one["grouping"], one["aggregator"], one["params"], wanted)
 
 
 def _begin(visit: Visit, project: Project, form: FormFields) -> Redirect:

@@ -1,0 +1,261 @@
+"""One run of `tune`, from the file to the map: candidates are tried as the budget allows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from masktron.config import Role
+from masktron.figures import NAMES
+from masktron.jobs.keys_known import keys_of_run, refuse_limits_without_keys
+from masktron.jobs.mask_result import unasked_figures
+from masktron.jobs.ordering import identifying
+from masktron.jobs.prepared import Opened
+from masktron.jobs.tune import FOLDER, sampling
+from masktron.jobs.tune.asked import TuneSettings
+from masktron.jobs.tune.bench import Attempt, Bench, TuneOutcome
+from masktron.jobs.tune.choosing import Recommendation, choose_candidate, finalists
+from masktron.jobs.tune.helper import Helper, HelperFile, HelperSetup, helpers_of
+from masktron.jobs.tune.map_notes import measured_notes, missed_note, original_notes
+from masktron.jobs.tune.map_so_far import MapSoFar
+from masktron.jobs.tune.outcomes import KeptOutcomes
+from masktron.jobs.tune.recipes import TuneRecipe
+from masktron.jobs.tune.schedule import BudgetOver, Deadline, Durations, WorkerProcesses
+from masktron.jobs.tune.tried import Tried, TuneRecords
+from masktron.kernels.cores import usable_cores
+from masktron.progress import Progress, expect, no_progress
+from masktron.results import TuneCandidate, TuneResult, shown
+
+_PLANNING = "planning candidates"
+
+
+def kinds_masked(original: Opened) -> dict[str, bool]:
+    """Tell whether numbers are masked, and categories."""
+    numeric = {fact.numeric for fact in original.fields if fact.role is Role.CONFIDENTIAL}
+    return {"numbers": True in numeric, "categories": False in numeric}
+
+
+def _axes(asked: TuneSettings, found: Sequence[TuneRecipe], *, numbers: bool) -> tuple[str, str]:
+    """Return the figures of risk and loss; where keys are treated, what they tell and lose counts as well."""
+    treats = any(one.treats for one in found)
+    if numbers:
+        usual = ("joint_risk", "joint_loss") if treats else ("disclosure_risk", "pil")
+    else:
+        usual = ("global_risk", "key_loss") if treats else ("unchanged", "category_change")
+    return asked.risk or usual[0], asked.utility or usual[1]
+
+
+class Trials:
+    """One run, from the file to the result."""
+
+    def __init__(
+        self,
+        original: Opened,
+        bench: Bench,
+        asked: TuneSettings,
+        found: Sequence[TuneRecipe],
+        deadline: Deadline,
+        helpers: list[Helper],
+        file: HelperFile,
+        out: Path | None,
+        kept: Callable[[], object] | None,
+        progress: Progress,
+        told: MapSoFar,
+    ) -> None:
+        self._told, self._over = told, False
+        self._original, self._asked, self._deadline, self._progress = original, asked, deadline, progress
+        self._limits = original.config.limits
+        self._n = len(original.kept)
+        self._risk, self._utility = _axes(asked, found, numbers=kinds_masked(original)["numbers"])
+        keys = keys_of_run(original.fields, original.config, identifying(original.kept, original.fields))
+        refuse_limits_without_keys((*self._limits, self._risk), keys)
+        wanted = {*unasked_figures(self._n, self._limits, keys=bool(keys.names)), self._risk, self._utility}
+        if any(one.treats for one in found):
+            wanted |= {"global_risk", "key_loss"}
+        names = tuple(name for name in NAMES if name in wanted)
+        self._tried = [Tried(recipe) for recipe in found]
+        threads = max(1, usable_cores() // max(1, len(helpers)))
+        self._bench = bench
+        bench.names, bench.threads = names, threads
+        self._require_treatable()
+        self._look()
+        bench.sample, self._units = self._drawn()
+        self._sample = bench.sample
+        self._file, self._setup = file, HelperSetup(original.job.source.digest, names, self._sample, threads)
+        for helper in helpers:
+            helper.set_up(self._setup)
+        self._records = TuneRecords(self._n, None if self._sample is None else len(self._sample))
+        durations = {True: self._n} | ({} if self._records.sample is None else {False: self._records.sample})
+        self._durations = Durations(durations)
+        self._original_figures: dict[str, float] = {}
+        self._folder = None if out is None else out / FOLDER
+        self._is_kept = kept or _nobody
+        self._kept = KeptOutcomes(self._folder, original, names, "" if self._sample is None else self._units)
+        self._processes = WorkerProcesses(
+            self._bench, helpers, self._again, deadline, self._durations, self._found, progress
+        )
+
+    def _require_treatable(self) -> None:
+        """Refuse a treatment that all candidates share as `mask` refuses it."""
+        first, *others = (tried.recipe for tried in self._tried)
+        if all(one.treatment(0) == first.treatment(0) for one in others):
+            with suppress(BudgetOver):
+                self._bench.treat(first, progress=self._deadline.watching(self._progress))
+
+    def _look(self) -> None:
+        """Find out which candidates are refused before anything is masked, and which are the same."""
+        expect(self._progress, _PLANNING, len(self._tried), "candidates")
+        watched = self._deadline.watching(no_progress)
+        known: dict[object, int] = {}
+        for at, tried in enumerate(self._tried):
+            if self._deadline.left < 0:
+                return  # nothing will be run any more
+            self._progress(_PLANNING, at)
+            recipe = tried.recipe
+            try:
+                shape, tried.refusal = self._bench.shape(recipe, watched)
+            except BudgetOver:
+                return
+            if tried.refusal or recipe.draws:
+                continue
+            same = recipe.method, recipe.k, str(recipe.params), recipe.treatment(0), shape
+            tried.same_as = known.setdefault(same, at)
+            if tried.same_as == at:
+                tried.same_as = None
+        self._progress(_PLANNING, len(self._tried))
+
+    def _drawn(self) -> tuple[NDArray[np.intp] | None, str]:
+        """Draw the sample, where there is to be one; and what decides it, in words."""
+        size = self._asked.sample
+        few = self._n <= (sampling.FROM if size is None else size)
+        first = next((tried.recipe for tried in self._tried if tried.open), None)
+        if few or size == 0 or first is None or self._deadline.left < 0:
+            return None, ""
+        run = self._bench.prepared(first)
+        if run.plan.over_file:  # a total of all records is none of some
+            return None, ""
+        self._progress("drawing a sample", 0)
+        most = max(tried.recipe.k for tried in self._tried)
+        size = size or sampling.RECORDS
+        return sampling.sample_of(run, size, most), f"{size} {most}"
+
+    def _again(self) -> Helper | None:
+        """Start a helper in the place of one that was lost."""
+        for helper in helpers_of(1, self._file):
+            helper.set_up(self._setup)
+            return helper
+        return None
+
+    def _found(self, attempt: Attempt, outcome: TuneOutcome) -> None:
+        if self._kept.keep(attempt, outcome):
+            self._is_kept()
+        self._tried[attempt.position].runs[attempt.whole][attempt.seed] = outcome
+        self._told.tell(self._map)
+
+    def result(self) -> TuneResult:
+        """Try what fits into the budget, and choose."""
+        everything = [at for at, tried in enumerate(self._tried) if tried.open]
+        if self._sample is None:
+            self._try(everything, whole=True)
+        else:
+            self._try(everything, whole=False, seeds=1)
+            self._measure_best()
+        self._unmasked()
+        self._over = True
+        return self._map()
+
+    def _map(self) -> TuneResult:
+        """Return what is known now."""
+        candidates = self._candidates()
+        choice = self._choice(candidates)
+        return TuneResult(
+            data=shown(self._original.job.source.path),
+            rules=shown(self._original.job.rulebook.path),
+            records=self._n,
+            sample=self._records.sample,
+            risk=self._risk,
+            utility=self._utility,
+            limits=dict(self._limits),
+            candidates=candidates,
+            front=choice.front,
+            recommended=choice.recommended,
+            why=choice.why,
+            unmasked=self._original_figures,
+            seeds=self._asked.seeds,
+            notes=tuple(self._notes(candidates)),
+        )
+
+    def _measure_best(self) -> None:
+        """Run on all records those that the sample has found best, and more while none of them keeps the limits.
+
+        Other seeds are for the one that would be recommended: it has to be so with all of them.
+        """
+        done: set[int] = set()
+        while self._deadline.left > 0:
+            candidates = self._candidates()
+            best = finalists(candidates, self._risk, self._utility, self._limits, again=bool(done))
+            fresh = [at for at in best if at not in done]
+            if not fresh:
+                return
+            self._try(fresh, whole=True, seeds=1)
+            done.update(fresh)
+            if self._steady():
+                return
+
+    def _steady(self) -> bool:
+        """Run what would be recommended with the other seeds; tell whether something is recommended in the end."""
+        tried: set[int] = set()
+        while True:
+            found = self._choice(self._candidates()).recommended
+            if found is None or found in tried:
+                return found is not None
+            self._try([found], whole=True)
+            tried.add(found)
+
+    def _choice(self, candidates: Sequence[TuneCandidate]) -> Recommendation:
+        return choose_candidate(candidates, self._risk, self._utility, self._limits, self._asked.seeds)
+
+    def _unmasked(self) -> dict[str, float]:
+        if not self._original_figures and self._deadline.left > 0:
+            self._original_figures = self._bench.unmasked([self._risk, self._utility])
+        return self._original_figures
+
+    def _try(self, positions: Iterable[int], *, whole: bool, seeds: int | None = None) -> None:
+        """Run candidates: all with the first seed, then those that draw with others."""
+        most = self._asked.seeds if seeds is None else seeds
+        chosen = [(at, self._tried[at].recipe) for at in positions]
+        attempts = [
+            Attempt(at, recipe, seed, whole)
+            for seed in range(most)
+            for at, recipe in chosen
+            if seed == 0 or recipe.differs
+        ]
+        waiting = []
+        for attempt in attempts:
+            known = self._kept.find(attempt)
+            if known is None:
+                waiting.append(attempt)
+            else:
+                self._is_kept()
+                self._tried[attempt.position].runs[whole][attempt.seed] = known
+                if not known.refused:
+                    self._durations.took(attempt, known.seconds)
+        if waiting:
+            self._processes.work(waiting, self._unmasked)
+
+    def _candidates(self) -> tuple[TuneCandidate, ...]:
+        return tuple(one.candidate(self._records, self._limits, over=self._over) for one in self._tried)
+
+    def _notes(self, candidates: Sequence[TuneCandidate]) -> Iterator[str]:
+        keeps = self._folder is not None
+        yield from original_notes(self._original)
+        yield from measured_notes(self._tried, candidates, self._asked, self._records)
+        yield from missed_note(candidates, self._asked.budget, over=self._over, keeps=keeps)
+
+
+def _nobody() -> None:
+    """Tell nobody of a result that is kept."""
