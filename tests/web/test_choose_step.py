@@ -273,3 +273,24 @@ def test_a_way_that_treats_keys_is_taken_with_its_treatment(client: TestClient, 
     assert (dict(config.recode), config.key_k, config.keys) == ({"B": "width:5"}, None, {})
     assert "B width:5" in project.history.changes()[-1].said
     assert not state_of(project).done, "with other treatments, the ways would have other figures"
+
+
+def test_a_way_that_draws_and_swaps_keys_is_shown_and_taken(client: TestClient, project: Project) -> None:
+    figures = {"linkage": 15.0, "pil": 40.0}
+    measured = TuneCandidate("mdav", {}, 5, "rules", None, "measured", 40, 1, False, figures, {}, True)
+    drawn = replace(measured, pram={"B": "change:0.2"}, swap={"regions": ("A",), "keys": ("B",), "rate": 0.1})
+    other = replace(measured, swap={"regions": ("A",), "rate": 0.2}, key_k=2)
+    found = replace(MAP, candidates=(drawn, other, measured), front=(), recommended=None)
+    laid_run(project, "choose", WORDS, {"tune.json": found.as_dict(), "map.svg": "<svg/>", "map.html": "x"})
+    project.settings.update({"swap": {"regions": ["A"], "keys": ["C"]}}, said="x", by="local")
+    page = client.get(path(project)).text
+    assert "pram B change:0.2, swap A rate 0.1" in page and "swap A rate 0.2, key k = 2" in page
+    for number, candidate in enumerate(found.candidates):
+        before = project.settings.config
+        answer = posted(client, project, "take", {"run": "0001-choose", "candidate": str(number)})
+        assert answer.status_code == 303
+        config, wanted = project.settings.config, settings_of(candidate, before)
+        assert (config.pram, config.swap, config.key_k) == (wanted.pram, wanted.swap, wanted.key_k)
+        assert html.fromstring(client.get(path(project)).text).xpath("//tr[.//strong[.='in the settings']]/@id") == [
+            f"candidate-{number}"
+        ]

@@ -27,7 +27,7 @@ _DRAWN = (
 )
 _PERTURBED = (
     "figures take values that are drawn anew, and regions that are swapped, as true: they count what a draw loses, "
-    "and not what it hides. So a map of draws beside none prefers none. Say in the settings how much is to be drawn, "
+    "and not what it hides, so that the map speaks against drawing. Say in the settings how much is to be drawn, "
     "or take a candidate by what is said of its draws"
 )
 
