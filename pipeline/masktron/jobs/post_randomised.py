@@ -63,13 +63,24 @@ def draw_categories(state: Treating, rules: Path) -> Treating:
     return state
 
 
+def read_transition(path: Path, name: str) -> tuple[tuple[str, ...], NDArray[np.float64]]:
+    """Read the matrix by which a field is drawn anew: its values, and a row of probabilities for each.
+
+    Raises
+    ------
+    UsageError, DocumentError
+        There is no such file, or it is no transition matrix.
+    """
+    return transition_of_text(read_text(path, "transition matrix"), name)
+
+
 def _treatment(state: Treating, name: str, text: str) -> Postrandomised:
     """Return what is going to be done, with the matrix that it takes."""
     how = pram_settings(f"pram.{name}", text)
     values: tuple[str, ...] = ()
     matrix: tuple[tuple[float, ...], ...] = ()
     if how.matrix is not None:
-        values, found = transition_of_text(read_text(how.matrix, "transition matrix"), name)
+        values, found = read_transition(how.matrix, name)
         matrix = tuple(tuple(row) for row in found.tolist())
     weight = weight_of(state.original.config)
     return Postrandomised(together(name), replace(how, matrix=None), values, matrix, weight, state.let_go)

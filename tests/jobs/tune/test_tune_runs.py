@@ -411,9 +411,11 @@ class Pretended:
 
 def pretended(monkeypatch: pytest.MonkeyPatch, *helpers: Pretended) -> None:
     waiting = list(helpers)
-    monkeypatch.setattr(
-        "masktron.jobs.tune.tuning.helpers_of", lambda count, file: [waiting.pop(0) for _ in range(count) if waiting]
-    )
+    for module in ("tuning", "trials"):  # at the start, and in the place of one that is lost
+        monkeypatch.setattr(
+            f"masktron.jobs.tune.{module}.helpers_of",
+            lambda count, file: [waiting.pop(0) for _ in range(count) if waiting],
+        )
 
 
 def test_a_helper_is_ended_with_the_budget(pair: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -650,8 +652,8 @@ def test_exhaustive_search_agrees(pair: tuple[Path, Path]) -> None:
 def test_the_map_so_far_is_told_and_kept(
     pair: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("masktron.jobs.tune.tuning._BETWEEN", 0.0)
-    monkeypatch.setattr("masktron.jobs.tune.tuning._COST", 0.0)
+    monkeypatch.setattr("masktron.jobs.tune.map_so_far._BETWEEN", 0.0)
+    monkeypatch.setattr("masktron.jobs.tune.map_so_far._COST", 0.0)
     told: list[tuple[TuneResult, dict[str, Any]]] = []
     out = tmp_path / "out"
 

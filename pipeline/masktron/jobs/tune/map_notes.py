@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from masktron.counts import counted
 from masktron.jobs.prepared import Opened
 from masktron.jobs.tune.asked import TuneSettings
-from masktron.jobs.tune.tried import Tried, TuneRecords
+from masktron.jobs.tune.tried import TriedCandidate, TuneRecords
 from masktron.results import TuneCandidate
 
 _UNWRITTEN = (
@@ -44,7 +44,7 @@ def original_notes(original: Opened) -> Iterator[str]:
 
 
 def measured_notes(
-    tried: Sequence[Tried], candidates: Sequence[TuneCandidate], asked: TuneSettings, records: TuneRecords
+    tried: Sequence[TriedCandidate], candidates: Sequence[TuneCandidate], asked: TuneSettings, records: TuneRecords
 ) -> Iterator[str]:
     """Say how candidates were compared, and what their draws leave open."""
     yield from asked.wider

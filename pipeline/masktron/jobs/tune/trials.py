@@ -25,7 +25,7 @@ from masktron.jobs.tune.map_so_far import MapSoFar
 from masktron.jobs.tune.outcomes import KeptOutcomes
 from masktron.jobs.tune.recipes import TuneRecipe
 from masktron.jobs.tune.schedule import BudgetOver, Deadline, Durations, WorkerProcesses
-from masktron.jobs.tune.tried import Tried, TuneRecords
+from masktron.jobs.tune.tried import TriedCandidate, TuneRecords
 from masktron.kernels.cores import usable_cores
 from masktron.progress import Progress, expect, no_progress
 from masktron.results import TuneCandidate, TuneResult, shown
@@ -77,7 +77,7 @@ class Trials:
         if any(one.treats for one in found):
             wanted |= {"global_risk", "key_loss"}
         names = tuple(name for name in NAMES if name in wanted)
-        self._tried = [Tried(recipe) for recipe in found]
+        self._tried = [TriedCandidate(recipe) for recipe in found]
         threads = max(1, usable_cores() // max(1, len(helpers)))
         self._bench = bench
         bench.names, bench.threads = names, threads

@@ -32,7 +32,7 @@ class TuneRecords:
 
 
 @dataclass(slots=True)
-class Tried:
+class TriedCandidate:
     """What is known of a candidate."""
 
     recipe: TuneRecipe

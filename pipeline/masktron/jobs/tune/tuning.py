@@ -9,9 +9,9 @@ from pathlib import Path
 from masktron.addresses import AddressPath
 from masktron.config import Config
 from masktron.errors import DocumentError, ResourceError, UsageError
-from masktron.files import read_text
 from masktron.hierarchies import read_hierarchy
 from masktron.jobs.limits import refuse_class_limits
+from masktron.jobs.post_randomised import read_transition
 from masktron.jobs.prepared import open_original
 from masktron.jobs.tune import RESULT
 from masktron.jobs.tune.asked import TuneSettings, hierarchies_in, matrices_in
@@ -27,7 +27,6 @@ from masktron.progress import Progress, no_progress
 from masktron.results import TuneResult
 from masktron.scratch import folder_on_disk, remove_abandoned
 from masktron.sources.frame_path import FramePath
-from masktron.treatments.transition import transition_of_text
 from masktron.write.manifest import write_json
 
 _MOST_WORKERS = 4
@@ -123,7 +122,7 @@ def _with_axes(config: Config, asked: TuneSettings) -> Config:
     for name, how in hierarchies_in(known, asked):
         read_hierarchy(how.path, name).recoding(how.level)
     for name, path in matrices_in(known, asked):
-        transition_of_text(read_text(path, "transition matrix"), name)
+        read_transition(path, name)
     return known
 
 
