@@ -289,3 +289,62 @@ def test_recode_searches_hierarchies_that_name_labels(data: Path, rules: Path) -
     roles = {"JOB": "untouched", "AGE": "untouched", "A": "confidential", "B": "confidential"}
     found = masktron.recode(data, rules, {"REGION": path}, key_k=2, suppressed="2", roles=roles)
     assert found.recode == {} or set(found.recode) == {"REGION"}
+
+
+def test_dates_become_numbers_of_classes(tmp_path: Path) -> None:
+    born = [f"19{50 + at % 40}-03-01" for at in range(SIZE)]
+    frame = numbers().assign(BORN=pd.to_datetime(pd.Series(born)).dt.date)
+    (tmp_path / "born.csv").write_text("".join(f"{day};{day[:3]}0s;*\n" for day in sorted(set(born))))
+    rules = write_rules(tmp_path / "r.sch", "B <= A")
+    for suffix, write in (("sav", pyreadstat.write_sav), ("dta", pyreadstat.write_dta)):
+        write(frame, tmp_path / f"d.{suffix}")
+        more = {"roles": dict.fromkeys(("AGE", "REGION", "JOB", "BORN"), "quasi-identifier")}
+        (tmp_path / "m.manifest.json").unlink(missing_ok=True)
+        out, _ = masked(tmp_path / f"d.{suffix}", rules, recode={"BORN": str(tmp_path / "born.csv")}, **more)
+        found, meta = read(out)
+        assert found["BORN"].tolist() == [int(day[2]) - 4 for day in born]
+        assert meta.variable_value_labels["BORN"] == {1: "1950s", 2: "1960s", 3: "1970s", 4: "1980s"}
+
+
+def test_dates_that_mean_missing_are_not_made_numbers(tmp_path: Path) -> None:
+    days = pd.Series([f"195{at % 9}-03-01" for at in range(SIZE)])
+    seconds = (pd.to_datetime(days) - pd.Timestamp("1582-10-14")).dt.total_seconds()
+    frame = numbers().assign(BORN=seconds)
+    pyreadstat.write_sav(
+        frame, tmp_path / "d.sav", variable_format={"BORN": "DATE11"}, missing_ranges={"BORN": [float(seconds[3])]}
+    )
+    (tmp_path / "born.csv").write_text("".join(f"{day};1950s\n" for day in sorted(set(days))))
+    roles = dict.fromkeys(("AGE", "REGION", "JOB", "BORN"), "quasi-identifier")
+    with pytest.raises(UsageError, match="'BORN' has dates or times that mean 'missing'"):
+        masked(
+            tmp_path / "d.sav",
+            write_rules(tmp_path / "r.sch", "B <= A"),
+            recode={"BORN": str(tmp_path / "born.csv")},
+            roles=roles,
+        )
+
+
+def test_a_set_of_labels_that_variables_share_stays_with_the_others(tmp_path: Path) -> None:
+    """As Stata writes it: BORN_IN and REGION have one set, of which only REGION gets another one."""
+    frame = numbers().assign(BORN_IN=[float(one) for one in REGIONS])[["REGION", "BORN_IN", "A", "B"]]
+    frame = frame.astype({"REGION": "int32", "BORN_IN": "int32"})
+    path = tmp_path / "d.dta"
+    labels = {"REGION": NAMES, "BORN_IN": NAMES}
+    pyreadstat.write_dta(frame, path, variable_value_labels=labels, version=10)
+    content = path.read_bytes()
+    # the names of sets stand in the header, in the order of the variables: let both have the first
+    first, second = (content.index(name.ljust(33, b"\0"), at) for name, at in _names_of_sets(content))
+    content = content[:second] + content[first : first + 33] + content[second + 33 :]
+    path.write_bytes(content)
+    (tmp_path / "region.csv").write_text(HIERARCHY)
+    roles = dict.fromkeys(("REGION", "BORN_IN"), "quasi-identifier")
+    recode = {"REGION": str(tmp_path / "region.csv")}
+    out, _ = masked(path, write_rules(tmp_path / "r.sch", "B <= A"), recode=recode, roles=roles)
+    meta = read(out)[1]
+    assert meta.variable_value_labels == {"REGION": {1: "Upper", 2: "Lower"}, "BORN_IN": NAMES}
+
+
+def _names_of_sets(content: bytes) -> list[tuple[bytes, int]]:
+    """Return the names of the sets of labels of the first two of four variables of a file of release 114."""
+    start = 4 + 2 + 4 + 81 + 18 + 4 + 4 * 33 + 2 * 5 + 4 * 49
+    return [(content[start + at * 33 :][:33].split(b"\0")[0], start + at * 33) for at in (0, 1)]

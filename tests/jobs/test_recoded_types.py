@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
@@ -62,7 +63,7 @@ def settings(folder: Path, **more: Any) -> dict[str, Any]:
 def written(folder: Path, name: str) -> Path:
     path = folder / f"d.{name}"
     if name == "parquet":
-        pq.write_table(pa.Table.from_pandas(FRAME), path, column_encoding={"AGE": "DELTA_BINARY_PACKED"},
+        pq.write_table(pa.Table.from_pandas(FRAME.astype({"AGE": "Int16"})), path, column_encoding={"AGE": "DELTA_BINARY_PACKED"},
                        use_dictionary=False)  # fmt: skip
     elif name == "arrow":
         pa.feather.write_feather(FRAME, path)
@@ -146,16 +147,16 @@ def test_codes_that_begin_with_zeros_are_texts(tmp_path: Path, rules: Path) -> N
 
 
 def test_means_of_classes_are_found_by_rules_as_the_column_has_them(tmp_path: Path) -> None:
-    """12.50 is 12.5 in a column of doubles, and so in the translated rule."""
-    weights = [1.25 + at % 4 for at in range(SIZE)]
+    """1.50 is 1.5 in a column of doubles, and so in the translated rule: as a value, it would break it."""
+    weights = [(1.25, 1.75, 3.25, 3.75)[at % 4] for at in range(SIZE)]
     FRAME.assign(W=weights).to_parquet(tmp_path / "d.parquet")
-    rules = write_rules(tmp_path / "r.sch", "B <= A", "W >= 1")
+    rules = write_rules(tmp_path / "r.sch", "B <= A", "not(W = 1.5)")
     how = {"W": "breaks:0,2.5:mean"}
     roles = dict.fromkeys(("AGE", "REGION", "JOB", "W"), "quasi-identifier")
     out = tmp_path / "m.parquet"
     result = masktron.mask(tmp_path / "d.parquet", rules, out, k=3, order="keep", recode=how, roles=roles)
     assert result.valid
-    assert set(pq.read_table(out)["W"].to_pylist()) == {1.75, 3.75}
+    assert set(pq.read_table(out)["W"].to_pylist()) == {1.5, 3.5}
     checked = masktron.check(out, rules, manifest=tmp_path / "m.manifest.json", original=tmp_path / "d.parquet")
     assert checked.complies, checked.problems
 
@@ -342,3 +343,20 @@ def test_numbers_for_all_of_a_tail_stay_numbers_of_a_table(tmp_path: Path, rules
         found = np.array(connection.execute("SELECT AGE, typeof(AGE) FROM released").fetchall(), dtype=object)
     assert set(found[:, 1]) == {"integer"}
     assert [age for age in found[:, 0] if age < 60] == [age for age in AGES if age < 60]
+
+
+def test_special_missing_values_of_sas_stay_missing_in_a_column_of_texts(tmp_path: Path, rules: Path) -> None:
+    table = FRAME.assign(AGE=[".A" if at == 5 else str(age) for at, age in enumerate(AGES)])
+    table.to_csv(tmp_path / "d.csv", index=False)
+    described = {"fields": [{"name": "AGE", "type": "integer", "missingValues": [".A"]}, {"name": "A"}]}
+    (tmp_path / "d.json").write_text(json.dumps(described))
+    masktron.convert(tmp_path / "d.csv", data := tmp_path / "d.xpt", metadata=tmp_path / "d.json")
+    assert open_source(data).variables[0].missing == {".A": ""}, "this is what the test is about"
+    book = write_rules(rules, "B <= A", "AGE >= 16 or AGE = '.A'")
+    result = masktron.mask(data, book, out := tmp_path / "m.xpt", **settings(tmp_path))
+    assert result.valid
+    assert lexemes(out, "AGE") == [".A" if at == 5 else one for at, one in enumerate(AGE_CLASSES)]
+    manifest = json.loads((tmp_path / "m.manifest.json").read_text())
+    assert {one["name"]: one["codes"] for one in manifest["plan"]["fields"]}["AGE"] == [".A"]
+    checked = masktron.check(out, book, manifest=tmp_path / "m.manifest.json", original=data)
+    assert checked.complies, checked.problems
