@@ -63,8 +63,8 @@ def settings(folder: Path, **more: Any) -> dict[str, Any]:
 def written(folder: Path, name: str) -> Path:
     path = folder / f"d.{name}"
     if name == "parquet":
-        pq.write_table(pa.Table.from_pandas(FRAME.astype({"AGE": "Int16"})), path, column_encoding={"AGE": "DELTA_BINARY_PACKED"},
-                       use_dictionary=False)  # fmt: skip
+        table = pa.Table.from_pandas(FRAME.astype({"AGE": "Int16"}))
+        pq.write_table(table, path, column_encoding={"AGE": "DELTA_BINARY_PACKED"}, use_dictionary=False)
     elif name == "arrow":
         pa.feather.write_feather(FRAME, path)
     elif name == "xpt":
