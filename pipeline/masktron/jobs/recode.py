@@ -17,8 +17,11 @@ from masktron.errors import DocumentError, InfeasibleError, RefusalFacts, UsageE
 from masktron.files import refuse_outputs
 from masktron.hierarchies import Hierarchy, read_hierarchy
 from masktron.jobs.keys_known import known_keys
+from masktron.jobs.labelled_hierarchies import hierarchy_of_values
 from masktron.jobs.ordering import WRITTEN
 from masktron.jobs.prepared import Opened, open_original
+from masktron.jobs.recoded import missing_codes_of, texts_of, variable_of
+from masktron.jobs.written_classes import written_classes
 from masktron.measures.keys.combinations import KeyFrequencies
 from masktron.measures.keys.individual_risk import population_uniques
 from masktron.progress import Progress, no_progress
@@ -128,8 +131,10 @@ class _Question:
     def translation(self, node: RecodedNode) -> Translation:
         """Return what a node makes of the rules."""
         job = self.opened.job
-        recodings: dict[str, Recoding] = {
-            name: self.hierarchies[name].recoding(level) for name, level in self.levels(node).items() if level
+        recodings = {
+            name: self._written(self.hierarchies[name].recoding(level))
+            for name, level in self.levels(node).items()
+            if level
         }
         return translated(
             job.rulebook,
@@ -140,6 +145,13 @@ class _Question:
             masked=self.opened.masked,
             removed=self.opened.removed,
         )
+
+    def _written(self, recoding: Recoding) -> Recoding:
+        """Return what `mask` writes for the classes of a recoding."""
+        name, source = recoding.field, self.opened.job.source
+        variable = variable_of(source, name)
+        missing, order = missing_codes_of(name, self.opened.config), () if variable is None else variable.order
+        return written_classes(recoding, source, missing, order).recoding
 
     def forbidden(self, translation: Translation) -> tuple[str, ...]:
         """Return the rules that it loses and must not: hard ones, which hold in the original and nobody lets go."""
@@ -203,10 +215,13 @@ def run_recode(
     files = {f"the hierarchy of {name}": path for name, path in hierarchies.items()}
     refuse_outputs({} if write is None else {"--write": write}, {"the data": data, "the rulebook": rules, **files})
     opened = open_original(data, rules, config, progress)
-    for name, tree in trees.items() if not wishes.header else ():
+    for name, read in trees.copy().items():
         column = opened.kept.columns.get(name)
         if column is not None:
-            tree.require_no_names(hierarchies[name], _values(column, column.numbered(held=True)))
+            variable = variable_of(opened.job.source, name)
+            trees[name] = tree = hierarchy_of_values(read, hierarchies[name], texts_of(column), variable)
+            if not wishes.header:
+                tree.require_no_names(hierarchies[name], _values(column, column.numbered(held=True)))
     progress("searching the recodings", 0)
     asked = _question(opened, rules, trees, wishes)
     found = _searched(asked)

@@ -18,6 +18,7 @@ from masktron.config import ALL_FIELDS, Config, Role
 from masktron.counts import counted
 from masktron.errors import DocumentError, InfeasibleError, RefusalFacts, UsageError
 from masktron.hierarchies import read_hierarchy
+from masktron.jobs.labelled_hierarchies import hierarchy_of_values
 from masktron.recoding_settings import (
     Breaks,
     CodedTails,
@@ -31,13 +32,22 @@ from masktron.recodings import IntervalRecoding, Recoding, Rounded, Tails, decim
 from masktron.sources.lexical import XML_SPACE, fraction_digits, parse_number
 from masktron.sources.lexicon import Lexicon
 from masktron.sources.records import Column, Records, Status
+from masktron.sources.source import Source
+from masktron.sources.variables import Variable
 from masktron.write.treatments import Recoded, Treatment
 
 MOST_CLASSES = 1000
 """Classes of one width: more are a mistake, or no protection."""
 
 
-def recoding_of(name: str, records: Records, keep: NDArray[np.bool_], config: Config, weight: str | None) -> Recoding:
+def recoding_of(
+    name: str,
+    records: Records,
+    keep: NDArray[np.bool_],
+    config: Config,
+    weight: str | None,
+    variable: Variable | None = None,
+) -> Recoding:
     """Make the recoding of a field as the settings say it.
 
     Parameters
@@ -50,6 +60,8 @@ def recoding_of(name: str, records: Records, keep: NDArray[np.bool_], config: Co
     config : Config
     weight : str or None
         The field with the weights, which means and medians of tails honour.
+    variable : Variable, optional
+        What is said of the field: a hierarchy may call its values by their labels.
 
     Raises
     ------
@@ -69,8 +81,8 @@ def recoding_of(name: str, records: Records, keep: NDArray[np.bool_], config: Co
 
     match how:
         case FromHierarchy():
-            hierarchy = read_hierarchy(how.path, name)
-            hierarchy.require_no_names(how.path, _texts_of(column))
+            hierarchy = hierarchy_of_values(read_hierarchy(how.path, name), how.path, texts_of(column), variable)
+            hierarchy.require_no_names(how.path, texts_of(column))
             return hierarchy.recoding(how.level)
         case Widths():
             return _of_width(setting, how, column, keep)
@@ -84,10 +96,21 @@ def recoding_of(name: str, records: Records, keep: NDArray[np.bool_], config: Co
             return _tails(grouped(), how)
 
 
-def _texts_of(column: Column) -> set[str]:
+def texts_of(column: Column) -> set[str]:
     """Return the values of a column that are there, without white space around them."""
     there = column.used & (column.states == Status.PRESENT)
     return {str(text).strip(XML_SPACE) for text in column.lexicon.objects()[there].tolist()}
+
+
+def missing_texts_of(column: Column) -> list[str]:
+    """Return what stands in cells of a column and means 'missing', in order."""
+    there = column.used & np.isin(column.states, (Status.CODE, Status.EMPTY))
+    return sorted({str(text) for text in column.lexicon.objects()[there].tolist()})
+
+
+def variable_of(source: Source, name: str) -> Variable | None:
+    """Return what is said of a field, in the file and beside it."""
+    return next((one for one in source.variables if one.name == name), None)
 
 
 def _of_width(setting: str, how: Widths, column: Column, keep: NDArray[np.bool_]) -> IntervalRecoding:
@@ -336,7 +359,8 @@ def weight_of(config: Config) -> str | None:
 def recoded_how(treatment: Recoded) -> str:
     """Say how a field is recoded, without the name of a file."""
     how = how_of(treatment.recoding.field, treatment.how)
-    return f"level {how.level} of a hierarchy" if isinstance(how, FromHierarchy) else treatment.how
+    told = f"level {how.level} of a hierarchy" if isinstance(how, FromHierarchy) else treatment.how
+    return f"{told}, written as numbers with labels" if treatment.names else told
 
 
 def hierarchy_files(config: Config) -> dict[str, Path]:

@@ -20,7 +20,7 @@ from masktron.scratch import private_folder
 from masktron.sources.source import Source
 from masktron.translation import TranslatedRule, translated
 from masktron.write.manifest import DescribedRelease
-from masktron.write.treatments import recodings_in
+from masktron.write.treatments import names_in, recodings_in
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +103,7 @@ def rules_of_release(
     if not any(rule.changed for rule in translation.rules):
         yield RulesAgain(job, True, name=name)
         return
-    content = translation.schematron(title_of(recodings))
+    content = translation.schematron(title_of(recodings), names_in(described.treatments))
     changed = [rule.id for rule in translation.rules if rule.fate not in ("kept", "removed", "lost")]
     were = "was" if len(recodings) == 1 else "were"
     notes = (

@@ -11,6 +11,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
+from types import MappingProxyType
+
+import numpy as np
 
 from masktron.addresses import AddressPath
 from masktron.classify import Edit
@@ -23,22 +26,31 @@ from masktron.jobs.originals import InvalidOriginalError
 from masktron.jobs.post_randomised import draw_categories
 from masktron.jobs.prepared import Opened, Treated, open_original
 from masktron.jobs.randomness import key_for_treatments
-from masktron.jobs.recoded import checked_recoding, hierarchy_files, missing_codes_of, recoding_of, weight_of
+from masktron.jobs.recoded import (
+    checked_recoding,
+    hierarchy_files,
+    missing_codes_of,
+    missing_texts_of,
+    recoding_of,
+    variable_of,
+    weight_of,
+)
 from masktron.jobs.suppressed import suppressed_cells
 from masktron.jobs.swapped import swap_regions
 from masktron.jobs.treating import Treating
+from masktron.jobs.written_classes import written_classes
 from masktron.perturbation_settings import together
 from masktron.progress import Progress, told_as
-from masktron.recodings import ListRecoding, Recoding
 from masktron.rulebook.document_calls import readers
 from masktron.scratch import create_private, folder_on_disk, private_folder
+from masktron.sources.column_forms import ColumnForm
 from masktron.sources.frame_path import FramePath
 from masktron.sources.output_names import stem_of
 from masktron.sources.records import Coded
 from masktron.sources.source import Source
 from masktron.translation import Translation, translated
 from masktron.write.atomic import atomic_path
-from masktron.write.treatments import Postrandomised, Recoded, Suppressed, Swapped, Treatment
+from masktron.write.treatments import Postrandomised, Recoded, Suppressed, Swapped, Treatment, names_in, recodings_in
 
 _RULES = "the translated rulebook"
 _TITLE = "Rules as masktron has translated them, for recoded"
@@ -57,13 +69,19 @@ def recode_fields(state: Treating) -> Treating:
     config, records, keep = original.config, original.records, original.originals.keep
     if not config.recode:
         return state
-    done, columns = [], {}
-    for name, how in config.recode.items():
-        recoding = recoding_of(name, records, keep, config, weight_of(config))
-        _refuse_labelled(original.job.source, recoding)
-        columns[name] = checked_recoding(recoding, records, keep, missing_codes_of(name, config))
-        done.append(Recoded(recoding, how))
     job = original.job
+    done, columns, forms = [], {}, {}
+    for name, how in config.recode.items():
+        variable, missing = variable_of(job.source, name), missing_codes_of(name, config)
+        meant = recoding_of(name, records, keep, config, weight_of(config), variable)
+        order = () if variable is None else variable.order
+        written = written_classes(meant, job.source, missing, order)
+        columns[name] = checked_recoding(written.recoding, records, keep, missing)
+        kept = missing_texts_of(columns[name].taken(np.flatnonzero(keep)))
+        own = next((one for one in job.source.own_variables if one.name == name), None)
+        if (form := written.form(own, missing, kept)) is not None:
+            forms[name] = form
+        done.append(Recoded(written.recoding, how, written.names))
     recodings = {one.recoding.field: one.recoding for one in done}
     translation = translated(
         job.rulebook,
@@ -79,7 +97,8 @@ def recode_fields(state: Treating) -> Treating:
     return replace(
         state.after(columns, *done),
         rules=translation.rules,
-        rulebook=translation.schematron(title_of(config.recode)) if changed else b"",
+        rulebook=translation.schematron(title_of(config.recode), names_in(done)) if changed else b"",
+        forms=forms,
     )
 
 
@@ -158,7 +177,7 @@ def _changed(
         with _named(named):
             for step in PERTURBATIONS:
                 state = step(state, path)
-        source = _written(original, state.cells, out, folder, progress)
+        source = _written(original, state.cells, out, folder, progress, state.forms)
         done = Treated(original, state.treatments, state.rules, state.rulebook, state.key)
         with _named({**named, str(source.path): str(original.job.source.path)}):
             yield _opened(original, source, path, done, progress, executor)
@@ -177,7 +196,7 @@ def _opened(
 ) -> Opened:
     """Open treated records and their rules as an original is opened."""
     given = original.given
-    config = _without_rules(given, original, done)
+    config = _with_missing(_without_rules(given, original, done), original, source, done)
     try:
         opened = open_original(original.job.source.path, rules, config, progress, executor, treated=source)
     except InvalidOriginalError as error:
@@ -217,17 +236,26 @@ def _without_rules(given: Config, original: Opened, done: Treated) -> Config:
     )
 
 
+def _with_missing(config: Config, original: Opened, source: Source, done: Treated) -> Config:
+    """Return settings that declare codes for missing values that the treated file does not declare any more.
+
+    A column of numbers with codes beside them may have become one of texts, in which a format has no such codes.
+    """
+    found = dict(config.missing)
+    for name in recodings_in(done.treatments):
+        variable, known = variable_of(source, name), missing_codes_of(name, config)
+        declared = known if variable is None else known.union(variable.missing)
+        there = missing_codes_of(name, original.config).intersection(missing_texts_of(original.records.columns[name]))
+        if there - declared:
+            found[name] = known | there
+    return replace(config, missing=found)
+
+
 def _require_possible(original: Opened) -> None:
-    """Refuse what cannot be treated: a table of a database, and rules that read the original itself."""
-    source, rulebook, config = original.job.source, original.job.rulebook, original.config
+    """Refuse what cannot be treated: rules that read the original itself."""
+    rulebook, config = original.job.rulebook, original.config
     drawn = (name for several in config.pram for name in together(several))
     names = ", ".join(dict.fromkeys([*config.recode, *drawn, *config.swap.get("regions", ())])) or "keys"
-    if isinstance(source.path, AddressPath):
-        raise UsageError(
-            f"{names} cannot be treated in a table of a database",
-            where=str(source.path),
-            hint="make a file of it with masktron convert, and mask that",
-        )
     beside = {one.name for one in rulebook.beside}
     own = [name for name in rulebook.documents if name not in beside]
     released = set(original.originals.released)
@@ -252,18 +280,6 @@ def _looks_up_masked(original: Opened, edit: Edit) -> bool:
     looked_up = (atom for case in edit.constraint.form for atom in case if isinstance(atom, InDomain))
     own = all(one.path.rpartition("/")[2].rpartition(":")[2] == one.variable for one in looked_up)
     return own and bool(original.originals.keep.all())  # else the treated file has fewer values
-
-
-def _refuse_labelled(source: Source, recoding: Recoding) -> None:
-    """Refuse to give classes to a field whose values the file itself labels: they would keep the old labels."""
-    labels = next((one.labels for one in source.own_variables if one.name == recoding.field), {})
-    if labels and isinstance(recoding, ListRecoding):
-        raise UsageError(
-            f"recode.{recoding.field}: the file has labels for the values of the field, which would stand for others "
-            "after recoding",
-            where=str(source.path),
-            hint="make a CSV file of it with masktron convert, and mask that",
-        )
 
 
 def _refuse_lost(original: Opened, translation: Translation) -> None:
@@ -299,21 +315,25 @@ def title_of(fields: Iterable[str]) -> str:
     return f"{_TITLE} {', '.join(fields)}"
 
 
-def _written(original: Opened, cells: Mapping[str, Coded], out: Path, folder: Path, progress: Progress) -> Source:
+def _written(
+    original: Opened,
+    cells: Mapping[str, Coded],
+    out: Path,
+    folder: Path,
+    progress: Progress,
+    forms: Mapping[str, ColumnForm] = MappingProxyType({}),
+) -> Source:
     """Write the released records with their treated fields, and return the file."""
     source = original.job.source
     place = _place(source.path, out, folder)
-    writer = source.written_as(place)
-    if not isinstance(place, FramePath):
-        os.close(create_private(place))
+    writer = source.written_as(place).reshaped(forms)
     try:
         writer.write(place, cells, keep=original.originals.keep, told=told_as(progress, "writing treated fields"))
     except CannotHoldError as error:
         raise UsageError(
             error.what.replace("a masked value", "what a treatment gives"),
             where=str(source.path),
-            hint="recode it to numbers (round, top, bottom, or a hierarchy with numbers for labels), or make texts "
-            "of the column first",
+            hint=error.hint,
         ) from error
     found = writer.alike(place)
     found.metadata = source.metadata
@@ -324,8 +344,14 @@ def _place(data: Path, out: Path, folder: Path) -> Path:
     """Return where treated records go: named like the original, or like the output where that says the format."""
     if isinstance(data, FramePath):
         return FramePath(folder / "treated")
+    if isinstance(data, AddressPath):
+        from masktron.sources.tables.new_tables import held_table  # noqa: PLC0415 -- loads pyarrow
+
+        return held_table(data, folder)
     other = not isinstance(out, AddressPath | FramePath) and out.suffix.lower() != data.suffix.lower()
-    return folder / (out.name if other else data.name)
+    place = folder / (out.name if other else data.name)
+    os.close(create_private(place))
+    return place
 
 
 @contextmanager

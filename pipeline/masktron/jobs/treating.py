@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from types import MappingProxyType
 
 import numpy as np
 
@@ -18,6 +19,7 @@ from masktron.jobs.job import Job
 from masktron.jobs.prepared import Opened
 from masktron.jobs.randomness import bound_to, key_for_treatments
 from masktron.jobs.rulebooks import open_rulebook
+from masktron.sources.column_forms import ColumnForm
 from masktron.sources.records import Coded, Column, Records
 from masktron.streams import Streams
 from masktron.translation import TranslatedRule
@@ -58,6 +60,8 @@ class Treating:
         The rules as they are asked of these records; empty where none has changed.
     key : bytes or None
         Of the release, where a treatment drew from it.
+    forms : mapping of str to ColumnForm
+        What columns are like that were recoded to others than their type, or the labels of the file, were made for.
     """
 
     original: Opened
@@ -67,6 +71,7 @@ class Treating:
     rules: tuple[TranslatedRule, ...] = ()
     rulebook: bytes = b""
     key: bytes | None = field(default=None, repr=False)
+    forms: Mapping[str, ColumnForm] = MappingProxyType({})
 
     @property
     def cells(self) -> dict[str, Coded]:

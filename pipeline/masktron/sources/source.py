@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Generator, Mapping
+from collections.abc import Callable, Collection, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from masktron.files import file_hash
 from masktron.progress import Told, untold
+from masktron.sources.column_forms import ColumnForm
 from masktron.sources.flat_records import FlatRecords
 from masktron.sources.names import Vocabulary
 from masktron.sources.records import Coded, Layout, Records, Shape
@@ -216,6 +217,37 @@ class Source(ABC):
     def written_as(self, out: Path) -> Source:
         """Return who writes a file of this name: this source, unless its own format can only be read."""
         del out
+        return self
+
+    def class_values(self, name: str, labels: Sequence[str], taken: Collection[str]) -> tuple[str, ...]:
+        """Return what is written for classes, as it is read again: their labels, or numbers that have these labels.
+
+        Parameters
+        ----------
+        name : str
+            Of the field.
+        labels : sequence of str
+            Of the classes, in their order.
+        taken : collection of str
+            Lexemes that mean 'missing' in the field.
+
+        Raises
+        ------
+        UsageError
+            There is nothing to write for them.
+        """
+        del name, taken
+        return tuple(labels)
+
+    def reshaped(self, forms: Mapping[str, ColumnForm]) -> Source:
+        """Return who writes this file with some columns that hold other values than they were made for.
+
+        Parameters
+        ----------
+        forms : mapping of str to ColumnForm
+            By the name of the field. Whoever writes has new lexemes for all of these.
+        """
+        del forms
         return self
 
     @abstractmethod

@@ -46,6 +46,8 @@ class Variable:
         Those of `missing` and `order` that nobody declared: only cells, or the categories of a type, tell them.
     ranges : tuple of str
         Ranges of values that mean 'missing', in words, such as ``90 to 99``.
+    spans : tuple of (float, float)
+        The same ranges as numbers that are stored; infinite where they are open.
     listed : bool
         Somebody has listed its values, or put them in an order: in a description, as the enumeration of a database,
         as ordered categories. Texts without that may be names, also where they are stored as categories.
@@ -63,6 +65,7 @@ class Variable:
     stored: pa.DataType | None = None
     observed: frozenset[str] = frozenset()
     ranges: tuple[str, ...] = ()
+    spans: tuple[tuple[float, float], ...] = ()
     listed: bool = False
 
     @property

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Literal
 
 from masktron.rulebook.schema import Rulebook
@@ -88,7 +89,7 @@ class Translation:
         """The rules that the translated rulebook asks."""
         return tuple(rule for rule in self.rules if rule.test)
 
-    def schematron(self, title: str) -> bytes:
+    def schematron(self, title: str, named: Mapping[str, Mapping[str, str]] = MappingProxyType({})) -> bytes:
         """Return the translated rulebook, in UTF-8.
 
         Patterns, variables and rules that no recoded field concerns are as they were. Each translated check has a
@@ -99,10 +100,12 @@ class Translation:
         Parameters
         ----------
         title : str
+        named : mapping of str to mapping of str to str
+            By field, what classes are called of which numbers stand in the file: a comment says it.
         """
         written: Mapping[int, TranslatedCheck] = {
             rule.index: TranslatedCheck(rule.fate, rule.old, rule.test, rule.context, rule.reason, rule.focus)
             for rule in self.rules
             if rule.changed
         }
-        return schematron_of(self.rulebook, written, self.left_out, title)
+        return schematron_of(self.rulebook, written, self.left_out, title, named)

@@ -6,6 +6,7 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from html import escape
+from types import MappingProxyType
 
 from masktron.rulebook.schema import Check, Let, Part, Pattern, Rule, Rulebook, ValueOf
 
@@ -49,7 +50,11 @@ class TranslatedCheck:
 
 
 def schematron_of(
-    rulebook: Rulebook, changed: Mapping[int, TranslatedCheck], left_out: Collection[tuple[int, int]], title: str
+    rulebook: Rulebook,
+    changed: Mapping[int, TranslatedCheck],
+    left_out: Collection[tuple[int, int]],
+    title: str,
+    named: Mapping[str, Mapping[str, str]] = MappingProxyType({}),
 ) -> bytes:
     """Return a rulebook in which some checks are others, in UTF-8.
 
@@ -61,6 +66,8 @@ def schematron_of(
     left_out : collection of (int, int)
         Rules that keep no node from a check that is written, by the positions of pattern and rule.
     title : str
+    named : mapping of str to mapping of str to str
+        By field, what classes are called of which numbers stand in the file.
     """
     attributes = {"xmlns": SPACE}
     if rulebook.binding != "xslt":
@@ -69,6 +76,9 @@ def schematron_of(
         attributes["schematronEdition"] = rulebook.about.edition
     lines = ['<?xml version="1.0" encoding="UTF-8"?>', _tag("schema", attributes), f"  {_element('title', title)}"]
     lines += [f"  {_tag('ns', {'prefix': p, 'uri': uri}, empty=True)}" for p, uri in rulebook.namespaces if p]
+    for field, names in named.items():
+        classes = ", ".join(f"{code} is {name}" for code, name in names.items())
+        lines.append(f"  <!-- {_comment(f'{field}: {classes}')} -->")
     body: list[str] = []
     taken = {_name(check.id) for check in rulebook.checks}
     for at, pattern in enumerate(rulebook.patterns):

@@ -23,10 +23,13 @@ class Recoded:
     recoding : Recoding
     how : str
         As the settings say it.
+    names : mapping of str to str
+        What classes are called in the labels of the file, where numbers stand for them.
     """
 
     recoding: Recoding
     how: str
+    names: Mapping[str, str] = MappingProxyType({})
 
     @property
     def kind(self) -> str:
@@ -35,7 +38,8 @@ class Recoded:
 
     def as_dict(self) -> dict[str, Any]:
         """Plain data from which `treatments_from` builds it again, with no other file."""
-        return {"kind": self.kind, "field": self.recoding.field, "how": self.how, **_plain(self.recoding)}
+        names = {"names": dict(self.names)} if self.names else {}
+        return {"kind": self.kind, "field": self.recoding.field, "how": self.how, **_plain(self.recoding), **names}
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,7 +190,7 @@ def treatments_from(content: Any) -> tuple[Treatment, ...]:
     found: list[Treatment] = []
     for one in content:
         if isinstance(one, Mapping) and one["kind"] == "recoding":
-            found.append(Recoded(_recoding(one), _text(one["how"])))
+            found.append(Recoded(_recoding(one), _text(one["how"]), _texts(one.get("names", {}))))
         elif isinstance(one, Mapping) and one["kind"] == "suppression":
             found.append(_suppressed(one))
         elif isinstance(one, Mapping) and one["kind"] == "pram":
@@ -204,6 +208,11 @@ def treatments_from(content: Any) -> tuple[Treatment, ...]:
 def recodings_in(treatments: Iterable[Treatment]) -> dict[str, Recoding]:
     """Return the recodings among treatments, by field."""
     return {one.recoding.field: one.recoding for one in treatments if isinstance(one, Recoded)}
+
+
+def names_in(treatments: Iterable[Treatment]) -> dict[str, Mapping[str, str]]:
+    """Return what classes are called of which numbers stand in the file, by field."""
+    return {one.recoding.field: one.names for one in treatments if isinstance(one, Recoded) and one.names}
 
 
 def suppressed_in(treatments: Iterable[Treatment]) -> tuple[Suppressed, ...]:
@@ -298,9 +307,7 @@ def _side(bound: Fraction | None, label: str) -> dict[str, str] | None:
 def _recoding(one: Mapping[str, Any]) -> Recoding:
     field, to = _text(one["field"]), one["to"]
     if to == "listed":
-        if not isinstance(one["labels"], Mapping):
-            raise TypeError("'labels' is not a table")
-        return ListRecoding(field, {_text(value): _text(label) for value, label in one["labels"].items()})
+        return ListRecoding(field, _texts(one["labels"]))
     if to == "classes":
         breaks = tuple(_number(text) for text in _list(one["breaks"]))
         labels = tuple(_text(label) for label in _list(one["labels"]))
@@ -336,6 +343,12 @@ def _text(value: Any) -> str:
     if not isinstance(value, str):
         raise TypeError("a treatment has something else where a text should be")
     return value
+
+
+def _texts(value: Any) -> dict[str, str]:
+    if not isinstance(value, Mapping):
+        raise TypeError("a treatment has something else where labels should be")
+    return {_text(one): _text(label) for one, label in value.items()}
 
 
 def _list(value: Any) -> list[Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from abc import abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -20,10 +20,12 @@ from numpy.typing import NDArray
 from masktron.config import Kind
 from masktron.errors import DocumentError, UsageError
 from masktron.progress import Told
+from masktron.sources.column_forms import ColumnForm
 from masktron.sources.tables.arrow_blocks import compression_of
 from masktron.sources.tables.arrow_columns import categories_of, replaced, taken, values_of, without_categories
 from masktron.sources.tables.arrow_lexemes import is_text, lexemes_of, require_sound, value_type, variable_of
 from masktron.sources.tables.arrow_objects import object_columns
+from masktron.sources.tables.arrow_reshaped import reshaped_values
 from masktron.sources.tables.arrow_scalars import one_array
 from masktron.sources.tables.arrow_stream import arrow_stream, batches_of, opened_arrow
 from masktron.sources.tables.arrow_values import UnfitError
@@ -106,6 +108,13 @@ class _ArrowTyped(TableFormat):
         """Say what the file says of itself, which no new file takes over."""
         if others := _own_metadata(table.carried.values.schema):
             yield f"what the file says of itself under {', '.join(others)}"
+
+    def reshaped(self, table: Table, forms: Mapping[str, ColumnForm]) -> Table:
+        """Return a table with other types of some columns, which are written as the writer would a new one."""
+        carried: ArrowCarried = table.carried
+        values = reshaped_values(carried.values, [variable.name for variable in table.variables], forms)
+        way = _way_of_types(carried.way, _retyped(carried.values.schema, values.schema))
+        return replace(table, carried=ArrowCarried(values, way))
 
     def write(self, target: Path, release: TableRelease) -> None:
         """Write a file with the schema, the metadata and the compression of the original."""
@@ -193,7 +202,7 @@ class ParquetFormat(_ArrowTyped):
         if not release.variables:
             raise UsageError(_NO_COLUMN, hint=_LESS)
         with pq.ParquetFile(stream.path) as file:
-            way = _parquet_way(file)
+            way = _way_of_types(_parquet_way(file), stream.retyped)
         values = streamed_values(stream, release, [size for _, size in _cuts(len(release.rows), way.blocks)], told)
         stream.require_unchanged()
         self._save(target, values, way)
@@ -304,6 +313,21 @@ def _parquet_way(file: pq.ParquetFile) -> ColumnWriting:
         if any(one.physical_type == "INT96" for one in columns):
             settings["use_deprecated_int96_timestamps"] = True
     return ColumnWriting(tuple(group.num_rows for group in groups), settings)
+
+
+def _retyped(before: pa.Schema, after: pa.Schema) -> frozenset[str]:
+    """Return the columns that have another type."""
+    pairs = zip(before, after, strict=True)
+    return frozenset(now.name for was, now in pairs if not now.type.equals(was.type))
+
+
+def _way_of_types(way: ColumnWriting, retyped: Collection[str]) -> ColumnWriting:
+    """Return how a file is written in which some columns have other types: encodings are those of their types."""
+    settings = dict(way.settings or {})
+    if "column_encoding" in settings:
+        own: dict[str, str] = settings["column_encoding"]
+        settings["column_encoding"] = {column: how for column, how in own.items() if column not in retyped}
+    return replace(way, settings=settings) if retyped else way
 
 
 def _codec(name: str) -> str:

@@ -14,7 +14,9 @@ import pyarrow as pa
 from masktron.errors import DocumentError, UsageError
 from masktron.files import refuse_special
 from masktron.scratch import private_folder
+from masktron.sources.column_forms import ColumnForm
 from masktron.sources.tables.arrow_files import released_values, table_of, typed_values
+from masktron.sources.tables.arrow_reshaped import reshaped_values
 from masktron.sources.tables.database_files import (
     OPTIONS,
     DatabaseCarried,
@@ -82,6 +84,18 @@ class DuckdbFormat(TableFormat):
                         ]
 
         return SecondReading(tuple(carried.types), rows())
+
+    def reshaped(self, table: Table, forms: Mapping[str, ColumnForm]) -> Table:
+        """Return a table with other types of some columns."""
+        carried: DatabaseCarried = table.carried
+        before: pa.Table = carried.values
+        values = reshaped_values(before, [variable.name for variable in table.variables], forms)
+        texts = {
+            now.name: "VARCHAR"
+            for now, was in zip(values.schema, before.schema, strict=True)
+            if not now.type.equals(was.type) and not pa.types.is_dictionary(now.type)
+        }
+        return replace(table, carried=replace(carried, values=values, types={**carried.types, **texts}))
 
     def write(self, target: Path, release: TableRelease) -> None:
         """Write a database with this table alone, with the types of its columns."""

@@ -6,7 +6,8 @@ for it where a path would.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar, Protocol, runtime_checkable
@@ -17,9 +18,11 @@ import pyarrow as pa
 
 from masktron.config import Kind
 from masktron.errors import UsageError, ViolationError
+from masktron.sources.column_forms import ColumnForm
 from masktron.sources.frame_path import FRAME, FramePath
 from masktron.sources.lexical import parse_number
 from masktron.sources.records import Typed
+from masktron.sources.tables.arrow_columns import categories_of
 from masktron.sources.tables.arrow_files import (
     ArrowCarried,
     ColumnWriting,
@@ -39,8 +42,11 @@ from masktron.sources.tables.arrow_objects import (
     time_text,
     truth_text,
 )
+from masktron.sources.tables.arrow_reshaped import reshaped_values
 from masktron.sources.tables.pandas_back import released_frame
 from masktron.sources.tables.pandas_lexemes import columns_of, lexemes_of_series, precision_of, texts_again
+from masktron.sources.tables.pandas_reshaped import reshaped_frame
+from masktron.sources.tables.sql_texts import literal
 from masktron.sources.tables.table_format import LexemeRow, Options, SecondReading, TableFormat
 from masktron.sources.tables.table_model import Table, TableRelease
 from masktron.sources.variables import Variable
@@ -119,6 +125,10 @@ class PandasFormat(FrameFormat):
 
         return SecondReading(labels, rows())
 
+    def reshaped(self, table: Table, forms: Mapping[str, ColumnForm]) -> Table:
+        """Return a table of a data frame with other types of some columns."""
+        return replace(table, carried=reshaped_frame(table.carried, forms))
+
     def write(self, target: Path, release: TableRelease) -> None:
         """Put a data frame with the same types, labels and index in its place."""
         _place(target).frame = released_frame(release.original.carried, release)
@@ -171,6 +181,12 @@ class ArrowFrameFormat(FrameFormat):
             return SecondReading(tuple(frame.columns), _duckdb_rows(frame))
         blocks = (object_columns(batch, compiled=table.large) for batch in frame.to_batches(_ROWS))
         return SecondReading(tuple(frame.column_names), blocks=blocks)
+
+    def reshaped(self, table: Table, forms: Mapping[str, ColumnForm]) -> Table:
+        """Return a table with other types of some columns."""
+        carried: ArrowCarried = table.carried
+        values = reshaped_values(carried.values, [variable.name for variable in table.variables], forms)
+        return replace(table, carried=ArrowCarried(values, carried.way))
 
     def write(self, target: Path, release: TableRelease) -> None:
         """Put a frame of the same library in its place.
@@ -295,12 +311,23 @@ def _of_library(values: pa.Table, like: Any) -> Any:
 def _relation(masked_records: pa.Table, like: Any) -> Any:
     """Return a relation; DuckDB finds the records by the name of the variable, and keeps them."""
     known = dict(zip(like.columns, like.types, strict=True))
+    before = _values_in(like)
     columns = [
-        f"CAST({quoted} AS {known[name]}) AS {quoted}"
+        f"CAST({quoted} AS {_type_in(masked_records[name], before[name], str(known[name]))}) AS {quoted}"
         for name in masked_records.column_names
         for quoted in [_quoted(name)]
     ]
     return like.query("masked_records_view", f"SELECT {', '.join(columns)} FROM masked_records")  # noqa: S608
+
+
+def _type_in(column: pa.ChunkedArray, before: pa.ChunkedArray, known: str) -> str:
+    """Return the type of a column of a relation: that which it had, unless the column was recoded to others."""
+    if not pa.types.is_dictionary(column.type):
+        return known if column.type.equals(before.type) else "VARCHAR"
+    categories = categories_of(column)
+    if set(categories) <= set(categories_of(before)):
+        return known
+    return f"ENUM({', '.join(literal(text) for text in categories)})"
 
 
 def _quoted(name: str) -> str:

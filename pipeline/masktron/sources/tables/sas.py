@@ -15,7 +15,9 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from masktron.errors import DocumentError, FormatOption, UsageError
+from masktron.sources.column_forms import ColumnForm, all_numbers
 from masktron.sources.known_formats import format_names
+from masktron.sources.records import Typed
 from masktron.sources.tables.column_names import xml_names
 from masktron.sources.tables.created_columns import (
     blanks_lost,
@@ -120,6 +122,10 @@ class XportFormat(TableFormat):
         clocks = [sas_clock(meta.original_variable_types[name]) for name in found]
         columns = [_tagged(found[name], meta.readstat_variable_types[name] == "string") for name in found]
         return SecondReading(tuple(found), rows_again(columns, clocks))
+
+    def reshaped(self, table: Table, forms: Mapping[str, ColumnForm]) -> Table:
+        """Return a table in which columns are texts that have to hold more than numbers."""
+        return _with_texts(table, forms)
 
     def write(self, target: Path, release: TableRelease) -> None:
         """Write a file with the headers of the original."""
@@ -263,6 +269,10 @@ class Sas7bdatFormat(TableFormat):
         columns = [_with_payload(frame.iloc[:, at].to_numpy()) for at in range(frame.shape[1])]
         return SecondReading(tuple(map(str, frame.columns)), rows_again(columns, clocks))
 
+    def reshaped(self, table: Table, forms: Mapping[str, ColumnForm]) -> Table:
+        """Return a table in which columns are texts that have to hold more than numbers."""
+        return _with_texts(table, forms)
+
     def write(self, target: Path, release: TableRelease) -> None:
         """Refuse: nobody outside SAS writes such a file."""
         raise _only_sas(target)
@@ -375,6 +385,30 @@ def _bytes(column: StoredColumn, which: NDArray[np.bool_], length: int, encoding
             f"column {column.name!r} cannot hold a value: {what}",
             hint="make the column longer in SAS, or leave it out",
         ) from None
+
+
+def _with_texts(table: Table, forms: Mapping[str, ColumnForm]) -> Table:
+    """Return a table in which columns are texts that have to hold more than numbers, as labels stand in none."""
+    carried: SasCarried = table.carried
+    columns, shown, variables = dict(carried.columns), dict(carried.shown), list(table.variables)
+    entries = [] if carried.file is None else list(carried.file.variables)
+    for at, variable in enumerate(table.variables):
+        form, own = forms.get(variable.name), columns[variable.name]
+        if form is None or own.text:
+            continue
+        plain = [value for value in form.values if value not in _TAGS]
+        if not plain or (own.clock is None and all_numbers(plain)):
+            continue
+        empty = np.ones(len(table), dtype=np.bool_)
+        texts = np.full(len(table), "", dtype=np.object_)
+        columns[variable.name] = StoredColumn(own.name, texts, empty)
+        shown.pop(variable.name, None)
+        variables[at] = replace(variable, typed=Typed(text=True), stored=pa.string())
+        if entries:
+            entries[at] = entries[at].of_texts()
+    file = None if carried.file is None else replace(carried.file, variables=tuple(entries))
+    carried = replace(carried, columns=columns, shown=shown, file=file)
+    return replace(table, variables=tuple(variables), carried=carried)
 
 
 def _longest(column: StoredColumn, version: int, encoding: str) -> int:

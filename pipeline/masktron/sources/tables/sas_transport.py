@@ -21,6 +21,8 @@ _HEADER = b"HEADER RECORD*******"
 _COUNT = slice(48, 58)
 _PLAIN = frozenset({"", "$", "$F", "$CHAR", "$VARYING"})
 """Formats of texts whose width is a length of values."""
+_TEXT = 2
+"""Type of a variable of texts."""
 _LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ_"
 
 
@@ -69,6 +71,15 @@ class SasVariable:
                 struct.pack_into(">h", entry, width, length)
         (shown,) = struct.unpack_from(">h", entry, 64)
         return replace(self, length=length, width=shown, entry=bytes(entry))
+
+    def of_texts(self) -> SasVariable:
+        """Return a variable of texts of one byte, without a format or an informat."""
+        entry = bytearray(self.entry)
+        struct.pack_into(">h", entry, 0, _TEXT)
+        for name, width in ((56, 64), (72, 80)):
+            entry[name : name + 8] = b" " * 8
+            struct.pack_into(">2h", entry, width, 0, 0)
+        return replace(self, text=True, shown="", width=0, decimals=0, entry=bytes(entry)).of_length(1)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -183,7 +194,7 @@ def _variable(entry: bytes, version: int) -> SasVariable:
     return SasVariable(
         name or _text(entry[8:16]),
         _text(entry[16:56]),
-        kind == 2,
+        kind == _TEXT,
         length,
         _text(entry[56:64]),
         width,

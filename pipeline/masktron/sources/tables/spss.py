@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime
 import re
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from pathlib import Path
 from typing import Any, ClassVar
@@ -16,12 +16,14 @@ import pyarrow as pa
 
 from masktron.config import Kind
 from masktron.errors import DocumentError, UsageError
+from masktron.sources.column_forms import ColumnForm
 from masktron.sources.tables.column_names import xml_names
 from masktron.sources.tables.created_columns import Created, blanks_lost, created_columns, types_lost
 from masktron.sources.tables.new_names import NamesAllowed
 from masktron.sources.tables.pyreadstat_files import pyreadstat_library, read_file
 from masktron.sources.tables.read_statistical import SPSS_CLOCKS, rows_again
 from masktron.sources.tables.spss_dictionary import SpssDictionary, amend, spss_dictionary
+from masktron.sources.tables.spss_reshaped import require_plain, reshaped_meta, reshaped_stored
 from masktron.sources.tables.stored_values import Clock, StoredColumn
 from masktron.sources.tables.table_format import Options, SecondReading, TableFormat
 from masktron.sources.tables.table_model import Table, TableRelease
@@ -74,6 +76,7 @@ class SpssFormat(TableFormat):
 
     name: ClassVar[str] = "spss"
     exact_digits: ClassVar[int | None] = 15
+    labels_numbers: ClassVar[bool] = True
     copies: ClassVar[bool] = True
     options: ClassVar[Mapping[str, str]] = {"encoding": "of its texts, where the file does not say it or is wrong"}
 
@@ -123,6 +126,16 @@ class SpssFormat(TableFormat):
         clocks = [SPSS_CLOCKS.get(kind) for kind in kinds.values()]
         rows = (row for piece, _ in pieces for row in rows_again(piece.values(), clocks))
         return SecondReading(tuple(kinds), rows)
+
+    def reshaped(self, table: Table, forms: Mapping[str, ColumnForm]) -> Table:
+        """Return a table in which the values of some columns have other labels, and other formats show them."""
+        carried: SpssCarried = table.carried
+        columns, meta = dict(carried.columns), carried.meta
+        for name, form in forms.items():
+            require_plain(columns[name], meta, form)
+            columns[name] = reshaped_stored(columns[name], form)
+            meta = reshaped_meta(meta, columns[name], form)
+        return replace(table, carried=replace(carried, columns=columns, meta=meta))
 
     def write(self, target: Path, release: TableRelease) -> None:
         """Write a file with the dictionary of the original."""
@@ -258,7 +271,7 @@ def _variable(name: str, stored: StoredColumn, cells: pa.ChunkedArray, meta: Any
     labelled = meta.variable_value_labels.get(column, {})
     labels = {_lexeme(stored, value): label for value, label in labelled.items()}
     codes: dict[str, None] = {}
-    declared, ranges = set(labels), []
+    declared, ranges, spans = set(labels), [], []
     for bounds in meta.missing_ranges.get(column, ()):
         low, high = (bounds["lo"], bounds["hi"]) if isinstance(bounds, dict) else (bounds, bounds)
         if low == high:
@@ -266,6 +279,7 @@ def _variable(name: str, stored: StoredColumn, cells: pa.ChunkedArray, meta: Any
             declared.add(_lexeme(stored, low))
         elif not stored.text:
             ranges.append(f"{_bound(stored, low)} to {_bound(stored, high)}")
+            spans.append((float(low), float(high)))
             held = ~stored.absent
             inside = np.unique(stored.values[held & (stored.values >= low) & (stored.values <= high)])
             # those with labels in any case, or it would tell whether a record has one
@@ -289,6 +303,7 @@ def _variable(name: str, stored: StoredColumn, cells: pa.ChunkedArray, meta: Any
         stored=stored.arrow,
         observed=frozenset({*order, *codes} - declared),
         ranges=tuple(ranges),
+        spans=tuple(spans),
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
+from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 from typing import ClassVar
@@ -16,9 +17,11 @@ from numpy.typing import NDArray
 
 from masktron.errors import CannotHoldError, DocumentError, UsageError
 from masktron.files import refuse_special
+from masktron.sources.column_forms import ColumnForm
 from masktron.sources.lexical import parse_number
 from masktron.sources.records import UNTYPED, Typed
 from masktron.sources.tables.arrow_lexemes import is_text, plain
+from masktron.sources.tables.class_values import holds
 from masktron.sources.tables.column_names import xml_names
 from masktron.sources.tables.database_files import (
     OPTIONS,
@@ -108,6 +111,18 @@ class SqliteFormat(TableFormat):
 
         return SecondReading(columns, rows())
 
+    def reshaped(self, table: Table, forms: Mapping[str, ColumnForm]) -> Table:
+        """Return a table in which some columns are declared as texts, and have texts in all cells."""
+        carried: DatabaseCarried = table.carried
+        types, kinds = dict(carried.types), dict(carried.kinds or {})
+        for variable in table.variables:
+            form = forms.get(variable.name)
+            if form is None or not form.values or _holds(variable, form):
+                continue
+            types[variable.column] = "TEXT"
+            kinds[variable.name] = np.full(len(table), "text", dtype="U7")
+        return replace(table, carried=replace(carried, types=types, kinds=kinds))
+
     def write(self, target: Path, release: TableRelease) -> None:
         """Write a database with this table alone; cells that have not changed have the type that they had."""
         require_table(release)
@@ -144,6 +159,12 @@ class SqliteFormat(TableFormat):
             table,
             lambda one: not is_text(one.stored) and _new_column(table.cells[one.name].to_pylist(), one)[0] == "TEXT",
         )
+
+
+def _holds(variable: Variable, form: ColumnForm) -> bool:
+    """Whether cells of the types that a column has hold what is to be written."""
+    kind = variable.stored
+    return kind is not None and (is_text(kind) or holds(kind, form.values))
 
 
 def _uri(path: Path) -> str:

@@ -18,12 +18,14 @@ from numpy.typing import NDArray
 from pandas.io import stata as pandas_stata
 
 from masktron.errors import CannotHoldError, DocumentError, UsageError
+from masktron.sources.column_forms import ColumnForm
 from masktron.sources.records import Typed
 from masktron.sources.tables.column_names import xml_names
 from masktron.sources.tables.created_columns import blanks_lost, created_columns, types_lost
 from masktron.sources.tables.new_names import NamesAllowed
 from masktron.sources.tables.pyreadstat_files import pyreadstat_library, read_file
 from masktron.sources.tables.read_statistical import rows_again, stata_clock
+from masktron.sources.tables.stata_reshaped import reshaped_file, reshaped_stored
 from masktron.sources.tables.stata_sections import LONGEST_TEXT, StataFile, stata_bytes, stata_file
 from masktron.sources.tables.stored_values import Clock, StoredColumn
 from masktron.sources.tables.table_format import LexemeRow, Options, SecondReading, TableFormat
@@ -99,6 +101,7 @@ class StataFormat(TableFormat):
 
     name: ClassVar[str] = "stata"
     exact_digits: ClassVar[int | None] = 15
+    labels_numbers: ClassVar[bool] = True
     copies: ClassVar[bool] = True
     options: ClassVar[Mapping[str, str]] = {"encoding": "of the texts of a file older than Stata 14"}
 
@@ -152,6 +155,17 @@ class StataFormat(TableFormat):
                     yield from rows_again(columns, clocks)
 
         return SecondReading(tuple(names), rows())
+
+    def reshaped(self, table: Table, forms: Mapping[str, ColumnForm]) -> Table:
+        """Return a table in which some columns have other types, formats and labels."""
+        carried: StataCarried = table.carried
+        columns, file = dict(carried.columns), carried.file
+        for at, variable in enumerate(table.variables):
+            if (form := forms.get(variable.name)) is None:
+                continue
+            columns[variable.name] = reshaped_stored(columns[variable.name], form)
+            file = reshaped_file(file, at, columns[variable.name], form)
+        return replace(table, carried=replace(carried, columns=columns, file=file))
 
     def write(self, target: Path, release: TableRelease) -> None:
         """Write the sections of the original, with the rows that are released."""

@@ -8,12 +8,14 @@ documentation, ``help dta``.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from masktron.errors import UsageError
 
 _TYPES = {65_530: "i1", 65_529: "i2", 65_528: "i4", 65_527: "f4", 65_526: "f8"}
 _OLD_TYPES = {251: "i1", 252: "i2", 253: "i4", 254: "f4", 255: "f8"}
@@ -27,6 +29,7 @@ _LEAST_SHOWN = 9
 """Characters of the format that Stata gives to a short text."""
 LONGEST_TEXT = {113: 244, 114: 244, 115: 244, 117: 2045, 118: 2045, 119: 2045}
 """Bytes of a text that is no long one, by release."""
+_AROUND_SET, _AROUND_SETS = (b"<lbl>", b"</lbl>"), (b"<value_labels>", b"</value_labels>")
 _SECTIONS = ("variable_types", "varnames", "sortlist", "formats", "value_label_names", "variable_labels")
 
 
@@ -82,6 +85,103 @@ class StataFile:
             if found is not None and int(found[2]) > _LEAST_SHOWN:
                 shown[at] = f"%{found[1]}{max(length, _LEAST_SHOWN)}s".encode().ljust(len(shown[at]), b"\0")
         return replace(self, described=described)
+
+    def of_type(self, at: int, kind: str, shown: str) -> StataFile:
+        """Return what a file says where a variable has another type of numbers, and a format; its cells say nothing.
+
+        Parameters
+        ----------
+        at : int
+            Position of the variable.
+        kind : str
+            As numpy has it, without the order of bytes.
+        shown : str
+            The format.
+        """
+        known = _TYPES if self.release >= 117 else _OLD_TYPES
+        number = next(number for number, one in known.items() if one == kind)
+        described = {name: list(entries) for name, entries in self.described.items()}
+        kinds, formats = described["variable_types"], described["formats"]
+        kinds[at] = _packed(number, len(kinds[at]), self.order)
+        formats[at] = shown.encode().ljust(len(formats[at]), b"\0")
+        types = [(str(one), self.rows.dtype[one]) for one in range(len(kinds))]
+        types[at] = (str(at), np.dtype(f"{self.order}{kind}"))
+        rows = np.zeros(len(self.rows), dtype=types)
+        for one in range(len(kinds)):
+            if one != at:
+                rows[str(one)] = self.rows[str(one)]
+        return replace(self, described=described, rows=rows)
+
+    def of_labels(self, at: int, labels: Mapping[int, str]) -> StataFile:
+        """Return what a file says where the values of a variable have other labels, in a set of its own.
+
+        Parameters
+        ----------
+        at : int
+            Position of the variable.
+        labels : mapping of int to str
+            By the numbers that the file stores, in rising order; none for a variable without labels.
+        """
+        described = {name: list(entries) for name, entries in self.described.items()}
+        owned = described["value_label_names"]
+        former, width = _text(owned[at]), len(owned[at])
+        others = {_text(entry) for one, entry in enumerate(owned) if one != at} - {""}
+        held = _sets_of(self)
+        if former and former not in others:
+            held.pop(former, None)
+        name = former if former and former not in held else _free(self.names[at], {*others, *held}, self.release)
+        owned[at] = (name if labels else "").encode().ljust(width, b"\0")
+        if labels:
+            held[name] = _set_of_labels(name, width, labels, self)
+        return replace(self, described=described, tail=_tail_of(self, held.values()))
+
+
+def _free(name: str, taken: set[str], release: int) -> str:
+    """Return the name of a variable, or one made of it, for a set of labels: one that is not taken."""
+    room = 28 if release < 118 else 124
+    bare = name.encode()[:room].decode("utf-8", "ignore")
+    return next(one for one in (name, *(f"{bare}_{number}" for number in range(2, 1000))) if one not in taken)
+
+
+def _set_of_labels(name: str, width: int, labels: Mapping[int, str], file: StataFile) -> bytes:
+    """Return a set of labels as a file has it."""
+    encoding = "utf-8" if file.release >= 118 else "cp1252"
+    try:
+        texts = [label.encode(encoding) + b"\0" for label in labels.values()]
+    except UnicodeEncodeError:
+        raise UsageError(
+            "the label of a class has a letter that the encoding of this release of Stata lacks",
+            hint="save the file with Stata 14 or later, or give the class another label",
+        ) from None
+    places, at = [], 0
+    for text in texts:
+        places.append(at)
+        at += len(text)
+    numbers = [len(texts), at, *places, *labels]
+    table = np.array(numbers, dtype=f"{file.order}i4").tobytes() + b"".join(texts)
+    before, after = _AROUND_SET if file.release >= 117 else (b"", b"")
+    head = _packed(len(table), 4, file.order) + name.encode().ljust(width, b"\0") + b"\0" * 3
+    return before + head + table + after
+
+
+def _sets_of(file: StataFile) -> dict[str, bytes]:
+    """Return the sets of labels of a file, each as it is there, by their names."""
+    before, after = _AROUND_SET if file.release >= 117 else (b"", b"")
+    begin, end = _AROUND_SETS if before else (b"", b"")
+    width = 129 if file.release >= 118 else 33
+    at, stop, found = len(begin), len(file.tail) - len(end), {}
+    while at < stop:
+        size = int.from_bytes(file.tail[at + len(before) :][:4], "little" if file.order == "<" else "big")
+        name = at + len(before) + 4
+        behind = name + width + 3 + size + len(after)  # three bytes have no meaning
+        found[_text(file.tail[name : name + width])] = file.tail[at:behind]
+        at = behind
+    return found
+
+
+def _tail_of(file: StataFile, sets: Iterable[bytes]) -> bytes:
+    begin, end = _AROUND_SETS if file.release >= 117 else (b"", b"")
+    return b"".join([begin, *sets, end])
 
 
 def _text(entry: bytes) -> str:
@@ -295,18 +395,7 @@ def _label_sets(file: StataFile, kept: Sequence[int]) -> bytes:
     """Return the sets of labels without those that belong to variables alone that are left out."""
     owners = [_text(entry) for entry in file.described["value_label_names"]]
     gone = {name for at, name in enumerate(owners) if at not in set(kept)} - {owners[at] for at in kept}
-    before, after = (b"<lbl>", b"</lbl>") if file.release >= 117 else (b"", b"")
-    begin, end = (b"<value_labels>", b"</value_labels>") if before else (b"", b"")
-    width = 129 if file.release >= 118 else 33
-    at, stop, found = len(begin), len(file.tail) - len(end), [begin]
-    while at < stop:
-        size = int.from_bytes(file.tail[at + len(before) :][:4], "little" if file.order == "<" else "big")
-        name = at + len(before) + 4
-        behind = name + width + 3 + size + len(after)  # three bytes have no meaning
-        if _text(file.tail[name : name + width]) not in gone:
-            found.append(file.tail[at:behind])
-        at = behind
-    return b"".join([*found, end])
+    return _tail_of(file, (one for name, one in _sets_of(file).items() if name not in gone))
 
 
 def _packed(number: int, width: int, order: str) -> bytes:

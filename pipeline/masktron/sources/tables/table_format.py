@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from masktron.errors import DocumentError, UsageError
 from masktron.progress import Told
+from masktron.sources.column_forms import ColumnForm
 from masktron.sources.tables.table_model import StreamedRelease, Table, TableRelease
 from masktron.sources.tables.table_stream import TableStream
 
@@ -109,6 +110,8 @@ class TableFormat(ABC):
         texts, None where all values are texts anyway.
     journals : tuple of str
         Endings of files beside one of this format in which changes stand that are not yet in it.
+    labels_numbers : bool
+        Whether numbers of a column may have labels: then classes of numbers are written as numbers with labels.
     copies : bool
         Whether a file becomes another one of the same format with formats, widths and all else that it carries.
     """
@@ -119,6 +122,7 @@ class TableFormat(ABC):
     tells_empty: ClassVar[bool] = False
     exact_digits: ClassVar[int | None] = None
     journals: ClassVar[tuple[str, ...]] = ()
+    labels_numbers: ClassVar[bool] = False
     copies: ClassVar[bool] = False
 
     @property
@@ -165,6 +169,26 @@ class TableFormat(ABC):
         ------
         DocumentError
         """
+
+    def reshaped(self, table: Table, forms: Mapping[str, ColumnForm]) -> Table:
+        """Return a table like which a file is written that holds other values in some columns, in other types.
+
+        Their cells are no more those of the file: `write` is given new lexemes for all of them. As it stands here, it
+        is for formats that have no types of columns.
+
+        Parameters
+        ----------
+        table : Table
+        forms : mapping of str to ColumnForm
+            By the name of the variable.
+
+        Raises
+        ------
+        UsageError
+            A column cannot hold what is to be written, in any type.
+        """
+        del forms
+        return table
 
     @abstractmethod
     def write(self, target: Path, release: TableRelease) -> None:

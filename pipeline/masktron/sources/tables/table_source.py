@@ -26,6 +26,7 @@ from masktron.files import file_hash, refuse_special
 from masktron.progress import Progress, Told, untold
 from masktron.scratch import create_private, folder_on_disk, private_folder, require_room
 from masktron.sources.array_stores import FolderStore
+from masktron.sources.column_forms import ColumnForm
 from masktron.sources.flat_records import FlatRecords
 from masktron.sources.frame_path import FramePath
 from masktron.sources.known_formats import format_of_name, table_format
@@ -33,6 +34,7 @@ from masktron.sources.missing_codes import codes_of_field
 from masktron.sources.names import NO_CONTEXTS, ContextNames, Vocabulary
 from masktron.sources.records import Coded, Layout, Records, Shape
 from masktron.sources.source import EngineDocument, Source
+from masktron.sources.tables.class_values import class_values
 from masktron.sources.tables.columns_of_cells import column_of
 from masktron.sources.tables.document import (
     FIRST_LINE,
@@ -108,6 +110,7 @@ class TableSource(Source):
         self._file = opened_place(path)
         self.format, self._asked = format, asked
         self._written: TableFormat | None = None
+        self._forms: Mapping[str, ColumnForm] = MappingProxyType({})
         self._held = ExitStack()
         weakref.finalize(self, self._held.close)
 
@@ -431,7 +434,9 @@ class TableSource(Source):
             rows = rows[keep[rows]]
         if self._stream is not None and self._written is None:
             variables = tuple(v for v in self._stream.variables if v.name not in removed)
-            if self._written_streamed(self._stream, target, variables, rows, replacements, told):
+            if self._written_streamed(
+                self._stream.reshaped(self._forms), target, variables, rows, replacements, told
+            ):
                 return len(rows)
         taken = pa.array(rows)
         cells = {}
@@ -444,7 +449,8 @@ class TableSource(Source):
             else:
                 texts = pa.array(new.texts.tolist(), type=pa.string())
                 cells[name] = pa.chunked_array([texts.take(pa.array(new.codes[rows]))], type=pa.string())
-        self._save(target, TableRelease(self.table, pa.table(cells), rows, frozenset(replacements)))
+        original = self.format.reshaped(self.table, self._forms) if self._forms else self.table
+        self._save(target, TableRelease(original, pa.table(cells), rows, frozenset(replacements)))
         told(size, size)
         return len(rows)
 
@@ -478,6 +484,17 @@ class TableSource(Source):
             return self
         found = copy(self)
         found._written = table_format(name)
+        return found
+
+    def class_values(self, name: str, labels: Sequence[str], taken: Collection[str]) -> tuple[str, ...]:
+        """Return labels of classes, or numbers for them where the format has labels for numbers."""
+        variable = next(one for one in self.own_variables if one.name == name)
+        return class_values(variable, labels, taken, labelled=(self._written or self.format).labels_numbers)
+
+    def reshaped(self, forms: Mapping[str, ColumnForm]) -> Self:
+        """Return a source that writes other types and labels in some columns."""
+        found = copy(self)
+        found._forms = forms
         return found
 
     def alike(self, path: Path) -> Self:

@@ -8,6 +8,7 @@ import zipfile
 from abc import abstractmethod
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -16,6 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from masktron.errors import CannotHoldError, DocumentError, UsageError
+from masktron.sources.column_forms import ColumnForm, all_numbers
 from masktron.sources.tables import ods_parts, xlsx_parts
 from masktron.sources.tables.ods_writer import OdsCell, write_ods
 from masktron.sources.tables.office_files import (
@@ -119,6 +121,15 @@ class _Workbook(TableFormat):
                 yield [found[column].text if column in found else None for column in span]
 
         return SecondReading(names, records())
+
+    def reshaped(self, table: Table, forms: Mapping[str, ColumnForm]) -> Table:
+        """Return a table in which all cells of some columns are texts, as not all that is written is a number."""
+        carried: WorkbookCarried = table.carried
+        kinds = dict(carried.kinds)
+        for name, form in forms.items():
+            if form.values and not all_numbers(form.values):
+                kinds[name] = np.full(len(table), TEXT, dtype=kinds[name].dtype)
+        return replace(table, carried=replace(carried, kinds=kinds))
 
     def write(self, target: Path, release: TableRelease) -> None:
         """Write a workbook with this sheet alone; cells that have not changed have the type that they had."""

@@ -16,6 +16,7 @@ from masktron.sources.tables.postgresql.catalogue import identity_of, oid_of, qu
 from masktron.sources.tables.postgresql.connection import SETTINGS, connected, taken
 from masktron.sources.tables.postgresql.server_types import PostgresColumn, for_ingest
 from masktron.sources.tables.postgresql.snapshot import read_rows
+from masktron.sources.tables.postgresql.writing_rows import WritingRows
 from masktron.sources.tables.sql_texts import literal, quoted
 from masktron.sources.tables.table_model import Table
 
@@ -23,7 +24,7 @@ _PATIENCE = 10
 """Seconds for which a trial waits for whoever reads the table that is to be replaced."""
 
 
-class PostgresWriting:
+class PostgresWriting(WritingRows):
     """A table that is being written: it has a name of its own until the transaction ends.
 
     Parameters

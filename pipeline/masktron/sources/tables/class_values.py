@@ -1,0 +1,63 @@
+"""What is written for classes of values in a typed column, and whether its type holds that."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+
+import pyarrow as pa
+
+from masktron.recodings import exact_number
+from masktron.sources.column_forms import all_numbers, numbered, shortest
+from masktron.sources.tables.arrow_columns import values_of
+from masktron.sources.tables.arrow_lexemes import is_text, lexemes_of
+from masktron.sources.tables.arrow_values import UnfitError
+from masktron.sources.variables import Variable
+
+
+def class_values(
+    variable: Variable, labels: Sequence[str], taken: Collection[str], *, labelled: bool
+) -> tuple[str, ...]:
+    """Return what is written for classes, one lexeme for each, as it is read again.
+
+    Theorem: no lexeme means 'missing', unless a label does. Proof: 1, 2, ... are passed over where they do.
+
+    Parameters
+    ----------
+    variable : Variable
+    labels : sequence of str
+        In the order of the classes.
+    taken : collection of str
+        Lexemes that mean 'missing'.
+    labelled : bool
+        Whether numbers have labels in the format, so that classes that are no numbers are numbered.
+
+    Raises
+    ------
+    UsageError
+        Too many numbers mean 'missing'.
+    """
+    if labelled and not variable.typed.text:
+        short = [shortest(label) for label in labels]
+        if all_numbers(short):
+            return tuple(short)
+        gone = {exact_number(code) for code in (*taken, *variable.missing)}
+
+        def is_taken(number: int) -> bool:
+            return number in gone or any(low <= number <= high for low, high in variable.spans)
+
+        return numbered(labels, is_taken, variable.column)
+    kind, short = variable.stored, [shortest(label) for label in labels]
+    if kind is not None and is_text(kind) and not variable.typed.text:  # numbers beside codes that are none
+        return tuple(short if all_numbers(short) else labels)
+    if kind is not None and (pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)):
+        return tuple(short if holds(kind, short) else labels)
+    return tuple(labels)
+
+
+def holds(kind: pa.DataType, lexemes: Sequence[str]) -> bool:
+    """Whether a column of a type, which is none of categories, has these lexemes again when it is read."""
+    try:
+        values = values_of(pa.chunked_array([pa.array(lexemes, pa.string())]), kind)
+    except UnfitError:
+        return False
+    return bool(lexemes_of(values, "", "").to_pylist() == list(lexemes))
