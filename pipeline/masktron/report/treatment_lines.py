@@ -19,8 +19,7 @@ def treatment_lines(
     treatments, fates, before, figures : sequence of mapping
         As ``mask --json`` writes them.
     """
-    yield from treatment_names(treatments)
-    yield from fate_lines(fates)
+    yield from treated_lines(treatments, fates)
     now = {one["figure"]: one["value"] for one in figures}
     told = [
         f"{one['figure']} {_written(one['value'])} before, {_written(now[one['figure']])} now"
@@ -29,6 +28,18 @@ def treatment_lines(
     ]
     if told:
         yield f"by the treatments, {'; '.join(told)}"
+
+
+def treated_lines(treatments: Sequence[Mapping[str, Any]], fates: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """Say what was done, in order, and what each rule became.
+
+    Parameters
+    ----------
+    treatments, fates : sequence of mapping
+        As ``check --json`` and ``assess --json`` write them.
+    """
+    yield from treatment_names(treatments)
+    yield from fate_lines(fates)
 
 
 def treatment_names(treatments: Sequence[Mapping[str, Any]]) -> Iterator[str]:

@@ -12,6 +12,8 @@ from masktron.report.pictures.bars import Bar, Bars
 from masktron.report.pictures.palette import AFTER, BEFORE
 from masktron.report.text import number
 
+TREATED = "What was done before"
+"""The heading of these parts on the pages of a masked file."""
 _WORDS = {
     "key_k": "records that share all keys, at least",
     "key_uniques": "records like no other one",
@@ -25,8 +27,8 @@ def treatment_parts(result: PlainData) -> list[PagePart]:
     Parameters
     ----------
     result : PlainData
-        As ``mask --json`` or ``check --json`` writes it; that of an earlier version has no treatments, and that of
-        `check` no risk before them.
+        As ``mask --json``, ``check --json`` or ``assess --json`` writes it; that of an earlier version has no
+        treatments, and that of `check` and `assess` no risk before them.
     """
     if not result.has("treatments") or not result.parts("treatments"):
         return []
