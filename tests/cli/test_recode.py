@@ -125,7 +125,9 @@ def test_the_best_recoding_with_what_it_makes_of_rules_and_risk(run: Runner, sur
         assert shown in outcome.out
     assert result["kept"] == 1
     many = Counter(fates.values())
-    said = ", ".join(f"{many[fate]} {fate}" for fate in ("exact", "implied", "weakened", "removed", "lost"))
+    said = ", ".join(
+        f"{many[fate]} {fate}" for fate in ("exact", "implied", "weakened", "vacuous", "removed", "lost")
+    )
     assert f"rules by the recommended recoding: 1 kept, {said}\n" in outcome.out
     assert "rule mean is lost (" in outcome.out
 

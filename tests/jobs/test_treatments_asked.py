@@ -113,6 +113,7 @@ def test_check_says_what_was_done_and_what_rules_became(
         "suppression": ("AGE, REGION, STATUS", "k = 2"),
     }
     (fate,) = found.fates
+    assert (fate.fate, fate.reason) == ("vacuous", "it asks nothing any more of any class of AGE")
     assert (fate.rule, fate.before, fate.fields) == ("R2", "AGE < 40 or B > 3", ("AGE",))
     conforms(found.as_dict(), "check")
     options = ["--manifest", manifest, "--html", page]
@@ -120,11 +121,17 @@ def test_check_says_what_was_done_and_what_rules_became(
     for line in (
         "treatment 1, recoding of AGE: breaks:16,25,35",
         "treatment 4, suppression of AGE",
-        f"rule R2 is {fate.fate}",
+        "rule R2 is vacuous (it asks nothing any more of any class of AGE); it was: AGE < 40 or B > 3",
+        "1 rule asks nothing any more of any class, so that it finds no error there: R2",
     ):
         assert line in text
     written = page.read_text()
-    for words in ("What was done before", "Treatments, in their order", "Rules that read recoded or removed fields"):
+    for words in (
+        "What was done before",
+        "Treatments, in their order",
+        "Rules that read recoded or removed fields",
+        "1 rule asks nothing any more of any class, so that it finds no error there: R2.",
+    ):
         assert words in written
 
 
