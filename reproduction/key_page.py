@@ -63,6 +63,7 @@ _RULES = (
     "exact",
     "implied",
     "weakened",
+    "vacuous",
     "lost",
     "broken",
     "records that break rules",
@@ -94,11 +95,11 @@ def _costs(one: Compared) -> Iterable[Sequence[str]]:
 
 def _rules(one: Compared) -> Iterable[Sequence[str]]:
     fates = Counter(rule.fate for rule in one.result.fates)
-    rules = len(one.result.rules) + fates["lost"] + fates["implied"]
+    rules = len(one.result.rules) + sum(1 for rule in one.result.fates if not rule.after)
     kept = rules - fates.total()
-    told = (f"{fates[fate]}" for fate in ("exact", "implied", "weakened", "lost"))
+    told = (f"{fates[fate]}" for fate in ("exact", "implied", "weakened", "vacuous", "lost"))
     yield one.case.name, "masktron", f"{rules}", f"{kept}", *told, *_broken(one.ours)
-    yield "", "usual order", *[""] * 6, *_broken(one.usual)
+    yield "", "usual order", *[""] * 7, *_broken(one.usual)
 
 
 def _broken(own: Outcome) -> tuple[str, str]:

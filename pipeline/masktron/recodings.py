@@ -183,6 +183,11 @@ class Tails:
             found.append(ValueClass(self.top_label, interval=Range(self.field, self.top, None)))
         return tuple(found)
 
+    @property
+    def between(self) -> Range:
+        """The numbers that are in no tail, and written as they are."""
+        return Range(self.field, self.bottom, self.top, low_open=True, high_open=True)
+
     def label_of(self, lexeme: str) -> str | None:
         """Return the label of the tail, or the lexeme itself; None for a text."""
         number = exact_number(lexeme)

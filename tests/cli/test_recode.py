@@ -125,7 +125,9 @@ def test_the_best_recoding_with_what_it_makes_of_rules_and_risk(run: Runner, sur
         assert shown in outcome.out
     assert result["kept"] == 1
     many = Counter(fates.values())
-    said = ", ".join(f"{many[fate]} {fate}" for fate in ("exact", "implied", "weakened", "removed", "lost"))
+    said = ", ".join(
+        f"{many[fate]} {fate}" for fate in ("exact", "implied", "weakened", "vacuous", "removed", "lost")
+    )
     assert f"rules by the recommended recoding: 1 kept, {said}\n" in outcome.out
     assert "rule mean is lost (" in outcome.out
 
@@ -185,7 +187,13 @@ def test_a_weight_counts_for_key_k_where_it_is_recoded(run: Runner, survey: Path
 
 def test_limits_and_diversity_ask_for_more(run: Runner, survey: Path) -> None:
     losses = []
-    for more in ((), ("--limit", "global_risk=9"), ("--diversity", "INCOME=13"), ("--limit", "key_uniques=0")):
+    for more in (
+        (),
+        ("--limit", "global_risk=9"),
+        ("--diversity", "INCOME=13"),
+        ("--limit", "key_uniques=0"),
+        ("--limit", "l_diversity=4"),
+    ):
         outcome, result = recode(run, survey, "--suppressed", "1", *more)
         assert outcome.code == 0, outcome.err
         losses.append(result["choices"][result["chosen"]]["loss"])

@@ -29,50 +29,21 @@ from masktron.jobs.check import run_check
 from masktron.jobs.mask import run_mask
 from masktron.jobs.rerun import run_rerun
 from masktron.progress import Told, untold
-from masktron.results import MaskResult
+from unit_runs import KEY, Files, KilledError, killed_after, mask, sums, unit_config
 
 mapped = mmap.mmap
-KEY = bytes(range(32))
 RULES = ("A + B = T", "A >= 0")
 
 
 @pytest.fixture
-def given(tmp_path: Path) -> tuple[Path, Path]:
-    draw = random.Random(5)
-    rows: list[dict[str, object]] = []
-    for _ in range(240):
-        a, b = draw.randint(0, 600), draw.randint(0, 200)
-        rows.append({"A": a, "B": b, "T": a + b, "C": draw.randint(0, 50)})
-    return write_data(tmp_path / "d.xml", rows), write_rules(tmp_path / "r.sch", *RULES)
-
-
-def settings(**others: Any) -> Config:
-    return replace(Config(k=3, key=KEY, unit_records=70, workers=1), **others)
-
-
-def mask(given: tuple[Path, Path], out: str = "m.xml", *, resume: bool = False, **others: Any) -> MaskResult:
-    data, rules = given
-    return run_mask(data, rules, data.parent / out, config=settings(**others), resume=resume)
-
-
-class Killed(BaseException):
-    """As if the process had ended."""
+def given(tmp_path: Path) -> Files:
+    return sums(tmp_path, lambda draw: {"C": draw.randint(0, 50)}, *RULES)
 
 
 @pytest.fixture
-def killed(given: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch) -> Path:
+def killed(given: Files) -> Path:
     """Return the parts that a run has left that was ended when it had entered seven."""
-    entered, done = RunParts.enter, 0
-
-    def enter(self: RunParts, part: RunPart) -> None:
-        nonlocal done
-        done += 1
-        if done == 8:
-            raise Killed
-        entered(self, part)
-
-    with monkeypatch.context() as patch, pytest.raises(Killed):
-        patch.setattr(RunParts, "enter", enter)
+    with killed_after(7):
         mask(given)
     folder = parts_folder(given[0].parent / "m.xml")
     assert stat.S_IMODE(folder.stat().st_mode) == 0o700
@@ -81,7 +52,7 @@ def killed(given: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
-def test_a_file_in_units_keeps_its_promise(given: tuple[Path, Path]) -> None:
+def test_a_file_in_units_keeps_its_promise(given: Files) -> None:
     result = mask(given)
     assert result.valid
     assert result.min_group >= 3
@@ -94,7 +65,7 @@ def test_a_file_in_units_keeps_its_promise(given: tuple[Path, Path]) -> None:
     assert run_check(out, given[1], manifest=out.with_name("m.manifest.json")).complies
 
 
-def test_a_run_goes_on_to_the_same_bytes(given: tuple[Path, Path], killed: Path) -> None:
+def test_a_run_goes_on_to_the_same_bytes(given: Files, killed: Path) -> None:
     whole = mask(given, "whole.xml")
     resumed = mask(given, resume=True)
     folder = given[0].parent
@@ -103,16 +74,16 @@ def test_a_run_goes_on_to_the_same_bytes(given: tuple[Path, Path], killed: Path)
     assert not killed.exists()
 
 
-def test_what_a_killed_run_has_left_is_removed_by_the_next_one(given: tuple[Path, Path], killed: Path) -> None:
+def test_what_a_killed_run_has_left_is_removed_by_the_next_one(given: Files, killed: Path) -> None:
     told: list[str] = []
     data, rules = given
-    run_mask(data, rules, data.parent / "m.xml", config=settings(), progress=lambda what, _: told.append(what))
+    run_mask(data, rules, data.parent / "m.xml", config=unit_config(), progress=lambda what, _: told.append(what))
     assert [what for what in told if "finished parts" in what and "7" in what]
     assert not killed.exists()
 
 
 @pytest.mark.parametrize(("what", "change"), [("settings", {"k": 2}), ("unit_records", {"unit_records": 90})])
-def test_other_settings_are_no_way_on(given: tuple[Path, Path], killed: Path, what: str, change: Any) -> None:
+def test_other_settings_are_no_way_on(given: Files, killed: Path, what: str, change: Any) -> None:
     with pytest.raises(UsageError, match=what):
         mask(given, resume=True, **change)
     assert killed.exists(), "who made a mistake loses nothing"
@@ -120,18 +91,18 @@ def test_other_settings_are_no_way_on(given: tuple[Path, Path], killed: Path, wh
 
 
 @pytest.mark.parametrize("what", ["input", "rules"])
-def test_other_data_or_rules_are_no_way_on(given: tuple[Path, Path], killed: Path, what: str) -> None:
+def test_other_data_or_rules_are_no_way_on(given: Files, killed: Path, what: str) -> None:
     path = given[0] if what == "input" else given[1]
     path.write_text(path.read_text() + "<!-- -->")
     with pytest.raises(UsageError, match=f"cannot be resumed.*{what}"):
         mask(given, resume=True)
 
 
-def test_workers_and_limits_may_be_others(given: tuple[Path, Path], killed: Path) -> None:
+def test_workers_and_limits_may_be_others(given: Files, killed: Path) -> None:
     assert mask(given, resume=True, workers=2, limits={"linkage": 100.0}).valid
 
 
-def test_the_size_of_units_is_that_of_the_run_that_was_ended(given: tuple[Path, Path], killed: Path) -> None:
+def test_the_size_of_units_is_that_of_the_run_that_was_ended(given: Files, killed: Path) -> None:
     assert mask(given, resume=True, unit_records=None).valid
     assert not killed.exists()
 
@@ -156,13 +127,13 @@ def test_units_of_one_category_are_masked(tmp_path: Path) -> None:
     rows: list[dict[str, object]] = [{"A": draw.randint(0, 90), "C": draw.choice("abc")} for _ in range(600)]
     data, rules = write_data(tmp_path / "d.xml", rows), write_rules(tmp_path / "r.sch", "A >= 0")
     for size in (100, None):
-        config = settings(nominal=("C",), group_size_vars=1, unit_records=size)
+        config = unit_config(nominal=("C",), group_size_vars=1, unit_records=size)
         result = run_mask(data, rules, tmp_path / f"{size}.xml", config=config)
         assert result.valid
         assert result.min_group >= 3
 
 
-def test_blocks_inside_of_units_are_told(given: tuple[Path, Path]) -> None:
+def test_blocks_inside_of_units_are_told(given: Files) -> None:
     result = mask(given, unit_records=200, max_block_records=20)
     whole = mask(given, "whole.xml", unit_records=None, max_block_records=20)
     for one, other in zip(result.blocks, whole.blocks, strict=True):
@@ -170,9 +141,7 @@ def test_blocks_inside_of_units_are_told(given: tuple[Path, Path]) -> None:
     assert any(block.cut is not None for block in result.blocks)
 
 
-def test_a_unit_is_never_smaller_than_may_be_asked_for(
-    given: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_unit_is_never_smaller_than_may_be_asked_for(given: Files, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(memory_costs, "BASE", 399_000_000)
     monkeypatch.setattr(memory_costs, "WHOLE_CELL", 10_000)
     mask(given, unit_records=None, memory=400_000_000, k=8)
@@ -180,9 +149,7 @@ def test_a_unit_is_never_smaller_than_may_be_asked_for(
     assert manifest["config"]["unit_records"] == 160, "128 would be the power of two below 166"
 
 
-def test_a_data_frame_leaves_nothing(
-    given: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_data_frame_leaves_nothing(given: Files, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     draw = random.Random(3)
     frame = pd.DataFrame({"A": [draw.randint(0, 90) for _ in range(240)], "B": 1.5, "T": 0})
@@ -190,24 +157,24 @@ def test_a_data_frame_leaves_nothing(
     before = {*tmp_path.iterdir()}
     result = masktron.mask(frame, given[1], k=3, key=KEY, unit_records=70)
     assert all(block.cut is not None for block in result.blocks if "A" in block.variables)
-    with monkeypatch.context() as patch, pytest.raises(Killed):
+    with monkeypatch.context() as patch, pytest.raises(KilledError):
         patch.setattr("masktron.masking.run.keep_totals", _killed)
         masktron.mask(frame, given[1], k=3, key=KEY, unit_records=70)
     assert {*tmp_path.iterdir()} == before
 
 
 def _killed(*_: object, **__: object) -> None:
-    raise Killed
+    raise KilledError
 
 
-def test_limits_that_are_not_met_keep_the_parts(given: tuple[Path, Path]) -> None:
+def test_limits_that_are_not_met_keep_the_parts(given: Files) -> None:
     with pytest.raises(ViolationError) as caught:
         mask(given, limits={"linkage": 0.0})
     assert "--resume" in caught.value.hint
     assert mask(given, resume=True, limits={"linkage": 100.0}).valid
 
 
-def test_a_rule_file_that_is_included_counts(given: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_rule_file_that_is_included_counts(given: Files, monkeypatch: pytest.MonkeyPatch) -> None:
     _, rules = given
     inner = rules.with_name("inner.sch")
     text = rules.read_text()
@@ -229,7 +196,7 @@ def test_a_rule_file_that_is_included_counts(given: tuple[Path, Path], monkeypat
         mask(given, resume=True)
 
 
-def test_what_is_not_a_run_s_is_left_alone(given: tuple[Path, Path]) -> None:
+def test_what_is_not_a_run_s_is_left_alone(given: Files) -> None:
     folder = parts_folder(given[0].parent / "m.xml")
     folder.mkdir(mode=0o700)
     (folder / "thesis.txt").write_text("years of work")
@@ -239,7 +206,7 @@ def test_what_is_not_a_run_s_is_left_alone(given: tuple[Path, Path]) -> None:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="modes are not those of Windows")
-def test_parts_that_others_could_have_written_are_not_taken(given: tuple[Path, Path], killed: Path) -> None:
+def test_parts_that_others_could_have_written_are_not_taken(given: Files, killed: Path) -> None:
     killed.chmod(0o770)
     with pytest.raises(DocumentError, match="others could write to it"):
         mask(given, resume=True)
@@ -251,16 +218,16 @@ def test_parts_that_others_could_have_written_are_not_taken(given: tuple[Path, P
 
 
 def test_a_run_on_all_records_at_once_says_what_there_was(
-    given: tuple[Path, Path], killed: Path, monkeypatch: pytest.MonkeyPatch
+    given: Files, killed: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     told: list[str] = []
     data, rules = given
     out = data.parent / "m.xml"
     with monkeypatch.context() as patch, pytest.raises(ResourceError):
         patch.setattr("masktron.masking.run.keep_totals", _gone)
-        run_mask(data, rules, out, config=settings(unit_records=0))
+        run_mask(data, rules, out, config=unit_config(unit_records=0))
     assert killed.exists(), "nothing is written yet"
-    run_mask(data, rules, out, config=settings(unit_records=0), progress=lambda what, _: told.append(what))
+    run_mask(data, rules, out, config=unit_config(unit_records=0), progress=lambda what, _: told.append(what))
     assert [what for what in told if "7 finished parts" in what and "go when m.xml is written" in what]
     assert not killed.exists()
 
@@ -286,9 +253,7 @@ class Twice(Serial):
             function(piece)
 
 
-def test_a_slice_that_is_computed_twice_is_harmless(
-    given: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_slice_that_is_computed_twice_is_harmless(given: Files, monkeypatch: pytest.MonkeyPatch) -> None:
     mask(given, "once.xml")
     monkeypatch.setattr(in_units, "executor_of", lambda *_, **__: Twice())
     mask(given, "m.xml")
@@ -297,9 +262,7 @@ def test_a_slice_that_is_computed_twice_is_harmless(
     assert not parts_folder(folder / "m.xml").exists()
 
 
-def test_parts_that_change_within_a_run_are_one_error(
-    given: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_parts_that_change_within_a_run_are_one_error(given: Files, monkeypatch: pytest.MonkeyPatch) -> None:
     entered = RunParts.enter
 
     def changed(self: RunParts, part: RunPart) -> None:
@@ -316,7 +279,7 @@ def test_parts_that_change_within_a_run_are_one_error(
 
 
 @pytest.mark.parametrize("size", [70, None])
-def test_a_manifest_gives_the_size_of_units_with_its_key(given: tuple[Path, Path], size: int | None) -> None:
+def test_a_manifest_gives_the_size_of_units_with_its_key(given: Files, size: int | None) -> None:
     mask(given, unit_records=size or 0)
     folder = given[0].parent
     manifest = folder / "m.manifest.json"
@@ -330,7 +293,7 @@ def test_a_manifest_gives_the_size_of_units_with_its_key(given: tuple[Path, Path
     assert Config(k=50, key=manifest).unit_records == (None if size else 0)  # type: ignore[arg-type]
 
 
-def test_a_file_may_be_pinned_whole(given: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_may_be_pinned_whole(given: Files, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(memory_costs, "BASE", 399_000_000)
     monkeypatch.setattr(memory_costs, "WHOLE_CELL", 10_000)
     folder = given[0].parent
@@ -346,12 +309,12 @@ def test_a_file_may_be_pinned_whole(given: tuple[Path, Path], monkeypatch: pytes
         mask(given, "whole.xml", unit_records=0, resume=True)
 
 
-def test_nothing_to_go_on_from(given: tuple[Path, Path]) -> None:
+def test_nothing_to_go_on_from(given: Files) -> None:
     with pytest.raises(UsageError, match="nothing to go on from"):
         mask(given, resume=True)
 
 
-def test_rules_that_cannot_be_kept_leave_no_parts(given: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_rules_that_cannot_be_kept_leave_no_parts(given: Files, monkeypatch: pytest.MonkeyPatch) -> None:
     def refused(*_: object, **__: object) -> None:
         raise InfeasibleError("no")
 
@@ -361,9 +324,7 @@ def test_rules_that_cannot_be_kept_leave_no_parts(given: tuple[Path, Path], monk
     assert not parts_folder(given[0].parent / "m.xml").exists()
 
 
-def test_a_lack_of_resources_keeps_the_parts_and_says_so(
-    given: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_lack_of_resources_keeps_the_parts_and_says_so(given: Files, monkeypatch: pytest.MonkeyPatch) -> None:
     def ended(*_: object, **__: object) -> None:
         raise ResourceError("gone")
 
@@ -376,7 +337,7 @@ def test_a_lack_of_resources_keeps_the_parts_and_says_so(
 
 
 def test_a_scheduler_that_does_not_answer_keeps_the_parts(
-    given: tuple[Path, Path], killed: Path, monkeypatch: pytest.MonkeyPatch
+    given: Files, killed: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pytest.importorskip("distributed", reason="dask.distributed is not installed: masktron[dask]")
     monkeypatch.setattr("masktron.executor.dask_cluster._MISSING", 0.3)
@@ -386,7 +347,7 @@ def test_a_scheduler_that_does_not_answer_keeps_the_parts(
     mask(given, resume=True)
 
 
-def test_where_all_fits_the_bytes_are_those_of_the_file_as_a_whole(given: tuple[Path, Path]) -> None:
+def test_where_all_fits_the_bytes_are_those_of_the_file_as_a_whole(given: Files) -> None:
     mask(given, "fits.xml", unit_records=240)
     mask(given, "whole.xml", unit_records=None)
     folder = given[0].parent
@@ -395,9 +356,7 @@ def test_where_all_fits_the_bytes_are_those_of_the_file_as_a_whole(given: tuple[
         assert json.loads((folder / f"{name}.manifest.json").read_text())["config"]["unit_records"] is None
 
 
-def test_memory_says_how_many_records_are_masked_at_once(
-    given: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_memory_says_how_many_records_are_masked_at_once(given: Files, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(memory_costs, "BASE", 399_000_000)
     monkeypatch.setattr(memory_costs, "WHOLE_CELL", 10_000)
     result = mask(given, unit_records=None, memory=400_000_000)
@@ -411,7 +370,7 @@ def test_memory_says_how_many_records_are_masked_at_once(
         mask(given, unit_records=None, memory=400_000_000)
 
 
-def test_what_is_held_of_all_records_counts(given: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_held_of_all_records_counts(given: Files, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(memory_costs, "BASE", 399_000_000)
     monkeypatch.setattr(memory_costs, "WHOLE_CELL", 10_000)
     monkeypatch.setattr(memory_costs, "HELD_CELL", 500)
@@ -424,7 +383,7 @@ def test_what_is_held_of_all_records_counts(given: tuple[Path, Path], monkeypatc
     assert "405 MB with --memory" in caught.value.hint
 
 
-def test_arrays_in_files_change_nothing(given: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_arrays_in_files_change_nothing(given: Files, monkeypatch: pytest.MonkeyPatch) -> None:
     mask(given, "memory.xml")
     monkeypatch.setattr(memory_costs, "COLUMN_SHARE", 10**12)
     monkeypatch.setattr(large_arrays, "LARGE", 1)

@@ -63,7 +63,7 @@ def test_a_recoding_is_tried_and_what_it_loses_is_said(run: Any) -> None:
     }
     shared = pd.DataFrame({"AGE": ages, "REGION": [row["REGION"] for row in ROWS]}).value_counts()
     assert figures(result["figures"])["key_k"] == shared.min() == result["treated"]["k"]
-    assert [one["fate"] for one in result["fates"]] == ["implied", "lost"]
+    assert [one["fate"] for one in result["fates"]] == ["vacuous", "lost"]
     assert result["obstacle"] is None
     # nobody lets the rule go: the same is tried, and why a run would stop is said
     stopped = run("--recode", "AGE=width:20")

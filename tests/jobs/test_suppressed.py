@@ -13,7 +13,7 @@ import pytest
 import masktron
 from cli_runner import write_data, write_rules
 from masktron.config import Config, config_from, load_config
-from masktron.errors import Exit, InfeasibleError, UsageError
+from masktron.errors import Exit, InfeasibleError, OutsideLimitsError, UsageError
 from schema_files import conforms
 
 AGES = (16, 20, 20, 25, 25, 25, 30, 70, 70)
@@ -228,3 +228,30 @@ def test_settings_of_keys_stand_in_one_table(tmp_path: Path) -> None:
     assert (config.key_k, config.keys) == (4, {"subsets": 2, "importance": {"AGE": 2.0}})
     assert config.updated(key_k=5).key_k == 5
     assert config_from({"keys": {"k": 6}}, base=config) == Config(key_k=6)
+
+
+def test_suppression_promises_nothing_of_values_beside_the_keys(tmp_path: Path, rules: Path) -> None:
+    """Records are alike in their keys, and A is the same in all of a combination: the limit refuses the file."""
+    rows = [{**row, "A": 100 + int(str(row["AGE"]))} for row in ROWS]
+    data, out = write_data(tmp_path / "d.xml", rows), tmp_path / "m.xml"
+    how: dict[str, Any] = {"k": K, "roles": dict.fromkeys(KEYS, "quasi-identifier") | {"STATUS": "untouched"}}
+    limits = {"key_k": K, "l_diversity": 2}
+    with pytest.raises(OutsideLimitsError) as caught:
+        masktron.mask(data, rules, out, key_k=K, limits=limits, **how)
+    assert "l_diversity is 1 in A, the limit 2" in caught.value.what
+    assert "key_k" not in caught.value.what
+    assert caught.value.exit_code == Exit.VIOLATION
+    assert sorted(one.name for one in tmp_path.iterdir()) == ["d.xml", "r.sch"]
+    for words in (
+        'masktron recode with limits={"l_diversity": 2} finds the classes',
+        "local suppression makes records alike, and their masked values need not differ",
+        'recode={"FIELD": "width:10"}',
+    ):
+        assert words in caught.value.hint
+    # without suppression it is not offered for this figure alone, as it promises nothing of it
+    with pytest.raises(OutsideLimitsError) as caught:
+        masktron.mask(data, rules, out, limits={"l_diversity": 2}, **how)
+    assert "leave out cells" not in caught.value.hint
+    with pytest.raises(OutsideLimitsError) as caught:
+        masktron.mask(data, rules, out, limits=limits, **how)
+    assert "leave out cells until 3 records are alike (key_k=3)" in caught.value.hint

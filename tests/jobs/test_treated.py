@@ -73,7 +73,8 @@ def test_recoded_fields_are_written_with_rules_that_hold_and_check_does_it_again
     assert written["AGE"] == [age_class(int(str(row["AGE"]))) for row in ROWS]
     assert written["REGION"] == [str(row["REGION"])[0] for row in ROWS]
     translated = tmp_path / "m.rules.sch"
-    assert [one.fate for one in result.fates] == ["weakened"] or result.fates[0].fate in ("implied", "exact")
+    # of 15-19 somebody may be 16
+    assert [one.fate for one in result.fates] == ["vacuous"]
     assert read_rules(translated).checks
     before = {one.name: one.value for one in result.before}
     now = {one.name: one.value for one in result.figures}
@@ -300,7 +301,7 @@ def test_rules_that_read_masked_fields_are_translated_again_as_mask_did(tmp_path
     data, out = write_data(tmp_path / "d.xml", ROWS), tmp_path / "m.xml"
     how: dict[str, Any] = {"recode": {"AGE": "width:5"}, "roles": {"REGION": "untouched"}, "k": K}
     result = masktron.mask(data, rules, out, **how)
-    assert [one.reason for one in result.fates] == ["", "", ""]
+    assert not any("together" in one.reason or "asked in" in one.reason for one in result.fates)
     checked = masktron.check(out, rules, manifest=tmp_path / "m.manifest.json", original=data)
     assert checked.complies, checked.problems
     assert not any("translates otherwise" in one for one in checked.not_checked)
@@ -422,7 +423,8 @@ def test_rules_know_what_the_median_of_a_class_stands_for(tmp_path: Path) -> Non
     ages = pd.read_xml(data)["AGE"]
     medians = ages.groupby(pd.cut(ages, [0, 36, 60, 99], right=False), observed=True).transform("median").round()
     assert pd.read_xml(tmp_path / "m.xml")["AGE"].tolist() == medians.tolist()
-    assert {one.fate for one in result.fates} <= {"exact", "weakened", "implied"}
+    # of each class some value is 18 or above, and another one than 30; an age without a class is asked all the same
+    assert [one.fate for one in result.fates] == ["vacuous", "vacuous"]
     bad = (tmp_path / "m.xml").read_text().replace(f"<AGE>{int(medians[0])}</AGE>", "<AGE>9</AGE>", 1)
     (tmp_path / "bad.xml").write_text(bad)
     judged = masktron.validate(tmp_path / "bad.xml", tmp_path / "m.rules.sch")

@@ -1,4 +1,4 @@
-"""What `check` says of the treatments of a manifest, which are those that its own settings ask for."""
+"""What `check` and `assess` say of the treatments of a manifest: those that its own settings ask for."""
 
 from __future__ import annotations
 
@@ -113,6 +113,7 @@ def test_check_says_what_was_done_and_what_rules_became(
         "suppression": ("AGE, REGION, STATUS", "k = 2"),
     }
     (fate,) = found.fates
+    assert (fate.fate, fate.reason) == ("vacuous", "it asks nothing any more of any class of AGE")
     assert (fate.rule, fate.before, fate.fields) == ("R2", "AGE < 40 or B > 3", ("AGE",))
     conforms(found.as_dict(), "check")
     options = ["--manifest", manifest, "--html", page]
@@ -120,12 +121,60 @@ def test_check_says_what_was_done_and_what_rules_became(
     for line in (
         "treatment 1, recoding of AGE: breaks:16,25,35",
         "treatment 4, suppression of AGE",
-        f"rule R2 is {fate.fate}",
+        "rule R2 is vacuous (it asks nothing any more of any class of AGE); it was: AGE < 40 or B > 3",
+        "1 rule asks nothing any more of any class, so that it finds no error there: R2",
     ):
         assert line in text
     written = page.read_text()
+    for words in (
+        "What was done before",
+        "Treatments, in their order",
+        "Rules that read recoded or removed fields",
+        "1 rule asks nothing any more of any class, so that it finds no error there: R2.",
+    ):
+        assert words in written
+
+
+def test_assess_says_the_same(run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    manifest, page = run / "m.manifest.json", tmp_path / "page.html"
+    found = masktron.assess(run / "m.csv", run / "d.csv", manifest=manifest)
+    checked = masktron.check(run / "m.csv", run / "r.sch", manifest=manifest)
+    assert (found.treatments, found.fates) == (checked.treatments, checked.fates)
+    assert found.fates
+    conforms(found.as_dict(), "assess")
+    options = ["--manifest", manifest, "--html", page]
+    text = Runner(capsys)("assess", run / "m.csv", "--original", run / "d.csv", *options).out
+    assert "treatment 1, recoding of AGE: breaks:16,25,35" in text
+    assert f"rule R2 is {found.fates[0].fate}" in text
+    written = page.read_text()
     for words in ("What was done before", "Treatments, in their order", "Rules that read recoded or removed fields"):
         assert words in written
+
+
+def test_assess_says_nothing_of_treatments_without_a_manifest(run: Path) -> None:
+    found = masktron.assess(run / "m.csv", run / "d.csv", same_order=True, roles=dict.fromkeys(ROLES, "confidential"))
+    assert (found.treatments, found.fates) == ((), ())
+    conforms(found.as_dict(), "assess")
+
+
+WRONG_FATES: dict[str, tuple[dict[str, Any], str]] = {
+    "no such fate": ({"fate": "lucky"}, "'lucky' is nothing that a rule becomes"),
+    "a rule as it was": ({"fate": "kept"}, "'kept' is nothing that a rule becomes"),
+    "no text": ({"after": 3}, "what a rule became is not told in texts"),
+    "no fields": ({"fields": "AGE"}, "the fields of a rule that became another are no list of names"),
+}
+
+
+@pytest.mark.parametrize(("change", "message"), WRONG_FATES.values(), ids=WRONG_FATES)
+def test_a_manifest_that_says_nonsense_of_rules_is_refused(
+    run: Path, tmp_path: Path, change: dict[str, Any], message: str
+) -> None:
+    content = json.loads((run / "m.manifest.json").read_text())
+    content["result"]["fates"][0] |= change
+    edited = tmp_path / "edited.manifest.json"
+    edited.write_text(json.dumps(content))
+    with pytest.raises(UsageError, match=f"not a manifest of masktron: {message}"):
+        masktron.assess(run / "m.csv", run / "d.csv", manifest=edited)
 
 
 @pytest.mark.parametrize(("change", "setting"), CHANGES.values(), ids=CHANGES)

@@ -1,9 +1,9 @@
 """What the methods make of small files in a process of its own, for comparing processes with other processors.
 
-python tests/support/processor_run.py arrays | DATA RULES FOLDER
+python tests/support/processor_run.py arrays | DATA RULES FOLDER | treated DATA RULES FOLDER
 
 Prints JSON: the kinds of processor that the libraries of linear algebra work for, and a digest by method, of what is
-drawn for an array, or of a file that was masked.
+drawn for an array, or of a file that was masked; or by treatment of keys, of a file whose keys were treated.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import json
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import scipy.linalg  # noqa: F401 -- its BLAS is another one than numpy's, and both are told
@@ -71,6 +72,37 @@ def masked_files(data: Path, rules: Path, folder: Path) -> Iterator[tuple[str, b
             yield method.name, str(refused).encode()
 
 
+def treated_files(data: Path, rules: Path, folder: Path) -> Iterator[tuple[str, bytes]]:
+    """Yield what each treatment makes of the keys G, H and S of a file, in households N."""
+    matrix = folder / "matrix.csv"
+    matrix.write_text(",a,b,c\na,0.7,0.2,0.1\nb,0.1,0.8,0.1\nc,0.3,0.1,0.6\n", encoding="utf-8")
+    treatments: dict[str, dict[str, Any]] = {
+        "pram": {"pram": {"S": "change:0.3"}},
+        "pram within, weighted": {"pram": {"S": "change:0.2,within:G"}, "weight": "W"},
+        "pram by a matrix": {"pram": {"S": str(matrix)}},
+        "pram of two together": {"pram": {"G+S": "change:0.3,stay:0.1"}},
+        "pram of households": {"pram": {"G": "change:0.4,household:N"}},
+        "swapping": {"swap": {"regions": ("G", "H"), "keys": ("S",), "k": 40}},
+        "swapping of households": {"swap": {"regions": ("G",), "keys": ("S",), "k": 40, "household": "N"}},
+        "swapping at a rate": {"swap": {"regions": ("G",), "keys": ("S",), "k": 2, "rate": 0.3}},
+        "both, and suppression": {
+            "pram": {"S": "change:0.3"},
+            "swap": {"regions": ("G",), "keys": ("S",), "k": 40},
+            "key_k": 3,
+        },
+    }
+    for name, treatment in treatments.items():
+        out = folder / f"{name}.csv"
+        marked = dict.fromkeys(("G", "H", "S"), Role.QUASI_IDENTIFIER)
+        weight = treatment.pop("weight", None)
+        roles = {**marked, "N": Role.UNTOUCHED, "W": Role.UNTOUCHED if weight is None else Role.WEIGHT}
+        config = Config(roles=roles, k=3, key=KEY, order="keep", **treatment)
+        done = run_mask(data, rules, out, config=config)
+        if not done.treatments:
+            raise ValueError(f"{name}: no key was treated")
+        yield name, out.read_bytes()
+
+
 def digests(found: Iterator[tuple[str, bytes]]) -> dict[str, str]:
     """Return digests by name."""
     return {name: hashlib.sha256(content).hexdigest() for name, content in found}
@@ -85,7 +117,11 @@ def kinds() -> list[str]:
 def main() -> int:
     """Run the command line."""
     what, *paths = sys.argv[1:]
-    found = drawn() if what == "arrays" else masked_files(Path(what), *map(Path, paths))
+    places = list(map(Path, paths))
+    if what == "treated":
+        found = treated_files(*places)
+    else:
+        found = drawn() if what == "arrays" else masked_files(Path(what), *places)
     print(json.dumps({"digests": digests(found), "kinds": kinds()}))
     return 0
 

@@ -105,10 +105,12 @@ def test_a_rule_on_a_removed_field_says_nothing_of_others() -> None:
     assert (first, second) == (("weakened", ""), ("removed", "reads the removed identifier L"))
 
 
-def test_two_that_are_implied_may_exclude_a_class_together() -> None:
+def test_two_that_ask_nothing_by_themselves_may_exclude_a_class_together() -> None:
     rules = together(["not(X = 10) and not(X = 11) and not(X = 12)", "not(X = 13) and not(X = 14)"])
     first, second = translation_of(rules, {"X": AGE}).rules
-    assert (first.fate, second.fate) == ("implied", "weakened")
+    assert (first.fate, first.test, first.reason) == ("weakened", "", "asked in rule-2")
+    assert (second.fate, second.reason) == ("weakened", "asked together with rule-1")
+    assert [rule.fate for rule in translation_of(rules, {"X": AGE}, apart=True).rules] == ["vacuous", "vacuous"]
     assert [passes(rules, {"X": AGE}, {"X": label}) for label in ("10-14", "15-19")] == [False, True]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -13,9 +14,16 @@ from browser import axe_findings, shown, started
 from masktron.resources import packaged_text
 from masktron.web.opening_page import opening_page
 from masktron.web.runs.one_run import CommandRun, RunState, prepared_run, runs_of
+from masktron.web.runs.run_kinds import KEYS_DRAFT
+from masktron.web.store.project_settings import NAME as SETTINGS
 from masktron.web.store.projects import Project, ProjectStore
 from quick_masktron import put_before_masktron
 from web_client import Served, served, until
+from web_runs import described, laid_run, text_field
+
+RULES = b"""<schema xmlns="http://purl.oclc.org/dsdl/schematron"><pattern><rule context="Record">
+<assert id="adult" test="not(AGE &lt; 16)">16 or older</assert></rule></pattern></schema>
+"""
 
 
 @pytest.fixture(scope="module")
@@ -103,6 +111,72 @@ def test_all_of_it_works_without_script(chromium: Any, server: Served) -> None:
         page.get_by_role("button", name="Delete Without script").click()
         page.get_by_role("heading", name="Projects").wait_for()
         assert page.get_by_role("link", name="Without script").count() == 0
+
+
+NAMES = ("AGE", "REGION", "Town_x002C__x0020_code")
+
+
+@pytest.fixture
+def keyed(project: Project) -> Project:
+    """A project with three keys, one of which has a comma in the file; nothing was typed as yet."""
+    mine = ProjectStore(project.folder.parents[2]).make("local", "Keys")
+    (mine.files / "a.csv").write_text('AGE,REGION,"Town, code",A\n16,n,t,1\n')
+    mine.choose_data("a.csv", by="local")
+    mine.write({"rules.sch": RULES}, said="Rules", by="local")
+    mine.settings.update({"roles": dict.fromkeys(NAMES, "quasi-identifier")}, said="roles", by="local")
+    town = {**text_field(NAMES[2], "t", "u"), "column": "Town, code"}
+    found = described({"name": "AGE"}, text_field("REGION", "n", "s"), town, {"name": "A"})
+    laid_run(mine, "describe", ["describe", "files/a.csv"], {"describe.json": found})
+    return mine
+
+
+def drafts(project: Project) -> list[str]:
+    """The settings with which runs try out what was typed."""
+    return [(run.folder / SETTINGS).read_text() for run in runs_of(project) if run.step == KEYS_DRAFT.step]
+
+
+def test_draws_and_swaps_are_typed_tried_and_saved(chromium: Any, server: Served, keyed: Project) -> None:
+    with shown(chromium, server.opened) as page:
+        page.goto(f"{server.address}/projects/{keyed.identity}/protect")
+        group = page.get_by_role("group", name="AGE")
+        group.get_by_label("Share that is drawn anew (PRAM)").press_sequentially("0.1,stay:0.5")
+        regions = page.get_by_label("Regions, from coarse to fine")
+        regions.press_sequentially('REGION, "Town, code')
+        # it is tried while somebody types, and what is wrong is said beside it
+        page.get_by_text("a quotation mark is not closed").wait_for()
+        regions.press_sequentially('"')
+        page.get_by_label("Keys by which a record is rare in its region").press_sequentially("AGE")
+        page.get_by_label("Rare are records that share them with fewer than").press_sequentially("2")
+        page.get_by_text("Households, and who is similar").click()
+        page.get_by_label("Fields in which a pair agrees").press_sequentially("A")
+        until(lambda: any("similar" in one and NAMES[2] in one and "stay:0.5" in one for one in drafts(keyed)))
+        assert keyed.settings.table.keys() == {"roles"}, "what is tried is not saved"
+        assert axe_findings(page) == []
+        page.get_by_role("button", name="Save").click()
+        until(lambda: "swap" in keyed.settings.table)
+        saved = keyed.settings.table
+        assert saved["pram"] == {"AGE": "change:0.1,stay:0.5"}
+        assert saved["swap"] == {"regions": ["REGION", NAMES[2]], "keys": ["AGE"], "k": 2, "similar": ["A"]}
+        page.goto(f"{server.address}/projects/{keyed.identity}/protect")
+        assert regions.input_value() == 'REGION, "Town, code"'
+        assert only_of_this_server(page, server) and page.complaints == []
+
+
+def test_what_is_typed_is_tried_although_the_page_asks_after_what_was_typed_before(
+    chromium: Any, server: Served, keyed: Project
+) -> None:
+    with shown(chromium, server.opened) as page:
+        page.goto(f"{server.address}/projects/{keyed.identity}/protect")
+        tried = page.locator("#tried[hx-get]")
+        regions = page.get_by_label("Regions, from coarse to fine")
+        regions.press_sequentially("REGION")
+        tried.wait_for(state="attached")
+        under_way = tried.evaluate("one => one.outerHTML")
+        # the run before goes on, as of a large file, and the answer to what is typed takes longer than a poll waits
+        page.route("**/protect?draft=*", lambda route: route.fulfill(body=under_way, content_type="text/html"))
+        page.route("**/protect", lambda route: (time.sleep(1.5), route.continue_()))
+        regions.press_sequentially(', "Town')
+        page.get_by_text("a quotation mark is not closed").wait_for()
 
 
 def test_problems_are_read_out_and_lead_to_their_field(chromium: Any, server: Served) -> None:

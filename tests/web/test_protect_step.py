@@ -338,6 +338,31 @@ def test_draws_and_swaps_are_written_and_shown_as_they_were_typed(client: TestCl
     assert posted(client, project, "save").status_code == 303 and table(project) == {}
 
 
+COMMA: dict[str, Any] = {"name": "Town_x002C__x0020_code", "column": "Town, code"}
+
+
+def test_names_with_commas_are_typed_in_quotation_marks_and_shown_so(client: TestClient, project: Project) -> None:
+    fields = ({"name": "AGE"}, text_field("REGION", "N1", "N2"), {**text_field("X", "t1", "t2"), **COMMA})
+    laid_run(project, "describe", ["describe", "files/a.csv"], {"describe.json": described(*fields)})
+    text = client.get(path(project)).text
+    assert "A name with commas of its own stands in quotation marks" in text
+    typed = {"swap.regions": 'REGION, "Town, code"', "swap.keys": "AGE", "swap.similar": '"Town, code"'}
+    assert posted(client, project, "save", **typed, **{"swap.household": "Town, code"}).status_code == 303
+    names = {"regions": ["REGION", COMMA["name"]], "keys": ["AGE"], "similar": [COMMA["name"]]}
+    assert table(project) == {"swap": {**names, "household": COMMA["name"]}}
+    again = client.get(path(project)).text
+    assert 'name="swap.regions" type="text" value="REGION, &#34;Town, code&#34;"' in again
+    assert 'name="swap.household" type="text" value="Town, code"' in again
+    # what is shown can be saved as it is
+    assert (
+        posted(client, project, "save", **typed, **{"swap.household": "Town, code", "swap.k": "2"}).status_code == 303
+    )
+    assert table(project)["swap"] == {**names, "household": COMMA["name"], "k": 2}
+    wrong = posted(client, project, "save", **{"swap.regions": '"Town, code'})
+    assert wrong.status_code == 422 and 'id="swap.regions-error"' in wrong.text
+    assert "a quotation mark is not closed" in wrong.text
+
+
 def test_what_draws_come_to_is_told_before_anything_is_masked(
     client: TestClient, project: Project, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -383,3 +408,24 @@ def test_an_error_of_swapping_stands_at_its_regions(client: TestClient, project:
     told = {"what": "swap: A has the role confidential", "kind": "UsageError", "exit_code": 2}
     laid_run(project, "keys", ["keys", "files/a.csv", "--rules", InRun("rules.sch")], code=2, error=told)
     assert 'id="swap.regions-error"' in client.get(path(project)).text
+
+
+def test_rules_that_ask_nothing_any_more_are_counted(client: TestClient, project: Project) -> None:
+    tried = keys_tried("AGE", "REGION")
+    idle = {
+        "rule": "hours", "fate": "vacuous", "before": "AGE < 40 or B > 3", "after": "AGE in {35+}", "fields": ["AGE"],
+        "reason": "it asks nothing any more of any class of AGE",
+    }  # fmt: skip
+    for fates, said in (
+        (tried["fates"], ""),
+        ([*tried["fates"], idle], "1 rule asks nothing any more of any class, and finds no error there."),
+        ([idle, {**idle, "rule": "b"}], "2 rules ask nothing any more of any class, and find no error there."),
+    ):
+        project.settings.update({"recode": {"AGE": "width:5"}}, said="x", by="local")
+        laid_run(
+            project, "keys", ["keys", "files/a.csv", "--rules", InRun("rules.sch")],
+            {"keys.json": {**tried, "fates": fates}},
+        )  # fmt: skip
+        text = " ".join(client.get(path(project)).text.split())
+        assert (said in text) if said else ("asks nothing any more of any class, and" not in text)
+    assert '<span class="mark bad">vacuous</span>' in text

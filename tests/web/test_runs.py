@@ -421,6 +421,30 @@ def test_a_command_whose_watcher_was_killed_works_on_and_can_be_cancelled(office
     assert not run.is_held
 
 
+def test_a_run_that_begins_while_somebody_looks_is_not_lost(
+    office: Office, project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = started(office, project, "hello")
+    real, locks = run_process.locked, list[int | None]()
+
+    def begins_after(folder: Path, **how: bool) -> int | None:
+        """Somebody looks at the lock, and right after that the process of the run takes it."""
+        found = real(folder, **how)
+        if not locks and found is not None:
+            os.close(found)
+            locks.append(real(folder))
+            (folder / run_process.PROCESS).write_text(json.dumps({"pid": os.getpid(), "began": 0.0}))
+            found = os.open(os.devnull, os.O_RDONLY)
+        return found
+
+    monkeypatch.setattr(run_process, "locked", begins_after)
+    first = run.state
+    assert locks[0] is not None and not run.is_over
+    assert (first, run.state) == (RunState.WAITING, RunState.RUNNING)
+    os.close(locks[0])
+    assert run.state is RunState.LOST
+
+
 def test_no_signal_goes_to_a_process_that_has_got_the_number_of_another(office: Office, project: Project) -> None:
     run = started(office, project, "hello")
     bystander = subprocess.Popen(["sleep", "60"], start_new_session=True)

@@ -17,6 +17,7 @@ import pytest
 from cli_runner import write_rules
 from package_trees import PACKAGE, tree_of
 from paths import TESTS
+from plain_rows import write_csv
 from processor_run import digests, drawn, kinds, values
 
 PROGRAM = TESTS / "support" / "processor_run.py"
@@ -66,6 +67,7 @@ def told(settings: dict[str, str], *what: str) -> dict[str, Any]:
 
 
 def require_same(one: dict[str, Any], other: dict[str, Any]) -> None:
+    """Require the same bytes; most of them are different from those of other names, so that something was done."""
     if one["kinds"] == other["kinds"]:
         pytest.skip(f"the linear algebra here knows no kinds of processor, or no other one than {one['kinds']}")
     different = [name for name, digest in one["digests"].items() if other["digests"][name] != digest]
@@ -125,3 +127,30 @@ def test_every_method_masks_to_the_same_bytes(tmp_path: Path, kind: str) -> None
     )
     require_same(own, other)
     assert len(list(folders[0].glob("*.xml"))) >= len(own["digests"]) - 2
+
+
+@pytest.mark.parametrize("kind", ["Nehalem", pytest.param("Prescott", marks=pytest.mark.full)])
+def test_treated_keys_are_written_in_the_same_bytes(tmp_path: Path, kind: str) -> None:
+    rows: list[dict[str, object]] = [
+        {
+            "N": at // 2,
+            "G": "nesw"[at // 2 % 4],
+            "H": f"{'nesw'[at // 2 % 4]}{at // 2 % 3}",
+            "S": "abc"[at * at % 7 % 3],
+            "W": 1 + at % 5,
+            "A": 100 + 13 * at % 70,
+            "B": 10 + at % 9,
+        }
+        for at in range(120)
+    ]
+    data = write_csv(tmp_path / "d.csv", rows)
+    rules = write_rules(tmp_path / "rules.sch", "B <= A", "not(S = 'a') or A >= 0")
+    folders = [tmp_path / name for name in ("own", "other")]
+    for folder in folders:
+        folder.mkdir()
+    own, other = (
+        told(settings, "treated", str(data), str(rules), str(folder))
+        for settings, folder in zip((OWN, OTHERS[kind]), folders, strict=True)
+    )
+    require_same(own, other)
+    assert len(set(own["digests"].values())) == len(own["digests"]) == 9

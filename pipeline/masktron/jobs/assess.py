@@ -12,6 +12,7 @@ from masktron.figures import FIGURES, NAMES, Figure, figure_of
 from masktron.jobs.column_memory import arrays_of_run
 from masktron.jobs.common import file_notes
 from masktron.jobs.compared import compare, require_described
+from masktron.jobs.declared_treatments import declared_treatments
 from masktron.jobs.keys_known import require_keys
 from masktron.jobs.pairing import NOTHING_STATED, TO_PAIR, UNPAIRED, Stated
 from masktron.jobs.side_by_side import side_by_side
@@ -132,6 +133,8 @@ def run_assess(
         figures=tuple(map(FigureResult.of, figures)),
         keys=None if files.keys is None else KeyRisk.of(files.keys),
         against=tuple(shown(one.masked) for one in against),
+        treatments=() if described is None else declared_treatments(described.treatments),
+        fates=() if described is None else described.fates,
         notes=(
             *file_notes(released, beside),
             *notes,

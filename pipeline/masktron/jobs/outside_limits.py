@@ -16,6 +16,7 @@ from masktron.jobs.prepared import Prepared
 from masktron.results import KeyRisk
 from masktron.sources.records import Column
 
+DIVERSITY = "l_diversity"
 KEY_K = 3
 """Records that share each combination of keys where nobody asks for more."""
 
@@ -33,6 +34,8 @@ def what_helps(run: Prepared, keys: KeyRisk | None, over: Collection[str]) -> st
     """
     said = _of_keys(run, keys, over) if keys is not None else []
     masked = {*run.plan.by_role(Role.CONFIDENTIAL)}
+    if DIVERSITY in over:
+        said.append("local suppression makes records alike, and their masked values need not differ")
     if keys is None or not masked.isdisjoint(keys.fields) or not OF_KEYS_ALONE.issuperset(over):
         said.append("another k, --grouping all or other roles change figures of masked fields")
     return "; ".join([*filter(None, said), "or give another limit"])
@@ -82,16 +85,25 @@ def _of_others(run: Prepared, keys: KeyRisk, over: Collection[str]) -> str:
         else "no quasi-identifier is named, so that all unmasked fields count: name what others may know (--role "
         "FIELD=quasi-identifier); "
     )
-    k = fewest_alike(run.config.limits)
-    suppressed = (
-        "" if run.config.key_k is not None else f", leave out cells until {k} records are alike (--key-k {k})"
-    )
     return (
         f"{named}{', '.join(over)} {'is' if len(over) == 1 else 'are'} of the keys {', '.join(keys.fields)} as they "
         "are written: write some in classes (--recode FIELD=width:10, or a hierarchy, --recode FIELD=FILE.csv)"
-        f"{suppressed}, or leave a field out (--role FIELD=identifier); masktron keys tries this and writes nothing, "
-        "masktron recode finds the classes that lose least"
+        f"{_by_suppression(run, over)}, or leave a field out (--role FIELD=identifier); masktron keys tries this and "
+        f"writes nothing, masktron recode{_diversity(run, over)} finds the classes that lose least"
     )
+
+
+def _by_suppression(run: Prepared, over: Collection[str]) -> str:
+    """Say what leaving out cells does: it makes records alike, and promises nothing of the values beside them."""
+    if set(over) == {DIVERSITY} or run.config.key_k is not None:
+        return ""
+    k = fewest_alike(run.config.limits)
+    return f", leave out cells until {k} records are alike (--key-k {k})"
+
+
+def _diversity(run: Prepared, over: Collection[str]) -> str:
+    """Say with which limit classes are looked for where the values beside the keys are too few."""
+    return f" with --limit {DIVERSITY}={run.config.limits[DIVERSITY]:g}" if DIVERSITY in over else ""
 
 
 def _of_weight(run: Prepared, keys: KeyRisk, over: Collection[str]) -> str:

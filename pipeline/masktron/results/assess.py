@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 from masktron.results.figure import FigureResult
 from masktron.results.key_risk import KeyRisk
 from masktron.results.result import JobResult, PlottedResult
+from masktron.results.treatment import RuleFate, TreatmentResult
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -33,6 +34,10 @@ class AssessResult(JobResult, PlottedResult):
         Earlier releases, for what each pair tells together.
     keys : KeyRisk or None
         What others find by the fields that they may know; None where there are none.
+    treatments : tuple of TreatmentResult
+        What the manifest declares of what was done before fields were masked, in this order.
+    fates : tuple of RuleFate
+        What the manifest says each rule became that is asked otherwise, or not any more.
     """
 
     JOB: ClassVar = "assess"
@@ -46,6 +51,8 @@ class AssessResult(JobResult, PlottedResult):
     notes: tuple[str, ...] = ()
     against: tuple[str, ...] = ()
     keys: KeyRisk | None = None
+    treatments: tuple[TreatmentResult, ...] = ()
+    fates: tuple[RuleFate, ...] = ()
 
     def __getitem__(self, name: str) -> float:
         """Return the value of a figure: ``result["linkage"]``."""

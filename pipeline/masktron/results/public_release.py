@@ -146,7 +146,8 @@ class PublicFate:
     ----------
     id : str
     fate : str
-        ``exact``, ``implied``, ``weakened``, ``removed`` or ``lost``.
+        ``exact``, ``implied``, ``weakened``, ``vacuous``, ``removed`` or
+        ``lost``.
     form : str
         What is asked now; empty where nothing is.
     """

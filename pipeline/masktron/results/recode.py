@@ -74,11 +74,11 @@ class RecodedRule(Serialised):
     ----------
     id : str
     fate : str
-        ``exact``, ``implied``, ``weakened``, ``removed`` or ``lost``.
+        ``exact``, ``implied``, ``weakened``, ``vacuous``, ``removed`` or ``lost``.
     old, new : str
         In mathematics; `new` is empty where the rule is not asked any more.
     reason : str
-        Why it is lost; else empty.
+        Why it is lost, or that it asks nothing any more; else empty.
     """
 
     id: str

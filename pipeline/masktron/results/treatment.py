@@ -38,11 +38,11 @@ class RuleFate(Serialised):
     rule : str
         Its id.
     fate : str
-        ``exact``, ``implied``, ``weakened``, ``removed`` or ``lost``: see docs/recoding.md.
+        ``exact``, ``implied``, ``weakened``, ``vacuous``, ``removed`` or ``lost``: see docs/recoding.md.
     before, after : str
         The rule in mathematics; empty where it is not asked any more.
     reason : str
-        Why it is lost or removed, or with which other rules it is asked; else empty.
+        Why it is lost or removed, with which other rules it is asked, or that it asks nothing any more; else empty.
     fields : tuple of str
         The recoded fields that it reads.
     """

@@ -24,7 +24,7 @@ from masktron.classify.evaluate import decide, undecidable
 from masktron.classify.kinds import kind_of
 from masktron.classify.truth import in_range
 from masktron.constraints import Range
-from masktron.recodings import Recoding, Rounded, ValueClass
+from masktron.recodings import Recoding, Rounded, Tails, ValueClass
 from masktron.rulebook.schema import XPathVersion
 from masktron.translation.joined_bounds import with_joined_bounds
 from masktron.translation.number_cells import Changes, cells, changes_of, one_of
@@ -64,11 +64,17 @@ class RecodedTree:
         Whether all values of each class agree on the rule before.
     asked : mapping of str to TruthTree
         What is asked of each class, by label; empty where the tree does not read the field, or numbers are rounded.
+    before, now : frozenset of TruthTree
+        What the tree asks of records that have a value in the field, and what its translation asks of them: one tree
+        for each sort of values, and for each class. What has no class counts where it stays as it was: numbers
+        between two tails.
     """
 
     tree: TruthTree
     exact: bool
     asked: Mapping[str, TruthTree] = field(default_factory=dict)
+    before: frozenset[TruthTree] = frozenset()
+    now: frozenset[TruthTree] = frozenset()
 
 
 def recoded(tree: TruthTree, recoding: Recoding, version: XPathVersion, *, as_intervals: bool = False) -> RecodedTree:
@@ -94,12 +100,13 @@ def recoded(tree: TruthTree, recoding: Recoding, version: XPathVersion, *, as_in
     """
     mine = [claim for claim in _claims(tree) if reads(claim, recoding.field)]
     if not mine:
-        return RecodedTree(tree, exact=True)
+        return RecodedTree(tree, exact=True, before=frozenset({tree}), now=frozenset({tree}))
     found = _Recoded(tree, recoding, version, mine)
     if isinstance(recoding, Rounded):
         return found.rounded(recoding)
     classes = recoding.classes or ()
-    return found.classed([_as_interval(one, recoding.field) for one in classes] if as_intervals else classes)
+    between = found.asked_of(recoding.between) if isinstance(recoding, Tails) else frozenset[TruthTree]()
+    return found.classed([_as_interval(one, recoding.field) for one in classes] if as_intervals else classes, between)
 
 
 def open_classes(tree: TruthTree, recoding: Recoding, version: XPathVersion) -> frozenset[str]:
@@ -141,10 +148,11 @@ def _claims(tree: TruthTree) -> list[Claim]:
 
 @dataclass(frozen=True, slots=True)
 class _Residual:
-    """What a tree asks of the other fields, given the class."""
+    """What a tree asks of the other fields, given the class, and what it asks given one of its values."""
 
     tree: TruthTree
     agreed: bool
+    shapes: frozenset[TruthTree]
 
 
 class _Recoded:
@@ -166,17 +174,25 @@ class _Recoded:
         """The labels of classes whose values do not agree."""
         return frozenset(one.label for one in classes if not self._residual(one).agreed)
 
-    def classed(self, classes: Sequence[ValueClass]) -> RecodedTree:
-        """Join what is asked of each class and of what has none."""
+    def classed(self, classes: Sequence[ValueClass], between: frozenset[TruthTree]) -> RecodedTree:
+        """Join what is asked of each class, of numbers between tails and of what has no class."""
         residuals = [(one, self._residual(one)) for one in classes]
         exact = all(residual.agreed for _, residual in residuals)
-        return RecodedTree(self._joined(residuals), exact, {one.label: residual.tree for one, residual in residuals})
+        asked = {one.label: residual.tree for one, residual in residuals}
+        before = frozenset(shape for _, residual in residuals for shape in residual.shapes)
+        tree = self._joined(residuals, all_of_them=between <= {ALWAYS})
+        return RecodedTree(tree, exact, asked, before | between, between.union(asked.values()))
 
-    def _joined(self, residuals: Sequence[tuple[ValueClass, _Residual]]) -> TruthTree:
+    def asked_of(self, numbers: Range) -> frozenset[TruthTree]:
+        """What is asked of numbers that stay as they are."""
+        return frozenset(self._surely(cell) for cell, _ in self._cut(numbers))
+
+    def _joined(self, residuals: Sequence[tuple[ValueClass, _Residual]], *, all_of_them: bool) -> TruthTree:
+        """Join what is asked of classes; `all_of_them`: nothing is asked of values that stay as they are."""
         if residuals and all(residual.tree == ALWAYS for _, residual in residuals):
             if self._unsure and all(one.values is None and not self._is_own(one) for one, _ in residuals):
                 raise self._untold()
-            if self._holds_missing():
+            if all_of_them and self._holds_missing():
                 return ALWAYS
         own = [(one, residual.tree) for one, residual in residuals if not self._as_before(one, residual.tree)]
         asked: dict[TruthTree, set[str]] = {}
@@ -240,7 +256,7 @@ class _Recoded:
             chosen = own[:1] if not mixed else self._ends(mixed, own)
             found += [self._put(shape, value) for value in chosen]
         agreed = len(shapes) == 1 and (len(values) == 1 or not self._mine & set(_claims(next(iter(shapes)))))
-        return _Residual(either(found), agreed)
+        return _Residual(either(found), agreed, frozenset(shapes))
 
     def _shape(self, at: str | Range | None) -> TruthTree:
         """The tree with what is known of conditions on the field alone, at a value or in a cell.
@@ -253,6 +269,15 @@ class _Recoded:
                 return claim
             said = self._said_in(claim, at) if isinstance(at, Range) else self._said(claim, at)
             return NEVER if said is False else ALWAYS
+
+        return replaced(self._tree, change)
+
+    def _surely(self, cell: Range) -> TruthTree:
+        """The tree with what is known of conditions on the field alone in a cell; what is not known stays."""
+
+        def change(claim: Claim) -> TruthTree:
+            said = self._said_in(claim, cell) if claim in self._alone else None
+            return claim if said is None else ALWAYS if said else NEVER
 
         return replaced(self._tree, change)
 
@@ -292,7 +317,8 @@ class _Recoded:
         parts = list(self._cut(numbers))
         found = [self._within(shape, self._ends_of(cell)) for cell, shape in parts]
         mixed = any(claim in self._mine for _, shape in parts for claim in _claims(shape))
-        return _Residual(either(found), len(set(found)) == 1 and not mixed and not self._unsure)
+        agreed = len(set(found)) == 1 and not mixed and not self._unsure
+        return _Residual(either(found), agreed, frozenset(self._surely(cell) for cell, _ in parts))
 
     @property
     def _unsure(self) -> bool:
@@ -379,14 +405,16 @@ class _Recoded:
         for cell, shape in self._cut(Range(self._field, None, None)):
             ends = self._ends_of(cell)
             parts.append((cell, self._within(shape, _Ends((*ends.low, below), (*ends.high, above)))))
+        before, now = frozenset(self._surely(cell) for cell, _ in parts), frozenset(tree for _, tree in parts)
         runs = [(list(cells_), found) for found, cells_ in groupby(parts, key=lambda part: part[1])]
         if len(runs) == 1 and (not self._alone or (runs[0][1] == ALWAYS and self._holds_missing())):
-            return RecodedTree(runs[0][1], exact=False)
+            return RecodedTree(runs[0][1], exact=False, before=before, now=now)
         if self._unsure and len(runs) == 1 and runs[0][1] == ALWAYS:
             raise self._untold()
         found = [both((*self._near(run[0][0], run[-1][0], half), tree)) for run, tree in runs]
         missing = not self._unsure and all(self._shape(value) == NEVER for value in _NO_VALUE)
-        return RecodedTree(either(found if missing else [*found, self._tree]), exact=False)
+        tree = either(found if missing else [*found, self._tree])
+        return RecodedTree(tree, exact=False, before=before, now=now)
 
     def _near(self, first: Range, last: Range, half: Fraction) -> Iterator[TruthTree]:
         """The written numbers that have a number of some cells within half a base."""

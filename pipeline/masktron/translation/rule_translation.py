@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from masktron.classify import Edit, classify, reading_removed, record_names
 from masktron.classify.display import render_cross_record, render_form
@@ -19,8 +19,9 @@ from masktron.sources.records import Layout
 from masktron.translation.joined_rules import ClassedRule, joined_rules
 from masktron.translation.recoded_conditions import recoded
 from masktron.translation.recoded_spelling import LostError, Spelling
-from masktron.translation.translated_rules import TranslatedRule, Translation
+from masktron.translation.translated_rules import Fate, TranslatedRule, Translation
 from masktron.translation.truth_trees import ALWAYS, TruthTree, both, either, leaves, tree_of
+from masktron.translation.vacuous_rules import asks_nothing_any_more
 from masktron.xpath.focus import ROOT, Scope, spine
 from masktron.xpath.ir import Expression, FieldRef, OtherField, OtherNodes, Unknown, fields_of, reads_everything, walk
 from masktron.xpath.rule_context import without_predicates
@@ -31,6 +32,7 @@ _VARIABLE = re.compile(r"\$\s*([\w.-]+)")
 _NAME = re.compile(r"(?<![\w.$@-])(@?[^\W\d][\w.-]*)(?![\w.-]|\s*\(|:)")
 MOST_WRITTEN = 200
 """A rule whose translation has more comparisons is lost; a list of labels is one."""
+_NOTHING_ASKED = "it asks nothing any more of any class of {}"
 
 
 def translated(
@@ -80,7 +82,7 @@ def translated(
     held = [
         (rule, situation, position)
         for rule, edit, (situation, position, check) in zip(rules, edits, situated, strict=True)
-        if rule.fate in ("weakened", "implied") and not check.soft and check.id not in let_go
+        if rule.fate in ("weakened", "vacuous", "implied") and not check.soft and check.id not in let_go
         if not set(masked).intersection(edit.variables)
     ]
     for rule in _together(rulebook, held, records, recodings):
@@ -95,7 +97,7 @@ def _together(
     records: Mapping[str, int],
     recodings: Mapping[str, Recoding],
 ) -> Iterator[TranslatedRule]:
-    """Yield the rules that ask what others say together with them, in the place of what each asks by itself."""
+    """Yield the rules; where some say more together, the last of these with what they ask together."""
     classed, known = list[ClassedRule](), {rule.index: rule for rule, _, _ in rules}
     checks = {check.index: check for check in rulebook.checks}
     contexts: dict[int, tuple[str, str]] = {}
@@ -106,32 +108,61 @@ def _together(
         except (LostError, RulebookError):
             continue  # a rule that is implied may have no context of its own
         classed.append(ClassedRule(rule.index, tree, contexts[rule.index][0]))
+    all_of_them = list(recodings.values())
 
     def written(tree: TruthTree) -> TruthTree:
-        return _translated(tree, list(recodings.values()), rulebook.version)[0]
+        return _translated(tree, all_of_them, rulebook.version).tree
 
-    spelling = Spelling(rulebook.version, dict(rulebook.namespaces))
     added: dict[int, list[tuple[tuple[int, ...], TruthTree]]] = {}
     for group, tree in joined_rules(classed, recodings, rulebook.version, written):
         added.setdefault(group[-1], []).append((group, tree))
+    trees = {one.index: one.tree for one in classed}
+    asked_in: dict[int, int] = {}
     for index, found in added.items():
-        try:
-            test = spelling.test(both(tree for _, tree in found))
-            parse(test, dict(rulebook.namespaces))
-        except (LostError, RulebookError, RecursionError):
+        test = _spelled(rulebook, both(tree for _, tree in found))
+        if test is None:
             continue  # each is asked by itself
-        others = sorted({other for group, _ in found for other in group} - {index})
-        context, focus = contexts[index]
-        yield replace(
-            known[index],
-            fate="weakened",
-            new=test,
-            test=test,
-            context=context,
-            focus=focus,
-            reason=f"asked together with {', '.join(known[other].id for other in others)}",
-            fields=tuple(sorted({name for at in (index, *others) for name in known[at].fields})),
-        )
+        several = sorted({at for group, _ in found for at in group})
+        nothing = asks_nothing_any_more(both(trees[at] for at in several), all_of_them, rulebook.version)
+        asked_in |= {} if nothing else dict.fromkeys(several, index)
+        fate: Fate = "vacuous" if nothing else "weakened"
+        known[index] = _asked_together([known[at] for at in several], fate, test, *contexts[index])
+    for index, rule in known.items():
+        yield _or_asked_in(rule, known[asked_in[index]] if index in asked_in else None)
+
+
+def _spelled(rulebook: Rulebook, tree: TruthTree) -> str | None:
+    """Write a tree as a test; None where it has no spelling."""
+    try:
+        test = Spelling(rulebook.version, dict(rulebook.namespaces)).test(tree)
+        parse(test, dict(rulebook.namespaces))
+    except (LostError, RulebookError, RecursionError):
+        return None
+    return test
+
+
+def _asked_together(
+    several: Sequence[TranslatedRule], fate: Fate, test: str, context: str, focus: str
+) -> TranslatedRule:
+    """Return the last of some rules, which asks what they say together."""
+    *others, last = several
+    return replace(
+        last,
+        fate=fate,
+        new=test,
+        test=test,
+        context=context,
+        focus=focus,
+        reason=f"asked together with {', '.join(one.id for one in others)}",
+        fields=tuple(sorted({name for one in several for name in one.fields})),
+    )
+
+
+def _or_asked_in(rule: TranslatedRule, last: TranslatedRule | None) -> TranslatedRule:
+    """A rule that asks nothing by itself, and something in another one, is weakened."""
+    if last is None or rule.fate != "vacuous":
+        return rule
+    return replace(rule, fate="weakened", reason=f"asked in {last.id}")
 
 
 def _contexts_read(
@@ -174,16 +205,17 @@ def _rule(
         _require_own(edit.constraint, fields)
         tree = _tree(situation, position, check)
         context, focus = _context(situation, position, records)
-        tree, exact = _translated(tree, [recodings[name] for name in fields], rulebook.version)
-        if tree == ALWAYS:
-            return TranslatedRule(check.id, check.index, "implied", old, "", "", "", fields=fields)
-        test = Spelling(rulebook.version, dict(rulebook.namespaces)).test(tree)
+        told = _translated(tree, [recodings[name] for name in fields], rulebook.version)
+        reason = _NOTHING_ASKED.format(" and ".join(fields)) if told.vacuous else ""
+        if told.tree == ALWAYS:
+            fate: Fate = "vacuous" if told.vacuous else "implied"
+            return TranslatedRule(check.id, check.index, fate, old, "", "", "", reason, fields)
+        test = Spelling(rulebook.version, dict(rulebook.namespaces)).test(told.tree)
         parse(test, dict(rulebook.namespaces))
     except (LostError, RulebookError, RecursionError) as error:
         return TranslatedRule(check.id, check.index, "lost", old, "", "", "", _why(error), fields)
-    return TranslatedRule(
-        check.id, check.index, "exact" if exact else "weakened", old, test, test, context, "", fields, focus
-    )
+    fate = "exact" if told.exact else "vacuous" if told.vacuous else "weakened"
+    return TranslatedRule(check.id, check.index, fate, old, test, test, context, reason, fields, focus)
 
 
 def _why(error: LostError | RulebookError | RecursionError) -> str:
@@ -217,7 +249,16 @@ def _may_read_all(situation: Situation, position: int, check: Check) -> bool:
     return any(reads_everything(one) for one in expressions)
 
 
-def _translated(tree: TruthTree, recodings: Sequence[Recoding], version: XPathVersion) -> tuple[TruthTree, bool]:
+@dataclass(frozen=True, slots=True)
+class _Told:
+    """A tree after all its fields were recoded."""
+
+    tree: TruthTree
+    exact: bool
+    vacuous: bool
+
+
+def _translated(tree: TruthTree, recodings: Sequence[Recoding], version: XPathVersion) -> _Told:
     """Recode one field after the other; where that is too long to be written, with intervals for listed numbers."""
     for as_intervals in (False, True):
         found, exact = tree, True
@@ -226,7 +267,8 @@ def _translated(tree: TruthTree, recodings: Sequence[Recoding], version: XPathVe
             found, exact = one.tree, exact and one.exact
         size = sum(1 for _ in leaves(found))
         if size <= MOST_WRITTEN:
-            return found, exact
+            vacuous = not exact and asks_nothing_any_more(tree, recodings, version, as_intervals=as_intervals)
+            return _Told(found, exact, vacuous)
     raise LostError(f"its translation would have {size} comparisons; {MOST_WRITTEN} are written at most")
 
 
@@ -313,7 +355,7 @@ def _with_mathematics(
     rulebook: Rulebook, rules: Sequence[TranslatedRule], layout: Layout | None
 ) -> Iterator[TranslatedRule]:
     """Say in mathematics what the translated rules ask."""
-    asked = [rule for rule in rules if rule.fate in ("exact", "weakened")]
+    asked = [rule for rule in rules if rule.test and rule.fate in ("exact", "weakened", "vacuous")]
     checks = {check.index: check for check in rulebook.checks}
     patterns = tuple(_pattern(replace(checks[rule.index], kind="assert", test=rule.test), rule) for rule in asked)
     edits = classify(replace(rulebook, lets=(), patterns=patterns), layout) if asked else ()

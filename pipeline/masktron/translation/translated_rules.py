@@ -10,7 +10,7 @@ from typing import Literal
 from masktron.rulebook.schema import Rulebook
 from masktron.translation.translated_schematron import TranslatedCheck, schematron_of
 
-type Fate = Literal["kept", "exact", "implied", "weakened", "removed", "lost"]
+type Fate = Literal["kept", "exact", "implied", "weakened", "vacuous", "removed", "lost"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,11 +23,13 @@ class TranslatedRule:
         That of the check, before and after.
     index : int
         Position of the check in the rulebook that was translated, from 0.
-    fate : {"kept", "exact", "implied", "weakened", "removed", "lost"}
+    fate : {"kept", "exact", "implied", "weakened", "vacuous", "removed", "lost"}
         ``kept``: it reads no recoded field and stays as it is written. ``exact``: all values of a class agree on it,
-        so that nothing is lost. ``implied``: every recoded file of records that obey the rules obeys it; it is not
-        asked any more. ``weakened``: it asks whether values of the classes could obey the old rule. ``removed``:
-        it reads a field that the file does not have any more, and is not asked. ``lost``: it cannot be translated.
+        so that nothing is lost. ``implied``: every value of each class obeys it, and a record without a value does;
+        it is not asked any more. ``weakened``: it asks whether values of the classes could obey the old rule.
+        ``vacuous``: in each class some value obeys it, whatever the other fields, so that it asks nothing any more of
+        any class; at most what has none is asked. ``removed``: it reads a field that the file does
+        not have any more, and is not asked. ``lost``: it cannot be translated.
     old, new : str
         The rule before and after, in mathematics, or as written where it has no form; ``new`` is empty where the
         rule is not asked any more.
@@ -36,7 +38,8 @@ class TranslatedRule:
     context : str
         The nodes on which it is asked; empty where it is not asked any more.
     reason : str
-        Why it is lost or removed, or with which other rules it is asked since they say more together; else empty.
+        Why it is lost or removed, with which other rules it is asked since they say more together, or that it asks
+        nothing any more; else empty.
     fields : tuple of str
         The recoded fields that it reads, sorted.
     focus : str
@@ -94,7 +97,7 @@ class Translation:
 
         Patterns, variables and rules that no recoded field concerns are as they were. Each translated check has a
         pattern of its own, whose context is the record, with a comment that says its fate and the old rule. Rules
-        that are implied, removed or lost are named in comments. What a phase left out is left out. Where no rule is
+        that are not asked any more are named in comments. What a phase left out is left out. Where no rule is
         left, one stands there that every document obeys, since Schematron has no rulebook without a rule.
 
         Parameters

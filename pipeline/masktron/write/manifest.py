@@ -14,8 +14,10 @@ from masktron.addresses import is_address
 from masktron.config import AS_IT_SAYS, ReadOptions, Role, limits_from
 from masktron.errors import UsageError
 from masktron.files import read_text
+from masktron.results.treatment import RuleFate
 from masktron.write.atomic import atomic_path
 from masktron.write.declared import Declared, declared_from
+from masktron.write.declared_fates import fates_from
 from masktron.write.treatments import Treatment, treatments_from
 from masktron.write.treatments_asked import require_asked_for
 
@@ -146,6 +148,8 @@ class DescribedRelease:
         What was done to fields before the others were masked, in order.
     translated : str or None
         SHA-256 of the rulebook that this left of the rules; None where they are as they were.
+    fates : tuple of RuleFate
+        What it says that each rule became which is not as it was. `check` finds that out itself.
     """
 
     output: str
@@ -175,6 +179,7 @@ class DescribedRelease:
     quasi_identifiers: tuple[str, ...] = ()
     treatments: tuple[Treatment, ...] = ()
     translated: str | None = None
+    fates: tuple[RuleFate, ...] = ()
 
     @property
     def as_original(self) -> tuple[str, ...]:
@@ -274,6 +279,7 @@ def _described(content: Mapping[str, Any]) -> DescribedRelease:
         quasi_identifiers=_marked(content),
         treatments=_treatments(content),
         translated=_text(_table(content, "translated"), "sha256") if content.get("translated") else None,
+        fates=fates_from(_list(result, "fates", dict)) if "fates" in result else (),
     )
 
 

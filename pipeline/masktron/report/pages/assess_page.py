@@ -18,6 +18,7 @@ from masktron.report.pages.key_part import key_parts
 from masktron.report.pages.page import Fact, FactRow, Mark, Page, Section
 from masktron.report.pages.plain_reader import PlainData
 from masktron.report.pages.position_part import figure_values, position_parts
+from masktron.report.pages.treatment_part import TREATED, treatment_parts
 from masktron.report.text import number
 from masktron.results.side_by_side import SideBySide
 
@@ -70,6 +71,7 @@ def assess_page(result: PlainData, *, files: SideBySide | None = None) -> Page:
                 (*position_parts(figure_values(result), unmasked), *figures_table(result.parts("figures"))),
             ),
             Section("keys", "What keys tell", tuple(key_parts(result))),
+            Section("treatments", TREATED, tuple(treatment_parts(result))),
             Section("distributions", "Before and after", tuple(distribution_parts(files) if files else ())),
             Section("moments", "Means and variances", tuple(moment_parts(files) if files else ())),
             Section("correlations", "Correlations", tuple(correlation_parts(files) if files else ())),

@@ -12,7 +12,7 @@ from masktron.report.pages.common_parts import (
 )
 from masktron.report.pages.page import Fact, FactRow, Mark, Page, Section
 from masktron.report.pages.plain_reader import PlainData
-from masktron.report.pages.treatment_part import treatment_parts
+from masktron.report.pages.treatment_part import TREATED, treatment_parts
 from masktron.report.text import number
 
 
@@ -67,7 +67,7 @@ def check_page(result: PlainData) -> Page:
                 ),
             ),
             Section("rules", "Rules", (*failures_picture(rules), rules_table(rules))),
-            Section("treatments", "What was done before", tuple(treatment_parts(result))),
+            Section("treatments", TREATED, tuple(treatment_parts(result))),
             Section("figures", "Figures", tuple(figures_table(result.parts("figures")))),
             Section("notes", "Notes", tuple(listed("", result.names("notes")))),
         ),

@@ -62,6 +62,7 @@ _FATES = {
     "exact": "the same, of classes",
     "implied": "not any more: it always holds",
     "weakened": "as far as classes tell",
+    "vacuous": "of no class any more: in each, some value obeys it",
     "removed": "not any more: it reads a field that this file does not have",
     "lost": "not any more: classes do not tell",
 }

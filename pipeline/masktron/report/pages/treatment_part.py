@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import math
 
-from masktron.report.pages.common_parts import NOTHING, figure
+from masktron.report.pages.common_parts import NOTHING, figure, said
 from masktron.report.pages.mathematics import mathematical
 from masktron.report.pages.page import PagePart, PagePicture, PageTable
 from masktron.report.pages.plain_reader import PlainData
 from masktron.report.pictures.bars import Bar, Bars
 from masktron.report.pictures.palette import AFTER, BEFORE
 from masktron.report.text import number
+from masktron.report.treatment_lines import asking_nothing
 
+TREATED = "What was done before"
+"""The heading of these parts on the pages of a masked file."""
 _WORDS = {
     "key_k": "records that share all keys, at least",
     "key_uniques": "records like no other one",
@@ -25,8 +28,8 @@ def treatment_parts(result: PlainData) -> list[PagePart]:
     Parameters
     ----------
     result : PlainData
-        As ``mask --json`` or ``check --json`` writes it; that of an earlier version has no treatments, and that of
-        `check` no risk before them.
+        As ``mask --json``, ``check --json`` or ``assess --json`` writes it; that of an earlier version has no
+        treatments, and that of `check` and `assess` no risk before them.
     """
     if not result.has("treatments") or not result.parts("treatments"):
         return []
@@ -54,7 +57,9 @@ def fates_table(fates: tuple[PlainData, ...]) -> list[PagePart]:
         )
         for one in fates
     )
-    return [PageTable("Rules that read recoded or removed fields", ("rule", "became", "it was", "it is"), rows)]
+    table = PageTable("Rules that read recoded or removed fields", ("rule", "became", "it was", "it is"), rows)
+    idle = asking_nothing([one.content for one in fates])
+    return [table, *said(f"{idle}." if idle else "")]
 
 
 def _risk(result: PlainData) -> list[PagePart]:

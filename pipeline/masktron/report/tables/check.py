@@ -7,8 +7,9 @@ from rich.console import RenderableType
 from masktron.counts import counted
 from masktron.report.tables.cells import in_short, noted, rules_table, soft_warnings, tested_line
 from masktron.report.text import number, plain
-from masktron.report.treatment_lines import fate_lines, treatment_names
+from masktron.report.treatment_lines import treated_lines
 from masktron.results import CheckResult
+from masktron.serialised import plain_data
 
 
 def tables(result: CheckResult) -> list[RenderableType]:
@@ -28,8 +29,7 @@ def tables(result: CheckResult) -> list[RenderableType]:
         *noted("within what is allowed", within),
         *noted("[green]checked[/]", result.checked),
         *noted("[yellow]not checked[/]", result.not_checked),
-        *map(plain, treatment_names([one.as_dict() for one in result.treatments])),
-        *map(plain, fate_lines([one.as_dict() for one in result.fates])),
+        *map(plain, treated_lines(plain_data(result.treatments), plain_data(result.fates))),
         *noted("note", result.notes),
         *noted("[red]problem[/]", result.problems),
         *tested_line(result.tested if result.records else None),

@@ -27,6 +27,7 @@ FATES: Mapping[str, str] = {
     "exact": "the same, asked of classes",
     "implied": "always true now, and not asked any more",
     "weakened": "weaker: asked as far as classes tell",
+    "vacuous": "asks nothing any more of any class: in each, some value obeys it",
     "removed": "not asked any more: it reads a field that is left out of the file",
     "lost": "lost: nothing of it can be asked",
 }

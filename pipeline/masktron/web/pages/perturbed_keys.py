@@ -9,6 +9,7 @@ from masktron.config import did_you_mean
 from masktron.errors import UsageError
 from masktron.perturbation_settings import SWAP_NAMES, pram_settings, together
 from masktron.web.pages.form_values import number_from, whole_from
+from masktron.web.pages.typed_names import names_told, names_typed
 from masktron.web.web_page import FormFields
 
 _SHARE = "change"
@@ -68,37 +69,55 @@ def drawn_together(pram: Mapping[str, str]) -> list[tuple[str, str]]:
     return [(name, pram_shown(how)) for name, how in pram.items() if len(together(name)) > 1]
 
 
-def swap_shown(swap: Mapping[str, Any]) -> dict[str, str]:
-    """Return what the form has of each setting of swapping; empty where nothing is said."""
-    told = {name: ", ".join(said) if name in _LISTS else str(said) for name, said in swap.items() if said is not None}
+def swap_shown(swap: Mapping[str, Any], columns: Mapping[str, str]) -> dict[str, str]:
+    """Return what the form has of each setting of swapping; empty where nothing is said.
+
+    Parameters
+    ----------
+    swap : mapping
+        What settings say.
+    columns : mapping of str to str
+        What pages call fields, by the names that rules and settings have for them.
+    """
+    told = {
+        name: names_told(columns.get(one, one) for one in said)
+        if name in _LISTS
+        else str(columns.get(said, said) if name == "household" else said)
+        for name, said in swap.items()
+        if said is not None
+    }
     return {name: told.get(name, "") for name in SWAP_NAMES}
 
 
-def swap_from(form: FormFields, former: Mapping[str, Any], known: Mapping[str, str]) -> dict[str, Any]:
+def swap_from(
+    form: FormFields, former: Mapping[str, Any], known: Mapping[str, str], columns: Mapping[str, str]
+) -> dict[str, Any]:
     """Return how regions are to be swapped; nothing where they are not.
 
     Parameters
     ----------
     form : FormFields
     former : mapping
-        What settings say now.
+        What settings say now; what nobody has changed stays.
     known : mapping of str to str
         The fields of the data, by what somebody may type.
+    columns : mapping of str to str
+        What pages call fields.
 
     Raises
     ------
     UsageError
         What was typed is none; the field of the form is named.
     """
-    shown = swap_shown(former)
+    shown = swap_shown(former, columns)
     found: dict[str, Any] = {}
     for name in SWAP_NAMES:
         setting = f"swap.{name}"
         if not (text := form.text(setting)):
             continue
         if name in _LISTS:
-            # names that have commas of their own can stay, and cannot be typed
-            found[name] = list(former[name]) if text == shown[name] else _names(setting, text.split(","), known)
+            same = text == shown[name]
+            found[name] = list(former[name]) if same else _names(setting, names_typed(setting, text), known)
         elif name == "household":
             [found[name]] = _names(setting, [text], known)
         else:
@@ -118,7 +137,7 @@ def _rate(setting: str, text: str) -> float:
 
 
 def _names(setting: str, typed: Iterable[str], known: Mapping[str, str]) -> list[str]:
-    names = [name.strip() for name in typed if name.strip()]
+    names = list(typed)
     _require_known(setting, names, known)
     return [*dict.fromkeys(known[name] for name in names)]
 

@@ -58,7 +58,7 @@ def _show(visit: Visit, project: Project) -> dict[str, Any]:
         "fields": fields,
         "ways": WAYS,
         "together": drawn_together(config.pram),
-        "swap": swap_shown(config.swap),
+        "swap": swap_shown(config.swap, _columns(project)),
         "key_k": "" if config.key_k is None else config.key_k,
         "subsets": config.keys.get("subsets", ""),
         "missing_matches": bool(config.keys.get("missing_matches")),
@@ -74,6 +74,11 @@ def _show(visit: Visit, project: Project) -> dict[str, Any]:
         "folder": str(project.folder) if visit.is_local else None,
         "problems": _problems(found["keys_run"], [*(one["name"] for one in fields), *config.pram]),
     }
+
+
+def _columns(project: Project) -> dict[str, str]:
+    """Return what pages call the fields, by the names that rules and settings have for them."""
+    return {one["name"]: shown_name(one) for one in described_fields(project) or ()}
 
 
 def _keys(project: Project, config: Config) -> list[dict[str, Any]]:
@@ -148,9 +153,7 @@ def _changes(project: Project, form: FormFields) -> dict[str, Any]:
     """
     config = project.settings.config
     shown = [one["name"] for one in _keys(project, config)]
-    known = {
-        typed: one["name"] for one in described_fields(project) or () for typed in (one["name"], shown_name(one))
-    }
+    known = {typed: name for name, column in _columns(project).items() for typed in (name, column)}
     recode = {name: how for name, how in config.recode.items() if name not in shown}
     for name in shown:
         if how := _how(project, name, form):
@@ -158,7 +161,7 @@ def _changes(project: Project, form: FormFields) -> dict[str, Any]:
     changes: dict[str, Any] = {
         "recode": recode or None,
         "pram": pram_from(form, config.pram, shown, known) or None,
-        "swap": swap_from(form, config.swap, known) or None,
+        "swap": swap_from(form, config.swap, known, _columns(project)) or None,
         "allow_lost": [*dict.fromkeys(form.texts("allow_lost"))] or None,
         "key_k": None,
         "keys": _suppression(form, shown) or None,

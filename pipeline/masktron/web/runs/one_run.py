@@ -176,13 +176,15 @@ class CommandRun:
         """Where it is; asked of its lock, so that no server needs to have seen it start."""
         if (ended := self._ended) is not None:
             return RunState.CANCELLED if ended["code"] != 0 and self.is_cancelled else RunState.ENDED
+        # asked before the lock, which a process has taken when it writes this: it may begin between two looks
+        begun = (self.folder / run_process.PROCESS).exists()
         if self.is_held:
             return RunState.RUNNING
         if (self.folder / run_process.EXIT).exists():  # it ended between the two looks
             return self._state_now
         if self.is_cancelled:
             return RunState.CANCELLED
-        return RunState.LOST if (self.folder / run_process.PROCESS).exists() else RunState.WAITING
+        return RunState.LOST if begun else RunState.WAITING
 
     @property
     def is_over(self) -> bool:

@@ -1,0 +1,34 @@
+"""Names in one line of a form: commas between, and quotation marks around names that have commas."""
+
+from __future__ import annotations
+
+import pytest
+
+from masktron.errors import UsageError
+from masktron.web.pages.typed_names import names_told, names_typed
+
+
+@pytest.mark.parametrize(
+    ("typed", "names"),
+    [
+        ("COUNTY, TOWN", ["COUNTY", "TOWN"]),
+        (" COUNTY ,TOWN,", ["COUNTY", "TOWN"]),
+        ('"Town, code"', ["Town, code"]),
+        ('COUNTY , "Town, code" , X', ["COUNTY", "Town, code", "X"]),
+        ('"a ""b"", c",d', ['a "b", c', "d"]),
+        ('5" pipe, X', ['5" pipe', "X"]),
+        ('" led",X', [" led", "X"]),
+        (",, ,", []),
+        ("", []),
+    ],
+)
+def test_names_are_read(typed: str, names: list[str]) -> None:
+    assert names_typed("swap.regions", typed) == names
+    assert names_typed("swap.regions", names_told(names)) == names
+
+
+@pytest.mark.parametrize("typed", ['"Town, code', 'X, "a" b', '"a""', '"'])
+def test_a_quotation_mark_that_nobody_closes_is_told_at_its_field(typed: str) -> None:
+    with pytest.raises(UsageError, match=r"^swap\.keys: a quotation mark is not closed") as caught:
+        names_typed("swap.keys", typed)
+    assert '"Town, code"' in caught.value.hint
