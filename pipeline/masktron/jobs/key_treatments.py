@@ -120,11 +120,18 @@ def _tried(opened: Opened, names: KnownKeys, progress: Progress) -> _Tried:
         path = opened.job.source.path
         try:
             with treated(own, path, rules_beside(path) if own.given.recode else None, progress) as found:
-                telling = () if found.treated is None else tuple(given_away_notes(found.treated, found.kept))
-                return _Tried(found.treated, _file(opened, names, found), found.kept.columns, obstacle, telling)
+                keys = _file(opened, names, found)
+                return _Tried(found.treated, keys, found.kept.columns, obstacle, _given_away(found))
         except InfeasibleError as error:
             obstacle = obstacle or str(error)
     return _Tried(obstacle=obstacle)
+
+
+def _given_away(found: Opened) -> tuple[str, ...]:
+    """Say which fields tell where others were changed; the order of the file only where somebody keeps it."""
+    if found.treated is None:
+        return ()
+    return tuple(given_away_notes(found.treated, found.kept, in_order=found.given.order == "keep"))
 
 
 def _less_and_less(config: Config) -> Iterator[dict[str, Any]]:

@@ -197,7 +197,7 @@ def _with_treatments(run: Prepared, files: Assessed, result: MaskResult, rules_o
             *(note for note in done.original.originals.notes if note not in result.notes),
             *result.notes,
             *(f"local suppression: {one.says}" for one in suppressed_in(done.treatments)),
-            *given_away_notes(done, run.kept),
+            *given_away_notes(done, run.kept, in_order=run.ordering.original),
         ),
     )
 
