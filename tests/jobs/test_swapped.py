@@ -172,6 +172,8 @@ def test_check_finds_what_is_no_exchange(tmp_path: Path) -> None:
     assert "2 more are in another place than pairs were swapped" in problems(
         {at: {"TOWN": written[to]["TOWN"]} for at, to in pair.items()}
     )
+    undone = {at: {"TOWN": str(ROWS[at]["TOWN"])} for at in range(N)}
+    assert f"{len(moved(written)) // 2} fewer are in another place than pairs were swapped" in problems(undone)
 
 
 def test_the_key_of_the_release_repeats_the_swaps_whatever_the_workers(tmp_path: Path) -> None:

@@ -146,6 +146,8 @@ class DescribedRelease:
         What was done to fields before the others were masked, in order.
     translated : str or None
         SHA-256 of the rulebook that this left of the rules; None where they are as they were.
+    version : str
+        That of masktron which wrote it.
     """
 
     output: str
@@ -175,6 +177,7 @@ class DescribedRelease:
     quasi_identifiers: tuple[str, ...] = ()
     treatments: tuple[Treatment, ...] = ()
     translated: str | None = None
+    version: str = ""
 
     @property
     def as_original(self) -> tuple[str, ...]:
@@ -274,6 +277,7 @@ def _described(content: Mapping[str, Any]) -> DescribedRelease:
         quasi_identifiers=_marked(content),
         treatments=_treatments(content),
         translated=_text(_table(content, "translated"), "sha256") if content.get("translated") else None,
+        version=_text(_table(content, "versions"), "masktron") if "versions" in content else "",
     )
 
 
