@@ -221,6 +221,21 @@ def test_what_cannot_be_asked_for_is_refused(tmp_path: Path, rules: Path, given:
     assert not (tmp_path / "m.csv").exists()
 
 
+def test_rules_across_records_that_read_keys_are_named(tmp_path: Path) -> None:
+    rows = [{**row, "HH": at // 3} for at, row in enumerate(ROWS)]
+    across = "count(../Record[HH = current()/HH][REGION = 'w']) <= 3"
+    rules = write_rules(
+        tmp_path / "r.sch", "B <= A", across, "sum(../Record[HH = current()/HH]/A) > 0", "REGION != 'x'"
+    )
+    how = settings(roles={**settings()["roles"], "HH": "key"})
+    notes = masktron.mask(data_of(tmp_path, ".csv", rows), rules, tmp_path / "m.csv", **how).notes
+    told = [note for note in notes if "not looked at when cells are chosen" in note]
+    assert [note.partition(" across")[0] for note in told] == ["the rule R2 reads suppressed fields"]
+    how = {**how, "allow": ["R2"]}
+    notes = masktron.mask(data_of(tmp_path, ".csv", rows), rules, tmp_path / "n.csv", **how).notes
+    assert not [note for note in notes if "not looked at when cells are chosen" in note]
+
+
 def test_settings_of_keys_stand_in_one_table(tmp_path: Path) -> None:
     path = tmp_path / "masktron.toml"
     path.write_text("[keys]\nk = 4\nsubsets = 2\nimportance = {AGE = 2}\n")
