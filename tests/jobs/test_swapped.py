@@ -223,6 +223,7 @@ def test_recoded_drawn_swapped_and_suppressed_together(tmp_path: Path) -> None:
     [
         ({"swap": {"regions": ["NO"]}}, "NO"),
         ({"swap": {"k": 3}}, "swap.k is given without regions"),
+        ({"swap": {**SWAP, "regions": ["TOWN", "TOWN"]}}, "swap.regions names the field TOWN twice"),
         ({"swap": {**SWAP, "kk": 3}}, "unknown setting swap.kk"),
         ({"swap": {**SWAP, "k": 1}}, "swap.k must be an integer of at least 2"),
         ({"swap": {**SWAP, "rate": 2}}, "swap.rate must be from 0 to 1"),
@@ -281,3 +282,8 @@ def test_options_and_settings_say_the_same(tmp_path: Path, capsys: pytest.Captur
     assert "treatment 1, swapping of TOWN: households rare among fewer than 2 by OCC" in outcome.out
     outcome = run("mask", *asked, "--swap", "TOWN,NO")
     assert (outcome.code, "NO" in outcome.err) == (2, True)
+    outcome = run("mask", *asked, "--swap", "TOWN,TOWN")
+    assert (outcome.code, "swap.regions names the field TOWN twice" in outcome.err) == (2, True)
+    settings_file.write_text("[swap]\n")
+    outcome = run("mask", *asked, "--config", settings_file)
+    assert (outcome.code, "nothing would be swapped" in outcome.err) == (2, True)
