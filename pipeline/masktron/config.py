@@ -591,6 +591,12 @@ def load_config(path: str | PathLike[str]) -> Config:
     except RecursionError as error:
         raise UsageError("not valid TOML: nested too deeply", where=str(path)) from error
     _refuse_secrets(table, str(path))
+    _require(
+        table.get("swap") != {},
+        "swap is given without anything that it holds, and nothing would be swapped",
+        'name the fields that are swapped, from coarse to fine: regions = ["COUNTY"]; or leave the table out',
+        str(path),
+    )
     # what tune is asked to try changes nothing for other commands
     config = config_from({name: value for name, value in table.items() if name != "tune"}, where=str(path))
     return replace(config, spare_documents=frozenset(config.documents))
@@ -1097,6 +1103,9 @@ def _swap(value: Any, where: str) -> dict[str, Any]:
         setting = f"swap.{name}"
         _require(name in SWAP_NAMES, f"unknown setting {setting}", did_you_mean(str(name), SWAP_NAMES), where)
         if name in ("regions", "keys", "similar"):
+            if name == "regions" and isinstance(said, list | tuple):
+                again = next((one for one in said if said.count(one) > 1), None)
+                _require(again is None, f"{setting} names the field {again} twice", "swap a region once", where)
             found[name] = _fields(setting, "REGION", said, where)
         elif name == "household":
             found[name] = _name(setting, said, where)

@@ -102,6 +102,19 @@ def test_values_are_drawn_among_what_rules_admit_and_check_tests_the_law(
     assert re.search(r"STATUS</t[hd]>\s*<td[^>]*>pram</td>", own)
 
 
+def test_what_is_not_promised_of_draws_is_said(tmp_path: Path) -> None:
+    rules = write_rules(tmp_path / "r.sch", *RULES, "count(../Record[STATUS = 'works']) >= 1")
+    data, roles = write_csv(tmp_path / "d.csv", ROWS), {**ROLES, "REGION": "quasi-identifier"}
+    notes = masktron.mask(data, rules, tmp_path / "m.csv", **settings(roles=roles, key_k=3)).notes
+    said = [note for note in notes if "docs/pram.md" in note]
+    assert [note.partition(":")[0] for note in said] == [
+        "k = 3 counts STATUS as drawn",
+        "the rule R3 reads drawn fields across records",
+    ]
+    plain = masktron.mask(data, write_rules(tmp_path / "s.sch", *RULES), tmp_path / "n.csv", **settings())
+    assert not [note for note in plain.notes if "docs/pram.md" in note]
+
+
 def test_nothing_is_drawn_that_rules_exclude_together_in_a_class(tmp_path: Path) -> None:
     """A pupil of 15-19 is 15, and has no licence: no rule says that alone."""
     rules = write_rules(

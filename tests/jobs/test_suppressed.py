@@ -221,6 +221,77 @@ def test_what_cannot_be_asked_for_is_refused(tmp_path: Path, rules: Path, given:
     assert not (tmp_path / "m.csv").exists()
 
 
+def test_rules_across_records_that_read_keys_are_named(tmp_path: Path) -> None:
+    rows = [{**row, "HH": at // 3} for at, row in enumerate(ROWS)]
+    across = "count(../Record[HH = current()/HH][REGION = 'w']) <= 3"
+    rules = write_rules(
+        tmp_path / "r.sch", "B <= A", across, "sum(../Record[HH = current()/HH]/A) > 0", "REGION != 'x'"
+    )
+    how = settings(roles={**settings()["roles"], "HH": "key"})
+    notes = masktron.mask(data_of(tmp_path, ".csv", rows), rules, tmp_path / "m.csv", **how).notes
+    told = [note for note in notes if "not looked at when cells are chosen" in note]
+    assert [note.partition(" across")[0] for note in told] == ["the rule R2 reads suppressed fields"]
+    how = {**how, "allow": ["R2"]}
+    notes = masktron.mask(data_of(tmp_path, ".csv", rows), rules, tmp_path / "n.csv", **how).notes
+    assert not [note for note in notes if "not looked at when cells are chosen" in note]
+
+
+def children() -> list[dict[str, object]]:
+    """Three records of the west and three of the south are rare; some of them are no children, which z100 tells."""
+    rows: list[dict[str, object]] = [
+        {
+            "AGE": (12.5, 14.25, 30.5, 44.25)[at % 4],
+            "STATUS": "kid" if at % 4 < 2 and at % 3 else "adult",
+            "REG": "n",
+            "Z": "z1" if at % 3 else "z100",
+            "X": 1000 + 37 * at,
+        }
+        for at in range(48)
+    ]
+    young = [row for row in rows if row["STATUS"] == "kid"][:4] + [row for row in rows if row["Z"] == "z100"][:2]
+    for at, row in enumerate(young):
+        row.update(REG="ws"[at % 2], AGE=12.5)
+    return rows
+
+
+FEW_STATUS = {"importance": {"STATUS": 0.1, "REG": 10, "AGE": 10}}
+
+
+def of_children(tmp_path: Path, test: str, **more: Any) -> list[dict[str, str]]:
+    roles = {"REG": "quasi-identifier", "STATUS": "quasi-identifier", "Z": "untouched"}
+    rules = write_rules(tmp_path / "r.sch", "X > 0", test)
+    how = {**settings(keys=FEW_STATUS), "roles": roles, "allow_unfired": ["*"], "recode": {"AGE": "width:5"}, **more}
+    masktron.mask(data_of(tmp_path, ".csv", children()), rules, tmp_path / "m.csv", **how)
+    return read(tmp_path / "m.csv")
+
+
+def test_gaps_of_consequences_are_the_same_in_records_written_alike(tmp_path: Path) -> None:
+    written = of_children(tmp_path, "not(STATUS = 'kid') or (Z = 'z1' and AGE * AGE + AGE < 232)")
+    gone = [row for row in written if row["STATUS"] == ""]
+    assert len(gone) >= K
+    gaps: dict[tuple[str, ...], set[bool]] = {}
+    for row in gone:
+        gaps.setdefault((row["AGE"], row["REG"]), set()).add(row["Z"] == "")
+    assert {len(one) for one in gaps.values()} == {1}, "a gap in Z beside others without one tells z100"
+    assert {True} in gaps.values()
+
+
+@pytest.mark.parametrize(
+    ("test", "more"),
+    [
+        ("not(STATUS = 'kid') or (Z = 'z1' and AGE * AGE + AGE * X > 0)", {"allow_lost": ["*"]}),
+        ("not(STATUS = 'kid') or (Z = 'z1' and AGE < 15)", {"allow": ["R2"]}),
+        ("not(STATUS = 'kid') or Z = 'z1'", {"allow": ["R2"]}),
+    ],
+    ids=["lost", "let go", "let go, reads no recoded field"],
+)
+def test_rules_that_are_lost_or_let_go_give_no_cell_away(tmp_path: Path, test: str, more: dict[str, Any]) -> None:
+    written = of_children(tmp_path, test, **more)
+    gone = [row for row in written if row["STATUS"] == ""]
+    assert gone
+    assert not [row for row in gone if row["Z"] == "z100"], "who has the old rule knows that these are adults"
+
+
 def test_settings_of_keys_stand_in_one_table(tmp_path: Path) -> None:
     path = tmp_path / "masktron.toml"
     path.write_text("[keys]\nk = 4\nsubsets = 2\nimportance = {AGE = 2}\n")

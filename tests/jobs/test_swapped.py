@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter, defaultdict
 from pathlib import Path
 from typing import Any
@@ -13,8 +14,9 @@ from lxml import etree
 
 import masktron
 from cli_runner import Runner, write_data, write_rules
-from masktron.config import Config, load_config
+from masktron.config import Config, config_from, load_config
 from masktron.errors import DocumentError, InfeasibleError, UsageError
+from masktron.jobs.key_treatments import run_keys
 from plain_rows import read_rows, write_csv
 from schema_files import conforms
 
@@ -111,6 +113,41 @@ def test_fields_that_tell_what_was_changed_are_named(tmp_path: Path) -> None:
     assert told(**pram) == ["HH, COUNTY went with TOWN"]
 
 
+def neighbours_of(result: Any) -> list[str]:
+    """Return by which fields the notes of a result say that neighbours told a changed one."""
+    said = [note for note in result.notes if note.startswith("neighbours told ")]
+    return [
+        name.strip()
+        for note in said
+        for name in re.findall(r"([\w ]+) \(\d+ % right", note.split(" original, by ")[1])
+    ]
+
+
+def test_fields_whose_neighbours_told_what_was_changed_are_named(tmp_path: Path) -> None:
+    rules = write_rules(tmp_path / "r.sch", "B <= A")
+    scrambled = [(97 * at) % N for at in range(N)]
+    serial = [
+        {**row, "TOWN": "abcd"[at // 60], "ID": f"H{at + 1}", "NR": scrambled[at]} for at, row in enumerate(ROWS)
+    ]
+    # the records stand in an order that says nothing; their numbers, and those of households, run through the towns
+    data = write_csv(tmp_path / "d.csv", [serial[at] for at in scrambled])
+    roles = {**ROLES, "ID": "key", "NR": "key", "COUNTY": "identifier"}
+    swap = {"regions": ["TOWN"], "keys": ["OCC"], "rate": 0.1}
+    more = {"roles": roles, "order": "random"}
+    swapped = masktron.mask(data, rules, tmp_path / "m.csv", **settings(**more, swap=swap))
+    assert neighbours_of(swapped) == ["ID"]  # HH went with TOWN in every record, which is said by itself
+    households = settings(**more, swap={**swap, "household": "HH"})
+    assert neighbours_of(run_keys(data, rules, config=config_from(households))) == ["HH", "ID"]
+    roles = {**roles, "ID": "identifier", "HH": "identifier"}
+    drawn = {"roles": roles, "swap": {}, "pram": {"TOWN": "change:0.3"}}
+    assert neighbours_of(run_keys(data, rules, config=config_from(settings(**drawn, order="keep")))) == []
+    # the order of the original tells by itself where it is kept
+    data = write_csv(tmp_path / "o.csv", serial)
+    assert neighbours_of(run_keys(data, rules, config=config_from(settings(**drawn, order="random")))) == []
+    result = masktron.mask(data, rules, tmp_path / "m.csv", **settings(**drawn, order="keep"))
+    assert neighbours_of(result) == ["the order of the file"]
+
+
 def test_check_finds_what_is_no_exchange(tmp_path: Path) -> None:
     rules = write_rules(tmp_path / "r.sch", "B <= A")
     data, out, manifest = write_csv(tmp_path / "d.csv", ROWS), tmp_path / "m.csv", tmp_path / "m.manifest.json"
@@ -135,6 +172,8 @@ def test_check_finds_what_is_no_exchange(tmp_path: Path) -> None:
     assert "2 more are in another place than pairs were swapped" in problems(
         {at: {"TOWN": written[to]["TOWN"]} for at, to in pair.items()}
     )
+    undone = {at: {"TOWN": str(ROWS[at]["TOWN"])} for at in range(N)}
+    assert f"{len(moved(written)) // 2} fewer are in another place than pairs were swapped" in problems(undone)
 
 
 def test_the_key_of_the_release_repeats_the_swaps_whatever_the_workers(tmp_path: Path) -> None:
@@ -184,6 +223,7 @@ def test_recoded_drawn_swapped_and_suppressed_together(tmp_path: Path) -> None:
     [
         ({"swap": {"regions": ["NO"]}}, "NO"),
         ({"swap": {"k": 3}}, "swap.k is given without regions"),
+        ({"swap": {**SWAP, "regions": ["TOWN", "TOWN"]}}, "swap.regions names the field TOWN twice"),
         ({"swap": {**SWAP, "kk": 3}}, "unknown setting swap.kk"),
         ({"swap": {**SWAP, "k": 1}}, "swap.k must be an integer of at least 2"),
         ({"swap": {**SWAP, "rate": 2}}, "swap.rate must be from 0 to 1"),
@@ -242,3 +282,8 @@ def test_options_and_settings_say_the_same(tmp_path: Path, capsys: pytest.Captur
     assert "treatment 1, swapping of TOWN: households rare among fewer than 2 by OCC" in outcome.out
     outcome = run("mask", *asked, "--swap", "TOWN,NO")
     assert (outcome.code, "NO" in outcome.err) == (2, True)
+    outcome = run("mask", *asked, "--swap", "TOWN,TOWN")
+    assert (outcome.code, "swap.regions names the field TOWN twice" in outcome.err) == (2, True)
+    settings_file.write_text("[swap]\n")
+    outcome = run("mask", *asked, "--config", settings_file)
+    assert (outcome.code, "nothing would be swapped" in outcome.err) == (2, True)

@@ -191,3 +191,47 @@ def test_treatments_that_settings_do_not_ask_for_are_refused(
         masktron.check(run / "m.csv", run / "r.sch", manifest=edited)
     assert caught.value.where == str(edited)
     assert "give the .manifest.json that mask wrote" in caught.value.hint
+
+
+def test_keys_that_are_missing_from_a_suppression_are_found(run: Path, tmp_path: Path) -> None:
+    content = json.loads((run / "m.manifest.json").read_text())
+    content["treatments"][-1].update(fields=["AGE"], also=["REGION", "STATUS"])
+    edited = tmp_path / "edited.manifest.json"
+    edited.write_text(json.dumps(content))
+    with pytest.raises(UsageError, match="do not have REGION, a quasi-identifier of its 'config'"):
+        masktron.check(run / "m.csv", run / "r.sch", manifest=edited)
+    # settings that name none: then the roles of the plan do
+    content["config"]["roles"] = {}
+    edited.write_text(json.dumps(content))
+    found = masktron.check(run / "m.csv", run / "r.sch", manifest=edited)
+    assert any("are AGE, without REGION, STATUS, by the roles of the manifest" in one for one in found.problems)
+
+
+def test_recodings_and_translated_rules_are_made_anew(run: Path, tmp_path: Path) -> None:
+    edited, files = tmp_path / "edited.manifest.json", (run / "m.csv", run / "r.sch")
+
+    def problems(change: Callable[[dict[str, Any]], None]) -> str:
+        content = json.loads((run / "m.manifest.json").read_text())
+        change(content)
+        edited.write_text(json.dumps(content))
+        found = masktron.check(*files, manifest=edited, original=run / "d.csv")
+        return "; ".join((*found.problems, *(one for one in found.not_checked if "translates otherwise" in one)))
+
+    def labels(content: dict[str, Any]) -> None:
+        content["treatments"][0]["labels"][0] = "16-23"
+
+    assert "AGE is recoded to other values than breaks:16,25,35 makes of the original" in problems(labels)
+    another = "the translated rulebook is not the one that the manifest describes"
+
+    def other_hash(content: dict[str, Any]) -> None:
+        content["translated"]["sha256"] = "0" * 64
+
+    assert problems(other_hash).startswith(another)
+
+    def other_version(content: dict[str, Any]) -> None:
+        other_hash(content)
+        content["versions"]["masktron"] = "0.0.1"
+
+    assert problems(other_version) == (
+        "translated rulebook of the manifest: this version of masktron translates otherwise (another SHA-256)"
+    )

@@ -229,6 +229,10 @@ def test_the_contract_finds_what_breaks_it(spoil: Callable[[Codes], None], kind:
     assert swap_findings(regions, found.regions, households=households, pairs=pairs) == ()
     fewer = swap_findings(regions, found.regions, households=households, pairs=pairs - 1)
     assert [(one.kind, one.found) for one in fewer] == [("moved", 2)]
+    more = swap_findings(regions, found.regions, households=households, pairs=pairs + 1)
+    assert [(one.kind, one.found) for one in more] == [("unmoved", 2)]
+    everybody = np.ones(len(regions[0]), dtype=bool)  # of what is hidden nothing is said
+    assert swap_findings(regions, found.regions, households=households, pairs=pairs, hidden=everybody) == ()
     spoil(found.regions[0])
     assert kind in {one.kind for one in swap_findings(regions, found.regions, households=households, pairs=pairs)}
 

@@ -57,6 +57,7 @@ class Audit:
             self.not_checked.append(
                 "rulebook of the manifest: the one given is another (its SHA-256 differs), and all its rules count"
             )
+        self.problems += self.again.problems
         self.not_checked += self.again.not_checked
         self.notes += self.again.notes
 

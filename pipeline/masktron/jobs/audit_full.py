@@ -21,22 +21,24 @@ from masktron.jobs.column_memory import arrays_of_run, read_columns
 from masktron.jobs.common import shown_path
 from masktron.jobs.compared import ReorderedColumns, compare, require_described
 from masktron.jobs.job import Job
-from masktron.jobs.keys_known import NO_KEYS
+from masktron.jobs.keys_known import NO_KEYS, known_keys
 from masktron.jobs.limits import over_limits
 from masktron.jobs.pairing import UNMASKED, UNPAIRED, Stated, paired
 from masktron.jobs.post_randomised import law_of, rules_of_law, untrue_draws
 from masktron.jobs.protection import Findings, check_groups, check_pair, pair_of
-from masktron.jobs.recoded import as_treated
+from masktron.jobs.recoded import as_treated, untrue_recodings
 from masktron.jobs.swapped import untrue_swaps
 from masktron.measures.achieved_k import achieved_k, shared_columns
 from masktron.measures.figures import Measured, measure, unpaired
 from masktron.measures.unchanged import published_as_it_was
 from masktron.progress import Progress, told_as
-from masktron.sources.records import Layout, Records, Shape
+from masktron.sources.records import Column, Layout, Records, Shape
 from masktron.sources.source import Source
 from masktron.write.manifest import DescribedRelease
 from masktron.write.treatments import (
     Postrandomised,
+    Recoded,
+    Suppressed,
     Swapped,
     perturbed_fields,
     perturbed_in,
@@ -99,11 +101,27 @@ class FullAudit(Audit):
             if gone := [name for name in one.fields if name not in data.columns]:
                 self.problems.append(f"the file has no key {', '.join(gone)}")
                 continue
+            self._all_keys(one, data)
             if len(data):
                 written = [data.columns[name].numbered() for name in one.fields]
                 wrong = one.contract.broken((), written)
                 self.problems += [f"of the suppressed keys {', '.join(one.fields)}, {what}" for what in wrong]
             self.checked.append(f"keys {', '.join(one.fields)}: {one.contract.says}")
+
+    def _all_keys(self, one: Suppressed, data: Records) -> None:
+        """Require that the keys that k records share are all those of the roles, as `mask` takes them."""
+        if self.described is None:
+            return
+        roles = {name: Role(role) for name, role in self.described.roles.items()}
+        telling = [name for name in data.columns if _differs(data.columns[name])]
+        known = known_keys(roles, self.described.quasi_identifiers, telling)
+        recoded = recodings_in(self.described.treatments)
+        keys = [name for name in known.names if name != known.weight or name in recoded]
+        if left_out := [name for name in keys if name not in one.fields]:
+            self.problems.append(
+                f"the keys that k records share are {', '.join(one.fields)}, without {', '.join(left_out)}, by the "
+                "roles of the manifest a quasi-identifier as well"
+            )
 
     def _add(self, found: Findings) -> None:
         self.problems += found.problems
@@ -157,6 +175,8 @@ class FullAudit(Audit):
             self.not_checked.append(f"records and fields: those of the original are not flat: {_deviation(shape)}")
             return
         self._surroundings(layout)
+        if self.described is not None:
+            self._recoded(self.original, self.described, config)
         source = read_columns(self.original, memory=config.memory)
         if self.described is not None:
             source = as_treated(source, self.described.treatments, self.described.missing)
@@ -177,6 +197,16 @@ class FullAudit(Audit):
             self._unmasked(data, source, excluded, self.described)
         self._masked_at_all(data, source)
         self._drawn(data, source, excluded)
+
+    def _recoded(self, original: Source, described: DescribedRelease, config: Config) -> None:
+        """Make recodings anew from the original, with labels that come from its values."""
+        done = [one for one in described.treatments if isinstance(one, Recoded)]
+        if not done or original.digest != described.original:
+            return
+        records = read_columns(original, missing=described.missing, memory=config.memory)
+        keep = ~np.isin(np.arange(len(records)), np.array(sorted(described.excluded), dtype=np.intp))
+        known = [one for one in done if one.recoding.field in records.columns]
+        self.problems += untrue_recodings(known, records, keep, described.k, described.weight)
 
     def _drawn_anew(
         self, data: Records, source: Records, rows: NDArray[np.intp], described: DescribedRelease
@@ -445,3 +475,10 @@ class FullAudit(Audit):
 
 def _deviation(shape: Shape) -> str:
     return f"{shape.reason} (line {shape.line})"
+
+
+def _differs(column: Column) -> bool:
+    """Tell whether all cells that are there differ: others may have been suppressed."""
+    codes = column.numbered()
+    there = codes[codes >= 0]
+    return len(np.unique(there)) == len(there)

@@ -19,6 +19,7 @@ from masktron.jobs.mask_result import UNIQUES_UNASKED, fates_of, told_of
 from masktron.jobs.ordering import identifying
 from masktron.jobs.prepared import Opened, Treated, open_original
 from masktron.jobs.treated import rules_beside, treated
+from masktron.jobs.treatment_limits import limit_notes
 from masktron.measures.assessed import Assessed
 from masktron.measures.figures import measure
 from masktron.measures.keys.key_file import KeyFile
@@ -120,11 +121,21 @@ def _tried(opened: Opened, names: KnownKeys, progress: Progress) -> _Tried:
         path = opened.job.source.path
         try:
             with treated(own, path, rules_beside(path) if own.given.recode else None, progress) as found:
-                telling = () if found.treated is None else tuple(given_away_notes(found.treated, found.kept))
-                return _Tried(found.treated, _file(opened, names, found), found.kept.columns, obstacle, telling)
+                keys = _file(opened, names, found)
+                return _Tried(found.treated, keys, found.kept.columns, obstacle, _given_away(found))
         except InfeasibleError as error:
             obstacle = obstacle or str(error)
     return _Tried(obstacle=obstacle)
+
+
+def _given_away(found: Opened) -> tuple[str, ...]:
+    """Say what is not promised, and which fields tell where others were changed; the order only if it is kept."""
+    if found.treated is None:
+        return ()
+    return (
+        *limit_notes(found.treated, found.job, found.originals.released),
+        *given_away_notes(found.treated, found.kept, in_order=found.given.order == "keep"),
+    )
 
 
 def _less_and_less(config: Config) -> Iterator[dict[str, Any]]:

@@ -25,6 +25,7 @@ from masktron.jobs.prepared import Prepared, Treated
 from masktron.jobs.privacy import privacy_notes, unmasked_notes
 from masktron.jobs.recoded import recoded_how
 from masktron.jobs.swapped import swapped_how
+from masktron.jobs.treatment_limits import limit_notes
 from masktron.jobs.untested import told, written_untested
 from masktron.jobs.written import WrittenFile
 from masktron.kernels.cores import usable_cores
@@ -197,7 +198,8 @@ def _with_treatments(run: Prepared, files: Assessed, result: MaskResult, rules_o
             *(note for note in done.original.originals.notes if note not in result.notes),
             *result.notes,
             *(f"local suppression: {one.says}" for one in suppressed_in(done.treatments)),
-            *given_away_notes(done, run.kept),
+            *limit_notes(done, run.job, run.plan.released),
+            *given_away_notes(done, run.kept, in_order=run.ordering.original),
         ),
     )
 

@@ -19,6 +19,7 @@ from masktron.results import RuleFate, RuleResult
 from masktron.scratch import private_folder
 from masktron.sources.source import Source
 from masktron.translation import TranslatedRule, translated
+from masktron.versions import versions
 from masktron.write.manifest import DescribedRelease
 from masktron.write.treatments import names_in, recodings_in
 
@@ -40,6 +41,8 @@ class RulesAgain:
         What stands in messages for the rulebook.
     fates : tuple of RuleFate
         What became of each rule that is not as it was.
+    problems : tuple of str
+        The manifest names another translated rulebook.
     """
 
     job: Job
@@ -48,6 +51,7 @@ class RulesAgain:
     not_checked: tuple[str, ...] = ()
     name: str = ""
     fates: tuple[RuleFate, ...] = ()
+    problems: tuple[str, ...] = ()
 
     def named(self, results: Sequence[RuleResult]) -> tuple[RuleResult, ...]:
         """Return results of rules whose origins name no temporary file."""
@@ -101,7 +105,7 @@ def rules_of_release(
     )
     lost = tuple(_unasked(rule) for rule in translation.rules if rule.fate in ("removed", "lost"))
     if not any(rule.changed for rule in translation.rules):
-        yield RulesAgain(job, True, name=name)
+        yield RulesAgain(job, True, name=name, problems=tuple(_another(None, described)))
         return
     content = translation.schematron(title_of(recodings), names_in(described.treatments))
     changed = [rule.id for rule in translation.rules if rule.fate not in ("kept", "removed", "lost")]
@@ -110,7 +114,9 @@ def rules_of_release(
         f"{', '.join(recodings)} {were} recoded, so that {counted(len(changed), 'rule')} of the rulebook "
         f"{'is' if len(changed) == 1 else 'are'} asked as the manifest translates: {', '.join(changed) or 'none'}",
     )
-    if sha256(content).hexdigest() != described.translated:
+    found = sha256(content).hexdigest()
+    problems = tuple(_another(found, described))
+    if found != described.translated and not problems:
         lost = (
             "translated rulebook of the manifest: this version of masktron translates otherwise (another SHA-256)",
             *lost,
@@ -121,4 +127,13 @@ def rules_of_release(
         rulebook = bound(open_rulebook(path), given)
         again = replace(job, rulebook=rulebook, edits=classify(rulebook, job.source.layout))
         fates = tuple(RuleFate.of(rule) for rule in translation.rules if rule.changed)
-        yield RulesAgain(again, True, notes, lost, f"{name} (translated)", fates)
+        yield RulesAgain(again, True, notes, lost, f"{name} (translated)", fates, problems)
+
+
+def _another(found: str | None, described: DescribedRelease) -> Iterator[str]:
+    """Say that a manifest names another translated rulebook than this version of masktron, which wrote it, makes."""
+    if found != described.translated and described.version == versions()["masktron"]:
+        yield (
+            "the translated rulebook is not the one that the manifest describes (its SHA-256 differs): its "
+            "treatments, or the hash, are not those of the run"
+        )

@@ -11,6 +11,7 @@ from masktron.config import Role, did_you_mean
 from masktron.counts import counted
 from masktron.errors import InfeasibleError, RefusalFacts, UsageError
 from masktron.jobs.cell_rules import CellRules, CodedFile
+from masktron.jobs.former_rules import FormerRules
 from masktron.jobs.keys_known import NO_KEYS, keys_of_run
 from masktron.jobs.ordering import identifying
 from masktron.jobs.prepared import Opened
@@ -61,15 +62,16 @@ def suppressed_cells(
     names = _keys(original)
     contract = SharedKeys(config.key_k or 0, config.keys.get("subsets"), config.keys.get("missing_matches", False))
     asked = {one.name: float(config.keys.get("importance", {}).get(one.name, 1)) for one in original.fields}
-    generator = Streams(key, *_bound(original, names, asked, contract, done)).generator("suppression")
+    streams = Streams(key, *_bound(original, names, asked, contract, done))
     columns = {name: kept.columns[name] for name in names}
     rules = CellRules.of(original.job, original.originals.released, names, list(kept.columns))
-    allowed, also = _allowed(rules, original, names)
+    order = streams.generator("consequences").permutation(len(kept))
+    allowed, also = _allowed(rules, original, names, order)
     try:
         found = local_suppression(
             [column.numbered() for column in columns.values()],
             contract.k,
-            generator,
+            streams.generator("suppression"),
             subsets=contract.subsets,
             importance=[asked[name] for name in names],
             allowed=allowed,
@@ -160,19 +162,23 @@ def _without(column: Column, rows: NDArray[np.intp]) -> Coded:
     return Coded(texts, codes)
 
 
-def _allowed(rules: CellRules, original: Opened, names: Sequence[str]) -> tuple[Allowed | None, list[str]]:
+def _allowed(
+    rules: CellRules, original: Opened, names: Sequence[str], order: NDArray[np.intp]
+) -> tuple[Allowed | None, list[str]]:
     """Return what allows cells to be suppressed (None: everything may), and fields that may go with them.
 
     The weight is never suppressed.
     """
     weight = weight_of(original.config)
-    if not rules.groups:
+    former = FormerRules.of(original, names)
+    if not rules.groups and not former.rules.groups:
         return _but(weight, names, len(original.kept)) if weight in names else None, []
+    read = list(dict.fromkeys((*rules.read, *former.rules.read)))
     roles = {fact.name: fact.role for fact in original.fields}
-    file = CodedFile.of(original.kept, list(dict.fromkeys((*names, *rules.read))))
+    file = CodedFile.of(original.kept, list(dict.fromkeys((*names, *read))))
     also = [
         name
-        for name in rules.read
+        for name in read
         if name not in names and roles.get(name) is Role.UNTOUCHED and len(file.texts[name]) <= _MOST_VALUES + 1
     ][:_MOST_ALSO]
     fields = [*names, *also]
@@ -182,13 +188,15 @@ def _allowed(rules: CellRules, original: Opened, names: Sequence[str]) -> tuple[
         return rules.judged(records, np.where(which, np.int32(-1), codes[records]), fields, file)
 
     def admissible(records: NDArray[np.intp], proposed: NDArray[np.int32]) -> NDArray[np.bool_]:
-        return rules.judged(records, proposed, fields, file)
+        fine = rules.judged(records, proposed, fields, file)
+        fine[fine] = former.judged(records[fine], proposed[fine], fields)
+        return fine
 
     hidden = hidden_from_rules(codes, admissible, values=[len(file.texts[name]) - 1 for name in fields])
     both = allowed_by_all(*([_but(weight, fields, len(original.kept))] if weight in names else []), stand, hidden)
     if not also:
         return both, []
-    return Consequences(both, codes[:, len(names) :] >= 0, [1.0] * len(also)), also
+    return Consequences(both, codes[:, : len(names)], codes[:, len(names) :] >= 0, [1.0] * len(also), order), also
 
 
 def _but(kept: str | None, names: Sequence[str], records: int) -> Allowed:

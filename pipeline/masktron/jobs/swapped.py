@@ -192,5 +192,7 @@ def _said(finding: SwapFinding, similar: Sequence[str]) -> str:
         case "profile":
             alike = f" with the same {', '.join(similar)}" if similar else ""
             return f"{finding.found:,} are in places of which the original has not so many{alike}"
-        case _:
+        case "moved":
             return f"{finding.found:,} more are in another place than pairs were swapped"
+        case _:
+            return f"{finding.found:,} fewer are in another place than pairs were swapped"

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from masktron.errors import UsageError
+from masktron.kernels.distinct import alike
 
 type Allowed = Callable[[NDArray[np.intp], NDArray[np.bool_]], NDArray[np.bool_]]
 """Takes records, shape (r,), and the cells suppressed in each, shape (r, m); tells which may stand so, shape (r,)."""
@@ -18,6 +19,8 @@ type Admissible = Callable[[NDArray[np.intp], NDArray[np.int32]], NDArray[np.boo
 
 _MOST_COMPANIONS = 8
 """Fields of which every set is tried as a consequence."""
+_MOST_LOOKED_AT = 300
+"""Records that may be written alike, by which companions are chosen."""
 _MOST_COMPLETIONS = 4096
 """Completions of one record that are tried."""
 _STRIDE = 2_654_435_761
@@ -61,59 +64,124 @@ class Consequences:
 
     Without an age nobody can be "retired" by a rule of ages; without both, the record may stand.
 
+    The companions of a written combination of keys are the same in all records, whatever their suppressed values and
+    the companions themselves are: those that let most of the records stand that may be written so, by the keys that
+    are shown; of as good ones the cheapest. A record that may not stand with these is not written so.
+
     Parameters
     ----------
     allowed : Allowed
         Over m keys and q companions, which come last.
+    keys : ndarray of int, shape (n, m)
+        Codes of the keys, -1 where missing.
     present : ndarray of bool, shape (n, q)
         Where a companion has a value.
     cost : sequence of float, shape (q,)
         Of suppressing a cell of each, above 0.
+    order : ndarray of intp, shape (n,)
+        The records in an order that is drawn from the key of the release.
 
     Raises
     ------
     UsageError
         There are more than 8 companions, or shapes differ.
+
+    Notes
+    -----
+    The set of companions is a function of the written combination, and of all records that may be written so. It is
+    the same in two records that are written alike, and exchanging their originals exchanges two of these records, of
+    which the set does not depend. So the gaps tell nothing of either that the combination does not. Where many
+    may be written so, 300 are looked at: those whose keys are rarest, which are likelier to be, and of as rare ones
+    the first in the drawn order. Exchanging two originals is then as probable as exchanging their places in it.
     """
 
-    def __init__(self, allowed: Allowed, present: NDArray[np.bool_], cost: Sequence[float]) -> None:
-        if present.ndim != 2 or present.shape[1] != len(cost):
-            raise UsageError("the companions do not have a cost each")
+    def __init__(
+        self,
+        allowed: Allowed,
+        keys: NDArray[np.int32],
+        present: NDArray[np.bool_],
+        cost: Sequence[float],
+        order: NDArray[np.intp],
+    ) -> None:
+        if present.ndim != 2 or present.shape[1] != len(cost) or not len(keys) == len(present) == len(order):
+            raise UsageError("the companions do not have a cost each, or keys are of other records")
         if len(cost) > _MOST_COMPANIONS:
             raise UsageError(
                 f"{len(cost)} fields would be suppressed as consequences, and at most {_MOST_COMPANIONS} can be",
                 hint="name fewer keys, or recode some of them",
             )
         self._allowed = allowed
+        self._keys = keys
         self._present = present
         places = range(len(cost))
-        sets = chain.from_iterable(combinations(places, size) for size in range(len(cost) + 1))
-        self._sets = sorted(sets, key=lambda own: (sum(cost[at] for at in own), own))
+        sets = sorted(
+            chain.from_iterable(combinations(places, size) for size in range(len(cost) + 1)),
+            key=lambda own: (sum(cost[at] for at in own), own),
+        )
+        self._sets = np.array([[at in own for at in places] for own in sets], dtype=np.bool_).reshape(len(sets), -1)
+        self._chosen: dict[bytes, int] = {}
+        self._members: dict[bytes, dict[bytes, NDArray[np.intp]]] = {}
+        numbers, _ = alike(keys.T, len(keys))
+        self._by_rarity = order[np.argsort(np.bincount(numbers)[numbers[order]], kind="stable")]
 
     def __call__(self, records: NDArray[np.intp], which: NDArray[np.bool_]) -> NDArray[np.bool_]:
         """Tell which records may stand with these keys missing, if companions are missing too."""
-        return self._cheapest(records, which)[0]
+        return self._with_companions(records, which)[0]
 
     def also(self, records: NDArray[np.intp], which: NDArray[np.bool_]) -> NDArray[np.bool_]:
-        """Return the companions that are suppressed with these keys, shape (r, q): the cheapest that are allowed."""
-        return self._cheapest(records, which)[1]
+        """Return the companions that are suppressed with these keys, shape (r, q)."""
+        return self._with_companions(records, which)[1]
 
-    def _cheapest(
+    def _with_companions(
         self, records: NDArray[np.intp], which: NDArray[np.bool_]
     ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-        fine = np.zeros(len(records), dtype=np.bool_)
-        found = np.zeros((len(records), self._present.shape[1]), dtype=np.bool_)
-        for own in self._sets:
-            # a set with a companion that has no value is, without it, a cheaper set that was tried before
-            left = np.flatnonzero(~fine & self._present[records][:, own].all(axis=1))
-            if not len(left):
-                continue
-            also = np.zeros((len(left), found.shape[1]), dtype=np.bool_)
-            also[:, own] = True
-            accepted = left[self._allowed(records[left], np.hstack([which[left], also]))]
-            fine[accepted] = True
-            found[np.ix_(accepted, own)] = True
-        return fine, found
+        also = np.zeros((len(records), self._present.shape[1]), dtype=np.bool_)
+        if not len(records):
+            return np.zeros(0, dtype=np.bool_), also
+        written = np.where(which, -1, self._keys[records])
+        rows, row_of = np.unique(written, axis=0, return_inverse=True)
+        self._choose([row for row in rows if row.tobytes() not in self._chosen])
+        chosen = np.array([self._chosen[row.tobytes()] for row in rows], dtype=np.intp)
+        also = self._sets[chosen[row_of.ravel()]] & self._present[records]
+        fine = self._allowed(records, np.hstack([which, also]))
+        also[~fine] = False
+        return fine, also
+
+    def _choose(self, rows: Sequence[NDArray[np.int32]]) -> None:
+        """Find the companions of written combinations."""
+        members = [self._may_be_written(row) for row in rows]
+        sizes = np.array([len(own) for own in members], dtype=np.intp)
+        best, most = np.zeros(len(rows), dtype=np.intp), np.full(len(rows), -1, dtype=np.intp)
+        for at, own in enumerate(self._sets):
+            open_rows = np.flatnonzero(most < sizes)
+            if not len(open_rows):
+                break
+            records = np.concatenate([members[row] for row in open_rows])
+            of_row = np.repeat(open_rows, sizes[open_rows])
+            gaps = np.array([rows[row] < 0 for row in open_rows.tolist()], dtype=np.bool_)
+            which = np.repeat(gaps, sizes[open_rows], axis=0)
+            fine = self._allowed(records, np.hstack([which, own & self._present[records]]))
+            found = np.bincount(of_row[fine], minlength=len(rows))
+            better = found > most
+            best[better], most[better] = at, found[better]
+        self._chosen.update((row.tobytes(), int(one)) for row, one in zip(rows, best, strict=True))
+
+    def _may_be_written(self, row: NDArray[np.int32]) -> NDArray[np.intp]:
+        """Return the records with the keys that are shown, those first whose keys are rarest."""
+        shown = row >= 0
+        known = self._members.get(shown.tobytes())
+        if known is None:
+            known = self._members[shown.tobytes()] = self._parted(shown)
+        return known[row[shown].tobytes()]
+
+    def _parted(self, shown: NDArray[np.bool_]) -> dict[bytes, NDArray[np.intp]]:
+        """Return the records by what they have in the keys that are shown."""
+        own = np.ascontiguousarray(self._keys[self._by_rarity][:, shown])
+        numbers, count = alike(own.T, len(own))
+        order = np.argsort(numbers, kind="stable")
+        starts = np.searchsorted(numbers[order], np.arange(count))
+        parts = np.split(self._by_rarity[order], starts[1:])
+        return {own[order[at]].tobytes(): part[:_MOST_LOOKED_AT] for at, part in zip(starts, parts, strict=True)}
 
 
 def derivable(

@@ -342,7 +342,7 @@ class SwapFinding:
     kind : str
         ``missing``: records whose region went missing, or came from nowhere. ``household``: households in several
         regions. ``profile``: units too many in a region with their profile. ``moved``: units too many that are in
-        another region.
+        another region. ``unmoved``: units too few, even if all that are hidden have moved.
     found : int
     """
 
@@ -390,11 +390,12 @@ def swap_findings(
         members[number if number >= 0 else -1 - record].append(record)
     had: Counter[Any] = Counter()
     has: Counter[Any] = Counter()
-    torn = moved = 0
+    torn = moved = unknown = 0
     for records in members.values():
         profile = tuple(sorted(alike[record] for record in records))
         had[before[records[0]], profile] += 1
         if not (seen := [record for record in records if shown[record]]):
+            unknown += 1
             continue
         has[after[seen[0]], profile] += 1
         torn += len({after[record] for record in seen}) > 1
@@ -403,6 +404,6 @@ def swap_findings(
         (-1 in old or -1 in new) and old != new for old, new, known in zip(before, after, shown, strict=True) if known
     )
     surplus = (has - had).total()
-    too_many = 0 if pairs is None else max(0, moved - 2 * pairs)
-    counts = {"missing": gone, "household": torn, "profile": surplus, "moved": too_many}
+    too_many, too_few = (0, 0) if pairs is None else (max(0, moved - 2 * pairs), max(0, 2 * pairs - moved - unknown))
+    counts = {"missing": gone, "household": torn, "profile": surplus, "moved": too_many, "unmoved": too_few}
     return tuple(SwapFinding(kind, found) for kind, found in counts.items() if found)

@@ -150,6 +150,8 @@ class DescribedRelease:
         SHA-256 of the rulebook that this left of the rules; None where they are as they were.
     fates : tuple of RuleFate
         What it says that each rule became which is not as it was. `check` finds that out itself.
+    version : str
+        That of masktron which wrote it.
     """
 
     output: str
@@ -180,6 +182,7 @@ class DescribedRelease:
     treatments: tuple[Treatment, ...] = ()
     translated: str | None = None
     fates: tuple[RuleFate, ...] = ()
+    version: str = ""
 
     @property
     def as_original(self) -> tuple[str, ...]:
@@ -280,6 +283,7 @@ def _described(content: Mapping[str, Any]) -> DescribedRelease:
         treatments=_treatments(content),
         translated=_text(_table(content, "translated"), "sha256") if content.get("translated") else None,
         fates=fates_from(_list(result, "fates", dict)) if "fates" in result else (),
+        version=_text(_table(content, "versions"), "masktron") if "versions" in content else "",
     )
 
 

@@ -39,6 +39,13 @@ def require_asked_for(treatments: Sequence[Treatment], config: Mapping[str, Any]
     ):
         if asked != done:
             raise ValueError(f"its 'treatments' are not what {setting!r} of its 'config' asks for")
+    named = _named_keys(config)
+    for one in treatments:
+        if isinstance(one, Suppressed) and (left_out := sorted(named.difference(one.fields))):
+            raise ValueError(
+                f"its 'treatments' do not have {left_out[0]}, a quasi-identifier of its 'config', among the keys "
+                "that k records share"
+            )
 
 
 def _table(config: Mapping[str, Any], name: str) -> Mapping[str, Any]:
@@ -66,6 +73,15 @@ def _swap(said: Mapping[str, Any], done: Sequence[SwapSettings]) -> list[SwapSet
     settings: dict[str, Any] = {name: tuple(one) if isinstance(one, list) else one for name, one in said.items()}
     asked = SwapSettings(**settings)
     return [asked if asked.keys or not done else replace(asked, keys=done[0].keys)]
+
+
+def _named_keys(config: Mapping[str, Any]) -> set[str]:
+    """Return the quasi-identifiers that settings name; where they name none, all that is written is one."""
+    roles, marked = _table(config, "roles"), config.get("quasi_identifiers", [])
+    if not isinstance(marked, list):
+        raise TypeError("'quasi_identifiers' is not a list")
+    removed = {name for name, role in roles.items() if role == "identifier"}
+    return {*marked}.difference(removed) | {name for name, role in roles.items() if role == "quasi-identifier"}
 
 
 def _keys(config: Mapping[str, Any]) -> list[SharedKeys]:

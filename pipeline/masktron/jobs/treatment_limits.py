@@ -1,0 +1,61 @@
+"""What treatments of keys do not promise in a run: rules across records are not asked, and k is of drawn values."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+
+from masktron.constraints import OpaqueEdit
+from masktron.jobs.job import Job
+from masktron.jobs.prepared import Treated
+from masktron.rulebook.locality import locality
+from masktron.write.treatments import Postrandomised, suppressed_in
+
+
+def limit_notes(done: Treated, job: Job, released: Collection[int]) -> Iterator[str]:
+    """Say which rules may tell what treatments hide, and what k records share where values were drawn anew.
+
+    Parameters
+    ----------
+    done : Treated
+    job : Job
+        With the rules as they are asked of the treated records.
+    released : collection of int
+        Rules that need not hold.
+    """
+    drawn = {name for one in done.treatments if isinstance(one, Postrandomised) for name in one.fields}
+    for one in suppressed_in(done.treatments):
+        if rules := across_records(job, {*one.fields, *one.also}, released):
+            yield (
+                f"{_read(rules)} suppressed fields across records, which is not looked at when cells are chosen: "
+                "whoever has the rulebook may tell a cell by the other records (docs/suppression.md); recode fields "
+                "that such a rule reads so that fewer cells go, or leave out what ties its records together"
+            )
+        if both := [name for name in one.fields if name in drawn]:
+            yield (
+                f"k = {one.contract.k} counts {', '.join(both)} as drawn: who knows true values, the rules and the "
+                f"probabilities may have fewer than {one.contract.k} candidates for a respondent, since some records "
+                "cannot have been drawn from what he knows; that k records share each combination holds of the "
+                "written values (docs/pram.md)"
+            )
+    if rules := across_records(job, drawn, released):
+        yield (
+            f"{_read(rules)} drawn fields across records: the run is refused until draws obey, so that confidence "
+            "and odds do not hold of what is published (docs/pram.md)"
+        )
+
+
+def across_records(job: Job, fields: Collection[str], released: Collection[int]) -> list[str]:
+    """Return the ids of rules that look at several records and read, or may read, some of the fields."""
+    far = locality(job.rulebook, job.source.layout) if fields else ()
+    return [
+        edit.check.id
+        for edit in job.edits
+        if fields
+        and far[edit.check.index]
+        and edit.check.index not in released
+        and (isinstance(edit.constraint, OpaqueEdit) or not {*fields}.isdisjoint(edit.variables))
+    ]
+
+
+def _read(rules: list[str]) -> str:
+    return f"the rule {rules[0]} reads" if len(rules) == 1 else f"the rules {', '.join(rules)} read"
