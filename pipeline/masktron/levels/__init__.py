@@ -1,0 +1,1 @@
+"""Nested records: which levels a file has, and their records as tables."""
