@@ -14,9 +14,12 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from masktron.errors import DocumentError
 from masktron.files import file_hash
 from masktron.progress import Told, untold
 from masktron.sources.flat_records import FlatRecords
+from masktron.sources.level_tables import LevelTables
+from masktron.sources.level_tree import Tree
 from masktron.sources.names import Vocabulary
 from masktron.sources.records import Coded, Layout, Records, Shape
 from masktron.sources.variables import Variable
@@ -98,7 +101,15 @@ class Source(ABC):
     @property
     @abstractmethod
     def shape(self) -> Shape:
-        """Whether every record is a row of single values, and what is not."""
+        """Whether every record is a row of single values, and what is not.
+
+        Of a file that is no `tree` either, it says what keeps it from being one.
+        """
+
+    @property
+    def tree(self) -> Tree | None:
+        """The levels of a file whose records hold other records; None where they do not, or are no tree."""
+        return None
 
     @property
     @abstractmethod
@@ -179,6 +190,30 @@ class Source(ABC):
         DocumentError
             The file cannot be read, or a record is not flat; or there is no room in the folder.
         """
+
+    def level_tables(
+        self, *, missing: Mapping[str, frozenset[str]] = MappingProxyType({}), told: Told = untold
+    ) -> LevelTables:
+        """Read the records of all levels of a nested file.
+
+        Parameters
+        ----------
+        missing : mapping of str to frozenset of str
+            Declared missing codes by the names of `Tree.names`, ``*`` for all fields.
+        told : callable, optional
+            Told of the units read, and of how many there are.
+
+        Raises
+        ------
+        DocumentError
+            The file is not nested, cannot be read, or has changed.
+        """
+        del missing, told
+        raise DocumentError(
+            "the file has records of one level only",
+            where=str(self.path),
+            hint="read its records; only XML files can hold records in records",
+        )
 
     @property
     @abstractmethod

@@ -15,6 +15,8 @@ from numpy.typing import NDArray
 from masktron.errors import DocumentError
 from masktron.progress import Progress, Told, untold
 from masktron.sources.array_stores import FolderStore
+from masktron.sources.level_tables import LevelTables
+from masktron.sources.level_tree import Tree
 from masktron.sources.names import Vocabulary
 from masktron.sources.records import Coded, Layout, Records, Shape
 from masktron.sources.source import EngineDocument, Source
@@ -22,6 +24,7 @@ from masktron.sources.xml.encoding import HEAD, sniff
 from masktron.sources.xml.left_out import left_out, outline_notes
 from masktron.sources.xml.microdata import read_records
 from masktron.sources.xml.names_in_file import vocabulary
+from masktron.sources.xml.nested import read_levels
 from masktron.sources.xml.outline import namespaces_of
 from masktron.sources.xml.parser import opened
 from masktron.sources.xml.plain import PlainRecords, survey_file
@@ -66,7 +69,7 @@ class XmlSource(Source):
         self._record, self._hints, self._progress, self._judge = record, hints, progress, judge
 
     @cached_property
-    def _surveyed(self) -> tuple[Layout, Shape, PlainFile | None]:
+    def _surveyed(self) -> tuple[Layout, Shape, PlainFile | None, Tree | None]:
         return survey_file(
             self.path, record=self._record, hints=self._hints, progress=self._progress, judge=self._judge
         )
@@ -80,6 +83,11 @@ class XmlSource(Source):
     def shape(self) -> Shape:
         """Whether the file is a plain table."""
         return self._surveyed[1]
+
+    @property
+    def tree(self) -> Tree | None:
+        """The levels of a file whose records hold other records; None where they do not, or are no tree."""
+        return self._surveyed[3]
 
     @property
     def count(self) -> int | None:
@@ -113,6 +121,14 @@ class XmlSource(Source):
         store = None if storage is None else FolderStore(storage)
         return read_records(self.path, self.layout, missing=missing, plain=plain, told=told, only=only, store=store)
 
+    def level_tables(
+        self, *, missing: Mapping[str, frozenset[str]] = MappingProxyType({}), told: Told = untold
+    ) -> LevelTables:
+        """Read the records of all levels; see `masktron.sources.xml.nested.read_levels`."""
+        if self.tree is None:
+            return super().level_tables(missing=missing, told=told)
+        return read_levels(self.path, self.tree, missing=missing, told=told)
+
     @property
     def document_path(self) -> Path:
         """The file itself."""
@@ -121,7 +137,7 @@ class XmlSource(Source):
     @property
     def document(self) -> EngineDocument:
         """The file itself."""
-        layout, _, plain = self._surveyed
+        layout, _, plain, _ = self._surveyed
         return EngineDocument(self.path, layout, None if plain is None else PlainRecords(self.path, layout, plain))
 
     def write(
@@ -135,7 +151,7 @@ class XmlSource(Source):
         told: Told = untold,
     ) -> int:
         """Write a file like this one; see `masktron.sources.xml.writer.write_masked`."""
-        layout, _, plain = self._surveyed
+        layout, _, plain, _ = self._surveyed
         return write_masked(
             self.path,
             target,
@@ -162,7 +178,7 @@ class XmlSource(Source):
 
     def left_out(self) -> dict[str, int]:
         """Count comments, instructions, declarations and attributes around the records, which `write` drops."""
-        layout, _, plain = self._surveyed
+        layout, _, plain, _ = self._surveyed
         return left_out(self.path, layout, plain)
 
     def outline_notes(self, counts: Mapping[str, int]) -> tuple[str, ...]:
