@@ -6,7 +6,7 @@ import random
 from dataclasses import dataclass
 from xml.sax.saxutils import escape, quoteattr
 
-from masktron.levels.tree import Level
+from masktron.sources.level_tree import Level
 from masktron.sources.records import Field, Layout
 
 _ROLES = ("head", "spouse", "child", "other")

@@ -12,9 +12,9 @@ from masktron.evaluation.exact import BatchEvaluator, evaluate
 from masktron.evaluation.findings import Verdict
 from masktron.evaluation.request import EvaluationRequest
 from masktron.jobs.rulebooks import open_rulebook
-from masktron.unrolling.composition import Composition, joint
+from masktron.sources.wide.composition import Composition, joint
 from masktron.unrolling.unrolled import unroll
-from masktron.unrolling.wide import Place, WideRecord
+from masktron.sources.wide.wide_record import Place, WideRecord
 from nested_pairs import HOUSEHOLD, LAYOUT, Element, NestedMaker
 
 

@@ -19,7 +19,7 @@ from masktron.files import file_hash
 from masktron.progress import Told, untold
 from masktron.sources.flat_records import FlatRecords
 from masktron.sources.level_tables import LevelTables
-from masktron.sources.level_tree import Tree
+from masktron.sources.level_tree import LevelPath, Tree
 from masktron.sources.names import Vocabulary
 from masktron.sources.records import Coded, Layout, Records, Shape
 from masktron.sources.variables import Variable
@@ -286,6 +286,36 @@ class Source(ABC):
         DocumentError, UsageError
             The file is not flat or has changed, or a value cannot be written.
         """
+
+    def write_levels(
+        self,
+        target: Path,
+        replacements: Mapping[LevelPath, Mapping[str, Coded]],
+        *,
+        removed: Mapping[LevelPath, Collection[str]],
+        keep: NDArray[np.bool_] | None = None,
+        order: NDArray[np.intp] | None = None,
+        told: Told = untold,
+    ) -> int:
+        """Write a nested file like this one with new values in some fields, and return its number of units.
+
+        Parameters
+        ----------
+        target : Path
+            Written directly.
+        replacements : mapping of tuple of str to mapping of str to Coded
+            By level and field, lexemes in the order of the table of the level; None where a record shall not have it.
+        removed : mapping of tuple of str to collection of str
+            Fields that no record of a level keeps.
+        keep, order, told
+            As for `write`, of units.
+
+        Raises
+        ------
+        DocumentError, UsageError
+            The file is not nested or has changed, or a value cannot be written.
+        """
+        raise DocumentError(f"{self.path} is no nested file", where=str(self.path))
 
     @abstractmethod
     def alike(self, path: Path) -> Self:

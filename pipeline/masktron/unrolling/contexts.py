@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from masktron.sources.wide.wide_record import Leaf, Node, Place
 from masktron.unrolling.expressions import Unroller
 from masktron.unrolling.focus import Focus
 from masktron.unrolling.values import FALSE, TRUE, Item, NotUnrolled, Text, all_of, any_of, set_of, there
-from masktron.unrolling.wide import Leaf, Node, Place
 from masktron.xpath.context_match import ContextPath, Step
 from masktron.xpath.tokens import parse
 

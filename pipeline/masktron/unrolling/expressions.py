@@ -15,6 +15,7 @@ from typing import Any
 
 from masktron.errors import RulebookError
 from masktron.rulebook.schema import XPathVersion
+from masktron.sources.wide.wide_record import Leaf, Node
 from masktron.unrolling.focus import Focus
 from masktron.unrolling.functions import NAMES, OF_CONTEXT, RETURNS
 from masktron.unrolling.nodes import AXES, KIND_TESTS, REVERSE, Steps
@@ -39,7 +40,6 @@ from masktron.unrolling.values import (
     set_of,
     there,
 )
-from masktron.unrolling.wide import Leaf, Node
 from masktron.xpath.namespaces import FUNCTIONS_NAMESPACE, with_standard
 from masktron.xpath.tokens import parse, repair
 

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
+from masktron.sources.wide.wide_record import Node
 from masktron.unrolling.values import Text, Value
-from masktron.unrolling.wide import Node
 
 
 @dataclass(frozen=True, slots=True)

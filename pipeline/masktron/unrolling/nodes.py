@@ -6,8 +6,8 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from masktron.sources.wide.wide_record import Leaf, Node, Place
 from masktron.unrolling.values import Item, NotUnrolled, there
-from masktron.unrolling.wide import Leaf, Node, Place
 
 _FORWARD = {"child", "attribute", "self", "descendant", "descendant-or-self", "following-sibling"}
 _REFUSED = {"following", "preceding", "namespace"}

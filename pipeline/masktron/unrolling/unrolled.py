@@ -8,12 +8,12 @@ from dataclasses import dataclass, field, replace
 from masktron.rulebook.analysis import context_of
 from masktron.rulebook.schema import Check, Let, Pattern, Rule, Rulebook
 from masktron.sources.records import Layout
+from masktron.sources.wide.wide_record import Node, WideRecord
 from masktron.unrolling.contexts import ContextMatcher
 from masktron.unrolling.expressions import Unroller
 from masktron.unrolling.focus import Focus
 from masktron.unrolling.nodes import Steps
 from masktron.unrolling.values import FALSE, TRUE, NotUnrolled, Text
-from masktron.unrolling.wide import Node, WideRecord
 
 
 @dataclass(frozen=True, slots=True)

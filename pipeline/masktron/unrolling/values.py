@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from masktron.unrolling.wide import Leaf, Node, Place
+from masktron.sources.wide.wide_record import Leaf, Node, Place
 
 type ValueType = Literal["number", "string", "boolean", "any"]
 LONGEST = 100_000

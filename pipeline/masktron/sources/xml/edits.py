@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Protocol
 
 from lxml import etree
 
@@ -13,6 +14,21 @@ from masktron.sources.xml.spacing import Spacing
 
 _MARK = "<!---->"
 """Serialised between records: all comments are dropped and text is escaped, so it stands nowhere else."""
+
+
+class RecordEdits(Protocol):
+    """Makes the record elements of a file anew, one after the other."""
+
+    @property
+    def layout(self) -> Layout:
+        """Of the records."""
+
+    @property
+    def spacing(self) -> Spacing:
+        """White space between records."""
+
+    def apply(self, record: etree._Element, i: int) -> None:
+        """Make the record with position i in the source anew."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from masktron.errors import DocumentError, UsageError
 from masktron.progress import Told, untold
 from masktron.sources.records import Coded, Layout
-from masktron.sources.xml.edits import Edits, RecordText, records_of, serialised
+from masktron.sources.xml.edits import Edits, RecordEdits, RecordText, records_of, serialised
 from masktron.sources.xml.layout import confirm
 from masktron.sources.xml.microdata import chunk_document, iter_chunks, record_lines
 from masktron.sources.xml.new_texts import check_replacements
@@ -92,7 +92,7 @@ def write_masked(
     for name, array in (("keep", keep), ("order", order)):
         if array is not None and array.shape != (n,):
             raise UsageError(f"{name} has the shape {array.shape}, and the file has {n:,} records")
-    if order is not None and not _is_permutation(order):
+    if order is not None and not is_permutation(order):
         raise UsageError(f"order is not a permutation of the {n:,} records")
     check_replacements(layout, replacements, n)
     kept = np.ones(n, dtype=np.bool_) if keep is None else keep
@@ -104,12 +104,12 @@ def write_masked(
         if write_assembled(source, target, edits, plain, kept, order, told):
             return int(kept.sum())
         _flat_records(source, layout)
-    _write_parsed(source, target, edits, kept, order, told)
+    write_parsed(source, target, edits, kept, order, told)
     told(n, n)
     return int(kept.sum())
 
 
-def _is_permutation(order: NDArray[np.intp]) -> bool:
+def is_permutation(order: NDArray[np.intp]) -> bool:
     met = np.zeros(len(order), dtype=np.bool_)
     if len(order) and not 0 <= order.min() <= order.max() < len(order):
         return False
@@ -145,10 +145,10 @@ def _check_names(layout: Layout, replacements: Mapping[str, Coded], removed: Col
             raise UsageError(f"the field {name!r} is both replaced and removed")
 
 
-def _write_parsed(
+def write_parsed(
     source: Path,
     target: Path,
-    edits: Edits,
+    edits: RecordEdits,
     kept: NDArray[np.bool_],
     order: NDArray[np.intp] | None,
     told: Told,
@@ -173,7 +173,7 @@ def _tell(told: Told, size: int, done: int) -> None:
     told(done, size)
 
 
-def _pieces(source: Path, edits: Edits, told: Callable[[int], None]) -> Iterator[RecordText]:
+def _pieces(source: Path, edits: RecordEdits, told: Callable[[int], None]) -> Iterator[RecordText]:
     for chunk in iter_chunks(source, edits.layout):
         told(chunk.first)
         for j, record in enumerate(records_of(chunk.root, edits.layout)):

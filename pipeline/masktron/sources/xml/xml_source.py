@@ -16,7 +16,7 @@ from masktron.errors import DocumentError
 from masktron.progress import Progress, Told, untold
 from masktron.sources.array_stores import FolderStore
 from masktron.sources.level_tables import LevelTables
-from masktron.sources.level_tree import Tree
+from masktron.sources.level_tree import LevelPath, Tree
 from masktron.sources.names import Vocabulary
 from masktron.sources.records import Coded, Layout, Records, Shape
 from masktron.sources.source import EngineDocument, Source
@@ -128,6 +128,22 @@ class XmlSource(Source):
         if self.tree is None:
             return super().level_tables(missing=missing, told=told)
         return read_levels(self.path, self.tree, missing=missing, told=told)
+
+    def write_levels(
+        self,
+        target: Path,
+        replacements: Mapping[LevelPath, Mapping[str, Coded]],
+        *,
+        removed: Mapping[LevelPath, Collection[str]],
+        keep: NDArray[np.bool_] | None = None,
+        order: NDArray[np.intp] | None = None,
+        told: Told = untold,
+    ) -> int:
+        """Write a nested file like this one; see `masktron.sources.xml.nested_writer.write_nested`."""
+        from masktron.sources.xml.nested_writer import write_nested  # noqa: PLC0415 -- of few files
+
+        tables = self.level_tables()
+        return write_nested(tables, target, replacements, removed=removed, keep=keep, order=order, told=told)
 
     @property
     def document_path(self) -> Path:

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
-
-from masktron.levels.tree import Level
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,11 +52,3 @@ def joint(one: Composition, other: Composition) -> Composition:
         shared = [joint(a, b) for a, b in zip(own[:both], theirs[:both], strict=True)]
         kinds.append((*shared, *(Composition(member.members, sure=False) for member in longer[both:])))
     return Composition(tuple(kinds), sure=one.sure and other.sure)
-
-
-def depth_first(level: Level) -> Iterator[tuple[str, ...]]:
-    """Yield the paths of names of a level and all below it, as tables are called: the level itself first, as ()."""
-    yield ()
-    for child in level.children:
-        for path in depth_first(child):
-            yield (child.name, *path)

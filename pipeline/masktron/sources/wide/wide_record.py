@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Self
 
-from masktron.levels.tree import Level
+from masktron.sources.level_tree import Level
 from masktron.sources.records import Field, Layout
-from masktron.unrolling.composition import Composition
+from masktron.sources.wide.composition import Composition
 
 
 @dataclass(frozen=True, slots=True, eq=False)

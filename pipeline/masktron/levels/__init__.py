@@ -1,1 +1,0 @@
-"""Nested records: which levels a file has, and their records as tables."""
