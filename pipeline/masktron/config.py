@@ -378,8 +378,8 @@ class Config:
             "say --executor dask, too",
         )
         _one_of("grouping", self.grouping, ("rules", "all"))
-        _one_of("invalid", self.invalid, ("stop", "exclude"))
-        _one_of("rare_units", self.rare_units, ("stop", "exclude"))
+        for name in ("invalid", "rare_units"):
+            _one_of(name, getattr(self, name), ("stop", "exclude"))
         _one_of("order", self.order, ("auto", "random", "keep"))
         _one_of("on_refusal", self.on_refusal, ("stop", "suggest"))
         _limits(self.limits, "")

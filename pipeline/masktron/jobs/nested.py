@@ -84,7 +84,7 @@ def wide_settings(config: Config, wide: Job, nested: NestedJob) -> Config:
     """
     source = wide.source
     if not isinstance(source, WideSource):
-        raise ValueError(f"{source.path} has no wide records")
+        raise TypeError(f"{source.path} has no wide records")
     _refuse_settings(config, source)
     names = _WideNames(source)
     rules = {check.id: check.index for check in nested.job.rulebook.checks}

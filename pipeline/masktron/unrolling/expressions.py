@@ -165,7 +165,7 @@ class _Walk:
             return self.truth(token, focus)
         return self._computed(token, focus)
 
-    def _computed(self, token: Any, focus: Focus) -> Value:
+    def _computed(self, token: Any, focus: Focus) -> Value:  # noqa: PLR0911 -- one branch for each kind of token
         symbol = token.symbol
         if symbol in ("+", "-") and len(token) == 1:
             return joined((symbol, self.text(token[0], focus)), "number")
@@ -206,7 +206,7 @@ class _Walk:
 
     # -- truth -----------------------------------------------------------------------------------------------------
 
-    def truth(self, token: Any, focus: Focus) -> Text:
+    def truth(self, token: Any, focus: Focus) -> Text:  # noqa: PLR0911 -- one branch for each kind of token
         """Return the effective boolean value of a part of the expression."""
         symbol = token.symbol
         if symbol == "(" and len(token) == 1:

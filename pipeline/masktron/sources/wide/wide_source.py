@@ -212,3 +212,16 @@ class WideSource(Source):
     def outline_notes(self, counts: Mapping[str, int]) -> tuple[str, ...]:
         """Say what was left out."""
         return self.nested.outline_notes(counts)
+
+
+def wide_pair(released: Source, original: Source | None) -> tuple[Source, Source | None]:
+    """Return a released nested file and its original as files of wide records; any other files as they are.
+
+    Fields have the names that they have in the original, whose units the released file has, or some of them.
+    """
+    if released.tree is None or (original is not None and original.tree is None):
+        return released, original
+    if original is None:
+        return WideSource(released), None
+    beside = WideSource(original)
+    return WideSource(released, beside.wide), beside

@@ -36,7 +36,7 @@ def write_nested(
     """Write a copy of a nested file with new lexemes in some fields, and return the number of its units.
 
     Which elements stand in which, and in which order, stays; so does all that is said of flat files in
-    `masktron.sources.xml.writer.write_masked`. White space within the records of a level is that of the first of them.
+    `masktron.sources.xml.writer.write_masked`. White space within the records of a level is that of the first one.
 
     Parameters
     ----------

@@ -110,6 +110,7 @@ def write_masked(
 
 
 def is_permutation(order: NDArray[np.intp]) -> bool:
+    """Whether an array has each of its positions once."""
     met = np.zeros(len(order), dtype=np.bool_)
     if len(order) and not 0 <= order.min() <= order.max() < len(order):
         return False
@@ -153,7 +154,7 @@ def write_parsed(
     order: NDArray[np.intp] | None,
     told: Told,
 ) -> None:
-    """Write any flat file, record by record as trees."""
+    """Write any file, record by record as trees."""
     encoding = scan(source)
     with target.open("w", encoding=encoding.codec, errors="xmlcharrefreplace", newline="") as stream:
         stream.write(opening(encoding))
