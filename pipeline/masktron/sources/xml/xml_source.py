@@ -100,8 +100,8 @@ class XmlSource(Source):
         return _start_tags(self.path, self.layout.record_tag.rpartition("}")[2])
 
     def vocabulary(self) -> Vocabulary:
-        """Return every name of the file with its place; files that are not flat are read once more."""
-        return vocabulary(self.path, self.layout, self.shape)
+        """Return every name of the file with its place; files that are neither flat nor a tree are read once more."""
+        return vocabulary(self.path, self.layout, self.shape, self.tree)
 
     def require_readable(self) -> None:
         """Refuse a file that is not there, or is no XML by its first bytes."""
