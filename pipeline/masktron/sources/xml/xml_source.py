@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping
 from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +16,7 @@ from masktron.errors import DocumentError
 from masktron.progress import Progress, Told, untold
 from masktron.sources.array_stores import FolderStore
 from masktron.sources.level_tables import LevelTables
-from masktron.sources.level_tree import Tree
+from masktron.sources.level_tree import LevelPath, Tree
 from masktron.sources.names import Vocabulary
 from masktron.sources.records import Coded, Layout, Records, Shape
 from masktron.sources.source import EngineDocument, Source
@@ -25,6 +25,7 @@ from masktron.sources.xml.left_out import left_out, outline_notes
 from masktron.sources.xml.microdata import read_records
 from masktron.sources.xml.names_in_file import vocabulary
 from masktron.sources.xml.nested import read_levels
+from masktron.sources.xml.nested_writer import write_nested
 from masktron.sources.xml.outline import namespaces_of
 from masktron.sources.xml.parser import opened
 from masktron.sources.xml.plain import PlainRecords, survey_file
@@ -164,6 +165,22 @@ class XmlSource(Source):
             told=told,
         )
 
+    def write_levels(
+        self,
+        target: Path,
+        replacements: Mapping[LevelPath, Mapping[str, Coded]],
+        *,
+        removed: Mapping[LevelPath, Collection[str]] = MappingProxyType({}),
+        keep: NDArray[np.bool_] | None = None,
+        order: NDArray[np.intp] | None = None,
+        told: Told = untold,
+    ) -> int:
+        """Write a nested file like this one; see `masktron.sources.xml.nested_writer.write_nested`."""
+        options: dict[str, Any] = {"removed": removed, "keep": keep, "order": order, "told": told}
+        if self.tree is None:
+            return super().write_levels(target, replacements, **options)
+        return write_nested(self.path, target, self.tree, replacements, **options)
+
     def alike(self, path: Path) -> Self:
         """Return another file in XML with records of the same name."""
         return type(self)(path, record=self.layout.record_tag, progress=self._progress)
@@ -178,8 +195,8 @@ class XmlSource(Source):
 
     def left_out(self) -> dict[str, int]:
         """Count comments, instructions, declarations and attributes around the records, which `write` drops."""
-        layout, _, plain, _ = self._surveyed
-        return left_out(self.path, layout, plain)
+        layout, _, plain, tree = self._surveyed
+        return left_out(self.path, layout if tree is None else tree.outline, plain)
 
     def outline_notes(self, counts: Mapping[str, int]) -> tuple[str, ...]:
         """Say what was left out, and which attributes of the root were not."""
