@@ -89,6 +89,13 @@ class Tree:
         fields = self._levels[path].fields
         return replace(self.layout, record_path=(*self.layout.record_path, *tags), fields=fields)
 
+    @property
+    def outline(self) -> Layout:
+        """The layout of the units with all names within them as if they were fields: what has to be declared."""
+        own = dict.fromkeys(f for level in self._levels.values() for f in level.fields)
+        inner = dict.fromkeys(Field(level.name, level.tag) for path, level in self._levels.items() if path)
+        return replace(self.layout, fields=(*own, *inner))
+
     @cached_property
     def names(self) -> Mapping[str, tuple[LevelPath, Field]]:
         """Every field by the name that settings and reports have for it, with its level.

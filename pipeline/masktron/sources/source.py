@@ -209,11 +209,7 @@ class Source(ABC):
             The file is not nested, cannot be read, or has changed.
         """
         del missing, told
-        raise DocumentError(
-            "the file has records of one level only",
-            where=str(self.path),
-            hint="read its records; only XML files can hold records in records",
-        )
+        raise _one_level(self.path)
 
     @property
     @abstractmethod
@@ -292,30 +288,32 @@ class Source(ABC):
         target: Path,
         replacements: Mapping[LevelPath, Mapping[str, Coded]],
         *,
-        removed: Mapping[LevelPath, Collection[str]],
+        removed: Mapping[LevelPath, Collection[str]] = MappingProxyType({}),
         keep: NDArray[np.bool_] | None = None,
         order: NDArray[np.intp] | None = None,
         told: Told = untold,
     ) -> int:
-        """Write a nested file like this one with new values in some fields, and return its number of units.
+        """Write a nested file like this one, and return its number of units.
 
         Parameters
         ----------
         target : Path
             Written directly.
         replacements : mapping of tuple of str to mapping of str to Coded
-            By level and field, lexemes in the order of the table of the level; None where a record shall not have it.
+            By level, then by field of the level: lexemes of all its records, in the order of this file; None where a
+            record shall not have the field.
         removed : mapping of tuple of str to collection of str
             Fields that no record of a level keeps.
         keep, order, told
-            As for `write`, of units.
+            As `write` has them, of units.
 
         Raises
         ------
         DocumentError, UsageError
             The file is not nested or has changed, or a value cannot be written.
         """
-        raise DocumentError(f"{self.path} is no nested file", where=str(self.path))
+        del target, replacements, removed, keep, order, told
+        raise _one_level(self.path)
 
     @abstractmethod
     def alike(self, path: Path) -> Self:
@@ -358,3 +356,11 @@ class Source(ABC):
         """Say what was left out, given the counts of `left_out`, and what beside the records was not."""
         del counts
         return ()
+
+
+def _one_level(path: Path) -> DocumentError:
+    return DocumentError(
+        "the file has records of one level only",
+        where=str(path),
+        hint="take it as a table of records; only XML files can hold records in records",
+    )

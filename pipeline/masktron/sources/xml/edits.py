@@ -17,18 +17,18 @@ _MARK = "<!---->"
 
 
 class RecordEdits(Protocol):
-    """Makes the record elements of a file anew, one after the other."""
+    """What is done to each record element, whatever stands in it."""
 
     @property
     def layout(self) -> Layout:
-        """Of the records."""
+        """With all names of the records."""
 
     @property
     def spacing(self) -> Spacing:
-        """White space between records."""
+        """White space around records."""
 
     def apply(self, record: etree._Element, i: int) -> None:
-        """Make the record with position i in the source anew."""
+        """Make anew the record with position i in the source."""
 
 
 @dataclass(frozen=True, slots=True)

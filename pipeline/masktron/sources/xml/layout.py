@@ -183,6 +183,25 @@ def confirm(path: str | Path, layout: Layout) -> Shape:
     return shape_of(node) if node else Shape(True)
 
 
+def confirm_tree(path: str | Path, tree: Tree) -> None:
+    """Read a whole nested file again, and refuse it where its tree is not the one that was found before.
+
+    Raises
+    ------
+    DocumentError
+    """
+    path = Path(path)
+    node: PathNode | None = surveyed(path).top
+    for tag in tree.layout.record_path:
+        node = next((c for c in node.children.values() if c.tag == tag), None) if node else None
+    if node is None or tree_of(node, tree.layout) != tree:
+        raise DocumentError(
+            "the file is not the one that was read before: it has other records or fields",
+            where=str(path),
+            hint="leave the input alone while it is being masked, and start again",
+        )
+
+
 def _overridden(path: Path, root: PathNode, record: str) -> PathNode | None:
     found = [n for n in root.descendants() if record in {n.tag, local(n.tag)}]
     if not found and not root.children:

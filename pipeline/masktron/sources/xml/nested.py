@@ -142,7 +142,7 @@ class _Reading:
         units = self.levels[TOP].lines
         self._told(len(units), self._units)
         if len(units) != self._units:
-            raise _changed(self._path, 0, f"it has {len(units):,} units, and had {self._units:,}")
+            raise changed_file(self._path, 0, f"it has {len(units):,} units, and had {self._units:,}")
 
     def _start(self, name: str, attributes: dict[str, str]) -> None:
         place = self._stack[-1]
@@ -186,10 +186,11 @@ class _Reading:
             raise self._refusal("there is text between the fields")
 
     def _refusal(self, what: str) -> DocumentError:
-        return _changed(self._path, self._parser.CurrentLineNumber, what)
+        return changed_file(self._path, self._parser.CurrentLineNumber, what)
 
 
-def _changed(path: Path, line: int, what: str) -> DocumentError:
+def changed_file(path: Path, line: int, what: str) -> DocumentError:
+    """Return the error of a file that is not the one that was surveyed."""
     return DocumentError(
         f"the file is not the one that was read before: {what}",
         where=f"{path}:{line}" if line else str(path),

@@ -1,198 +1,130 @@
-"""A nested file again, with new values in some fields of some levels."""
+"""The masked nested file: the source again, with new values in some fields of some levels."""
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Collection, Iterator, Mapping
-from contextlib import closing
-from dataclasses import dataclass, field, replace
+from collections.abc import Collection, Mapping
+from dataclasses import replace
 from pathlib import Path
+from types import MappingProxyType
 
 import numpy as np
-from lxml import etree
 from numpy.typing import NDArray
 
 from masktron.errors import UsageError
 from masktron.progress import Told, untold
-from masktron.sources.level_tables import LevelTables
-from masktron.sources.level_tree import TOP, Level, LevelPath, Tree
-from masktron.sources.records import Coded, Field, Layout
-from masktron.sources.xml.microdata import iter_records
+from masktron.sources.level_tree import Level, LevelPath, Tree
+from masktron.sources.records import Coded
+from masktron.sources.xml.layout import confirm_tree
+from masktron.sources.xml.nested import changed_file
+from masktron.sources.xml.nested_edits import NestedEdits, nested_edits
 from masktron.sources.xml.new_texts import check_replacements
-from masktron.sources.xml.spacing import Spacing, spacing_of
-from masktron.sources.xml.writer import is_permutation, write_parsed
+from masktron.sources.xml.writer import check_choice, write_parsed
+
+NOTHING: Mapping[LevelPath, Collection[str]] = MappingProxyType({})
 
 
 def write_nested(
-    tables: LevelTables,
+    source: Path,
     target: Path,
+    tree: Tree,
     replacements: Mapping[LevelPath, Mapping[str, Coded]],
     *,
-    removed: Mapping[LevelPath, Collection[str]],
+    removed: Mapping[LevelPath, Collection[str]] = NOTHING,
     keep: NDArray[np.bool_] | None = None,
     order: NDArray[np.intp] | None = None,
     told: Told = untold,
 ) -> int:
-    """Write a copy of a nested file with new lexemes in some fields, and return the number of its units.
+    """Write a copy of a nested file with new lexemes in some fields of some levels.
 
-    Which elements stand in which, and in which order, stays; so does all that is said of flat files in
-    `masktron.sources.xml.writer.write_masked`. White space within the records of a level is that of the first one.
+    Which records stand in which, their order within the unit, and that of fields and records in a record stay. All
+    else is as `masktron.sources.xml.writer.write_masked` has it: white space is that of the first record of each
+    level that holds an element, comments and instructions are left out, CDATA sections and references become text.
 
     Parameters
     ----------
-    tables : LevelTables
-        Of the file as it is.
+    source : Path
     target : Path
+        Written directly: give it a path from `masktron.write.atomic.atomic_path`.
+    tree : Tree
+        Of the source.
     replacements : mapping of tuple of str to mapping of str to Coded
-        By level and field, lexemes in the order of the table of the level; None where a record shall not have it.
+        By level, then by the name of a field within the level: lexemes of all records of the level, in the order of
+        the source; None where a record shall not have the field. A value where there was none is inserted.
     removed : mapping of tuple of str to collection of str
         Fields that no record of a level keeps.
-    keep : ndarray of bool, shape (units,), optional
-    order : ndarray of intp, shape (units,), optional
-        Permutation of the units, `keep` applied after it.
+    keep : ndarray of bool, shape (n,), optional
+        Units that are written, with all that is in them; without it, all.
+    order : ndarray of intp, shape (n,), optional
+        Permutation: positions of units in the source in the order in which they are written, `keep` applied after it.
     told : callable, optional
+        Told of the units that are written or left out, and of how many there are.
+
+    Returns
+    -------
+    int
+        Number of units written.
 
     Raises
     ------
     DocumentError
-        The file cannot be parsed or has changed, or a lexeme has characters that XML forbids.
+        The source cannot be parsed or has changed, or a lexeme has characters that XML forbids.
     UsageError
-        An array does not have one entry for each record.
+        An unknown level or field, or an array that does not have one entry for each record.
     """
-    tree, n = tables.tree, len(tables.top)
-    for path, columns in replacements.items():
-        check_replacements(tree.layout_of(path), columns, len(tables.tables[path]))
-    for name, array in (("keep", keep), ("order", order)):
-        if array is not None and array.shape != (n,):
-            raise UsageError(f"{name} has the shape {array.shape}, and the file has {n:,} units")
-    if order is not None and not is_permutation(order):
-        raise UsageError(f"order is not a permutation of the {n:,} units")
-    kept = np.ones(n, dtype=np.bool_) if keep is None else keep
-    edits = NestedEdits(
-        _whole_layout(tree),
-        spacing_of(tables.source, tree.layout),
-        tree,
-        replacements,
-        removed,
-        dict(_spacings(tables.source, tree)),
-    )
-    write_parsed(tables.source, target, edits, kept, order, told)
-    told(n, n)
+    confirm_tree(source, tree)
+    units = tree.top.count
+    _check_names(tree, replacements, removed)
+    check_choice(units, keep, order)
+    _check_texts(tree, replacements)
+    kept = np.ones(units, dtype=np.bool_) if keep is None else keep
+    edits = nested_edits(source, tree, replacements, removed)
+    write_parsed(source, target, edits, kept, order, told)
+    _check_all_written(source, edits)
+    told(units, units)
     return int(kept.sum())
 
 
-def _whole_layout(tree: Tree) -> Layout:
-    """Return the layout of the units with the names of all levels, for the namespaces that these need."""
-    fields = [f for _, level in tree.levels() for f in level.fields]
-    fields += [Field(level.name, level.tag) for path, level in tree.levels() if path != TOP]
-    return replace(tree.layout, fields=tuple(fields))
+def _check_names(
+    tree: Tree,
+    replacements: Mapping[LevelPath, Mapping[str, Coded]],
+    removed: Mapping[LevelPath, Collection[str]],
+) -> None:
+    known = dict(tree.levels())
+    for path in (*replacements, *removed):
+        if path not in known:
+            names = ", ".join("/".join((tree.top.name, *one)) for one in known)
+            raise UsageError(f"the file has no level {'/'.join(path)!r}", hint=f"its levels are {names}")
+    for path, level in known.items():
+        new, gone = replacements.get(path, {}), removed.get(path, ())
+        for name in (*new, *gone):
+            if level.field(name) is None:
+                raise _unknown(level, name)
+        for name in new:
+            if name in gone:
+                raise UsageError(f"the field {name!r} of {level.name} is both replaced and removed")
 
 
-def _spacings(source: Path, tree: Tree) -> Iterator[tuple[LevelPath, Spacing]]:
-    """Yield the white space within the first record of each level that holds an element."""
-    lacking = {path for path, _ in tree.levels()}
-    with closing(iter_records(source, tree.layout)) as records:
-        for unit in records:
-            if not lacking:
-                return
-            etree.strip_tags(unit, etree.Comment, etree.ProcessingInstruction)
-            for path, element in list(_below(unit, tree.top, TOP)):
-                if path in lacking and len(element):
-                    lacking.discard(path)
-                    yield path, Spacing(_plain(element.text), _plain(element[-1].tail), "")
+def _unknown(level: Level, name: str) -> UsageError:
+    own = ", ".join(f.name for f in level.fields) or "none"
+    return UsageError(f"a {level.name} has no field {name!r}", hint=f"its fields are {own}")
 
 
-def _below(element: etree._Element, level: Level, path: LevelPath) -> Iterator[tuple[LevelPath, etree._Element]]:
-    yield path, element
-    kinds = {child.tag: child for child in level.children}
-    for inner in element:
-        if (child := kinds.get(str(inner.tag))) is not None:
-            yield from _below(inner, child, (*path, child.name))
+def _check_texts(tree: Tree, replacements: Mapping[LevelPath, Mapping[str, Coded]]) -> None:
+    for path, level in tree.levels():
+        layout = tree.layout_of(path)
+        shown = {f.name: "/".join((*path, f.name)) for f in level.fields}
+        named = replace(layout, fields=tuple(replace(f, name=shown[f.name]) for f in level.fields))
+        new = {shown[name]: coded for name, coded in replacements.get(path, {}).items()}
+        check_replacements(named, new, level.count)
 
 
-def _plain(space: str | None) -> str:
-    return (space or "").replace("\r", "\n")
+def _check_all_written(source: Path, edits: NestedEdits) -> None:
+    """Refuse a file that has become another one since it was looked at.
 
-
-@dataclass(slots=True)
-class NestedEdits:
-    """What is done to each unit, one after the other in the order of the file.
-
-    Attributes
-    ----------
-    layout : Layout
-        Of the units, with the names of all levels.
-    spacing : Spacing
-        Between units.
+    Raises
+    ------
+    DocumentError
     """
-
-    layout: Layout
-    spacing: Spacing
-    tree: Tree
-    replacements: Mapping[LevelPath, Mapping[str, Coded]]
-    removed: Mapping[LevelPath, Collection[str]]
-    spacings: Mapping[LevelPath, Spacing]
-    _rows: Counter[LevelPath] = field(default_factory=Counter)
-
-    def apply(self, record: etree._Element, i: int) -> None:
-        """Make a unit anew, with all that is within it; `i` is its position in the file."""
-        if i != self._rows[TOP]:
-            raise ValueError(f"unit {i} comes after unit {self._rows[TOP] - 1}")
-        etree.strip_tags(record, etree.Comment, etree.ProcessingInstruction)
-        self._element(record, self.tree.top, TOP)
-
-    def _element(self, element: etree._Element, level: Level, path: LevelPath) -> None:
-        row = self._rows[path]
-        self._rows[path] += 1
-        attributes = {str(tag): str(value) for tag, value in element.attrib.items()}
-        element.attrib.clear()
-        for own in level.fields:
-            if own.attribute and (lexeme := self._lexeme(path, own, row, attributes.get(own.tag))) is not None:
-                element.set(own.tag, lexeme)
-        inside = list(element)
-        del element[:]
-        element.text = None
-        for inner in self._inside(inside, level, path, row):
-            element.append(inner)
-        spacing = self.spacings.get(path)
-        if len(element) and spacing is not None:
-            for inner in element:
-                inner.tail = spacing.inner
-            element.text, element[-1].tail = spacing.inner, spacing.closing
-
-    def _inside(
-        self, given: list[etree._Element], level: Level, path: LevelPath, row: int
-    ) -> Iterator[etree._Element]:
-        """Yield the fields and the records within a record; a field that was not there comes where others have it."""
-        ranks = {own.tag: rank for rank, own in enumerate(level.fields) if not own.attribute}
-        kinds = {child.tag: child for child in level.children}
-        texts = {str(one.tag): one.text or "" for one in given if one.tag in ranks}
-        lexemes = {
-            own.tag: self._lexeme(path, own, row, texts.get(own.tag)) for own in level.fields if not own.attribute
-        }
-        waiting = [tag for tag in ranks if tag not in texts and lexemes[tag] is not None]
-        for one in given:
-            tag = str(one.tag)
-            if (child := kinds.get(tag)) is not None:
-                self._element(one, child, (*path, child.name))
-            while waiting and ranks[waiting[0]] < ranks.get(tag, len(ranks) + len(level.fields)):
-                yield _leaf(first := waiting.pop(0), lexemes[first])
-            if child is not None:
-                yield one
-            elif lexemes[tag] is not None:
-                yield _leaf(tag, lexemes[tag])
-        for tag in waiting:
-            yield _leaf(tag, lexemes[tag])
-
-    def _lexeme(self, path: LevelPath, own: Field, row: int, given: str | None) -> str | None:
-        coded = self.replacements.get(path, {}).get(own.name)
-        if coded is None:
-            return None if own.name in self.removed.get(path, ()) else given
-        lexeme: str | None = coded.texts[coded.codes[row]]
-        return lexeme
-
-
-def _leaf(tag: str, text: str | None) -> etree._Element:
-    element = etree.Element(tag)
-    element.text = text or None
-    return element
+    for one in edits.levels.values():
+        if one.done != one.level.count:
+            raise changed_file(source, 0, f"it has {one.done:,} {one.level.name}, and had {one.level.count:,}")

@@ -15,7 +15,14 @@ def shape_of(record: PathNode) -> Shape:
 
     Of a file that is no tree of such tables either, it is what keeps it from being one.
     """
-    return _first(_untidy(record)) or _first(_nested(record)) or Shape(True)
+    found = _first(_untidy(record)) or _first(_nested(record))
+    return replace(found, single=_single(record)) if found else Shape(True)
+
+
+def _single(record: PathNode) -> frozenset[str]:
+    """Name the fields that stand in a record once at most, with a text alone."""
+    many = {child.tag for child in record.children.values() if child.complex or child.repeated}
+    return frozenset(f.name for f in fields_of(record) if f.attribute or f.tag not in many)
 
 
 def tree_of(record: PathNode, layout: Layout) -> Tree | None:

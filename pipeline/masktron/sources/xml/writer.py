@@ -89,11 +89,7 @@ def write_masked(
     """
     n = _flat_records(source, layout) if plain is None else plain.records
     _check_names(layout, replacements, removed)
-    for name, array in (("keep", keep), ("order", order)):
-        if array is not None and array.shape != (n,):
-            raise UsageError(f"{name} has the shape {array.shape}, and the file has {n:,} records")
-    if order is not None and not is_permutation(order):
-        raise UsageError(f"order is not a permutation of the {n:,} records")
+    check_choice(n, keep, order)
     check_replacements(layout, replacements, n)
     kept = np.ones(n, dtype=np.bool_) if keep is None else keep
     edits = Edits(layout, replacements, removed, spacing_of(source, layout))
@@ -109,8 +105,21 @@ def write_masked(
     return int(kept.sum())
 
 
-def is_permutation(order: NDArray[np.intp]) -> bool:
-    """Whether an array has each of its positions once."""
+def check_choice(n: int, keep: NDArray[np.bool_] | None, order: NDArray[np.intp] | None) -> None:
+    """Refuse what does not say of each of n records whether, and where, it is written.
+
+    Raises
+    ------
+    UsageError
+    """
+    for name, array in (("keep", keep), ("order", order)):
+        if array is not None and array.shape != (n,):
+            raise UsageError(f"{name} has the shape {array.shape}, and the file has {n:,} records")
+    if order is not None and not _is_permutation(order):
+        raise UsageError(f"order is not a permutation of the {n:,} records")
+
+
+def _is_permutation(order: NDArray[np.intp]) -> bool:
     met = np.zeros(len(order), dtype=np.bool_)
     if len(order) and not 0 <= order.min() <= order.max() < len(order):
         return False
@@ -154,7 +163,7 @@ def write_parsed(
     order: NDArray[np.intp] | None,
     told: Told,
 ) -> None:
-    """Write any file, record by record as trees."""
+    """Write any file, record by record as trees, which are made anew in the order of the source."""
     encoding = scan(source)
     with target.open("w", encoding=encoding.codec, errors="xmlcharrefreplace", newline="") as stream:
         stream.write(opening(encoding))

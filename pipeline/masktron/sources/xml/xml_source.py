@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping
 from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +25,7 @@ from masktron.sources.xml.left_out import left_out, outline_notes
 from masktron.sources.xml.microdata import read_records
 from masktron.sources.xml.names_in_file import vocabulary
 from masktron.sources.xml.nested import read_levels
+from masktron.sources.xml.nested_writer import write_nested
 from masktron.sources.xml.outline import namespaces_of
 from masktron.sources.xml.parser import opened
 from masktron.sources.xml.plain import PlainRecords, survey_file
@@ -100,8 +101,8 @@ class XmlSource(Source):
         return _start_tags(self.path, self.layout.record_tag.rpartition("}")[2])
 
     def vocabulary(self) -> Vocabulary:
-        """Return every name of the file with its place; files that are not flat are read once more."""
-        return vocabulary(self.path, self.layout, self.shape)
+        """Return every name of the file with its place; files that are neither flat nor a tree are read once more."""
+        return vocabulary(self.path, self.layout, self.shape, self.tree)
 
     def require_readable(self) -> None:
         """Refuse a file that is not there, or is no XML by its first bytes."""
@@ -128,22 +129,6 @@ class XmlSource(Source):
         if self.tree is None:
             return super().level_tables(missing=missing, told=told)
         return read_levels(self.path, self.tree, missing=missing, told=told)
-
-    def write_levels(
-        self,
-        target: Path,
-        replacements: Mapping[LevelPath, Mapping[str, Coded]],
-        *,
-        removed: Mapping[LevelPath, Collection[str]],
-        keep: NDArray[np.bool_] | None = None,
-        order: NDArray[np.intp] | None = None,
-        told: Told = untold,
-    ) -> int:
-        """Write a nested file like this one; see `masktron.sources.xml.nested_writer.write_nested`."""
-        from masktron.sources.xml.nested_writer import write_nested  # noqa: PLC0415 -- of few files
-
-        tables = self.level_tables()
-        return write_nested(tables, target, replacements, removed=removed, keep=keep, order=order, told=told)
 
     @property
     def document_path(self) -> Path:
@@ -180,6 +165,22 @@ class XmlSource(Source):
             told=told,
         )
 
+    def write_levels(
+        self,
+        target: Path,
+        replacements: Mapping[LevelPath, Mapping[str, Coded]],
+        *,
+        removed: Mapping[LevelPath, Collection[str]] = MappingProxyType({}),
+        keep: NDArray[np.bool_] | None = None,
+        order: NDArray[np.intp] | None = None,
+        told: Told = untold,
+    ) -> int:
+        """Write a nested file like this one; see `masktron.sources.xml.nested_writer.write_nested`."""
+        options: dict[str, Any] = {"removed": removed, "keep": keep, "order": order, "told": told}
+        if self.tree is None:
+            return super().write_levels(target, replacements, **options)
+        return write_nested(self.path, target, self.tree, replacements, **options)
+
     def alike(self, path: Path) -> Self:
         """Return another file in XML with records of the same name."""
         return type(self)(path, record=self.layout.record_tag, progress=self._progress)
@@ -194,8 +195,8 @@ class XmlSource(Source):
 
     def left_out(self) -> dict[str, int]:
         """Count comments, instructions, declarations and attributes around the records, which `write` drops."""
-        layout, _, plain, _ = self._surveyed
-        return left_out(self.path, layout, plain)
+        layout, _, plain, tree = self._surveyed
+        return left_out(self.path, layout if tree is None else tree.outline, plain)
 
     def outline_notes(self, counts: Mapping[str, int]) -> tuple[str, ...]:
         """Say what was left out, and which attributes of the root were not."""
