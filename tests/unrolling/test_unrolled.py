@@ -13,8 +13,8 @@ from masktron.evaluation.findings import Verdict
 from masktron.evaluation.request import EvaluationRequest
 from masktron.jobs.rulebooks import open_rulebook
 from masktron.sources.wide.composition import Composition, joint
+from masktron.sources.wide.wide_record import UnitPlace, WideRecord
 from masktron.unrolling.unrolled import unroll
-from masktron.sources.wide.wide_record import Place, WideRecord
 from nested_pairs import HOUSEHOLD, LAYOUT, Element, NestedMaker
 
 
@@ -22,7 +22,7 @@ def composition_of(element: Element) -> Composition:
     return Composition(tuple(tuple(composition_of(one) for one in kind) for kind in element.members))
 
 
-def wide_element(place: Place, element: Element | None, record: etree._Element) -> None:
+def wide_element(place: UnitPlace, element: Element | None, record: etree._Element) -> None:
     if place.presence and element is not None:
         record.set(place.presence, "1")
     if element is None:

@@ -13,12 +13,12 @@ from masktron.evaluation.findings import Evaluation
 from masktron.executor.contract import Executor
 from masktron.jobs.column_memory import read_columns
 from masktron.jobs.documents import ORIGINAL_NAMES, documents_that_are, how_to_give, without_document
-from masktron.jobs.nested import job_on
 from masktron.jobs.pairing import Stated
 from masktron.jobs.revalidate import second_opinions
 from masktron.jobs.rules_again import RulesAgain
 from masktron.jobs.spellings import remedy, spelled
 from masktron.jobs.untested import told, with_untested
+from masktron.jobs.wide_job import job_on
 from masktron.progress import Progress, Told
 from masktron.results import RuleResult, shown
 from masktron.sources.records import Records

@@ -19,11 +19,11 @@ from masktron.jobs.common import judging_stage, require_flat, require_records, s
 from masktron.jobs.described import completed
 from masktron.jobs.documents import Given
 from masktron.jobs.job import Job, open_job
-from masktron.jobs.nested import NestedJob, compositions_of, wide_job, wide_settings, without_rare
 from masktron.jobs.ordering import Ordering, identifying, ordering_of
 from masktron.jobs.originals import Originals, judge_originals
 from masktron.jobs.randomness import Randomness, randomness_of
 from masktron.jobs.untested import known_only, may_be_untested, require_names
+from masktron.jobs.wide_job import NestedJob, compositions_of, wide_job, wide_settings, without_rare
 from masktron.methods.base import Method
 from masktron.methods.chosen import Chosen
 from masktron.plan import Plan, make_plan

@@ -224,10 +224,11 @@ def _require_all(run: Prepared, written: int, masked: Records) -> None:
 
 
 def _in_order(run: Prepared, masked: Records, order: NDArray[np.intp] | None) -> Mapping[str, Column]:
-    """The columns as written, all masked fields among them, in the order of the original."""
+    """The columns as written, those of all fields that are released, in the order of the original."""
     columns = dict(masked.columns)
-    for name in run.plan.by_role(Role.CONFIDENTIAL):
-        columns.setdefault(name, absent(run.records.columns[name].field, len(masked)))
+    for fact in run.plan.fields:  # of a field that only records had that were left out, no cell is written
+        if fact.role is not Role.IDENTIFIER:
+            columns.setdefault(fact.name, absent(run.records.columns[fact.name].field, len(masked)))
     if order is None:
         return columns
     return ReorderedColumns(columns, kept(np.argsort(order)))

@@ -8,12 +8,12 @@ from dataclasses import dataclass, field, replace
 from masktron.rulebook.analysis import context_of
 from masktron.rulebook.schema import Check, Let, Pattern, Rule, Rulebook
 from masktron.sources.records import Layout
-from masktron.sources.wide.wide_record import Node, WideRecord
-from masktron.unrolling.contexts import ContextMatcher
-from masktron.unrolling.expressions import Unroller
-from masktron.unrolling.focus import Focus
-from masktron.unrolling.nodes import Steps
-from masktron.unrolling.values import FALSE, TRUE, NotUnrolled, Text
+from masktron.sources.wide.wide_record import UnitNode, WideRecord
+from masktron.unrolling.matched_contexts import ContextMatcher
+from masktron.unrolling.unit_focus import Focus
+from masktron.unrolling.unit_steps import UnitSteps
+from masktron.unrolling.unrolled_expressions import Unroller
+from masktron.unrolling.unrolled_values import FALSE, TRUE, NotUnrolled, WideText
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,12 +79,12 @@ class _Unrolling:
 
     def __post_init__(self) -> None:
         above = self.layout.record_path[:-1]
-        self.unroller = Unroller(self.original.version, Steps(dict(self.original.namespaces), above))
+        self.unroller = Unroller(self.original.version, UnitSteps(dict(self.original.namespaces), above))
 
     def done(self) -> Unrolled:
         patterns: list[Pattern] = []
         outer = self._with(Focus(None, None), self.original.lets)
-        nodes: list[Node] = []
+        nodes: list[UnitNode] = []
         for place in self.wide.places:
             nodes += [place, *place.leaves]
         for pattern in self.original.patterns:
@@ -103,10 +103,10 @@ class _Unrolling:
                 focus = focus.without(let.name)
         return focus
 
-    def _pattern(self, pattern: Pattern, outer: Focus, nodes: Sequence[Node]) -> Iterator[Pattern]:
+    def _pattern(self, pattern: Pattern, outer: Focus, nodes: Sequence[UnitNode]) -> Iterator[Pattern]:
         matcher = ContextMatcher(self.unroller, self.layout.record_path[:-1], outer)
         blocked = ""
-        candidates: list[tuple[Rule, dict[int, Text]]] = []
+        candidates: list[tuple[Rule, dict[int, WideText]]] = []
         for rule in pattern.rules:
             paths = context_of(self.original, rule.context)
             if blocked or paths is None:
@@ -134,7 +134,7 @@ class _Unrolling:
         for check in rule.checks:
             self.reasons.setdefault(check.index, reason)
 
-    def _rules(self, node: Node, offered: Sequence[tuple[Rule, Text]], outer: Focus) -> Iterator[Rule]:
+    def _rules(self, node: UnitNode, offered: Sequence[tuple[Rule, WideText]], outer: Focus) -> Iterator[Rule]:
         for rule, when in offered:
             if when is FALSE:
                 continue
@@ -146,7 +146,7 @@ class _Unrolling:
             if when is TRUE:
                 return
 
-    def _checks(self, rule: Rule, node: Node, focus: Focus) -> Iterator[Check]:
+    def _checks(self, rule: Rule, node: UnitNode, focus: Focus) -> Iterator[Check]:
         for check in rule.checks:
             try:
                 test = self.unroller.truth(check.test, focus)
@@ -161,6 +161,6 @@ class _Unrolling:
             )
 
 
-def _named(name: str, node: Node) -> str:
+def _named(name: str, node: UnitNode) -> str:
     own = node.name
     return f"{name}:{own}" if own else name

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Self
 
@@ -12,7 +12,7 @@ from masktron.sources.wide.composition import Composition
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Leaf:
+class UnitField:
     """A field of the unit or of a member.
 
     Attributes
@@ -25,14 +25,14 @@ class Leaf:
         Whether the text node is meant, which an empty element does not have.
     """
 
-    place: Place
+    place: UnitPlace
     field: Field
     name: str
     order: tuple[int, ...]
     text: bool = False
 
     @property
-    def parent(self) -> Place:
+    def parent(self) -> UnitPlace:
         """The element around it."""
         return self.place
 
@@ -41,13 +41,13 @@ class Leaf:
         """What tells it from other nodes."""
         return self.name, self.text
 
-    def as_text(self) -> Leaf:
+    def as_text(self) -> UnitField:
         """Return its text node."""
         return replace(self, text=True)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Place:
+class UnitPlace:
     """The unit, or one of its members.
 
     Attributes
@@ -65,19 +65,19 @@ class Place:
     level: Level
     name: str
     path: tuple[tuple[str, int], ...]
-    parent: Place | None
+    parent: UnitPlace | None
     order: tuple[int, ...]
     sure: bool = True
     presence: str = ""
-    leaves: list[Leaf] = field(default_factory=list)
-    members: list[tuple[Place, ...]] = field(default_factory=list)
+    leaves: list[UnitField] = field(default_factory=list)
+    members: list[tuple[UnitPlace, ...]] = field(default_factory=list)
 
     @property
     def key(self) -> tuple[str, bool]:
         """What tells it from other nodes."""
         return f"/{self.name}", False
 
-    def below(self) -> Iterator[Place]:
+    def below(self) -> Iterator[UnitPlace]:
         """Yield this element and all members below it, in document order."""
         yield self
         for kind in self.members:
@@ -85,7 +85,7 @@ class Place:
                 yield from member.below()
 
 
-type Node = Leaf | Place
+type UnitNode = UnitField | UnitPlace
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -94,12 +94,12 @@ class WideRecord:
 
     Attributes
     ----------
-    unit : Place
+    unit : UnitPlace
     layout : Layout
         Of a flat file of such records: presences first, then the fields in document order; no name has a namespace.
     """
 
-    unit: Place
+    unit: UnitPlace
     layout: Layout
 
     @classmethod
@@ -127,8 +127,18 @@ class WideRecord:
         fields.sort(key=lambda one: not one.attribute)
         return cls(unit, Layout(path, (*presences, *fields), encoding=layout.encoding))
 
+    def only(self, names: Collection[str]) -> WideRecord:
+        """Return the wide record without fields that no unit has, given the names of those that some have."""
+        for place in self.places:
+            place.leaves[:] = [leaf for leaf in place.leaves if leaf.name in names]
+        fields = [f for f in self.layout.fields if f.name in names or not self._is_leaf(f.name)]
+        return replace(self, layout=replace(self.layout, fields=tuple(fields)))
+
+    def _is_leaf(self, name: str) -> bool:
+        return name.removeprefix("@") not in {place.presence for place in self.places}
+
     @property
-    def places(self) -> tuple[Place, ...]:
+    def places(self) -> tuple[UnitPlace, ...]:
         """The unit and all its members, in document order."""
         return tuple(self.unit.below())
 
@@ -150,20 +160,20 @@ class _Names:
         level: Level,
         composition: Composition,
         path: tuple[tuple[str, int], ...],
-        parent: Place | None,
+        parent: UnitPlace | None,
         order: tuple[int, ...],
         *,
         sure: bool,
-    ) -> Place:
+    ) -> UnitPlace:
         """Return an element with all that is below it."""
         name = ".".join(f"{kind}.{at + 1}" for kind, at in path)
         presence = "" if sure else self._new(name)
-        place = Place(level, name, path, parent, order, sure, presence)
+        place = UnitPlace(level, name, path, parent, order, sure, presence)
         for at, own in enumerate(level.fields):
             local = own.tag.rpartition("}")[2]
             wide = local if not name else self._new(f"{name}.{local}")
             rank = (0 if own.attribute else 1, at)
-            place.leaves.append(Leaf(place, own, f"@{wide}" if own.attribute else wide, (*order, *rank)))
+            place.leaves.append(UnitField(place, own, f"@{wide}" if own.attribute else wide, (*order, *rank)))
         for kind, (child, members) in enumerate(zip(level.children, composition.members, strict=True)):
             place.members.append(
                 tuple(

@@ -21,7 +21,7 @@ from masktron.sources.level_tree import LevelPath, Tree
 from masktron.sources.names import Vocabulary
 from masktron.sources.records import Coded, Layout, Records, Shape
 from masktron.sources.source import EngineDocument, Source
-from masktron.sources.wide.members import Members, joint_composition
+from masktron.sources.wide.member_rows import MemberRows, joint_composition
 from masktron.sources.wide.wide_record import WideRecord
 from masktron.sources.wide.wide_twin import write_wide
 from masktron.sources.xml.xml_source import XmlSource
@@ -60,13 +60,14 @@ class WideSource(Source):
         """The fields of a record."""
         if self._wide is not None:
             return self._wide
-        return WideRecord.of(self.levels.top, joint_composition(self.tables), self.levels.layout)
+        whole = WideRecord.of(self.levels.top, joint_composition(self.tables), self.levels.layout)
+        return whole.only(MemberRows.of(self.tables, whole).present())
 
     @cached_property
-    def members(self) -> Members:
+    def members(self) -> MemberRows:
         """Where the members of units stand."""
         try:
-            return Members.of(self.tables, self.wide)
+            return MemberRows.of(self.tables, self.wide)
         except ValueError as problem:
             raise UsageError(
                 f"{problem}: it is not made of the units of the other file",

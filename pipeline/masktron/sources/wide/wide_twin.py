@@ -9,8 +9,8 @@ from xml.sax.saxutils import escape
 import numpy as np
 from numpy.typing import NDArray
 
-from masktron.sources.wide.members import Members
-from masktron.sources.wide.wide_record import Leaf, Place
+from masktron.sources.wide.member_rows import MemberRows
+from masktron.sources.wide.wide_record import UnitField, UnitPlace
 
 _AT_ONCE = 5000
 """Units of which the texts are in memory at a time."""
@@ -18,7 +18,7 @@ _ATTRIBUTE = {'"': "&quot;", "\t": "&#9;", "\n": "&#10;", "\r": "&#13;"}
 _ELEMENT = {"\r": "&#13;"}
 
 
-def write_wide(path: Path, members: Members) -> None:
+def write_wide(path: Path, members: MemberRows) -> None:
     """Write the wide records of all units of a nested file, in their order, each on a line of its own.
 
     A field has the text that it has in the nested file; what is not there has no element or attribute.
@@ -33,7 +33,7 @@ def write_wide(path: Path, members: Members) -> None:
         file.write("".join(f"</{tag}>" for tag in reversed(around)) + "\n")
 
 
-def _lines(members: Members, record: str, units: NDArray[np.intp]) -> Iterator[str]:
+def _lines(members: MemberRows, record: str, units: NDArray[np.intp]) -> Iterator[str]:
     tags: list[list[str]] = []
     elements: list[list[str]] = []
     for place in members.wide.places:
@@ -49,7 +49,7 @@ def _lines(members: Members, record: str, units: NDArray[np.intp]) -> Iterator[s
             yield f"<{record}{''.join(one)}/>\n" if tags else f"<{record}>{''.join(one)}</{record}>\n"
 
 
-def _cells(members: Members, place: Place, leaf: Leaf, rows: NDArray[np.intp]) -> list[str]:
+def _cells(members: MemberRows, place: UnitPlace, leaf: UnitField, rows: NDArray[np.intp]) -> list[str]:
     """Return the cells of a field of some members in XML, the empty text where there is none."""
     path = tuple(name for name, _ in place.path)
     table = members.tables.tables.get(path)
@@ -62,7 +62,7 @@ def _cells(members: Members, place: Place, leaf: Leaf, rows: NDArray[np.intp]) -
     return [_cell(leaf, text) for text in texts]
 
 
-def _cell(leaf: Leaf, text: str | None) -> str:
+def _cell(leaf: UnitField, text: str | None) -> str:
     if text is None:
         return ""
     name = leaf.name.removeprefix("@")

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
-from masktron.sources.wide.wide_record import Node
-from masktron.unrolling.values import Text, Value
+from masktron.sources.wide.wide_record import UnitNode
+from masktron.unrolling.unrolled_values import Value, WideText
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,22 +16,22 @@ class Focus:
 
     Attributes
     ----------
-    node : Leaf, Place or None
+    node : UnitField, UnitPlace or None
         The context item; None where there is none, as in a variable of the schema.
-    current : Leaf, Place or None
+    current : UnitField, UnitPlace or None
         The node that the context of the rule has matched: that of ``current()``.
-    position, size : Text, optional
+    position, size : WideText, optional
         Numbers, inside a predicate.
     variables : mapping of str to value
     """
 
-    node: Node | None
-    current: Node | None
-    position: Text | None = None
-    size: Text | None = None
+    node: UnitNode | None
+    current: UnitNode | None
+    position: WideText | None = None
+    size: WideText | None = None
     variables: Mapping[str, Value] = field(default_factory=lambda: MappingProxyType({}))
 
-    def at(self, node: Node, position: Text | None = None, size: Text | None = None) -> Focus:
+    def at(self, node: UnitNode, position: WideText | None = None, size: WideText | None = None) -> Focus:
         """Return the focus on another node."""
         return replace(self, node=node, position=position, size=size)
 

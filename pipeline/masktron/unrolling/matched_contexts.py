@@ -5,10 +5,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from masktron.sources.wide.wide_record import Leaf, Node, Place
-from masktron.unrolling.expressions import Unroller
-from masktron.unrolling.focus import Focus
-from masktron.unrolling.values import FALSE, TRUE, Item, NotUnrolled, Text, all_of, any_of, set_of, there
+from masktron.sources.wide.wide_record import UnitField, UnitNode, UnitPlace
+from masktron.unrolling.unit_focus import Focus
+from masktron.unrolling.unrolled_expressions import Unroller
+from masktron.unrolling.unrolled_values import (
+    FALSE,
+    TRUE,
+    NodeItem,
+    NotUnrolled,
+    WideText,
+    all_of,
+    any_of,
+    set_of,
+    there,
+)
 from masktron.xpath.context_match import ContextPath, Step
 from masktron.xpath.tokens import parse
 
@@ -30,7 +40,7 @@ class ContextMatcher:
     above: tuple[str, ...]
     outer: Focus
 
-    def matched(self, node: Node, paths: Sequence[ContextPath]) -> Text:
+    def matched(self, node: UnitNode, paths: Sequence[ContextPath]) -> WideText:
         """Return the condition under which some path selects a node that is there.
 
         Raises
@@ -41,7 +51,7 @@ class ContextMatcher:
         found = any_of([self._path(node, path.steps, absolute=path.absolute) for path in paths])
         return FALSE if found is FALSE else all_of([there(node), found])
 
-    def _path(self, node: Node, steps: Sequence[Step], *, absolute: bool) -> Text:
+    def _path(self, node: UnitNode, steps: Sequence[Step], *, absolute: bool) -> WideText:
         if not steps or not self._names(steps[-1], node):
             return FALSE
         *before, last = steps
@@ -56,14 +66,14 @@ class ContextMatcher:
             return FALSE
         return all_of([own, self._behind(parent, before, absolute=absolute, gap=last.gap)])
 
-    def _behind(self, parent: Place, before: Sequence[Step], *, absolute: bool, gap: bool) -> Text:
+    def _behind(self, parent: UnitPlace, before: Sequence[Step], *, absolute: bool, gap: bool) -> WideText:
         """Return whether the steps before lead to the parent, or where a gap follows to what is around it."""
         if not before:
             return TRUE if gap or not absolute else FALSE
         if not gap:
             return self._path(parent, before, absolute=absolute)
         found = []
-        at: Place | None = parent
+        at: UnitPlace | None = parent
         while at is not None:
             found.append(self._path(at, before, absolute=absolute))
             at = at.parent
@@ -71,7 +81,7 @@ class ContextMatcher:
             found.append(TRUE)
         return any_of(found)
 
-    def _around(self, steps: Sequence[Step], *, absolute: bool, gap: bool) -> Text:
+    def _around(self, steps: Sequence[Step], *, absolute: bool, gap: bool) -> WideText:
         """Return whether steps lead to what stands around the unit, with or without a gap before the unit."""
         tags = list(self.above)
         rest = list(steps)
@@ -91,11 +101,13 @@ class ContextMatcher:
             gap = step.gap
         return TRUE if not absolute or gap or not tags else FALSE
 
-    def _chosen(self, parent: Place, node: Node, step: Step) -> Text:
+    def _chosen(self, parent: UnitPlace, node: UnitNode, step: Step) -> WideText:
         """Return whether a step from its parent selects a node."""
-        siblings: list[Node] = [*parent.leaves, *(member for kind in parent.members for member in kind)]
+        siblings: list[UnitNode] = [*parent.leaves, *(member for kind in parent.members for member in kind)]
         items = [
-            Item(one, there(one) if isinstance(one, Place) else TRUE) for one in siblings if self._names(step, one)
+            NodeItem(one, there(one) if isinstance(one, UnitPlace) else TRUE)
+            for one in siblings
+            if self._names(step, one)
         ]
         chosen = set_of(items)
         for predicate in step.predicates:
@@ -103,12 +115,12 @@ class ContextMatcher:
             chosen = self.unroller.predicated(walk.root, walk, chosen.items, self.outer, reverse=False)
         return next((item.when for item in chosen.items if item.node is node), FALSE)
 
-    def _fulfilled(self, node: Node, step: Step) -> Text:
+    def _fulfilled(self, node: UnitNode, step: Step) -> WideText:
         conditions = [self.unroller.truth(predicate, self.outer.at(node)) for predicate in step.predicates]
         return all_of(conditions)
 
-    def _names(self, step: Step, node: Node) -> bool:
-        if isinstance(node, Leaf):
+    def _names(self, step: Step, node: UnitNode) -> bool:
+        if isinstance(node, UnitField):
             return self._takes(step, node.field.tag, attribute=node.field.attribute)
         return self._takes(step, node.level.tag, attribute=False)
 

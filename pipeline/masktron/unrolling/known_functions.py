@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from masktron.unrolling.values import ValueType
+from masktron.unrolling.unrolled_values import ValueType
 
 _NUMBERS = "number count sum floor ceiling round string-length position last abs round-half-to-even"
 _STRINGS = (

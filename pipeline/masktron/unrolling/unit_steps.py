@@ -6,19 +6,19 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from masktron.sources.wide.wide_record import Leaf, Node, Place
-from masktron.unrolling.values import Item, NotUnrolled, there
+from masktron.sources.wide.wide_record import UnitField, UnitNode, UnitPlace
+from masktron.unrolling.unrolled_values import NodeItem, NotUnrolled, there
 
 _FORWARD = {"child", "attribute", "self", "descendant", "descendant-or-self", "following-sibling"}
 _REFUSED = {"following", "preceding", "namespace"}
 REVERSE = frozenset({"preceding-sibling", "ancestor", "ancestor-or-self", "parent"})
 AXES = REVERSE | _FORWARD | _REFUSED
 KIND_TESTS = frozenset({"text", "node", "element", "attribute", "comment", "processing-instruction", "document-node"})
-type NodeTest = Callable[[Node], bool]
+type NodeTest = Callable[[UnitNode], bool]
 
 
 @dataclass(frozen=True, slots=True)
-class NameTest:
+class StepName:
     """A test for a name; ``*`` for any local name or any namespace."""
 
     space: str
@@ -31,13 +31,13 @@ class NameTest:
 
 
 @dataclass(frozen=True, slots=True)
-class Steps:
+class UnitSteps:
     """Resolves steps; `above` has the Clark names of the elements around the units."""
 
     namespaces: Mapping[str, str]
     above: Collection[str]
 
-    def step(self, axis: str, test: Any, node: Node) -> Iterator[Item]:
+    def step(self, axis: str, test: Any, node: UnitNode) -> Iterator[NodeItem]:
         """Yield the nodes to which a step leads, in document order, each with the condition that it is there.
 
         Raises
@@ -49,23 +49,23 @@ class Steps:
         for found in _along(axis, node):
             if takes(found):
                 # a field is there where its path leads to it; a member may be in some units of the class alone
-                yield Item(found, there(found)) if isinstance(found, Place) else Item(found)
+                yield NodeItem(found, there(found)) if isinstance(found, UnitPlace) else NodeItem(found)
 
-    def name_test(self, token: Any) -> NameTest | None:
+    def name_test(self, token: Any) -> StepName | None:
         """Return the test that a token is; None where it tests no name."""
         if token.symbol == "(name)":
-            return NameTest("", str(token.value))
+            return StepName("", str(token.value))
         if token.symbol == "*" and token.label == "wildcard symbol" and not len(token):
-            return NameTest("*", "*")
+            return StepName("*", "*")
         if token.symbol == ":" and len(token) == 2:
             prefix, local = token[0], token[1]
             space = "*" if prefix.symbol == "*" else self.namespaces.get(str(prefix.value))
             if space is None:
                 raise NotUnrolled(f"the prefix {prefix.value}")
-            return NameTest(space, "*" if local.symbol == "*" else str(local.value))
+            return StepName(space, "*" if local.symbol == "*" else str(local.value))
         return None
 
-    def _test(self, axis: str, test: Any, node: Node) -> NodeTest:
+    def _test(self, axis: str, test: Any, node: UnitNode) -> NodeTest:
         name = self.name_test(test)
         if name is not None:
             self._within(axis, node, name)
@@ -74,7 +74,7 @@ class Steps:
                 name.takes(_tag(found)) and _is_attribute(found) == attributes and not _is_text(found)
             )
         if test.symbol == "text" and not len(test):
-            if axis != "child" or isinstance(node, Place):
+            if axis != "child" or isinstance(node, UnitPlace):
                 raise NotUnrolled("text between fields")
             return _is_text
         if test.symbol == "node" and not len(test):
@@ -83,7 +83,7 @@ class Steps:
             return lambda found: True
         raise NotUnrolled(f"the test {test.symbol}")
 
-    def _within(self, axis: str, node: Node, name: NameTest) -> None:
+    def _within(self, axis: str, node: UnitNode, name: StepName) -> None:
         """Refuse a step that may lead to elements around the unit, or beside it."""
         if axis in _REFUSED:
             raise NotUnrolled(f"the axis {axis}")
@@ -94,24 +94,24 @@ class Steps:
             raise NotUnrolled("a step to what stands around the unit")
 
 
-def _tag(node: Node) -> str:
-    return node.field.tag if isinstance(node, Leaf) else node.level.tag
+def _tag(node: UnitNode) -> str:
+    return node.field.tag if isinstance(node, UnitField) else node.level.tag
 
 
-def _is_attribute(node: Node) -> bool:
-    return isinstance(node, Leaf) and node.field.attribute
+def _is_attribute(node: UnitNode) -> bool:
+    return isinstance(node, UnitField) and node.field.attribute
 
 
-def _is_text(node: Node) -> bool:
-    return isinstance(node, Leaf) and node.text
+def _is_text(node: UnitNode) -> bool:
+    return isinstance(node, UnitField) and node.text
 
 
-def _along(axis: str, node: Node) -> Iterator[Node]:
+def _along(axis: str, node: UnitNode) -> Iterator[UnitNode]:
     match axis:
         case "child":
             yield from _children(node)
         case "attribute":
-            if isinstance(node, Place):
+            if isinstance(node, UnitPlace):
                 yield from (leaf for leaf in node.leaves if leaf.field.attribute)
         case "self":
             yield node
@@ -127,8 +127,8 @@ def _along(axis: str, node: Node) -> Iterator[Node]:
             raise NotUnrolled(f"the axis {axis}")
 
 
-def _children(node: Node) -> Iterator[Node]:
-    if isinstance(node, Leaf):
+def _children(node: UnitNode) -> Iterator[UnitNode]:
+    if isinstance(node, UnitField):
         if not (node.text or node.field.attribute):
             yield node.as_text()
         return
@@ -137,18 +137,18 @@ def _children(node: Node) -> Iterator[Node]:
         yield from kind
 
 
-def _downwards(node: Node) -> Iterator[Node]:
+def _downwards(node: UnitNode) -> Iterator[UnitNode]:
     for child in _children(node):
-        if not (isinstance(child, Leaf) and child.text):
+        if not (isinstance(child, UnitField) and child.text):
             yield child
-            if isinstance(child, Place):
+            if isinstance(child, UnitPlace):
                 yield from _downwards(child)
 
 
-def _upwards(axis: str, node: Node) -> Iterator[Node]:
-    if isinstance(node, Leaf) and node.text:
+def _upwards(axis: str, node: UnitNode) -> Iterator[UnitNode]:
+    if isinstance(node, UnitField) and node.text:
         raise NotUnrolled("a step from a text")
-    around: list[Node] = [node] if axis == "ancestor-or-self" else []
+    around: list[UnitNode] = [node] if axis == "ancestor-or-self" else []
     at = node.parent
     while at is not None:
         around.append(at)
@@ -156,7 +156,7 @@ def _upwards(axis: str, node: Node) -> Iterator[Node]:
     yield from reversed(around)
 
 
-def _siblings(node: Node, *, before: bool) -> Iterator[Node]:
+def _siblings(node: UnitNode, *, before: bool) -> Iterator[UnitNode]:
     around = node.parent
     if around is None or _is_attribute(node) or _is_text(node):
         return

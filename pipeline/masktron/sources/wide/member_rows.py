@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 
 from masktron.sources.level_tables import LevelTables
 from masktron.sources.level_tree import TOP, Level, LevelPath
-from masktron.sources.records import Coded
+from masktron.sources.records import Coded, Status
 from masktron.sources.wide.composition import Composition
-from masktron.sources.wide.wide_record import Place, WideRecord
+from masktron.sources.wide.wide_record import UnitPlace, WideRecord
 
 
 def joint_composition(tables: LevelTables) -> Composition:
@@ -38,7 +38,7 @@ def _most(tables: LevelTables, path: LevelPath, level: Level, rows: NDArray[np.i
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Members:
+class MemberRows:
     """The rows of members, place by place.
 
     Attributes
@@ -54,7 +54,7 @@ class Members:
     rows: Mapping[str, NDArray[np.intp]]
 
     @classmethod
-    def of(cls, tables: LevelTables, wide: WideRecord) -> Members:
+    def of(cls, tables: LevelTables, wide: WideRecord) -> MemberRows:
         """Return where the members of all units of a file stand.
 
         Raises
@@ -78,6 +78,19 @@ class Members:
                 for at, member in enumerate(kind):
                     found[member.name] = np.where(has > at, first[above] + at, -1)
         return cls(tables, wide, found)
+
+    def present(self) -> frozenset[str]:
+        """Name the wide fields that some unit has."""
+        found = set()
+        for place in self.wide.places:
+            rows = self.rows[place.name]
+            rows = rows[rows >= 0]
+            columns = self.tables.tables[_path_of(place)].records.columns
+            for leaf in place.leaves:
+                column = columns.get(leaf.field.name)
+                if column is not None and (column.states[column.codes[rows]] != Status.ABSENT).any():
+                    found.add(leaf.name)
+        return frozenset(found)
 
     def folded(self, cells: Mapping[str, Coded]) -> dict[LevelPath, dict[str, Coded]]:
         """Return cells of wide fields, in the order of the units, as cells of the fields of the levels.
@@ -123,5 +136,5 @@ class Members:
         return Coded(np.concatenate([*texts, nothing]), np.where(codes < 0, size, codes))
 
 
-def _path_of(place: Place) -> LevelPath:
+def _path_of(place: UnitPlace) -> LevelPath:
     return tuple(name for name, _ in place.path)

@@ -19,7 +19,7 @@ from masktron.rulebook.schema import Rulebook
 from masktron.sources.level_tree import LevelPath
 from masktron.sources.records import Field
 from masktron.sources.source import Source
-from masktron.sources.wide.wide_record import Leaf
+from masktron.sources.wide.wide_record import UnitField
 from masktron.sources.wide.wide_source import WideSource
 from masktron.unrolling.unrolled import Unrolled, unroll
 
@@ -181,7 +181,7 @@ class _WideNames:
     def __init__(self, source: WideSource) -> None:
         self._source = source
         self._presences = {place.presence for place in source.wide.places if place.presence}
-        self._leaves: dict[tuple[LevelPath, Field], list[Leaf]] = {}
+        self._leaves: dict[tuple[LevelPath, Field], list[UnitField]] = {}
         for place in source.wide.places:
             path = tuple(name for name, _ in place.path)
             for leaf in place.leaves:

@@ -15,20 +15,20 @@ from typing import Any
 
 from masktron.errors import RulebookError
 from masktron.rulebook.schema import XPathVersion
-from masktron.sources.wide.wide_record import Leaf, Node
-from masktron.unrolling.focus import Focus
-from masktron.unrolling.functions import NAMES, OF_CONTEXT, RETURNS
-from masktron.unrolling.nodes import AXES, KIND_TESTS, REVERSE, Steps
-from masktron.unrolling.values import (
+from masktron.sources.wide.wide_record import UnitField, UnitNode
+from masktron.unrolling.known_functions import NAMES, OF_CONTEXT, RETURNS
+from masktron.unrolling.unit_focus import Focus
+from masktron.unrolling.unit_steps import AXES, KIND_TESTS, REVERSE, UnitSteps
+from masktron.unrolling.unrolled_values import (
     FALSE,
     TRUE,
-    Item,
-    Listed,
+    ItemSequence,
+    NodeItem,
     Nodes,
     NotUnrolled,
-    Text,
     Value,
     ValueType,
+    WideText,
     all_of,
     any_of,
     as_expression,
@@ -60,11 +60,11 @@ class Unroller:
     ----------
     version : str
         Of XPath.
-    steps : Steps
+    steps : UnitSteps
     """
 
     version: XPathVersion
-    steps: Steps
+    steps: UnitSteps
 
     def of(self, expression: str) -> _Walk:
         """Return who unrolls one expression.
@@ -85,7 +85,7 @@ class Unroller:
         walk = self.of(expression)
         return walk.value(walk.root, focus)
 
-    def truth(self, expression: str, focus: Focus) -> Text:
+    def truth(self, expression: str, focus: Focus) -> WideText:
         """Return the effective boolean value of an expression at a node."""
         walk = self.of(expression)
         return walk.truth(walk.root, focus)
@@ -95,7 +95,7 @@ class Unroller:
         """Whether the expressions are XPath 1.0."""
         return self.version == "1.0"
 
-    def predicated(self, token: Any, walk: _Walk, items: Sequence[Item], focus: Focus, *, reverse: bool) -> Nodes:
+    def predicated(self, token: Any, walk: _Walk, items: Sequence[NodeItem], focus: Focus, *, reverse: bool) -> Nodes:
         """Return which of some nodes, in document order, satisfy a predicate."""
         kept = []
         ordered = list(reversed(items)) if reverse else list(items)
@@ -104,18 +104,18 @@ class Unroller:
         for at, item in enumerate(ordered):
             position = self.counted(present[:at], 1)
             here = focus.at(item.node, position, size)
-            kept.append(Item(item.node, all_of([item.when, walk.chosen(token, here)])))
+            kept.append(NodeItem(item.node, all_of([item.when, walk.chosen(token, here)])))
         return set_of(kept)
 
-    def counted(self, conditions: Sequence[Text], more: int = 0) -> Text:
+    def counted(self, conditions: Sequence[WideText], more: int = 0) -> WideText:
         """Return how many conditions hold; an integer also where the version tells integers from doubles."""
         if self.first_version:
             return count_of(conditions, more)
         sure = more + sum(condition is TRUE for condition in conditions)
-        terms: list[str | Text] = [str(sure)]
+        terms: list[str | WideText] = [str(sure)]
         for condition in conditions:
             if condition is not TRUE and condition is not FALSE:
-                whole = Text(condition.parts, "boolean", bare=True)
+                whole = WideText(condition.parts, "boolean", bare=True)
                 terms += [" + ", joined(("(if (", whole, ") then 1 else 0)"), "number", bare=True)]
         return joined(terms, "number", bare=len(terms) == 1)
 
@@ -134,9 +134,9 @@ class _Walk:
         """Return the value of a part of the expression."""
         symbol, label = token.symbol, token.label
         if symbol == "(":
-            return self.value(token[0], focus) if len(token) else Listed(())
+            return self.value(token[0], focus) if len(token) else ItemSequence(())
         if symbol in _LITERALS:
-            return Text((self.source[slice(*token.span)],), "string" if symbol == "(string)" else "number", True)
+            return WideText((self.source[slice(*token.span)],), "string" if symbol == "(string)" else "number", True)
         if symbol == "$":
             name = str(token[0].value)
             if name not in focus.variables:
@@ -187,7 +187,7 @@ class _Walk:
             return self._typed(token, focus)
         raise NotUnrolled(f"'{symbol}', which is not unrolled")
 
-    def text(self, token: Any, focus: Focus) -> Text:
+    def text(self, token: Any, focus: Focus) -> WideText:
         """Return a part of the expression as an expression on the wide record."""
         return as_expression(self.value(token, focus), empty="" if self.unroller.first_version else "()")
 
@@ -206,7 +206,7 @@ class _Walk:
 
     # -- truth -----------------------------------------------------------------------------------------------------
 
-    def truth(self, token: Any, focus: Focus) -> Text:  # noqa: PLR0911 -- one branch for each kind of token
+    def truth(self, token: Any, focus: Focus) -> WideText:  # noqa: PLR0911 -- one branch for each kind of token
         """Return the effective boolean value of a part of the expression."""
         symbol = token.symbol
         if symbol == "(" and len(token) == 1:
@@ -231,26 +231,26 @@ class _Walk:
             )
         return self.holds(self.value(token, focus))
 
-    def holds(self, value: Value) -> Text:
+    def holds(self, value: Value) -> WideText:
         """Return the effective boolean value of a value."""
         match value:
             case Nodes(items=items):
                 return any_of([is_there(item) for item in items])
-            case Text(type="boolean"):
+            case WideText(type="boolean"):
                 return value
-            case Text():
-                return joined(("boolean(", Text(value.parts, "any", bare=True), ")"), "boolean", bare=True)
-            case Listed():
+            case WideText():
+                return joined(("boolean(", WideText(value.parts, "any", bare=True), ")"), "boolean", bare=True)
+            case ItemSequence():
                 return joined(("boolean(", as_expression(value, empty="()"), ")"), "boolean", bare=True)
 
-    def chosen(self, predicate: Any, focus: Focus) -> Text:
+    def chosen(self, predicate: Any, focus: Focus) -> WideText:
         """Return whether the context item is chosen by a predicate, which may be a position."""
         if predicate.symbol == "(integer)":
-            number = Text((str(predicate.value),), "number", bare=True)
+            number = WideText((str(predicate.value),), "number", bare=True)
         else:
             value = self.value(predicate, focus)
-            if not isinstance(value, Text) or value.type in ("boolean", "string"):
-                if isinstance(value, Listed):
+            if not isinstance(value, WideText) or value.type in ("boolean", "string"):
+                if isinstance(value, ItemSequence):
                     raise NotUnrolled("a sequence as a predicate")
                 return self.truth(predicate, focus)
             if value.type == "any":
@@ -261,11 +261,11 @@ class _Walk:
 
     # -- comparisons -----------------------------------------------------------------------------------------------
 
-    def compared(self, operator: str, left: Value, right: Value) -> Text:
+    def compared(self, operator: str, left: Value, right: Value) -> WideText:
         """Return a general comparison: some value of the one side compares with some of the other."""
         if self.unroller.first_version:
             for one, other, turned in ((left, right, False), (right, left, True)):
-                if isinstance(one, Nodes) and isinstance(other, Text) and other.type == "boolean":
+                if isinstance(one, Nodes) and isinstance(other, WideText) and other.type == "boolean":
                     first, second = (other, self.holds(one)) if turned else (self.holds(one), other)
                     return joined((first, f" {operator} ", second), "boolean")
         cases = [
@@ -278,16 +278,16 @@ class _Walk:
             return joined((sides[0], f" {operator} ", sides[1]), "boolean")
         return any_of(cases)
 
-    def _single(self, value: Value) -> list[tuple[Text, Text]]:
+    def _single(self, value: Value) -> list[tuple[WideText, WideText]]:
         """Return the values of a side with their conditions; fields that are not there compare with nothing."""
         match value:
-            case Text():
+            case WideText():
                 return [(value, TRUE)]
             case Nodes(items=items):
                 if not value.leaves:
                     as_expression(value)  # says why it is refused
-                return [(path_of(item.node), item.when) for item in items if isinstance(item.node, Leaf)]
-            case Listed(items=entries):
+                return [(path_of(item.node), item.when) for item in items if isinstance(item.node, UnitField)]
+            case ItemSequence(items=entries):
                 return [(text, all_of([when, own])) for inner, when in entries for text, own in self._single(inner)]
 
     # -- paths -----------------------------------------------------------------------------------------------------
@@ -300,7 +300,7 @@ class _Walk:
             return True
         return self.unroller.steps.name_test(token) is not None and token.label != "operator"
 
-    def _here(self, focus: Focus) -> Node:
+    def _here(self, focus: Focus) -> UnitNode:
         if focus.node is None:
             raise NotUnrolled("a variable of the schema or pattern that reads the document")
         return focus.node
@@ -309,11 +309,11 @@ class _Walk:
         node = self._here(focus)
         symbol = token.symbol
         if symbol == ".":
-            return Nodes((Item(node),))
+            return Nodes((NodeItem(node),))
         if symbol == "..":
             if node.parent is None:
                 raise NotUnrolled("a step to what stands around the unit")
-            return Nodes((Item(node.parent),))
+            return Nodes((NodeItem(node.parent),))
         if symbol == "@":
             return set_of(self.unroller.steps.step("attribute", token[0], node))
         axis, test = (symbol, token[0]) if symbol in AXES and token.label == "axis" else ("child", token)
@@ -328,8 +328,8 @@ class _Walk:
         items = list(base.items)
         if token.symbol == "//":
             items = [below for item in items for below in self._below(item)]
-        found: list[Item] = []
-        listed: list[tuple[Nodes | Text, Text]] = []
+        found: list[NodeItem] = []
+        listed: list[tuple[Nodes | WideText, WideText]] = []
         for at, item in enumerate(items):
             position = self.unroller.counted([before.when for before in items[:at]], 1)
             size = self.unroller.counted([each.when for each in items])
@@ -341,26 +341,26 @@ class _Walk:
                 listed += self._under(value, here)
         if found and listed:
             raise NotUnrolled("a path to nodes and to values")
-        return Listed(tuple(listed)) if listed else set_of(found)
+        return ItemSequence(tuple(listed)) if listed else set_of(found)
 
-    def _reached(self, origin: Item, found: Item, here: Text) -> Item:
+    def _reached(self, origin: NodeItem, found: NodeItem, here: WideText) -> NodeItem:
         """Return a node that was reached from another one: what lies within that is there where its own path is."""
         inside = origin.node is found.node or _within(found.node, origin.node)
-        return Item(found.node, all_of([origin.when if inside else here, found.when]))
+        return NodeItem(found.node, all_of([origin.when if inside else here, found.when]))
 
-    def _under(self, value: Value, when: Text) -> list[tuple[Nodes | Text, Text]]:
-        if isinstance(value, Listed):
+    def _under(self, value: Value, when: WideText) -> list[tuple[Nodes | WideText, WideText]]:
+        if isinstance(value, ItemSequence):
             return [(inner, all_of([when, own])) for inner, own in value.items]
         return [(value, when)]
 
-    def _below(self, item: Item) -> list[Item]:
+    def _below(self, item: NodeItem) -> list[NodeItem]:
         """Return a node and all elements below it."""
-        if isinstance(item.node, Leaf):
+        if isinstance(item.node, UnitField):
             return [item]
         found = []
         for place in item.node.below():
-            found.append(Item(place, all_of([item.when, there(place)])))
-            found += [Item(leaf, item.when) for leaf in place.leaves if not leaf.field.attribute]
+            found.append(NodeItem(place, all_of([item.when, there(place)])))
+            found += [NodeItem(leaf, item.when) for leaf in place.leaves if not leaf.field.attribute]
         return list(set_of(found).items)
 
     def _filtered(self, token: Any, focus: Focus) -> Value:
@@ -381,7 +381,7 @@ class _Walk:
             both = [(item, other.get(item.node.key, FALSE)) for item in left.items]
         else:
             both = [(item, negated(other.get(item.node.key, FALSE))) for item in left.items]
-        return set_of(Item(item.node, all_of([item.when, more])) for item, more in both)
+        return set_of(NodeItem(item.node, all_of([item.when, more])) for item, more in both)
 
     # -- calls -----------------------------------------------------------------------------------------------------
 
@@ -393,7 +393,7 @@ class _Walk:
             return self._call(call.symbol, list(call), focus)
         if "constructor" in str(call.label) and len(call) == 1:
             inner = self.text(call[0], focus)
-            whole = Text(inner.parts, "any", bare=True)
+            whole = WideText(inner.parts, "any", bare=True)
             return joined((f"{prefix}:{call.symbol}(", whole, ")"), "any", bare=True)
         raise NotUnrolled(f"the function {prefix}:{call.symbol}()")
 
@@ -403,7 +403,7 @@ class _Walk:
         if name == "current" and not arguments:
             if focus.current is None:
                 raise NotUnrolled("current() outside a rule")
-            return Nodes((Item(focus.current),))
+            return Nodes((NodeItem(focus.current),))
         if name in ("position", "last") and not arguments:
             number = focus.position if name == "position" else focus.size
             if number is None:
@@ -418,7 +418,7 @@ class _Walk:
             return self._name(name, arguments, focus)
         values: list[Value] = [self.value(argument, focus) for argument in arguments]
         if not values and name in OF_CONTEXT:
-            values = [Nodes((Item(self._here(focus)),))]
+            values = [Nodes((NodeItem(self._here(focus)),))]
         return self._applied(name, values)
 
     def _applied(self, name: str, values: list[Value]) -> Value:
@@ -429,34 +429,34 @@ class _Walk:
             if name == "count" and not (only.leaves and only.certain and only.items):
                 return self.unroller.counted([is_there(item) for item in only.items])
             if name == "sum" and not only.items:
-                return Text(("0",), "number", bare=True)
-        shown: list[str | Text] = []
+                return WideText(("0",), "number", bare=True)
+        shown: list[str | WideText] = []
         for value in values:
             text = as_expression(value, empty="" if self.unroller.first_version else "()")
             shown += [", ", text] if shown else [text]
-        whole = [replace(part, bare=True) if isinstance(part, Text) else part for part in shown]
+        whole = [replace(part, bare=True) if isinstance(part, WideText) else part for part in shown]
         return joined((f"{name}(", *whole, ")"), RETURNS[name], bare=True)
 
     def _name(self, name: str, arguments: list[Any], focus: Focus) -> Value:
-        nodes = self.nodes(arguments[0], focus) if arguments else Nodes((Item(self._here(focus)),))
+        nodes = self.nodes(arguments[0], focus) if arguments else Nodes((NodeItem(self._here(focus)),))
         if len(nodes.items) != 1 or nodes.items[0].when is not TRUE:
             raise NotUnrolled(f"{name}() of several nodes")
         node = nodes.items[0].node
-        tag = node.field.tag if isinstance(node, Leaf) else node.level.tag
+        tag = node.field.tag if isinstance(node, UnitField) else node.level.tag
         space, _, local = tag.removeprefix("{").rpartition("}")
-        if (name == "name" and space) or (isinstance(node, Leaf) and (node.text or arguments)):
+        if (name == "name" and space) or (isinstance(node, UnitField) and (node.text or arguments)):
             raise NotUnrolled(f"{name}() of a name with a prefix, or of what may not be there")
-        return Text((f"'{space if name == 'namespace-uri' else local}'",), "string", bare=True)
+        return WideText((f"'{space if name == 'namespace-uri' else local}'",), "string", bare=True)
 
     # -- XPath 2.0 -------------------------------------------------------------------------------------------------
 
     def _sequence(self, token: Any, focus: Focus) -> Value:
-        entries: list[tuple[Nodes | Text, Text]] = []
+        entries: list[tuple[Nodes | WideText, WideText]] = []
         while token.symbol == ",":
             entries[:0] = self._under(self.value(token[1], focus), TRUE)
             token = token[0]
         entries[:0] = self._under(self.value(token, focus), TRUE)
-        return Listed(tuple(entries))
+        return ItemSequence(tuple(entries))
 
     def _chosen_value(self, token: Any, focus: Focus) -> Value:
         condition = self.truth(token[0], focus)
@@ -464,10 +464,10 @@ class _Walk:
             return self.value(token[1] if condition is TRUE else token[2], focus)
         then, otherwise = self.text(token[1], focus), self.text(token[2], focus)
         type_ = then.type if then.type == otherwise.type else "any"
-        whole = Text(condition.parts, "boolean", bare=True)
+        whole = WideText(condition.parts, "boolean", bare=True)
         return joined(("if (", whole, ") then ", then, " else ", otherwise), type_)
 
-    def _bindings(self, parts: Sequence[Any], focus: Focus) -> list[tuple[Focus, Text]]:
+    def _bindings(self, parts: Sequence[Any], focus: Focus) -> list[tuple[Focus, WideText]]:
         """Return the foci with each choice of items for the variables of a quantifier, and when there is such one."""
         found = [(focus, TRUE)]
         for name, items in zip(parts[:-1:2], parts[1:-1:2], strict=True):
@@ -480,28 +480,28 @@ class _Walk:
                 raise NotUnrolled(f"more than {_PAIRS} choices of items")
         return found
 
-    def _items(self, value: Value) -> list[tuple[Value, Text]]:
+    def _items(self, value: Value) -> list[tuple[Value, WideText]]:
         match value:
             case Nodes(items=items):
-                return [(Nodes((Item(item.node),)), is_there(item)) for item in items]
-            case Listed(items=entries):
+                return [(Nodes((NodeItem(item.node),)), is_there(item)) for item in items]
+            case ItemSequence(items=entries):
                 return [(one, all_of([when, own])) for inner, when in entries for one, own in self._items(inner)]
-            case Text(type="any"):
+            case WideText(type="any"):
                 raise NotUnrolled("items of a sequence whose length is not known")
-            case Text():
+            case WideText():
                 return [(value, TRUE)]
 
-    def _quantified(self, symbol: str, parts: Sequence[Any], focus: Focus) -> Text:
+    def _quantified(self, symbol: str, parts: Sequence[Any], focus: Focus) -> WideText:
         cases = [(self.truth(parts[-1], one), when) for one, when in self._bindings(parts, focus)]
         if symbol == "some":
             return any_of([all_of([when, holds]) for holds, when in cases])
         return all_of([any_of([negated(when), holds]) for holds, when in cases])
 
     def _for(self, parts: Sequence[Any], focus: Focus) -> Value:
-        entries: list[tuple[Nodes | Text, Text]] = []
+        entries: list[tuple[Nodes | WideText, WideText]] = []
         for one, when in self._bindings(parts, focus):
             entries += self._under(self.value(parts[-1], one), when)
-        return Listed(tuple(entries))
+        return ItemSequence(tuple(entries))
 
     def _typed(self, token: Any, focus: Focus) -> Value:
         inner = self.text(token[0], focus)
@@ -513,7 +513,7 @@ class _Walk:
         return joined((inner, f" {self.source[start:last]}{mark}"), type_)
 
 
-def _equal(position: Text, number: Text) -> Text:
+def _equal(position: WideText, number: WideText) -> WideText:
     """Return that two numbers are equal, decided at once where both are written down."""
     if len(position.parts) == len(number.parts) == 1:
         one, other = position.parts[0], number.parts[0]
@@ -522,8 +522,8 @@ def _equal(position: Text, number: Text) -> Text:
     return joined((position, " = ", number), "boolean")
 
 
-def _within(node: Node, around: Node) -> bool:
-    at: Node | None = node
+def _within(node: UnitNode, around: UnitNode) -> bool:
+    at: UnitNode | None = node
     while at is not None:
         if at is around:
             return True

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from masktron.sources.wide.wide_record import Leaf, Node, Place
+from masktron.sources.wide.wide_record import UnitField, UnitNode, UnitPlace
 
 type ValueType = Literal["number", "string", "boolean", "any"]
 LONGEST = 100_000
@@ -25,7 +25,7 @@ class Ref:
 
 
 @dataclass(frozen=True, slots=True)
-class Text:
+class WideText:
     """An expression on a wide record.
 
     Attributes
@@ -56,30 +56,30 @@ class Text:
         return sum(len(part) if isinstance(part, str) else len(part.step) for part in self.parts)
 
 
-TRUE = Text(("true()",), "boolean", bare=True)
-FALSE = Text(("false()",), "boolean", bare=True)
-EMPTY = Text(("*[false()]",), "any", bare=True)
+TRUE = WideText(("true()",), "boolean", bare=True)
+FALSE = WideText(("false()",), "boolean", bare=True)
+EMPTY = WideText(("*[false()]",), "any", bare=True)
 """No node, in any context."""
 
 
 @dataclass(frozen=True, slots=True)
-class Item:
+class NodeItem:
     """A node of a node set, there where a condition holds."""
 
-    node: Node
-    when: Text = TRUE
+    node: UnitNode
+    when: WideText = TRUE
 
 
 @dataclass(frozen=True, slots=True)
 class Nodes:
     """A node set: each node once, in document order."""
 
-    items: tuple[Item, ...]
+    items: tuple[NodeItem, ...]
 
     @property
     def leaves(self) -> bool:
         """Whether all of them are fields."""
-        return all(isinstance(item.node, Leaf) for item in self.items)
+        return all(isinstance(item.node, UnitField) for item in self.items)
 
     @property
     def certain(self) -> bool:
@@ -88,31 +88,31 @@ class Nodes:
 
 
 @dataclass(frozen=True, slots=True)
-class Listed:
+class ItemSequence:
     """A sequence of XPath 2.0: values one after the other, each there where a condition holds."""
 
-    items: tuple[tuple[Nodes | Text, Text], ...]
+    items: tuple[tuple[Nodes | WideText, WideText], ...]
 
 
-type Value = Nodes | Text | Listed
+type Value = Nodes | WideText | ItemSequence
 
 
-def joined(parts: Iterable[str | Text], type_: ValueType, *, bare: bool = False) -> Text:
+def joined(parts: Iterable[str | WideText], type_: ValueType, *, bare: bool = False) -> WideText:
     """Return an expression put together; expressions among the parts get parentheses where they need them."""
     flat: list[str | Ref] = []
     for part in parts:
-        flat.extend(part.operand if isinstance(part, Text) else (part,))
-    return limited(Text(tuple(flat), type_, bare))
+        flat.extend(part.operand if isinstance(part, WideText) else (part,))
+    return limited(WideText(tuple(flat), type_, bare))
 
 
-def limited(text: Text) -> Text:
+def limited(text: WideText) -> WideText:
     """Return an expression, unless it is too long."""
     if text.length > LONGEST:
         raise NotUnrolled(f"written for each member, it has more than {LONGEST:,} characters")
     return text
 
 
-def all_of(parts: Sequence[Text]) -> Text:
+def all_of(parts: Sequence[WideText]) -> WideText:
     """Return that all conditions hold."""
     left = list(dict.fromkeys(part for part in parts if part is not TRUE))
     if FALSE in left:
@@ -122,7 +122,7 @@ def all_of(parts: Sequence[Text]) -> Text:
     return left[0] if len(left) == 1 else joined(_between(left, " and "), "boolean")
 
 
-def any_of(parts: Sequence[Text]) -> Text:
+def any_of(parts: Sequence[WideText]) -> WideText:
     """Return that some condition holds."""
     left = list(dict.fromkeys(part for part in parts if part is not FALSE))
     if TRUE in left:
@@ -132,69 +132,73 @@ def any_of(parts: Sequence[Text]) -> Text:
     return left[0] if len(left) == 1 else joined(_between(left, " or "), "boolean")
 
 
-def negated(condition: Text) -> Text:
+def negated(condition: WideText) -> WideText:
     """Return that a condition does not hold."""
     if condition is TRUE or condition is FALSE:
         return FALSE if condition is TRUE else TRUE
-    return joined(("not(", Text(condition.parts, "boolean", bare=True), ")"), "boolean", bare=True)
+    return joined(("not(", WideText(condition.parts, "boolean", bare=True), ")"), "boolean", bare=True)
 
 
-def _between(parts: Sequence[Text], separator: str) -> list[str | Text]:
-    found: list[str | Text] = []
+def _between(parts: Sequence[WideText], separator: str) -> list[str | WideText]:
+    found: list[str | WideText] = []
     for part in parts:
         found += [separator, part] if found else [part]
     return found
 
 
-def path_of(leaf: Leaf) -> Text:
+def path_of(leaf: UnitField) -> WideText:
     """Return the path of a field from the record."""
-    return Text((Ref(leaf.name + ("/text()" if leaf.text else "")),), "any", bare=True)
+    return WideText((Ref(leaf.name + ("/text()" if leaf.text else "")),), "any", bare=True)
 
 
-def there(node: Node) -> Text:
+def there(node: UnitNode) -> WideText:
     """Return the condition that a node is there."""
-    if isinstance(node, Leaf):
+    if isinstance(node, UnitField):
         return joined(("boolean(", path_of(node), ")"), "boolean", bare=True)
-    return TRUE if node.sure else joined(("boolean(", Text((Ref(f"@{node.presence}"),), "any", True), ")"), "boolean")
+    return (
+        TRUE
+        if node.sure
+        else joined(("boolean(", WideText((Ref(f"@{node.presence}"),), "any", True), ")"), "boolean")
+    )
 
 
-def is_there(item: Item) -> Text:
+def is_there(item: NodeItem) -> WideText:
     """Return the condition under which a node of a set is there."""
-    return all_of([item.when, there(item.node)]) if isinstance(item.node, Leaf) else item.when
+    return all_of([item.when, there(item.node)]) if isinstance(item.node, UnitField) else item.when
 
 
-def set_of(items: Iterable[Item]) -> Nodes:
+def set_of(items: Iterable[NodeItem]) -> Nodes:
     """Return a node set: equal nodes become one, there where some condition holds."""
-    found: dict[tuple[str, bool], list[Item]] = {}
+    found: dict[tuple[str, bool], list[NodeItem]] = {}
     for item in items:
         if item.when is not FALSE:
             found.setdefault(item.node.key, []).append(item)
-    merged = [_plain(Item(same[0].node, any_of([item.when for item in same]))) for same in found.values()]
+    merged = [_plain(NodeItem(same[0].node, any_of([item.when for item in same]))) for same in found.values()]
     return Nodes(tuple(sorted(merged, key=lambda item: item.node.order)))
 
 
-def _plain(item: Item) -> Item:
+def _plain(item: NodeItem) -> NodeItem:
     """Return an item without the condition that its field is there, as its path says by itself."""
     node = item.node
-    if isinstance(node, Leaf) and item.when in (there(node), there(node.place)):
-        return Item(node)
+    if isinstance(node, UnitField) and item.when in (there(node), there(node.place)):
+        return NodeItem(node)
     return item
 
 
-def count_of(conditions: Sequence[Text], more: int = 0) -> Text:
+def count_of(conditions: Sequence[WideText], more: int = 0) -> WideText:
     """Return how many conditions hold, as a number, with so many more."""
     sure = more + sum(condition is TRUE for condition in conditions)
     open_ = [c for c in conditions if c is not TRUE and c is not FALSE]
     if not open_:
-        return Text((str(sure),), "number", bare=True)
-    terms: list[str | Text] = []
+        return WideText((str(sure),), "number", bare=True)
+    terms: list[str | WideText] = []
     for condition in open_:
-        number = joined(("number(", Text(condition.parts, "boolean", bare=True), ")"), "number", bare=True)
+        number = joined(("number(", WideText(condition.parts, "boolean", bare=True), ")"), "number", bare=True)
         terms += [" + ", number] if terms else [number]
     return joined([*terms, *([f" + {sure}"] if sure else [])], "number")
 
 
-def as_expression(value: Value, *, empty: str = "") -> Text:
+def as_expression(value: Value, *, empty: str = "") -> WideText:
     """Return a value as an expression whose value it is; a node set as the union of its paths.
 
     Raises
@@ -203,31 +207,33 @@ def as_expression(value: Value, *, empty: str = "") -> Text:
         It has elements that hold others: their text is none of a field.
     """
     match value:
-        case Text():
+        case WideText():
             return value
         case Nodes(items=items):
             parts = [_path_where(item) for item in items]
             if not parts:
-                return Text((empty,), "any", bare=True) if empty else EMPTY
+                return WideText((empty,), "any", bare=True) if empty else EMPTY
             return parts[0] if len(parts) == 1 else joined(_between(parts, " | "), "any")
-        case Listed(items=entries):
+        case ItemSequence(items=entries):
             return joined(["(", *_between([_listed(*entry) for entry in entries], ", "), ")"], "any", bare=True)
 
 
-def _listed(value: Nodes | Text, when: Text) -> Text:
+def _listed(value: Nodes | WideText, when: WideText) -> WideText:
     text = as_expression(value, empty="()")
     if when is TRUE:
         return text
-    return joined(("(if (", Text(when.parts, "boolean", bare=True), ") then ", text, " else ())"), "any", bare=True)
+    return joined(
+        ("(if (", WideText(when.parts, "boolean", bare=True), ") then ", text, " else ())"), "any", bare=True
+    )
 
 
-def _path_where(item: Item) -> Text:
-    if isinstance(item.node, Place):
+def _path_where(item: NodeItem) -> WideText:
+    if isinstance(item.node, UnitPlace):
         raise NotUnrolled(f"the text of {item.node.level.name}")
     path = path_of(item.node)
     if item.when is TRUE:
         return path
     above = "../../" if item.node.text else "../"
-    within = Text((item.when.shown(above),), "boolean")
+    within = WideText((item.when.shown(above),), "boolean")
     # what stands in a predicate leads from the field to the record, wherever the whole stands
-    return Text((Ref(f"{path.shown()}[{within.shown()}]"),), "any", bare=True)
+    return WideText((Ref(f"{path.shown()}[{within.shown()}]"),), "any", bare=True)
