@@ -17,6 +17,7 @@ from masktron.sources.level_tree import Level, Tree
 from masktron.sources.opening import open_source
 from masktron.sources.records import Field, Status
 from masktron.sources.xml.layout import survey_levels
+from masktron.sources.xml.names_in_file import vocabulary
 from masktron.sources.xml.nested import read_levels
 from nested_files import Tables, nested_files, tables_of
 
@@ -191,6 +192,7 @@ def test_any_tree_is_read_as_libxml2_reads_it(text, codec, ends):
             tables = read_levels(path, tree)
             assert seen(tables) == expected
             check_counts(tree, tables)
+            assert vocabulary(path, layout, shape, tree) == vocabulary(path, layout, shape)
 
 
 def check_counts(tree: Tree, tables: LevelTables) -> None:
