@@ -38,6 +38,7 @@ ORDER = [
     {"sources", "engines"},
     {"xpath"},
     {"rulebook"},
+    {"unrolling"},
     {"classify"},
     {"translation"},
     {"evaluation"},

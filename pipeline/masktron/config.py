@@ -172,6 +172,9 @@ class Config:
         Stop rather than let a record with a rare pattern of missing values take over another's.
     invalid : {"stop", "exclude"}
         What to do with original records that break an edit.
+    rare_units : {"stop", "exclude"}
+        What to do with units of a nested file, such as households, that fewer than k others are composed like: with
+        as many members of each kind.
     allow : tuple of str
         Ids of rules that the original and the masked file may break.
     allow_unfired : tuple of str
@@ -291,6 +294,7 @@ class Config:
     group_size_vars: int = 3
     keep_missing: bool = False
     invalid: InvalidRecords = "stop"
+    rare_units: InvalidRecords = "stop"
     allow: tuple[str, ...] = ()
     record: str | None = None
     format: str | None = None
@@ -374,7 +378,8 @@ class Config:
             "say --executor dask, too",
         )
         _one_of("grouping", self.grouping, ("rules", "all"))
-        _one_of("invalid", self.invalid, ("stop", "exclude"))
+        for name in ("invalid", "rare_units"):
+            _one_of(name, getattr(self, name), ("stop", "exclude"))
         _one_of("order", self.order, ("auto", "random", "keep"))
         _one_of("on_refusal", self.on_refusal, ("stop", "suggest"))
         _limits(self.limits, "")

@@ -46,6 +46,7 @@ class Settings(PairSettings, total=False):
     group_size_vars: int
     keep_missing: bool
     invalid: InvalidRecords
+    rare_units: InvalidRecords
     allow: Fields
     allow_unfired: Fields
     documents: Mapping[str, str | PathLike[str]]

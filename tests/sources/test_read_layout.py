@@ -54,7 +54,7 @@ NESTED = "<D><H><P><A>1</A></P></H><H><P><A>1</A></P></H></D>"
     [
         (TWO_KINDS, {"B"}, "B"),
         (TWO_KINDS, {"A", "W"}, "A"),
-        (NESTED, {"P"}, "P"),
+        (NESTED, {"P"}, "H"),
         (NESTED, {"P", "H"}, "H"),
         (NESTED, {"A"}, "H"),
         (NESTED, set(), "H"),

@@ -27,9 +27,10 @@ from masktron.sources.xml import flatness as establishing
 from masktron.sources.xml import prefix as prefix_module
 from masktron.sources.xml import wellformed
 from masktron.sources.xml.blocks import Name, PlainFile
+from masktron.sources.xml.layout import survey_exactly
 from masktron.sources.xml.microdata import record_lines
 from masktron.sources.xml.parser import opened
-from masktron.sources.xml.plain import iter_batches, survey, survey_exactly, survey_file, survey_plain
+from masktron.sources.xml.plain import iter_batches, survey, survey_file, survey_plain
 from masktron.sources.xml.prefix import NotPlain, Paths, first_record
 from masktron.sources.xml.wellformed import worth_columns
 
@@ -417,7 +418,7 @@ def test_large_files_are_surveyed_by_the_kernel_and_small_ones_are_not(tmp_path,
     told: list[str] = []
     assert survey_file(path)[2] is None
     monkeypatch.setattr("masktron.sources.xml.wellformed.SMALLEST", 1000)
-    layout, shape, plain = survey_file(path, progress=lambda stage, done: told.append(stage))
+    layout, shape, plain, _ = survey_file(path, progress=lambda stage, done: told.append(stage))
     assert plain is not None
     assert plain.records == 100
     assert (layout, shape) == survey_exactly(path) == survey(path)

@@ -69,6 +69,15 @@ def mask(
             metavar="stop|exclude", help="What to do with original records that break a rule.", show_default="stop"
         ),
     ] = None,
+    rare_units: Annotated[
+        str | None,
+        typer.Option(
+            "--rare-units",
+            metavar="stop|exclude",
+            help="What to do with households (units of a nested file) that fewer than k are composed like.",
+            show_default="stop",
+        ),
+    ] = None,
     on_refusal: Annotated[
         str | None,
         typer.Option(
@@ -210,6 +219,7 @@ def mask(
         group_size_vars=group_size_vars,
         keep_missing=keep_missing or None,
         invalid=invalid,
+        rare_units=rare_units,
         on_refusal=on_refusal,
         allow=tuple(allow or ()) or None,
         allow_unfired=tuple(allow_unfired or ()) or None,

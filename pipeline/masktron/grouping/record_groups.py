@@ -13,6 +13,7 @@ The split by antecedents is that of Torra, Cano and Navarro-Arribas (2009), sect
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -24,6 +25,7 @@ from masktron.grouping.disjuncts import Disjuncts
 from masktron.grouping.fitting import Fits, Fitting
 from masktron.grouping.members import Members
 from masktron.grouping.mixed import HARD, GroupBuilder, Parts
+from masktron.large_arrays import new_array
 from masktron.partitions.kdcut import Cut
 from masktron.partitions.mdav import partition
 
@@ -81,6 +83,29 @@ class RecordGroups:
     def sizes(self) -> NDArray[np.intp]:
         """Records per group, shape (groups,)."""
         return np.bincount(self.labels, minlength=self.groups)
+
+
+def joined_groups(members: Members, groupings: Iterable[RecordGroups]) -> RecordGroups:
+    """Number the groups of several parts of the records, part after part; the cut is the largest of those inside.
+
+    Parameters
+    ----------
+    members : Members
+        Records of each part, ascending.
+    groupings : iterable of RecordGroups
+        Of each part, in the same order.
+    """
+    labels = new_array(len(members.order), np.intp)
+    mixed, pooled, cuts = [], [], []
+    groups = 0
+    for rows, own in zip(members, groupings, strict=True):
+        labels[rows] = groups + own.labels
+        groups += own.groups
+        mixed.append(own.mixed)
+        pooled.append(own.pooled)
+        cuts += [] if own.cut is None else [own.cut]
+    cut = max(cuts, key=lambda cut: (cut.records, cut.blocks), default=None)
+    return RecordGroups(labels, np.concatenate(mixed), np.concatenate(pooled), cut)
 
 
 def group_records(

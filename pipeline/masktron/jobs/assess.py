@@ -24,6 +24,8 @@ from masktron.report.pages.page_files import write_pages
 from masktron.report.pages.plain_reader import PlainData
 from masktron.results import AssessResult, FigureResult, KeyRisk, shown
 from masktron.sources.opening import open_source
+from masktron.sources.source import Source
+from masktron.sources.wide.wide_source import wide_pair
 from masktron.write.manifest import DescribedRelease, read_manifest
 
 LINKED_UNASKED = 5_000
@@ -91,10 +93,11 @@ def run_assess(
     names, lacking = _chosen(measures, described, class_field, earlier=bool(against))
     released = open_source(masked, reading=reading, progress=progress, whole=True, memory=config.memory)
     if described is not None:
-        require_described(released, open_source(original, reading=reading), described)
+        require_described(*_pair(released, open_source(original, reading=reading)), described)
     progress(f"surveying {masked.name}", 0)
     named = replace(reading, record=released.layout.record_tag)
     beside = open_source(original, reading=named, progress=progress, whole=True, memory=config.memory)
+    released, beside = _pair(released, beside)
     files, notes = compare(
         released,
         beside,
@@ -206,3 +209,9 @@ def _chosen(
 def _wants(figure: Figure, here: Mapping[str, bool]) -> str:
     """Say what a figure needs and nobody gave; empty where it has all."""
     return " and ".join(_WANTED[need] for need in figure.needs if not here[need])
+
+
+def _pair(released: Source, original: Source) -> tuple[Source, Source]:
+    """Return both files as tables: of nested ones the units with all their members."""
+    found, beside = wide_pair(released, original)
+    return found, original if beside is None else beside

@@ -11,16 +11,20 @@ from masktron.counts import counted
 from masktron.errors import DocumentError, UsageError
 from masktron.evaluation.findings import Evaluation
 from masktron.executor.contract import Executor
+from masktron.jobs.column_memory import read_columns
 from masktron.jobs.documents import ORIGINAL_NAMES, documents_that_are, how_to_give, without_document
 from masktron.jobs.pairing import Stated
 from masktron.jobs.revalidate import second_opinions
 from masktron.jobs.rules_again import RulesAgain
 from masktron.jobs.spellings import remedy, spelled
 from masktron.jobs.untested import told, with_untested
-from masktron.progress import Progress
+from masktron.jobs.wide_job import job_on
+from masktron.progress import Progress, Told
 from masktron.results import RuleResult, shown
 from masktron.sources.records import Records
 from masktron.sources.source import Source
+from masktron.sources.wide.wide_source import WideSource, wide_pair
+from masktron.unrolling.unrolled import unroll
 from masktron.write.manifest import DescribedRelease
 from masktron.write.treatments import Swapped, perturbed_in
 
@@ -47,6 +51,19 @@ class Audit:
         self.checked: list[str] = []
         self.not_checked: list[str] = []
         self.notes: list[str] = []
+
+    def records(self, told: Told, memory: int | None) -> Records | None:
+        """Read the released records, when rules have been judged; None where they are no table.
+
+        Those of nested files are units with all their members, as `mask` has masked them, and so are all that is
+        compared with them from here on.
+        """
+        source, self.original = wide_pair(self.job.source, self.original)
+        if isinstance(source, WideSource):
+            unrolled = unroll(self.job.rulebook, source.wide, source.levels.layout)
+            self.job = job_on(source, unrolled.rulebook)
+            self.left_out = {at for at, one in enumerate(unrolled.origins) if one.check in self.left_out}
+        return read_columns(source, memory=memory, told=told) if source.shape.flat else None
 
     # the rules
 

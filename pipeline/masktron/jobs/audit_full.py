@@ -32,7 +32,7 @@ from masktron.measures.achieved_k import achieved_k, shared_columns
 from masktron.measures.figures import Measured, measure, unpaired
 from masktron.measures.unchanged import published_as_it_was
 from masktron.progress import Progress, told_as
-from masktron.sources.records import Column, Layout, Records, Shape
+from masktron.sources.records import Column, Layout, Records, Shape, Status
 from masktron.sources.source import Source
 from masktron.write.manifest import DescribedRelease
 from masktron.write.treatments import (
@@ -304,8 +304,9 @@ class FullAudit(Audit):
         removed = set(self.described.removed) if self.described else set()
         # A masked field that has no value left is not in the file; where the file is as masked, that is why.
         expected = set(self.described.masked) if self.described and self.as_masked else set()
+        excluded = self.described.excluded if self.described else ()
         for name in source.columns:
-            if name not in data.columns and name not in removed | expected:
+            if name not in data.columns and name not in removed | expected and _held(source, name, excluded):
                 if self.described:
                     self.problems.append(f"the field {name} of the original is gone")
                 else:
@@ -482,3 +483,13 @@ def _differs(column: Column) -> bool:
     codes = column.numbered()
     there = codes[codes >= 0]
     return len(np.unique(there)) == len(there)
+
+
+def _held(source: Records, name: str, excluded: Collection[int]) -> bool:
+    """Whether a record that is released has a field; others may have had it alone."""
+    column = source.columns[name]
+    if not excluded:
+        return True
+    there = column.where(column.states != Status.ABSENT)
+    there[list(excluded)] = False
+    return bool(there.any())

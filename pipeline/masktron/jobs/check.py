@@ -10,7 +10,6 @@ from masktron.config import AS_IT_SAYS, Config, ReadOptions
 from masktron.errors import UsageError
 from masktron.figures import figure_of
 from masktron.jobs.audit import Audit
-from masktron.jobs.column_memory import read_columns
 from masktron.jobs.common import (
     MAY_BE_EMPTY,
     file_notes,
@@ -139,8 +138,8 @@ def run_check(
         # all cells in memory, which is much for a large file: only where they are compared with something
         compared = original is not None or manifest is not None
         told = told_as(progress, f"reading {masked.name}")
-        memory = settled.memory
-        data = read_columns(job.source, memory=memory, told=told) if job.source.shape.flat and compared else None
+        left_out = frozenset(audit.left_out)
+        data = audit.records(told, settled.memory) if compared else None
         min_group = audit.groups(data)
         if described is None and beside is not None and compared:
             settled, _ = completed(settled, beside)
@@ -164,7 +163,7 @@ def run_check(
             ),
             rules=again.named(results),
             figures=tuple(map(FigureResult.of, figures)),
-            unevaluated=tuple(edit.check.id for edit in job.edits if edit.check.index in audit.left_out),
+            unevaluated=tuple(edit.check.id for edit in job.edits if edit.check.index in left_out),
             sha256=job.source.digest,
             treatments=() if described is None else declared_treatments(described.treatments),
             fates=again.fates,

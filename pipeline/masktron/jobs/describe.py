@@ -16,7 +16,15 @@ from masktron.jobs.common import file_notes, shown_path
 from masktron.jobs.described import completed
 from masktron.jobs.field_summary import FieldSummary
 from masktron.progress import Progress, no_progress, told_as
-from masktron.results import DescribedProblem, DescribedRow, DescribeResult, FieldDescription, ValueCount, shown
+from masktron.results import (
+    DescribedProblem,
+    DescribedRow,
+    DescribeResult,
+    FieldDescription,
+    ValueCount,
+    levels_of,
+    shown,
+)
 from masktron.roles import refuse_unknown_fields
 from masktron.sources.columns import Batch, Cell
 from masktron.sources.flat_records import FlatRecords
@@ -114,8 +122,9 @@ def run_describe(
             "such a file is validated, not masked",
         )
         return DescribeResult(
-            shown(data), format_of(data, config.reading), shown_path(layout), source.count or 0, (), (),
-            (problem,), (*_notes(source, declared, release_safe=release_safe),), release_safe,
+            shown(data), format_of(data, config.reading), shown_path(layout),
+            source.tree.top.count if source.tree else source.count or 0, (), (),
+            (problem,), (*_notes(source, declared, release_safe=release_safe),), release_safe, levels_of(source.tree),
         )  # fmt: skip
     read = _read(source, config, wanted, progress)
     if not read.count:

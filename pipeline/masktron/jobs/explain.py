@@ -42,7 +42,16 @@ from masktron.preflight.coverage import coverage
 from masktron.preflight.rulebook import preflight
 from masktron.preflight.ties import ties
 from masktron.progress import Progress, no_progress, told_as
-from masktron.results import ExplainResult, FieldExplanation, RuleExplanation, RuleResult, Tested, shown
+from masktron.results import (
+    ExplainResult,
+    FieldExplanation,
+    LevelDescription,
+    RuleExplanation,
+    RuleResult,
+    Tested,
+    levels_of,
+    shown,
+)
 from masktron.roles import FieldFacts
 from masktron.rulebook.backtracking import Suspect, backtracking
 from masktron.rulebook.schema import Rulebook
@@ -120,7 +129,9 @@ def run_explain(
     tested = Tested.of(rules_found, evaluation.records) if evaluation.records else None
     fields = explained_fields(config, job.source.variables, facts)
     idle = frozenset(job.index_of(rule.id) for rule in rules_found if rule.failed is None)
-    found = _Facts(evaluation, tiers, plan, soft, _ties(job.edits, config, facts), covered, tested, fields, idle)
+    levels = levels_of(job.source.tree)
+    ties_found = _ties(job.edits, config, facts)
+    found = _Facts(evaluation, tiers, plan, soft, ties_found, covered, tested, fields, idle, levels)
     return _result(job.rulebook, job.edits, tuple(notes), found, obstacle)
 
 
@@ -137,6 +148,7 @@ class _Facts:
     tested: Tested | None = None
     fields: tuple[FieldExplanation, ...] = ()
     idle: frozenset[int] = frozenset()
+    levels: tuple[LevelDescription, ...] = ()
 
     def failed(self, index: int) -> int | None:
         """Failures and errors of a rule that the data test."""
@@ -228,6 +240,7 @@ def _result(
         coverage=facts.coverage,
         tested=facts.tested,
         fields=facts.fields,
+        levels=facts.levels,
     )
 
 

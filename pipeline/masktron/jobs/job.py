@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Unpack
 
 from masktron.classify import Edit, classify
+from masktron.classify.across_levels import LevelNames, without_other_levels
 from masktron.config import AS_IT_SAYS, ReadOptions, did_you_mean
 from masktron.errors import UsageError
 from masktron.evaluation.findings import Evaluation, Finding
@@ -216,7 +217,16 @@ def open_job(
     source.require_readable()  # that is said before anything is said of documents
     rulebook = bound(rulebook, given)
     progress(f"surveying {data.name}", 0)
-    return Job(source, rulebook, classify(rulebook, source.layout))
+    return Job(source, rulebook, classified(rulebook, source))
+
+
+def classified(rulebook: Rulebook, source: Source) -> tuple[Edit, ...]:
+    """Bring every check to its normal form, as far as it has one on the records of a file."""
+    edits = classify(rulebook, source.layout)
+    if source.shape.flat:
+        return edits
+    names = LevelNames.of(source.layout, source.shape.single, source.vocabulary())
+    return without_other_levels(rulebook, edits, names)
 
 
 def context_names(rulebook: Rulebook) -> ContextNames:

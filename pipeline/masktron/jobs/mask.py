@@ -184,6 +184,7 @@ def masked_by(
             method=run.method,
             streams=run.randomness.streams,
             classes=run.classes,
+            unlike=None if run.nested is None else run.nested.compositions[run.originals.keep],
             keep_missing=config.keep_missing,
             workers=config.workers,
             max_block_records=config.max_block_records,

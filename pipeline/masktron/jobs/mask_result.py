@@ -94,9 +94,9 @@ def mask_result(
     source = run.untreated.job.source
     left = source.left_out()
     columns = written.columns
-    checks = run.job.rulebook.checks
-    results = run.job.rule_results(written.verdict.evaluation, set(range(len(checks))) - set(run.binding))
-    results = written_untested(results, run.job, run.originals.untested, run.originals.fired)
+    judged = run.judged
+    results = judged.job.rule_results(written.verdict.evaluation, judged.loose)
+    results = written_untested(results, judged.job, judged.originals.untested, judged.originals.fired)
     blocks = made.blocks
     block_results, files = side_by_side(run, made, columns)
     draw = None if made.perturbed is None else _draw_result(run, made.perturbed, columns)
@@ -129,13 +129,13 @@ def mask_result(
         ),
         blocks=block_results,
         repairs=tuple(
-            RepairResult(checks[repair.rule].id, repair.before, repair.after, repair.groups)
+            RepairResult(run.rule_id(repair.rule), repair.before, repair.after, repair.groups)
             for repair in made.repairs
         ),
         rules=results,
         engines=written.verdict.engines,
-        not_applicable={checks[index].id: reason for index, reason in run.plan.not_applicable},
-        allowed=tuple(checks[index].id for index in run.plan.released),
+        not_applicable={run.rule_id(index): reason for index, reason in run.plan.not_applicable},
+        allowed=tuple(judged.job.rulebook.checks[index].id for index in judged.originals.released),
         notes=(
             *file_notes(source),
             *notes_of(run.job),

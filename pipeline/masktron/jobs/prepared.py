@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 
@@ -23,6 +23,7 @@ from masktron.jobs.ordering import Ordering, identifying, ordering_of
 from masktron.jobs.originals import Originals, judge_originals
 from masktron.jobs.randomness import Randomness, randomness_of
 from masktron.jobs.untested import known_only, may_be_untested, require_names
+from masktron.jobs.wide_job import NestedJob, compositions_of, wide_job, wide_settings, without_rare
 from masktron.methods.base import Method
 from masktron.methods.chosen import Chosen
 from masktron.plan import Plan, make_plan
@@ -32,6 +33,44 @@ from masktron.sources.records import Records
 from masktron.sources.source import Source
 from masktron.translation import TranslatedRule
 from masktron.write.treatments import Treatment
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class NestedOriginal:
+    """A nested original, which is masked as wide records.
+
+    Attributes
+    ----------
+    nested : NestedJob
+    originals : Originals
+        By the rules as they are written.
+    compositions : ndarray of intp, shape (units,)
+        Code of the composition of each unit: which members it has.
+    """
+
+    nested: NestedJob
+    originals: Originals
+    compositions: NDArray[np.intp]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Judged:
+    """What engines are asked about a written file.
+
+    Attributes
+    ----------
+    job : Job
+    originals : Originals
+    binding : list of int
+        Rules that have to hold.
+    loose : tuple of int
+        The others.
+    """
+
+    job: Job
+    originals: Originals
+    binding: list[int]
+    loose: tuple[int, ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,6 +101,8 @@ class Prepared:
         The settings as they were given.
     treated : Treated or None
         What was done to the records before; then the job and the records are what that came to.
+    nested : NestedOriginal or None
+        Of a nested file, of which the records are units with all their members.
     """
 
     job: Job
@@ -78,6 +119,7 @@ class Prepared:
     sized: tuple[str, ...]
     given: Config
     treated: Treated | None = None
+    nested: NestedOriginal | None = None
 
     @property
     def source(self) -> Source:
@@ -93,6 +135,24 @@ class Prepared:
     def binding(self) -> list[int]:
         """Rules that have to hold in the written file."""
         return _binding(self.job, self.plan)
+
+    @property
+    def judged(self) -> Judged:
+        """What engines are asked about the written file: of a nested file, the rules as they are written."""
+        inapplicable = [index for index, _ in self.plan.not_applicable]
+        if self.nested is None:
+            loose = {*self.plan.released, *inapplicable}
+            return Judged(self.job, self.originals, self.binding, tuple(sorted(loose)))
+        job, originals = self.nested.nested.job, self.nested.originals
+        loose = {*originals.released, *self.nested.nested.of_wide(inapplicable)}
+        binding = [check.index for check in job.rulebook.checks if check.index not in loose]
+        return Judged(job, originals, binding, tuple(sorted(loose)))
+
+    def rule_id(self, check: int) -> str:
+        """Return the id of a check of the job, as it stands in the rulebook that was given."""
+        if self.nested is None:
+            return self.job.rulebook.checks[check].id
+        return self.nested.nested.job.rulebook.checks[self.nested.nested.written(check)].id
 
     @cached_property
     def identifying(self) -> tuple[str, ...]:
@@ -121,7 +181,7 @@ class Opened:
         Warnings of rules that take long.
     given : Config
         As it was stated, without what the file says.
-    treated : Treated or None
+    treated, nested
         As for `Prepared`.
     """
 
@@ -135,6 +195,7 @@ class Opened:
     sized: tuple[str, ...]
     given: Config
     treated: Treated | None = None
+    nested: NestedOriginal | None = None
 
     @property
     def masked(self) -> frozenset[str]:
@@ -228,7 +289,12 @@ def open_original(
         memory=config.memory,
         source=treated,
     )
+    job, nested = wide_job(job)
     require_flat(job)
+    judged = None if nested is None else judge_originals(nested.job, config, progress, executor)
+    if nested is not None:
+        config = wide_settings(config, job, nested)
+    compositions = compositions_of(job)
     config, told = completed(config, job.source)
     reading = told_as(progress, f"reading {data.name}")
     records = read_columns(job.source, missing=config.missing, memory=config.memory, told=reading)
@@ -238,7 +304,11 @@ def open_original(
     sized = size_notes(job)
     progress(judging_stage(job, sized), 0)
     originals = judge_originals(job, config, progress, executor)
+    if nested is not None and judged is not None:
+        originals = replace(originals, keep=originals.keep & judged.keep)
+        originals = without_rare(job, originals, compositions, config)
     return Opened(
+        nested=None if nested is None or judged is None else NestedOriginal(nested, judged, compositions),
         job=job,
         config=config,
         fields=tuple(fields),
@@ -301,6 +371,7 @@ def planned(original: Opened, config: Config, method: Chosen, progress: Progress
         sized=original.sized,
         given=original.given,
         treated=original.treated,
+        nested=original.nested,
     )
 
 

@@ -26,6 +26,7 @@ from masktron.scratch import private_folder
 from masktron.settle.prototypes import Settled
 from masktron.sources.records import Coded, Column, Records
 from masktron.sources.source import Source
+from masktron.sources.wide.wide_source import WideSource
 from masktron.write.atomic import blamed
 
 
@@ -77,18 +78,18 @@ def write(
     order = _order(run)
     written, count = _put(run, made, target, out, order, progress)
     everything = run.config.pyschematron_all
-    asking = Asking(
-        written, run.job, original=run.source, progress=progress, everything=everything, executor=executor
-    )
+    judged = run.judged
+    asked, original = of_units(written), judged.job.source
+    asking = Asking(asked, judged.job, original=original, progress=progress, everything=everything, executor=executor)
     with written.blamed(), asking:
         reading = told_as(progress, "reading the written file back")
         masked = read_columns(written, missing=run.config.missing, memory=run.config.memory, told=reading)
         _require_all(run, count, masked)
         verdict = revalidate(
-            written,
-            run.job,
-            original=run.source,
-            binding=run.binding,
+            asked,
+            judged.job,
+            original=original,
+            binding=judged.binding,
             progress=progress,
             asking=asking,
             executor=executor,
@@ -96,6 +97,11 @@ def write(
     # what became of single records nobody asks any more
     verdict = replace(verdict, evaluation=replace(verdict.evaluation, verdicts=None))
     return WrittenFile(written, masked, _in_order(run, masked, order), order, verdict)
+
+
+def of_units(source: Source) -> Source:
+    """Return the nested file of which a source has the wide records; any other source as it is."""
+    return source.nested if isinstance(source, WideSource) else source
 
 
 def refuse_broken(run: Prepared, made: Masked, progress: Progress) -> None:
@@ -218,10 +224,11 @@ def _require_all(run: Prepared, written: int, masked: Records) -> None:
 
 
 def _in_order(run: Prepared, masked: Records, order: NDArray[np.intp] | None) -> Mapping[str, Column]:
-    """The columns as written, all masked fields among them, in the order of the original."""
+    """The columns as written, those of all fields that are released, in the order of the original."""
     columns = dict(masked.columns)
-    for name in run.plan.by_role(Role.CONFIDENTIAL):
-        columns.setdefault(name, absent(run.records.columns[name].field, len(masked)))
+    for fact in run.plan.fields:  # of a field that only records had that were left out, no cell is written
+        if fact.role is not Role.IDENTIFIER:
+            columns.setdefault(fact.name, absent(run.records.columns[fact.name].field, len(masked)))
     if order is None:
         return columns
     return ReorderedColumns(columns, kept(np.argsort(order)))

@@ -30,11 +30,15 @@ class MaskingInputs:
         Records that share what is published, at least.
     partitioner : Partitioner or MethodPartitioner
         Partitions points, shape (n, d), in groups of at least k.
+    unlike : ndarray of intp, shape (n,), or None
+        Codes of records that never share a group, whatever that costs: units of different compositions. None where
+        all records may.
     """
 
     rules: RecordRules
     k: int
     partitioner: Partitioner | MethodPartitioner
+    unlike: NDArray[np.intp] | None = None
 
     @classmethod
     def of(
@@ -61,7 +65,8 @@ class MaskingInputs:
             Those that are needed; all by default.
         """
         rules = self.rules.part(records, fields)
-        return replace(self, rules=rules, partitioner=self.partitioner.restricted(records))
+        unlike = None if self.unlike is None else self.unlike[records]
+        return replace(self, rules=rules, partitioner=self.partitioner.restricted(records), unlike=unlike)
 
     @property
     def file(self) -> FileValues:

@@ -89,6 +89,7 @@ def mask_records(
     method: Method | None = None,
     streams: Streams | None = None,
     classes: NDArray[np.intp] | None = None,
+    unlike: NDArray[np.intp] | None = None,
     keep_missing: bool = False,
     workers: int | None = None,
     max_block_records: int | None = None,
@@ -114,6 +115,8 @@ def mask_records(
         What a method draws from; needed where it draws.
     classes : ndarray of intp, shape (n, c), optional
         Class of each record, for methods that need one.
+    unlike : ndarray of intp, shape (n,), optional
+        Codes of records that never share a group, at least k of each: units of different compositions.
     keep_missing : bool
         Stop where records would have to take over another pattern of missing values.
     workers : int, optional
@@ -151,7 +154,7 @@ def mask_records(
     partitioner = _partitioner(plan, method, classes, max_block_records, cores, len(records))
     shared = SharedWork() if shared is None else shared
     rules = shared.rules(lambda: MaskingInputs.of(records, plan, edits, rulebook, original).rules)
-    inputs = MaskingInputs(rules, plan.k, partitioner)
+    inputs = MaskingInputs(rules, plan.k, partitioner, unlike)
     drawn = [] if method is None or isinstance(method, Partitioning) else _drawable(inputs.file, plan, method)
     if units is not None and len(records) > units.most:
         masked = _by_units(inputs, plan, drawn, units, keep_missing=keep_missing, progress=progress)

@@ -21,6 +21,7 @@ from masktron.results.figure import CategoryResult, FigureResult, TotalResult
 from masktron.results.hierarchy import HierarchyResult
 from masktron.results.key_risk import KeyRisk
 from masktron.results.key_treatments import KeysResult, KeyValues
+from masktron.results.levels import LevelDescription, levels_of
 from masktron.results.mask import EngineResult, MaskResult, RepairResult
 from masktron.results.metadata import MetadataResult
 from masktron.results.recode import KeyFigures, RecodedRule, RecodeResult, RecodingChoice
@@ -72,6 +73,7 @@ __all__ = [
     "KeyRisk",
     "KeyValues",
     "KeysResult",
+    "LevelDescription",
     "MaskResult",
     "MetadataResult",
     "MissingRule",
@@ -107,6 +109,7 @@ __all__ = [
     "WrittenRule",
     "by_field",
     "diagnostics_of",
+    "levels_of",
     "severity",
     "shown",
 ]

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
+from masktron.results.levels import LevelDescription
 from masktron.results.result import JobResult
 from masktron.serialised import Serialised
 
@@ -127,10 +128,12 @@ class DescribeResult(JobResult):
     notes : tuple of str
     release_safe : bool
         Without values of records.
+    levels : tuple of LevelDescription
+        Of a nested file; none of others.
     """
 
     JOB: ClassVar = "describe"
-    KEYS: ClassVar = "data format record records fields rows problems notes release_safe"
+    KEYS: ClassVar = "data format record records fields rows problems notes release_safe levels"
 
     data: str
     format: str
@@ -141,3 +144,4 @@ class DescribeResult(JobResult):
     problems: tuple[DescribedProblem, ...]
     notes: tuple[str, ...]
     release_safe: bool = False
+    levels: tuple[LevelDescription, ...] = ()

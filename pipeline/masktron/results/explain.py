@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
+from masktron.results.levels import LevelDescription
 from masktron.results.result import JobResult, PlottedResult
 from masktron.results.rules import Tested
 from masktron.serialised import Serialised
@@ -117,10 +118,12 @@ class ExplainResult(JobResult, PlottedResult):
         How many rules the data test.
     fields : tuple of FieldExplanation
         Of a table; empty for XML, which says nothing of its fields.
+    levels : tuple of LevelDescription
+        Of a nested file; none of others.
     """
 
     JOB: ClassVar = "explain"
-    KEYS: ClassVar = "rulebook xpath=version rules notes obstacle preflight ties coverage tested fields"
+    KEYS: ClassVar = "rulebook xpath=version rules notes obstacle preflight ties coverage tested fields levels"
 
     rulebook: str
     version: str
@@ -132,3 +135,4 @@ class ExplainResult(JobResult, PlottedResult):
     coverage: tuple[Coverage, ...] = ()
     tested: Tested | None = None
     fields: tuple[FieldExplanation, ...] = ()
+    levels: tuple[LevelDescription, ...] = ()

@@ -96,11 +96,14 @@ class Shape:
         What is not flat, in one sentence; empty for a flat file.
     line : int
         Where that was first seen; 0 for a flat file.
+    single : frozenset of str
+        Of a file that is not flat, the fields that stand in a record once at most, with a text alone.
     """
 
     flat: bool
     reason: str = ""
     line: int = 0
+    single: frozenset[str] = dataclass_field(default=frozenset(), compare=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,10 +14,13 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from masktron.errors import DocumentError
 from masktron.files import file_hash
 from masktron.progress import Told, untold
 from masktron.sources.column_forms import ColumnForm
 from masktron.sources.flat_records import FlatRecords
+from masktron.sources.level_tables import LevelTables
+from masktron.sources.level_tree import LevelPath, Tree
 from masktron.sources.names import Vocabulary
 from masktron.sources.records import Coded, Layout, Records, Shape
 from masktron.sources.variables import Variable
@@ -99,7 +102,15 @@ class Source(ABC):
     @property
     @abstractmethod
     def shape(self) -> Shape:
-        """Whether every record is a row of single values, and what is not."""
+        """Whether every record is a row of single values, and what is not.
+
+        Of a file that is no `tree` either, it says what keeps it from being one.
+        """
+
+    @property
+    def tree(self) -> Tree | None:
+        """The levels of a file whose records hold other records; None where they do not, or are no tree."""
+        return None
 
     @property
     @abstractmethod
@@ -180,6 +191,26 @@ class Source(ABC):
         DocumentError
             The file cannot be read, or a record is not flat; or there is no room in the folder.
         """
+
+    def level_tables(
+        self, *, missing: Mapping[str, frozenset[str]] = MappingProxyType({}), told: Told = untold
+    ) -> LevelTables:
+        """Read the records of all levels of a nested file.
+
+        Parameters
+        ----------
+        missing : mapping of str to frozenset of str
+            Declared missing codes by the names of `Tree.names`, ``*`` for all fields.
+        told : callable, optional
+            Told of the units read, and of how many there are.
+
+        Raises
+        ------
+        DocumentError
+            The file is not nested, cannot be read, or has changed.
+        """
+        del missing, told
+        raise _one_level(self.path)
 
     @property
     @abstractmethod
@@ -284,6 +315,38 @@ class Source(ABC):
             The file is not flat or has changed, or a value cannot be written.
         """
 
+    def write_levels(
+        self,
+        target: Path,
+        replacements: Mapping[LevelPath, Mapping[str, Coded]],
+        *,
+        removed: Mapping[LevelPath, Collection[str]] = MappingProxyType({}),
+        keep: NDArray[np.bool_] | None = None,
+        order: NDArray[np.intp] | None = None,
+        told: Told = untold,
+    ) -> int:
+        """Write a nested file like this one, and return its number of units.
+
+        Parameters
+        ----------
+        target : Path
+            Written directly.
+        replacements : mapping of tuple of str to mapping of str to Coded
+            By level, then by field of the level: lexemes of all its records, in the order of this file; None where a
+            record shall not have the field.
+        removed : mapping of tuple of str to collection of str
+            Fields that no record of a level keeps.
+        keep, order, told
+            As `write` has them, of units.
+
+        Raises
+        ------
+        DocumentError, UsageError
+            The file is not nested or has changed, or a value cannot be written.
+        """
+        del target, replacements, removed, keep, order, told
+        raise _one_level(self.path)
+
     @abstractmethod
     def alike(self, path: Path) -> Self:
         """Return another file of the same format, such as one that `write` has written, with the same records."""
@@ -325,3 +388,11 @@ class Source(ABC):
         """Say what was left out, given the counts of `left_out`, and what beside the records was not."""
         del counts
         return ()
+
+
+def _one_level(path: Path) -> DocumentError:
+    return DocumentError(
+        "the file has records of one level only",
+        where=str(path),
+        hint="take it as a table of records; only XML files can hold records in records",
+    )

@@ -15,8 +15,8 @@ from masktron.classify.forms import satisfied
 from masktron.classify.forms import variables_of as variables_of_form
 from masktron.constraints import Atom, Form, Linear
 from masktron.grouping.disjuncts import Disjuncts, UnmaskedBound
-from masktron.grouping.members import codes_of, codes_of_columns
-from masktron.grouping.record_groups import RecordGroups, group_records
+from masktron.grouping.members import Members, codes_of, codes_of_columns
+from masktron.grouping.record_groups import RecordGroups, group_records, joined_groups
 from masktron.masking.groups.unequal_sizes import with_unequal_sizes
 from masktron.masking.inputs import MaskingInputs
 from masktron.masking.per_record import Reductions, solved_parts, tying
@@ -30,6 +30,19 @@ from masktron.sources.records import OnDemand
 
 
 def group(inputs: MaskingInputs, partition: Partition) -> RecordGroups:
+    """Partition the records on all variables of a partition.
+
+    Records of different codes of ``inputs.unlike`` are grouped as if they were files of their own.
+    """
+    if inputs.unlike is None:
+        return _group(inputs, partition)
+    kinds = Members.of(codes_of(inputs.unlike[:, None]))
+    if len(kinds) == 1:
+        return _group(inputs, partition)
+    return joined_groups(kinds, (_group(inputs.part(rows), partition) for rows in kinds))
+
+
+def _group(inputs: MaskingInputs, partition: Partition) -> RecordGroups:
     """Partition the records on all variables of a partition.
 
     Records that nothing bridges are parted, the others are grouped by their distance and by what they have to share.

@@ -12,15 +12,15 @@ records are looked at when all units are joined.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
-from masktron.grouping.record_groups import RecordGroups
-from masktron.large_arrays import kept, new_array
+from masktron.grouping.record_groups import RecordGroups, joined_groups
+from masktron.large_arrays import kept
 from masktron.masking.block.settling import settle_block
 from masktron.masking.groups.strata import group, points_of, spread_within
 from masktron.masking.inputs import MaskingInputs
@@ -81,7 +81,9 @@ class ByUnits:
         InfeasibleError
             A unit cannot be grouped.
         """
-        joined = joined_groups(self._units, self._parts.grouped(partial(group, partition=self._partition), told))
+        joined = joined_groups(
+            self._units.members, self._parts.grouped(partial(group, partition=self._partition), told)
+        )
         cut = self._cut() or joined.cut
         spread = 0.0 if cut is None else self._spread()
         return replace(joined, cut=cut, spread=spread)
@@ -136,21 +138,6 @@ class ByUnits:
 def _settled(inputs: MaskingInputs, grouping: RecordGroups, block: Block) -> Settled:
     """Find the prototypes of the groups of a unit."""
     return settle_block(inputs, block, grouping)
-
-
-def joined_groups(units: Units, groupings: Iterable[RecordGroups]) -> RecordGroups:
-    """Number the groups of all units, unit after unit; the cut is the largest of those inside units."""
-    labels = new_array(len(units.members.order), np.intp)
-    mixed, pooled, cuts = [], [], []
-    groups = 0
-    for rows, own in zip(units.members, groupings, strict=True):
-        labels[rows] = groups + own.labels
-        groups += own.groups
-        mixed.append(own.mixed)
-        pooled.append(own.pooled)
-        cuts += [] if own.cut is None else [own.cut]
-    cut = max(cuts, key=lambda cut: (cut.records, cut.blocks), default=None)
-    return RecordGroups(labels, np.concatenate(mixed), np.concatenate(pooled), cut)
 
 
 def joined_prototypes(units: Units, grouping: RecordGroups, found: Sequence[Settled]) -> Settled:

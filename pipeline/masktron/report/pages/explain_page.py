@@ -49,6 +49,7 @@ def explain_page(result: PlainData) -> Page:
             Section("strata", "Strata", tuple(_strata(result))),
             Section("findings", "What the rules say about each other", tuple(_preflight(preflight))),
             Section("ranges", "What the rules leave to each field", tuple(_ranges(preflight))),
+            Section("levels", "Levels of the file", tuple(_levels(result))),
             Section("fields", "Fields of the file", tuple(_fields(result))),
             Section("notes", "Notes", (*listed("", result.names("notes")), *_lints(rules))),
         ),
@@ -282,6 +283,23 @@ def _ranges(preflight: PlainData) -> list[PagePart]:
             text = f"{low}{one.text('field')}{high}"
         rows.append((one.text("field"), text))
     return [PageTable("Ranges, where all numbers are there", ("field", "what is left"), tuple(rows))] if rows else []
+
+
+def _levels(result: PlainData) -> list[PagePart]:
+    """Kinds of records of a nested file; results of earlier releases do not have them."""
+    rows = tuple(
+        (
+            one.text("level"),
+            number(one.count("records")),
+            number(one.count("least")),
+            number(one.count("most")),
+            ", ".join(one.names("fields")) or NOTHING,
+        )
+        for one in (result.parts("levels"))
+    )
+    columns = ("level", "records", "least", "most", "fields")
+    caption = "Kinds of records, and how many stand at least and at most in one record of the level above"
+    return [PageTable(caption, columns, rows, frozenset(columns[1:4]))] if rows else []
 
 
 def _fields(result: PlainData) -> list[PagePart]:

@@ -11,7 +11,7 @@ from rich.table import Table
 
 from masktron.counts import counted
 from masktron.report.text import number, plain
-from masktron.results import FigureResult, RuleResult, Tested
+from masktron.results import FigureResult, LevelDescription, RuleResult, Tested
 
 
 def soft_warnings(warnings: int) -> str:
@@ -115,6 +115,20 @@ def unbroken(table: Table, ids: Iterable[str]) -> Table:
     """Keep the ids in the first column on one line, if none is very long."""
     table.columns[0].no_wrap = max(map(len, ids), default=0) <= LONGEST_ID
     return table
+
+
+def level_table(levels: Sequence[LevelDescription]) -> list[Table]:
+    """Show the levels of a nested file; nothing of others."""
+    table = headed("level", "records", "in each", "fields")
+    for one in levels:
+        within = f"{one.parent}: {between(one.least, one.most)}" if one.parent else "-"
+        table.add_row(plain(one.level), number(one.records), plain(within), plain(", ".join(one.fields) or "-"))
+    return [unbroken(table, [one.level for one in levels])] if levels else []
+
+
+def between(least: int, most: int) -> str:
+    """Say how many there are at least and at most."""
+    return number(least) if least == most else f"{number(least)} to {number(most)}"
 
 
 def noted(label: str, notes: Sequence[str]) -> list[str]:

@@ -8,7 +8,7 @@ from rich.console import RenderableType
 from rich.table import Table
 
 from masktron.counts import counted
-from masktron.report.tables.cells import headed, noted, unbroken
+from masktron.report.tables.cells import headed, level_table, noted, unbroken
 from masktron.report.text import number, plain
 from masktron.results import CONFIDENTIAL, DescribeResult, FieldDescription
 
@@ -23,14 +23,19 @@ def tables(result: DescribeResult) -> list[RenderableType]:
         *([] if result.release_safe else [f"[yellow]{CONFIDENTIAL}[/]"]),
         plain(
             f"{result.data}: {counted(result.records, 'record')} ({result.record}) of "
-            f"{counted(len(result.fields), 'field')}, {result.format}"
+            f"{_held(result)}, {result.format}"
         ),
+        *level_table(result.levels),
         *([_fields(result)] if result.fields else []),
         *_labelled(result),
         *_rows(result),
         *noted("problem", [f"{one.what}; {one.hint}" for one in result.problems]),
         *noted("note", result.notes),
     ]
+
+
+def _held(result: DescribeResult) -> str:
+    return counted(len(result.levels), "level") if result.levels else counted(len(result.fields), "field")
 
 
 def _fields(result: DescribeResult) -> Table:

@@ -10,7 +10,7 @@ from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
 from rich.table import Table
 
 from masktron.counts import counted
-from masktron.report.tables.cells import headed, noted, optional, tested_line, unbroken
+from masktron.report.tables.cells import headed, level_table, noted, optional, tested_line, unbroken
 from masktron.report.tables.preflight import preflight_lines
 from masktron.report.text import number, plain
 from masktron.results import ExplainResult, FieldExplanation, RuleExplanation
@@ -23,6 +23,7 @@ def tables(result: ExplainResult) -> list[RenderableType]:
     return [
         f"{plain(result.rulebook)}: {counted(len(rules), 'rule')}, XPath {result.version}",
         _Explained(rules),
+        *level_table(result.levels),
         *([_fields(result.fields)] if any(map(_said, result.fields)) else []),
         *([_blocks(rules)] if any(rule.block for rule in rules) else []),
         *_unmasked(rules),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Protocol
 
 from lxml import etree
 
@@ -13,6 +14,21 @@ from masktron.sources.xml.spacing import Spacing
 
 _MARK = "<!---->"
 """Serialised between records: all comments are dropped and text is escaped, so it stands nowhere else."""
+
+
+class RecordEdits(Protocol):
+    """What is done to each record element, whatever stands in it."""
+
+    @property
+    def layout(self) -> Layout:
+        """With all names of the records."""
+
+    @property
+    def spacing(self) -> Spacing:
+        """White space around records."""
+
+    def apply(self, record: etree._Element, i: int) -> None:
+        """Make anew the record with position i in the source."""
 
 
 @dataclass(frozen=True, slots=True)

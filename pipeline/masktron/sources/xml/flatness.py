@@ -29,9 +29,9 @@ from masktron.sources.records import Field, Layout, Shape
 from masktron.sources.text_places import column_behind
 from masktron.sources.xml.blocks import SLICED, Found, Name, PlainFile, ScanTable, joined
 from masktron.sources.xml.encoding import Encoding
-from masktron.sources.xml.layout import shape_of
 from masktron.sources.xml.parser import deaf_parser
 from masktron.sources.xml.prefix import NotPlain, Paths, Start
+from masktron.sources.xml.shapes import shape_of
 from masktron.sources.xml.wellformed import WellFormedness, stamp_of
 
 _ROWS = 1 << 12

@@ -424,13 +424,18 @@ def _has_words(text: str | None) -> bool:
 
 def _column(f: Field, lexemes: NDArray[np.object_], codes: frozenset[str]) -> Column:
     known: dict[str | None, int] = {}
-    known_codes = codes_of_field(codes)
     which = np.fromiter((known.setdefault(text, len(known)) for text in lexemes), dtype=np.int32, count=len(lexemes))
-    cells = [(Status.ABSENT, np.nan, 0) if text is None else cell_of(text, known_codes) for text in known]
+    return coded_column(f, list(known), which, codes)
+
+
+def coded_column(f: Field, texts: Sequence[str | None], which: NDArray[np.int32], codes: frozenset[str]) -> Column:
+    """Return a column of distinct texts, given which of them each cell has, and the missing codes of the field."""
+    known_codes = codes_of_field(codes)
+    cells = [(Status.ABSENT, np.nan, 0) if text is None else cell_of(text, known_codes) for text in texts]
     return Column(
         f,
         which,
-        Lexicon.of(list(known), distinct=True),
+        Lexicon.of(texts, distinct=True),
         np.array([state for state, *_ in cells], dtype=np.uint8),
         np.array([number for _, number, _ in cells], dtype=np.float64),
         max((digits for *_, digits in cells), default=0),

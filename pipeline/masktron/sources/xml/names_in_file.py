@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
+from masktron.sources.level_tree import Tree
 from masktron.sources.names import NameStep, Vocabulary
 from masktron.sources.records import Layout, Shape
 from masktron.sources.xml.layout import Survey, surveyed
 
 
-def vocabulary(path: Path, layout: Layout, shape: Shape) -> Vocabulary:
+def vocabulary(path: Path, layout: Layout, shape: Shape, tree: Tree | None = None) -> Vocabulary:
     """Return the names of a file.
 
-    The layout of a flat file has them all; any other file is read once more.
+    The layout of a flat file has them all, and so has the tree of a nested one; any other file is read once more.
 
     Raises
     ------
@@ -22,6 +23,12 @@ def vocabulary(path: Path, layout: Layout, shape: Shape) -> Vocabulary:
     """
     if shape.flat and len(layout.record_path) <= 2:
         return names_of(layout)
+    if tree is not None and len(layout.record_path) <= 2:
+        several = [names_of(tree.layout_of(at)) for at, _ in tree.levels()]
+        return Vocabulary(
+            frozenset[tuple[NameStep, ...]]().union(*(one.elements for one in several)),
+            frozenset[tuple[NameStep, ...]]().union(*(one.attributes for one in several)),
+        )
     walk = surveyed(path)
     return Vocabulary(frozenset(_elements(walk)), frozenset(_attributes(walk)))
 

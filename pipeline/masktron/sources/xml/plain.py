@@ -15,8 +15,9 @@ from masktron.kernels.compiling import said_of_compiling
 from masktron.progress import Progress
 from masktron.sources.columns import Batch
 from masktron.sources.flat_records import FlatRecords, RecordSlice
+from masktron.sources.level_tree import Tree
 from masktron.sources.records import Layout, Shape
-from masktron.sources.xml.layout import survey_exactly
+from masktron.sources.xml.layout import survey_levels
 from masktron.sources.xml.parser import opened
 from masktron.sources.xml.prefix import NotPlain, first_record
 from masktron.sources.xml.wellformed import WellFormedness, stamp_of, worth_columns
@@ -65,7 +66,7 @@ def survey(path: str | Path, *, record: str | None = None, hints: Collection[str
     UsageError
         `record` names no element, or more than one.
     """
-    layout, shape, _ = survey_file(path, record=record, hints=hints)
+    layout, shape, *_ = survey_file(path, record=record, hints=hints)
     return layout, shape
 
 
@@ -76,8 +77,8 @@ def survey_file(
     hints: Collection[str] = (),
     progress: Progress | None = None,
     judge: WellFormedness | None = None,
-) -> tuple[Layout, Shape, PlainFile | None]:
-    """Do what `survey` does, and tell whether batches can be made of the file.
+) -> tuple[Layout, Shape, PlainFile | None, Tree | None]:
+    """Do what `survey` does; tell whether batches can be made of the file, and which levels a nested one has.
 
     Parameters
     ----------
@@ -98,10 +99,11 @@ def survey_file(
     if path.is_file() and worth_columns(path):
         found = survey_plain(path, record=record, hints=hints, progress=progress, judge=judge)
         if found is not None:
-            return found
+            return *found, None
     if judge is not None:
         judge.stop()
-    return *survey_exactly(path, record=record, hints=hints), None
+    layout, shape, tree = survey_levels(path, record=record, hints=hints)
+    return layout, shape, None, tree
 
 
 def survey_plain(

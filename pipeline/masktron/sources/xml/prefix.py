@@ -9,8 +9,9 @@ from typing import BinaryIO, NamedTuple
 
 from masktron.errors import DocumentError
 from masktron.sources.xml.encoding import Encoding
-from masktron.sources.xml.layout import Survey, shape_of
+from masktron.sources.xml.layout import Survey
 from masktron.sources.xml.parser import namespace_parser
+from masktron.sources.xml.shapes import shape_of
 
 _PREFIX = 1 << 20
 _GLANCE = 1 << 16

@@ -43,9 +43,10 @@ def spacing_of(source: Path, layout: Layout) -> Spacing:
             between = between if between is not None else record.tail or ""
             etree.strip_tags(record, etree.Comment, etree.ProcessingInstruction)
             if len(record):
-                return Spacing(*map(_plain, (record.text or "", record[-1].tail or "", between)))
-    return Spacing("", "", _plain(between or ""))
+                return Spacing(*map(plain_space, (record.text or "", record[-1].tail or "", between)))
+    return Spacing("", "", plain_space(between or ""))
 
 
-def _plain(space: str) -> str:
+def plain_space(space: str) -> str:
+    """Return white space without the returns that only a reference can have put there."""
     return space.replace("\r", "\n")

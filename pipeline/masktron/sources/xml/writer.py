@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from masktron.errors import DocumentError, UsageError
 from masktron.progress import Told, untold
 from masktron.sources.records import Coded, Layout
-from masktron.sources.xml.edits import Edits, RecordText, records_of, serialised
+from masktron.sources.xml.edits import Edits, RecordEdits, RecordText, records_of, serialised
 from masktron.sources.xml.layout import confirm
 from masktron.sources.xml.microdata import chunk_document, iter_chunks, record_lines
 from masktron.sources.xml.new_texts import check_replacements
@@ -89,11 +89,7 @@ def write_masked(
     """
     n = _flat_records(source, layout) if plain is None else plain.records
     _check_names(layout, replacements, removed)
-    for name, array in (("keep", keep), ("order", order)):
-        if array is not None and array.shape != (n,):
-            raise UsageError(f"{name} has the shape {array.shape}, and the file has {n:,} records")
-    if order is not None and not _is_permutation(order):
-        raise UsageError(f"order is not a permutation of the {n:,} records")
+    check_choice(n, keep, order)
     check_replacements(layout, replacements, n)
     kept = np.ones(n, dtype=np.bool_) if keep is None else keep
     edits = Edits(layout, replacements, removed, spacing_of(source, layout))
@@ -104,9 +100,23 @@ def write_masked(
         if write_assembled(source, target, edits, plain, kept, order, told):
             return int(kept.sum())
         _flat_records(source, layout)
-    _write_parsed(source, target, edits, kept, order, told)
+    write_parsed(source, target, edits, kept, order, told)
     told(n, n)
     return int(kept.sum())
+
+
+def check_choice(n: int, keep: NDArray[np.bool_] | None, order: NDArray[np.intp] | None) -> None:
+    """Refuse what does not say of each of n records whether, and where, it is written.
+
+    Raises
+    ------
+    UsageError
+    """
+    for name, array in (("keep", keep), ("order", order)):
+        if array is not None and array.shape != (n,):
+            raise UsageError(f"{name} has the shape {array.shape}, and the file has {n:,} records")
+    if order is not None and not _is_permutation(order):
+        raise UsageError(f"order is not a permutation of the {n:,} records")
 
 
 def _is_permutation(order: NDArray[np.intp]) -> bool:
@@ -145,15 +155,15 @@ def _check_names(layout: Layout, replacements: Mapping[str, Coded], removed: Col
             raise UsageError(f"the field {name!r} is both replaced and removed")
 
 
-def _write_parsed(
+def write_parsed(
     source: Path,
     target: Path,
-    edits: Edits,
+    edits: RecordEdits,
     kept: NDArray[np.bool_],
     order: NDArray[np.intp] | None,
     told: Told,
 ) -> None:
-    """Write any flat file, record by record as trees."""
+    """Write any file, record by record as trees, which are made anew in the order of the source."""
     encoding = scan(source)
     with target.open("w", encoding=encoding.codec, errors="xmlcharrefreplace", newline="") as stream:
         stream.write(opening(encoding))
@@ -173,7 +183,7 @@ def _tell(told: Told, size: int, done: int) -> None:
     told(done, size)
 
 
-def _pieces(source: Path, edits: Edits, told: Callable[[int], None]) -> Iterator[RecordText]:
+def _pieces(source: Path, edits: RecordEdits, told: Callable[[int], None]) -> Iterator[RecordText]:
     for chunk in iter_chunks(source, edits.layout):
         told(chunk.first)
         for j, record in enumerate(records_of(chunk.root, edits.layout)):

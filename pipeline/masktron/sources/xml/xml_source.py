@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping
 from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +15,8 @@ from numpy.typing import NDArray
 from masktron.errors import DocumentError
 from masktron.progress import Progress, Told, untold
 from masktron.sources.array_stores import FolderStore
+from masktron.sources.level_tables import LevelTables
+from masktron.sources.level_tree import LevelPath, Tree
 from masktron.sources.names import Vocabulary
 from masktron.sources.records import Coded, Layout, Records, Shape
 from masktron.sources.source import EngineDocument, Source
@@ -22,6 +24,8 @@ from masktron.sources.xml.encoding import HEAD, sniff
 from masktron.sources.xml.left_out import left_out, outline_notes
 from masktron.sources.xml.microdata import read_records
 from masktron.sources.xml.names_in_file import vocabulary
+from masktron.sources.xml.nested import read_levels
+from masktron.sources.xml.nested_writer import write_nested
 from masktron.sources.xml.outline import namespaces_of
 from masktron.sources.xml.parser import opened
 from masktron.sources.xml.plain import PlainRecords, survey_file
@@ -66,7 +70,7 @@ class XmlSource(Source):
         self._record, self._hints, self._progress, self._judge = record, hints, progress, judge
 
     @cached_property
-    def _surveyed(self) -> tuple[Layout, Shape, PlainFile | None]:
+    def _surveyed(self) -> tuple[Layout, Shape, PlainFile | None, Tree | None]:
         return survey_file(
             self.path, record=self._record, hints=self._hints, progress=self._progress, judge=self._judge
         )
@@ -82,6 +86,11 @@ class XmlSource(Source):
         return self._surveyed[1]
 
     @property
+    def tree(self) -> Tree | None:
+        """The levels of a file whose records hold other records; None where they do not, or are no tree."""
+        return self._surveyed[3]
+
+    @property
     def count(self) -> int | None:
         """Number of records of a file that the reader of columns reads."""
         plain = self._surveyed[2]
@@ -92,8 +101,8 @@ class XmlSource(Source):
         return _start_tags(self.path, self.layout.record_tag.rpartition("}")[2])
 
     def vocabulary(self) -> Vocabulary:
-        """Return every name of the file with its place; files that are not flat are read once more."""
-        return vocabulary(self.path, self.layout, self.shape)
+        """Return every name of the file with its place; files that are neither flat nor a tree are read once more."""
+        return vocabulary(self.path, self.layout, self.shape, self.tree)
 
     def require_readable(self) -> None:
         """Refuse a file that is not there, or is no XML by its first bytes."""
@@ -113,6 +122,14 @@ class XmlSource(Source):
         store = None if storage is None else FolderStore(storage)
         return read_records(self.path, self.layout, missing=missing, plain=plain, told=told, only=only, store=store)
 
+    def level_tables(
+        self, *, missing: Mapping[str, frozenset[str]] = MappingProxyType({}), told: Told = untold
+    ) -> LevelTables:
+        """Read the records of all levels; see `masktron.sources.xml.nested.read_levels`."""
+        if self.tree is None:
+            return super().level_tables(missing=missing, told=told)
+        return read_levels(self.path, self.tree, missing=missing, told=told)
+
     @property
     def document_path(self) -> Path:
         """The file itself."""
@@ -121,7 +138,7 @@ class XmlSource(Source):
     @property
     def document(self) -> EngineDocument:
         """The file itself."""
-        layout, _, plain = self._surveyed
+        layout, _, plain, _ = self._surveyed
         return EngineDocument(self.path, layout, None if plain is None else PlainRecords(self.path, layout, plain))
 
     def write(
@@ -135,7 +152,7 @@ class XmlSource(Source):
         told: Told = untold,
     ) -> int:
         """Write a file like this one; see `masktron.sources.xml.writer.write_masked`."""
-        layout, _, plain = self._surveyed
+        layout, _, plain, _ = self._surveyed
         return write_masked(
             self.path,
             target,
@@ -147,6 +164,22 @@ class XmlSource(Source):
             plain=plain,
             told=told,
         )
+
+    def write_levels(
+        self,
+        target: Path,
+        replacements: Mapping[LevelPath, Mapping[str, Coded]],
+        *,
+        removed: Mapping[LevelPath, Collection[str]] = MappingProxyType({}),
+        keep: NDArray[np.bool_] | None = None,
+        order: NDArray[np.intp] | None = None,
+        told: Told = untold,
+    ) -> int:
+        """Write a nested file like this one; see `masktron.sources.xml.nested_writer.write_nested`."""
+        options: dict[str, Any] = {"removed": removed, "keep": keep, "order": order, "told": told}
+        if self.tree is None:
+            return super().write_levels(target, replacements, **options)
+        return write_nested(self.path, target, self.tree, replacements, **options)
 
     def alike(self, path: Path) -> Self:
         """Return another file in XML with records of the same name."""
@@ -162,8 +195,8 @@ class XmlSource(Source):
 
     def left_out(self) -> dict[str, int]:
         """Count comments, instructions, declarations and attributes around the records, which `write` drops."""
-        layout, _, plain = self._surveyed
-        return left_out(self.path, layout, plain)
+        layout, _, plain, tree = self._surveyed
+        return left_out(self.path, layout if tree is None else tree.outline, plain)
 
     def outline_notes(self, counts: Mapping[str, int]) -> tuple[str, ...]:
         """Say what was left out, and which attributes of the root were not."""

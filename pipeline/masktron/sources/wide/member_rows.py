@@ -1,0 +1,140 @@
+"""Where the members of units stand in the tables of a nested file."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from masktron.sources.level_tables import LevelTables
+from masktron.sources.level_tree import TOP, Level, LevelPath
+from masktron.sources.records import Coded, Status
+from masktron.sources.wide.composition import Composition
+from masktron.sources.wide.wide_record import UnitPlace, WideRecord
+
+
+def joint_composition(tables: LevelTables) -> Composition:
+    """Return the least composition that covers every unit of a file."""
+    return _most(tables, TOP, tables.tree.top, np.arange(len(tables.top)))
+
+
+def _most(tables: LevelTables, path: LevelPath, level: Level, rows: NDArray[np.intp]) -> Composition:
+    """Return what covers some records of a level with all that is below them."""
+    kinds = []
+    for child in level.children:
+        below = (*path, child.name)
+        counts = tables.counts(below)[rows]
+        first = np.concatenate(([0], np.cumsum(tables.counts(below))))[:-1][rows]
+        least, most = (int(counts.min()), int(counts.max())) if len(counts) else (0, 0)
+        members = []
+        for at in range(most):
+            there = first[counts > at] + at
+            inner = _most(tables, below, child, there)
+            members.append(Composition(inner.members, sure=at < least))
+        kinds.append(tuple(members))
+    return Composition(tuple(kinds))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class MemberRows:
+    """The rows of members, place by place.
+
+    Attributes
+    ----------
+    tables : LevelTables
+    wide : WideRecord
+    rows : mapping of str to ndarray of intp, shape (units,)
+        By the name of a place, the row of each unit's member in the table of its level; -1 where it has none.
+    """
+
+    tables: LevelTables
+    wide: WideRecord
+    rows: Mapping[str, NDArray[np.intp]]
+
+    @classmethod
+    def of(cls, tables: LevelTables, wide: WideRecord) -> MemberRows:
+        """Return where the members of all units of a file stand.
+
+        Raises
+        ------
+        ValueError
+            A unit has more members than the wide record.
+        """
+        found: dict[str, NDArray[np.intp]] = {wide.unit.name: np.arange(len(tables.top))}
+        for place in wide.places:
+            for kind, child in zip(place.members, place.level.children, strict=True):
+                path = (*_path_of(place), child.name)
+                if path not in tables.tables:  # no unit of this file has any
+                    found.update((member.name, np.full(len(tables.top), -1)) for member in kind)
+                    continue
+                counts = tables.counts(path)
+                first = np.concatenate(([0], np.cumsum(counts)))
+                above = found[place.name]
+                has = np.where(above >= 0, counts[above], 0) if len(counts) else np.zeros(len(above), dtype=np.intp)
+                if len(has) and has.max() > len(kind):
+                    raise ValueError(f"a unit has {has.max()} {child.name}, the wide record {len(kind)}")
+                for at, member in enumerate(kind):
+                    found[member.name] = np.where(has > at, first[above] + at, -1)
+        return cls(tables, wide, found)
+
+    def present(self) -> frozenset[str]:
+        """Name the wide fields that some unit has."""
+        found = set()
+        for place in self.wide.places:
+            rows = self.rows[place.name]
+            rows = rows[rows >= 0]
+            columns = self.tables.tables[_path_of(place)].records.columns
+            for leaf in place.leaves:
+                column = columns.get(leaf.field.name)
+                if column is not None and (column.states[column.codes[rows]] != Status.ABSENT).any():
+                    found.add(leaf.name)
+        return frozenset(found)
+
+    def folded(self, cells: Mapping[str, Coded]) -> dict[LevelPath, dict[str, Coded]]:
+        """Return cells of wide fields, in the order of the units, as cells of the fields of the levels.
+
+        A field of which the wide record has new cells in some places alone is left as it is in the others only where
+        no member stands there.
+
+        Raises
+        ------
+        ValueError
+            Of a field, some members would have new cells and others not.
+        """
+        found: dict[LevelPath, dict[str, Coded]] = {}
+        for path, level in self.tables.tree.levels():
+            for own in level.fields:
+                leaves = [
+                    leaf
+                    for place in self.wide.places
+                    if _path_of(place) == path
+                    for leaf in place.leaves
+                    if leaf.field is own or leaf.field == own
+                ]
+                if any(leaf.name in cells for leaf in leaves):
+                    new = [(self.rows[leaf.place.name], cells.get(leaf.name)) for leaf in leaves]
+                    found.setdefault(path, {})[own.name] = self._joined(path, own.name, new)
+        return found
+
+    def _joined(self, path: LevelPath, name: str, parts: list[tuple[NDArray[np.intp], Coded | None]]) -> Coded:
+        column = self.tables.tables[path].records.columns[name]
+        codes = np.full(len(self.tables.tables[path]), -1, dtype=np.intp)
+        texts: list[NDArray[np.object_]] = []
+        size = 0
+        for rows, cells in parts:
+            there = rows >= 0
+            if cells is None:
+                if column.present[rows[there]].any():
+                    raise ValueError(f"some members have new values of {name}, and others not")
+                continue
+            codes[rows[there]] = cells.codes[there] + size
+            texts.append(cells.texts)
+            size += len(cells.texts)
+        nothing = np.array([None], dtype=np.object_)
+        return Coded(np.concatenate([*texts, nothing]), np.where(codes < 0, size, codes))
+
+
+def _path_of(place: UnitPlace) -> LevelPath:
+    return tuple(name for name, _ in place.path)

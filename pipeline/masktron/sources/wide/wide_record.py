@@ -1,0 +1,191 @@
+"""The fields of a wide record: those of a unit and of its members, position by position."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass, field, replace
+from typing import Self
+
+from masktron.sources.level_tree import Level
+from masktron.sources.records import Field, Layout
+from masktron.sources.wide.composition import Composition
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class UnitField:
+    """A field of the unit or of a member.
+
+    Attributes
+    ----------
+    name : str
+        Of the field of the wide record, ``@`` before it for an attribute.
+    order : tuple of int
+        Compares as nodes stand in the document.
+    text : bool
+        Whether the text node is meant, which an empty element does not have.
+    """
+
+    place: UnitPlace
+    field: Field
+    name: str
+    order: tuple[int, ...]
+    text: bool = False
+
+    @property
+    def parent(self) -> UnitPlace:
+        """The element around it."""
+        return self.place
+
+    @property
+    def key(self) -> tuple[str, bool]:
+        """What tells it from other nodes."""
+        return self.name, self.text
+
+    def as_text(self) -> UnitField:
+        """Return its text node."""
+        return replace(self, text=True)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class UnitPlace:
+    """The unit, or one of its members.
+
+    Attributes
+    ----------
+    name : str
+        ``Person.2``; empty for the unit.
+    path : tuple of (str, int)
+        Kind and position, from 0, of each element on the way from the unit to this one.
+    sure : bool
+        Whether every unit that is described has it.
+    presence : str
+        The attribute of the wide record that says whether it is there; empty where it is `sure`.
+    """
+
+    level: Level
+    name: str
+    path: tuple[tuple[str, int], ...]
+    parent: UnitPlace | None
+    order: tuple[int, ...]
+    sure: bool = True
+    presence: str = ""
+    leaves: list[UnitField] = field(default_factory=list)
+    members: list[tuple[UnitPlace, ...]] = field(default_factory=list)
+
+    @property
+    def key(self) -> tuple[str, bool]:
+        """What tells it from other nodes."""
+        return f"/{self.name}", False
+
+    def below(self) -> Iterator[UnitPlace]:
+        """Yield this element and all members below it, in document order."""
+        yield self
+        for kind in self.members:
+            for member in kind:
+                yield from member.below()
+
+
+type UnitNode = UnitField | UnitPlace
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class WideRecord:
+    """What a record has whose fields are those of a unit and of all its members.
+
+    Attributes
+    ----------
+    unit : UnitPlace
+    layout : Layout
+        Of a flat file of such records: presences first, then the fields in document order; no name has a namespace.
+    """
+
+    unit: UnitPlace
+    layout: Layout
+
+    @classmethod
+    def of(cls, level: Level, composition: Composition, layout: Layout) -> Self:
+        """Return the wide record of a composition.
+
+        Parameters
+        ----------
+        level : Level
+            The unit.
+        composition : Composition
+        layout : Layout
+            Of the nested file.
+        """
+        names = _Names({field.tag.rpartition("}")[2] for field in level.fields})
+        unit = names.place(level, composition, (), None, (), sure=True)
+        places = list(unit.below())
+        presences = [Field(f"@{p.presence}", p.presence, attribute=True) for p in places if not p.sure]
+        fields = [
+            Field(leaf.name, leaf.name.removeprefix("@"), attribute=leaf.field.attribute)
+            for place in places
+            for leaf in place.leaves
+        ]
+        path = tuple(tag.rpartition("}")[2] for tag in layout.record_path)
+        fields.sort(key=lambda one: not one.attribute)
+        return cls(unit, Layout(path, (*presences, *fields), encoding=layout.encoding))
+
+    def only(self, names: Collection[str]) -> WideRecord:
+        """Return the wide record without fields that no unit has, given the names of those that some have."""
+        for place in self.places:
+            place.leaves[:] = [leaf for leaf in place.leaves if leaf.name in names]
+        fields = [f for f in self.layout.fields if f.name in names or not self._is_leaf(f.name)]
+        return replace(self, layout=replace(self.layout, fields=tuple(fields)))
+
+    def _is_leaf(self, name: str) -> bool:
+        return name.removeprefix("@") not in {place.presence for place in self.places}
+
+    @property
+    def places(self) -> tuple[UnitPlace, ...]:
+        """The unit and all its members, in document order."""
+        return tuple(self.unit.below())
+
+
+class _Names:
+    """Names of wide fields, none of them twice."""
+
+    def __init__(self, taken: set[str]) -> None:
+        self._taken = taken
+
+    def _new(self, name: str) -> str:
+        while name in self._taken:
+            name += "_"
+        self._taken.add(name)
+        return name
+
+    def place(
+        self,
+        level: Level,
+        composition: Composition,
+        path: tuple[tuple[str, int], ...],
+        parent: UnitPlace | None,
+        order: tuple[int, ...],
+        *,
+        sure: bool,
+    ) -> UnitPlace:
+        """Return an element with all that is below it."""
+        name = ".".join(f"{kind}.{at + 1}" for kind, at in path)
+        presence = "" if sure else self._new(name)
+        place = UnitPlace(level, name, path, parent, order, sure, presence)
+        for at, own in enumerate(level.fields):
+            local = own.tag.rpartition("}")[2]
+            wide = local if not name else self._new(f"{name}.{local}")
+            rank = (0 if own.attribute else 1, at)
+            place.leaves.append(UnitField(place, own, f"@{wide}" if own.attribute else wide, (*order, *rank)))
+        for kind, (child, members) in enumerate(zip(level.children, composition.members, strict=True)):
+            place.members.append(
+                tuple(
+                    self.place(
+                        child,
+                        member,
+                        (*path, (child.name, at)),
+                        place,
+                        (*order, 2 + kind, at),
+                        sure=sure and member.sure,
+                    )
+                    for at, member in enumerate(members)
+                )
+            )
+        return place

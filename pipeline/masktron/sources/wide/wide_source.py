@@ -1,0 +1,228 @@
+"""A nested file whose records are its units with all their members."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Collection, Generator, Mapping
+from contextlib import ExitStack, contextmanager
+from functools import cached_property
+from pathlib import Path
+from types import MappingProxyType
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from masktron.errors import MasktronError, UsageError
+from masktron.progress import Told, untold
+from masktron.scratch import folder_on_disk, private_folder
+from masktron.sources.level_tables import LevelTables
+from masktron.sources.level_tree import LevelPath, Tree
+from masktron.sources.names import Vocabulary
+from masktron.sources.records import Coded, Layout, Records, Shape
+from masktron.sources.source import EngineDocument, Source
+from masktron.sources.wide.member_rows import MemberRows, joint_composition
+from masktron.sources.wide.wide_record import WideRecord
+from masktron.sources.wide.wide_twin import write_wide
+from masktron.sources.xml.xml_source import XmlSource
+
+
+class WideSource(Source):
+    """A nested file as a flat one: each record is a unit with the fields of all its members, position by position.
+
+    Rules and engines see the flat document of these records. What is written is a nested file like the one that was
+    read.
+
+    Parameters
+    ----------
+    nested : Source
+        With a `tree`.
+    wide : WideRecord, optional
+        That of the file from which this one was written; by default what covers all units of this one.
+    """
+
+    def __init__(self, nested: Source, wide: WideRecord | None = None) -> None:
+        super().__init__(nested.path)
+        if nested.tree is None:
+            raise ValueError(f"{nested.path} is no nested file")
+        self.nested, self._wide = nested, wide
+        self.levels: Tree = nested.tree
+        self._held = ExitStack()
+        weakref.finalize(self, self._held.close)
+
+    @cached_property
+    def tables(self) -> LevelTables:
+        """The records of all levels."""
+        return self.nested.level_tables()
+
+    @cached_property
+    def wide(self) -> WideRecord:
+        """The fields of a record."""
+        if self._wide is not None:
+            return self._wide
+        whole = WideRecord.of(self.levels.top, joint_composition(self.tables), self.levels.layout)
+        return whole.only(MemberRows.of(self.tables, whole).present())
+
+    @cached_property
+    def members(self) -> MemberRows:
+        """Where the members of units stand."""
+        try:
+            return MemberRows.of(self.tables, self.wide)
+        except ValueError as problem:
+            raise UsageError(
+                f"{problem}: it is not made of the units of the other file",
+                where=str(self.path),
+                hint="compare a released file with its own original",
+            ) from problem
+
+    @cached_property
+    def _twin(self) -> XmlSource:
+        folder = self._held.enter_context(private_folder(folder_on_disk()[0]))
+        path = folder / f"{self.path.stem}.xml"
+        write_wide(path, self.members)
+        return XmlSource(path, record=self.wide.layout.record_tag)
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of the nested file."""
+        return self.nested.digest
+
+    @property
+    def layout(self) -> Layout:
+        """Of the wide records."""
+        return self._twin.layout
+
+    @property
+    def shape(self) -> Shape:
+        """That of the wide records: flat."""
+        return self._twin.shape
+
+    @property
+    def count(self) -> int | None:
+        """Number of units."""
+        return self._twin.count
+
+    def estimate(self) -> int:
+        """Number of units."""
+        return len(self.tables.top)
+
+    def vocabulary(self) -> Vocabulary:
+        """Return the names of the wide records."""
+        return self._twin.vocabulary()
+
+    def require_readable(self) -> None:
+        """Refuse a file that is not there, or is of another format."""
+        self.nested.require_readable()
+
+    def records(
+        self,
+        *,
+        missing: Mapping[str, frozenset[str]] = MappingProxyType({}),
+        only: Collection[str] | None = None,
+        told: Told = untold,
+        storage: Path | None = None,
+    ) -> Records:
+        """Read the wide records as columns."""
+        return self._twin.records(missing=missing, only=only, told=told, storage=storage)
+
+    @property
+    def document_path(self) -> Path:
+        """The document of wide records."""
+        return self._twin.path
+
+    @property
+    def document(self) -> EngineDocument:
+        """The document of wide records."""
+        return self._twin.document
+
+    def place(self, record: int, line: int, column: int) -> tuple[int, int]:
+        """Return where a unit begins in the nested file."""
+        del line, column
+        return (int(self.tables.top.records.lines[record]), 0) if record >= 0 else (0, 0)
+
+    @contextmanager
+    def blamed(self) -> Generator[None]:
+        """Let errors name the nested file where they name the document that engines read."""
+        try:
+            yield
+        except MasktronError as error:
+            twin, own = str(self._twin.path), str(self.path)
+            for part in ("what", "where", "hint"):
+                setattr(error, part, getattr(error, part).replace(twin, own))
+            error.args = (error.what,)
+            raise
+
+    def write(
+        self,
+        target: Path,
+        replacements: Mapping[str, Coded],
+        *,
+        removed: Collection[str] = (),
+        keep: NDArray[np.bool_] | None = None,
+        order: NDArray[np.intp] | None = None,
+        told: Told = untold,
+    ) -> int:
+        """Write a nested file like this one with new values in some fields of wide records."""
+        folded = self.members.folded(dict(replacements))
+        return self.nested.write_levels(
+            target, folded, removed=self._removed(removed), keep=keep, order=order, told=told
+        )
+
+    def _removed(self, names: Collection[str]) -> dict[LevelPath, frozenset[str]]:
+        """Return the fields that no record of a level keeps, given wide fields.
+
+        Raises
+        ------
+        UsageError
+            Some members would lose a field and others not.
+        """
+        found: dict[LevelPath, frozenset[str]] = {}
+        for path, level in self.levels.levels():
+            for own in level.fields:
+                leaves = {
+                    leaf.name
+                    for place in self.wide.places
+                    if tuple(name for name, _ in place.path) == path
+                    for leaf in place.leaves
+                    if leaf.field == own and self.layout.field(leaf.name) is not None
+                }
+                gone = leaves.intersection(names)
+                if gone and gone != leaves:
+                    raise UsageError(
+                        f"{own.name} is removed of some members and not of others: {', '.join(sorted(gone))}",
+                        where=str(self.path),
+                        hint=f"give {'/'.join((*path, own.name))} one role",
+                    )
+                if gone:
+                    found[path] = found.get(path, frozenset()) | {own.name}
+        return found
+
+    def alike(self, path: Path) -> Self:
+        """Return another nested file with the same wide records."""
+        return type(self)(self.nested.alike(path), self.wide)
+
+    def has_layout_of(self, original: Source, removed: Collection[str]) -> bool:
+        """Whether this file has no other fields than the original releases."""
+        fields = {field for field in original.layout.fields if field.name not in removed}
+        return self.shape.flat and fields.issuperset(self.layout.fields)
+
+    def left_out(self) -> dict[str, int]:
+        """Count what a write does not copy."""
+        return self.nested.left_out()
+
+    def outline_notes(self, counts: Mapping[str, int]) -> tuple[str, ...]:
+        """Say what was left out."""
+        return self.nested.outline_notes(counts)
+
+
+def wide_pair(released: Source, original: Source | None) -> tuple[Source, Source | None]:
+    """Return a released nested file and its original as files of wide records; any other files as they are.
+
+    Fields have the names that they have in the original, whose units the released file has, or some of them.
+    """
+    if released.tree is None or (original is not None and original.tree is None):
+        return released, original
+    if original is None:
+        return WideSource(released), None
+    beside = WideSource(original)
+    return WideSource(released, beside.wide), beside

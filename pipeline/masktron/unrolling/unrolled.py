@@ -1,0 +1,166 @@
+"""A rulebook on nested records as one on wide records."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from masktron.rulebook.analysis import context_of
+from masktron.rulebook.schema import Check, Let, Pattern, Rule, Rulebook
+from masktron.sources.records import Layout
+from masktron.sources.wide.wide_record import UnitNode, WideRecord
+from masktron.unrolling.matched_contexts import ContextMatcher
+from masktron.unrolling.unit_focus import Focus
+from masktron.unrolling.unit_steps import UnitSteps
+from masktron.unrolling.unrolled_expressions import Unroller
+from masktron.unrolling.unrolled_values import FALSE, TRUE, NotUnrolled, WideText
+
+
+@dataclass(frozen=True, slots=True)
+class UnrolledCheck:
+    """Where a check on wide records comes from.
+
+    Attributes
+    ----------
+    check : int
+        Index of the check in the rulebook as it is written.
+    node : str
+        Name of the member, or of its field, on which it fires; empty for the unit.
+    """
+
+    check: int
+    node: str
+
+
+@dataclass(frozen=True, slots=True)
+class Unrolled:
+    """A rulebook on the wide records of one class of compositions.
+
+    Attributes
+    ----------
+    rulebook : Rulebook
+        Its checks fire at most once in a record.
+    origins : tuple of UnrolledCheck
+        Of each of them.
+    reasons : mapping of int to str
+        Why a check of the rulebook as it is written is not among them, or not with all nodes on which it fires.
+    """
+
+    rulebook: Rulebook
+    origins: tuple[UnrolledCheck, ...]
+    reasons: Mapping[int, str]
+
+
+def unroll(rulebook: Rulebook, wide: WideRecord, layout: Layout) -> Unrolled:
+    """Write the rules of a nested file for the wide records of one class of compositions.
+
+    For each node on which a check may fire there is one check on the wide record, and each pattern becomes one for
+    each node, with the rules in the order in which the node is offered to them: so a check fires on a node of a unit,
+    and fails there, exactly where the check of that node does on the wide record.
+
+    Parameters
+    ----------
+    rulebook : Rulebook
+    wide : WideRecord
+    layout : Layout
+        Of the nested file, whose record is the unit.
+    """
+    return _Unrolling(rulebook, wide, layout).done()
+
+
+@dataclass(slots=True)
+class _Unrolling:
+    original: Rulebook
+    wide: WideRecord
+    layout: Layout
+    reasons: dict[int, str] = field(default_factory=dict)
+    origins: list[UnrolledCheck] = field(default_factory=list)
+    unroller: Unroller = field(init=False)
+
+    def __post_init__(self) -> None:
+        above = self.layout.record_path[:-1]
+        self.unroller = Unroller(self.original.version, UnitSteps(dict(self.original.namespaces), above))
+
+    def done(self) -> Unrolled:
+        patterns: list[Pattern] = []
+        outer = self._with(Focus(None, None), self.original.lets)
+        nodes: list[UnitNode] = []
+        for place in self.wide.places:
+            nodes += [place, *place.leaves]
+        for pattern in self.original.patterns:
+            patterns += self._pattern(pattern, self._with(outer, pattern.lets), nodes)
+        book = replace(
+            self.original, patterns=tuple(patterns), lets=(), documents=(), beside=(), pyschematron_schema=None
+        )
+        return Unrolled(book, tuple(self.origins), self.reasons)
+
+    def _with(self, focus: Focus, lets: Sequence[Let]) -> Focus:
+        """Return the focus with the variables whose values are known."""
+        for let in lets:
+            try:
+                focus = focus.bind(let.name, self.unroller.value(let.value, focus))
+            except NotUnrolled:
+                focus = focus.without(let.name)
+        return focus
+
+    def _pattern(self, pattern: Pattern, outer: Focus, nodes: Sequence[UnitNode]) -> Iterator[Pattern]:
+        matcher = ContextMatcher(self.unroller, self.layout.record_path[:-1], outer)
+        blocked = ""
+        candidates: list[tuple[Rule, dict[int, WideText]]] = []
+        for rule in pattern.rules:
+            paths = context_of(self.original, rule.context)
+            if blocked or paths is None:
+                blocked = blocked or "the context is not a plain path"
+                self._give_up(rule, blocked)
+                blocked = (
+                    blocked if blocked.startswith("an earlier") else f"an earlier rule of the pattern: {blocked}"
+                )
+                continue
+            try:
+                found = {at: matcher.matched(node, paths) for at, node in enumerate(nodes)}
+            except NotUnrolled as problem:
+                self._give_up(rule, f"the context {rule.shown!r}: {problem}")
+                blocked = f"an earlier rule of the pattern: the context {rule.shown!r}: {problem}"
+                continue
+            candidates.append((rule, found))
+        for at, node in enumerate(nodes):
+            rules = tuple(self._rules(node, [(rule, found[at]) for rule, found in candidates], outer))
+            if any(rule.checks for rule in rules):
+                yield replace(
+                    pattern, id=_named(pattern.id, node), lets=(), rules=rules, group=False, continues=False
+                )
+
+    def _give_up(self, rule: Rule, reason: str) -> None:
+        for check in rule.checks:
+            self.reasons.setdefault(check.index, reason)
+
+    def _rules(self, node: UnitNode, offered: Sequence[tuple[Rule, WideText]], outer: Focus) -> Iterator[Rule]:
+        for rule, when in offered:
+            if when is FALSE:
+                continue
+            focus = self._with(replace(outer, node=node, current=node), rule.lets)
+            checks = tuple(self._checks(rule, node, focus))
+            record = self.wide.layout.record_tag
+            context = record if when is TRUE else f"{record}[{when.shown()}]"
+            yield replace(rule, context=context, lets=(), checks=checks, written="", visit_each="")
+            if when is TRUE:
+                return
+
+    def _checks(self, rule: Rule, node: UnitNode, focus: Focus) -> Iterator[Check]:
+        for check in rule.checks:
+            try:
+                test = self.unroller.truth(check.test, focus)
+            except NotUnrolled as problem:
+                self.reasons.setdefault(check.index, str(problem))
+                continue
+            index = len(self.origins)
+            self.origins.append(UnrolledCheck(check.index, node.name))
+            message = "".join(part for part in check.text if isinstance(part, str))
+            yield replace(
+                check, id=_named(check.id, node), index=index, test=test.shown(), message=(message,), subject=None
+            )
+
+
+def _named(name: str, node: UnitNode) -> str:
+    own = node.name
+    return f"{name}:{own}" if own else name

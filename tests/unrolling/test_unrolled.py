@@ -1,0 +1,102 @@
+"""Rules on wide records hold where those of the nested file do, says the engine that reads both."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from lxml import etree
+
+from masktron.evaluation.exact import BatchEvaluator, evaluate
+from masktron.evaluation.findings import Verdict
+from masktron.evaluation.request import EvaluationRequest
+from masktron.jobs.rulebooks import open_rulebook
+from masktron.sources.wide.composition import Composition, joint
+from masktron.sources.wide.wide_record import UnitPlace, WideRecord
+from masktron.unrolling.unrolled import unroll
+from nested_pairs import HOUSEHOLD, LAYOUT, Element, NestedMaker
+
+
+def composition_of(element: Element) -> Composition:
+    return Composition(tuple(tuple(composition_of(one) for one in kind) for kind in element.members))
+
+
+def wide_element(place: UnitPlace, element: Element | None, record: etree._Element) -> None:
+    if place.presence and element is not None:
+        record.set(place.presence, "1")
+    if element is None:
+        return
+    for leaf in place.leaves:
+        value = element.values[leaf.field.name]
+        if value is None:
+            continue
+        if leaf.field.attribute:
+            record.set(leaf.name.removeprefix("@"), value)
+        else:
+            etree.SubElement(record, leaf.name).text = value or None
+    for kind, members in zip(place.members, element.members, strict=True):
+        for at, member in enumerate(kind):
+            wide_element(member, members[at] if at < len(members) else None, record)
+
+
+def judged_wide(
+    units: list[Element], wide: WideRecord, rulebook_path: Path
+) -> tuple[np.ndarray, np.ndarray, set[int]]:
+    """Return how often each check fires and fails on wide records, and which checks are not unrolled."""
+    rulebook = open_rulebook(rulebook_path, None)
+    unrolled = unroll(rulebook, wide, LAYOUT)
+    root = etree.Element("Survey")
+    for unit in units:
+        wide_element(wide.unit, unit, etree.SubElement(root, "Household"))
+    fired = np.zeros(len(rulebook.checks), dtype=int)
+    failed = np.zeros(len(rulebook.checks), dtype=int)
+    if unrolled.origins:
+        checks = range(len(unrolled.origins))
+        verdicts = BatchEvaluator(unrolled.rulebook, wide.layout, checks=checks).verdicts(root)
+        for at, origin in enumerate(unrolled.origins):
+            fired[origin.check] += np.isin(verdicts[:, at], (Verdict.HOLDS, Verdict.FAILS)).sum()
+            failed[origin.check] += np.count_nonzero(verdicts[:, at] >= Verdict.FAILS)
+    return fired, failed, set(unrolled.reasons)
+
+
+def compared(seed: int, version: str, folder: Path) -> tuple[int, int]:
+    """Compare one made pair; return how many checks there are and how many were compared."""
+    maker = NestedMaker(seed, version=version)
+    units = [maker.element() for _ in range(12)]
+    rules, data = folder / "rules.sch", folder / "data.xml"
+    rules.write_text(maker.schematron(6), encoding="utf-8")
+    data.write_text(f"<Survey>{''.join(unit.xml() for unit in units)}</Survey>", encoding="utf-8")
+    rulebook = open_rulebook(rules, None)
+    whole = evaluate(EvaluationRequest(data, rulebook, LAYOUT))
+    fired = np.zeros(len(rulebook.checks), dtype=int)
+    failed, left = fired.copy(), set()
+    classes: dict[Composition, list[Element]] = {}
+    for unit in units:
+        classes.setdefault(composition_of(unit), []).append(unit)
+    described = list(classes.items())
+    if seed % 3 == 0:  # one class of all compositions
+        every = described[0][0]
+        for composition, _ in described[1:]:
+            every = joint(every, composition)
+        described = [(every, units)]
+    for composition, members in described:
+        wide = WideRecord.of(HOUSEHOLD, composition, LAYOUT)
+        more = judged_wide(members, wide, rules)
+        fired, failed, left = fired + more[0], failed + more[1], left | more[2]
+    kept = [check.index for check in rulebook.checks if check.index not in left]
+    for index in kept:
+        test = rulebook.checks[index].test
+        assert (fired[index], failed[index]) == (whole.fired[index], whole.failed[index] + whole.errors[index]), (
+            seed,
+            index,
+            test,
+            rules.read_text(encoding="utf-8"),
+        )
+    return len(rulebook.checks), len(kept)
+
+
+@pytest.mark.parametrize("version", ["1.0", "2.0"])
+def test_wide_rules_are_those_of_the_nested_file(version: str, tmp_path: Path) -> None:
+    found = [compared(seed, version, tmp_path) for seed in range(40)]
+    assert sum(kept for _, kept in found) > 0.9 * sum(checks for checks, _ in found)
