@@ -9,6 +9,7 @@ from typing import Any
 
 import pandas as pd
 import pytest
+from lxml import html
 
 import masktron
 from cli_runner import write_data, write_rules
@@ -69,6 +70,13 @@ def test_a_recoded_weight_is_a_key_that_is_never_suppressed(tmp_path: Path, rule
     assert min(Counter((row["AGE"], row["REGION"], row["W"]) for row in written).values()) >= K
     assert result.keys is not None
     assert result.keys.k >= K
+    masktron.write_report(tmp_path / "m.manifest.json", html_public=tmp_path / "page.html")
+    said = " ".join(html.fromstring((tmp_path / "page.html").read_text(encoding="utf-8")).text_content().split())
+    assert "W is the survey weight, recoded (breaks:0,5:mean)" in said
+    assert "survey weight, unchanged" not in said
+    for before in ("A missing value of ", "Left out in records where the keys were rare, else written: "):
+        fields = said.partition(before)[2].partition("." if before.startswith("L") else " was ")[0].split(", ")
+        assert {"AGE", "REGION"} <= {*fields} <= {"AGE", "REGION", "STATUS"}
     masktron.mask(data, rules, out, **settings(roles=roles))
     assert min(Counter((row["AGE"], row["REGION"], row["W"]) for row in read(out)).values()) < K
 
