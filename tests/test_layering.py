@@ -42,6 +42,7 @@ ORDER = [
     {"translation"},
     {"evaluation"},
     {"roles"},
+    {"likely_roles"},
     {"codes"},
     {"aggregators", "partitions", "synthesis"},
     {"grouping", "methods"},

@@ -74,6 +74,7 @@ def run_keys(
             *opened.notes,
             *_left_out(len(opened.records) - len(opened.kept)),
             *_lacking(before),
+            *_unweighted(names),
             *tried.notes,
         ),
     )
@@ -164,6 +165,15 @@ def _risk(keys: KeyFile | None) -> KeyRisk | None:
 def _left_out(records: int) -> list[str]:
     said = counted(records, "record that breaks a rule is", "records that break a rule are")
     return [f"{said} left out here: mask needs --invalid exclude for that"] if records else []
+
+
+def _unweighted(names: KnownKeys) -> Iterator[str]:
+    """Say what figures of the population are without a weight, where there are keys."""
+    if names.names and names.weight is None:
+        yield (
+            "no weight is named, so the file is taken for the population: who is alone in it counts as alone in the "
+            "population; if it is a sample, name its weight: --role FIELD=weight"
+        )
 
 
 def _lacking(keys: KeyFile | None) -> list[str]:
