@@ -159,8 +159,18 @@ def _roles(names: Iterable[str], role: Role) -> str:
     return _each("--role", (f"{name}={role}" for name in names))
 
 
-def fields_of(records: Records, edits: Sequence[Edit], config: Config) -> tuple[tuple[FieldFacts, ...], Suspects]:
+def fields_of(
+    records: Records, edits: Sequence[Edit], config: Config, *, weights_later: bool = False
+) -> tuple[tuple[FieldFacts, ...], Suspects]:
     """Give every field a role, and find those that look like codes.
+
+    Parameters
+    ----------
+    records : Records
+    edits : sequence of Edit
+    config : Config
+    weights_later : bool
+        As for `resolve_roles`.
 
     Raises
     ------
@@ -169,11 +179,12 @@ def fields_of(records: Records, edits: Sequence[Edit], config: Config) -> tuple[
     """
     source = str(records.source)
     try:
-        facts = resolve_roles(records, config)
+        facts = resolve_roles(records, config, weights_later=weights_later)
     except UnnamedError as error:
         roles = {**config.roles, **dict.fromkeys(error.fields, Role.IDENTIFIER)}
         try:
-            likely = suspects(records, resolve_roles(records, config.updated(roles=roles)), edits, config)
+            named = resolve_roles(records, config.updated(roles=roles), weights_later=weights_later)
+            likely = suspects(records, named, edits, config)
         except (UsageError, DocumentError):
             raise error from None  # the first comes first
         if likely.codes:
