@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import shlex
 from collections import Counter
+from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -236,3 +238,25 @@ def test_settings_of_keys_stand_in_one_table(tmp_path: Path) -> None:
     assert (config.key_k, config.keys) == (4, {"subsets": 2, "importance": {"AGE": 2.0}})
     assert config.updated(key_k=5).key_k == 5
     assert config_from({"keys": {"k": 6}}, base=config) == Config(key_k=6)
+
+
+def test_rules_that_keep_a_key_from_being_left_out_are_named_with_what_changes_that(tmp_path: Path) -> None:
+    """Of two rules on the age one lets it be missing; a report asks the other way round."""
+    rules = write_rules(tmp_path / "r.sch", "AGE >= 16 and AGE <= 99", "not(AGE > 99)", "B <= A")
+    asked = "not(REGION) or not(contains('nsw', REGION))"
+    report = f'<report id="R4" test="{asked}">R4</report></rule></pattern></schema>'
+    rules.write_text(rules.read_text().replace("</rule></pattern></schema>", report))
+    data = data_of(tmp_path, ".csv")
+    with pytest.raises(InfeasibleError, match="what may not be missing by itself: AGE in") as refused:
+        masktron.mask(data, rules, tmp_path / "m.csv", **settings())
+    hint = refused.value.hint
+    assert "1 rule keeps AGE from being left out: R1" in hint
+    assert "1 rule keeps REGION from being left out: R4" in hint
+    assert "R2" not in hint and "R3" not in hint
+    for name, changed in (("R1", "not(AGE) or (AGE >= 16 and AGE <= 99)"), ("R4", f"REGION and ({asked})")):
+        assert f"masktron rules r.sch --change {name} --test {shlex.quote(changed)}" in hint
+        was = {"R1": "AGE >= 16 and AGE &lt;= 99", "R4": asked}[name]
+        written = rules.read_text().replace(f'test="{was}"', f'test="{escape(changed)}"')
+        assert written != rules.read_text()
+        rules.write_text(written)
+    assert masktron.mask(data, rules, tmp_path / "m.csv", **settings()).valid
