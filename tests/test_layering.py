@@ -43,6 +43,7 @@ ORDER = [
     {"translation"},
     {"evaluation"},
     {"roles"},
+    {"likely_roles"},
     {"codes"},
     {"aggregators", "partitions", "synthesis"},
     {"grouping", "methods"},

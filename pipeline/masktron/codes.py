@@ -33,6 +33,7 @@ from masktron.constraints import (
     Range,
 )
 from masktron.errors import DocumentError, UsageError
+from masktron.likely_roles import LikelyRole, likely_role, traits_of
 from masktron.roles import FieldFacts, UnnamedError, resolve_roles
 from masktron.sources.lexical import XML_SPACE, is_integer, parse_number
 from masktron.sources.missing_codes import codes_of_field
@@ -65,12 +66,16 @@ class Suspects:
     nominal : tuple of (str, int, int)
         Fields that are masked as categories without an order, although nearly every record has a value of its own:
         name, different values and values.
+    named : tuple of LikelyRole
+        Fields that are masked as amounts, of which nobody said what they are, and that seem to name records or to be
+        weights.
     """
 
     codes: tuple[tuple[str, int], ...]
     quantities: tuple[tuple[str, int], ...]
     telling: frozenset[str] = frozenset()
     nominal: tuple[tuple[str, int, int], ...] = ()
+    named: tuple[LikelyRole, ...] = ()
 
     def require_kinds(self, source: str) -> None:
         """Refuse to mask codes as numbers.
@@ -86,8 +91,15 @@ class Suspects:
         raise UsageError(
             f"{self.found()}: codes? They would be averaged, and no rule treats {taken}",
             where=source,
-            hint=self.options(),
+            hint=self.options() + self.others(),
         )
+
+    def others(self) -> str:
+        """Say for a hint what else is no amount; nothing where all are."""
+        if not self.named:
+            return ""
+        told = "; ".join(f"{one.name} {one.why}: {one.option}" for one in self.named)
+        return f"; besides, numbers that would be masked as amounts: {told}"
 
     def found(self) -> str:
         """Name the fields that look like codes, with the number of their different values."""
@@ -123,7 +135,8 @@ class Suspects:
 
     def notes(self) -> tuple[str, ...]:
         """Say which few integers are taken for quantities, and which categories nearly name each record."""
-        told = tuple(
+        told = tuple(one.note for one in self.named)
+        told += tuple(
             f"{name} is masked as categories and has {count:,} different values in {held:,} records: the masked file "
             f"shows values of the original that may name respondents; leave it out with --role {name}=identifier"
             for name, count, held in self.nominal
@@ -146,8 +159,18 @@ def _roles(names: Iterable[str], role: Role) -> str:
     return _each("--role", (f"{name}={role}" for name in names))
 
 
-def fields_of(records: Records, edits: Sequence[Edit], config: Config) -> tuple[tuple[FieldFacts, ...], Suspects]:
+def fields_of(
+    records: Records, edits: Sequence[Edit], config: Config, *, weights_later: bool = False
+) -> tuple[tuple[FieldFacts, ...], Suspects]:
     """Give every field a role, and find those that look like codes.
+
+    Parameters
+    ----------
+    records : Records
+    edits : sequence of Edit
+    config : Config
+    weights_later : bool
+        As for `resolve_roles`.
 
     Raises
     ------
@@ -156,18 +179,21 @@ def fields_of(records: Records, edits: Sequence[Edit], config: Config) -> tuple[
     """
     source = str(records.source)
     try:
-        facts = resolve_roles(records, config)
+        facts = resolve_roles(records, config, weights_later=weights_later)
     except UnnamedError as error:
         roles = {**config.roles, **dict.fromkeys(error.fields, Role.IDENTIFIER)}
         try:
-            likely = suspects(records, resolve_roles(records, config.updated(roles=roles)), edits, config)
+            named = resolve_roles(records, config.updated(roles=roles), weights_later=weights_later)
+            likely = suspects(records, named, edits, config)
         except (UsageError, DocumentError):
             raise error from None  # the first comes first
         if likely.codes:
             what = f"{error.what}; moreover, {likely.found()}: codes?"
-            raise UnnamedError(
-                error.fields, what, where=error.where, hint=f"{error.hint}; {likely.options()}"
-            ) from None
+            hint = f"{error.hint}; {likely.options()}{likely.others()}"
+            raise UnnamedError(error.fields, what, where=error.where, hint=hint) from None
+        if likely.named:
+            hint = f"{error.hint}{likely.others()}"
+            raise UnnamedError(error.fields, error.what, where=error.where, hint=hint) from None
         raise
     likely = suspects(records, facts, edits, config)
     likely.require_kinds(source)
@@ -196,7 +222,17 @@ def suspects(records: Records, facts: Sequence[FieldFacts], edits: Sequence[Edit
         tuple(one for one in found if one[0] in treated),
         frozenset(name for name, _ in codes if _telling(*_shares(records.columns[name]))),
         tuple((name, count, held) for name, count, held in shares if _telling(count, held)),
+        tuple(_named(records, [name for name in counts if not counts[name]], treated, config)),
     )
+
+
+def _named(records: Records, names: Iterable[str], treated: Collection[str], config: Config) -> Iterator[LikelyRole]:
+    """Yield those of some numbers that seem to be no amounts; of those that a rule reckons with, none is."""
+    for name in names:
+        if name not in treated and name not in config.roles:
+            found = likely_role(name, traits_of(records.columns[name]))
+            if found is not None:
+                yield found
 
 
 def _shares(column: Column) -> tuple[int, int]:

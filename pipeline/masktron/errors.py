@@ -28,6 +28,8 @@ class Exit(IntEnum):
     """The rules and the protection contract cannot both be kept, or the records have been released before."""
     RESOURCES = 6
     """An engine, or the run, had not the time or the memory that it takes: nothing is said of rules and data."""
+    FAULT = 7
+    """masktron itself has a mistake: nothing is said of rules and data."""
 
 
 @dataclass(frozen=True, slots=True)

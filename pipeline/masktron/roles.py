@@ -92,11 +92,18 @@ class UnnamedError(UsageError):
         self.fields = tuple(fields)
 
 
-def resolve_roles(records: Records, config: Config) -> tuple[FieldFacts, ...]:
+def resolve_roles(records: Records, config: Config, *, weights_later: bool = False) -> tuple[FieldFacts, ...]:
     """Give every field of the file a role, in file order.
 
     A numeric field without a declared role is confidential, and so is one that is declared as nominal or ordinal.
     Another text field without a role stops the run, since it may name a respondent.
+
+    Parameters
+    ----------
+    records : Records
+    config : Config
+    weights_later : bool
+        Leave the weights to `require_weights`, since some records are not going to be kept.
 
     Raises
     ------
@@ -113,8 +120,8 @@ def resolve_roles(records: Records, config: Config) -> tuple[FieldFacts, ...]:
     weights = [fact.name for fact in facts if fact.role is Role.WEIGHT]
     if len(weights) > 1:
         raise UsageError(f"two fields are declared as the weight: {', '.join(weights)}", hint="keep one of them")
-    for name in weights:
-        _check_weight(records, name)
+    if not weights_later:
+        require_weights(records, facts)
     if not any(fact.role is Role.CONFIDENTIAL for fact in facts):
         raise UsageError(
             "no field is left to mask",
@@ -283,9 +290,30 @@ def ranks(column: Column, order: tuple[str, ...]) -> NDArray[np.float64]:
     return found[column.codes]
 
 
-def _check_weight(records: Records, name: str) -> None:
+def require_weights(records: Records, facts: Iterable[FieldFacts], keep: NDArray[np.bool_] | None = None) -> None:
+    """Refuse a weight that is missing, or no positive number, in a record.
+
+    Parameters
+    ----------
+    records : Records
+    facts : iterable of FieldFacts
+    keep : ndarray of bool, shape (n,), optional
+        The records that count; all by default.
+
+    Raises
+    ------
+    DocumentError
+        Naming the first such record of the file.
+    """
+    for fact in facts:
+        if fact.role is Role.WEIGHT:
+            _check_weight(records, fact.name, keep)
+
+
+def _check_weight(records: Records, name: str, keep: NDArray[np.bool_] | None) -> None:
     column = records.columns[name]
-    bad = np.flatnonzero(~(column.values > 0))
+    wrong = ~(column.values > 0)
+    bad = np.flatnonzero(wrong if keep is None else wrong & keep)
     if bad.size:
         at = int(bad[0])
         raise DocumentError(

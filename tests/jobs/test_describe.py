@@ -148,7 +148,14 @@ def test_release_safe_shows_no_value(data: Path) -> None:
 def test_a_file_that_is_streamed_says_the_same(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path, size, long = tmp_path / name, 20_000, "N" * 50
     rows: list[dict[str, object]] = [
-        {f"A{long}": at % 7, f"B{long}": f"{at}.5" if at % 3 else None, "C": f"c{at % 900}"} for at in range(size)
+        {
+            f"A{long}": at % 7,
+            f"B{long}": f"{at}.5" if at % 3 else None,
+            "C": f"c{at % 900}",
+            "D": 7 * (at // 3),
+            "E": 9 * at,
+        }
+        for at in range(size)
     ]
     if name == "d.csv":
         pd.DataFrame(rows).to_csv(path, index=False)
@@ -166,6 +173,10 @@ def test_a_file_that_is_streamed_says_the_same(name: str, tmp_path: Path, monkey
     monkeypatch.setattr(module, "_streamed", spied)
     one = masktron.describe(path, start=size - 10)
     assert batches == [size]
+    assert [note.partition(" of records")[0] for note in one.notes if note.startswith("D")] == [
+        "D is masked as an amount, and repeats in runs"
+    ]
+    assert [note for note in one.notes if note.startswith("E is masked as an amount, and holds another whole number")]
     monkeypatch.setattr(module, "_streamed", lambda *_: None)
     assert masktron.describe(path, start=size - 10) == one
     assert len(one.rows) == 11

@@ -115,3 +115,5 @@ def test_records_that_break_a_rule_are_left_out(run: Any, tmp_path: Path) -> Non
     result = run()
     assert result["records"] == len(ROWS) and "3" not in result["fields"][0]["values"]
     assert any(one.startswith("1 record that breaks a rule is left out here") for one in result["notes"])
+    told = [one for one in run("--invalid", "exclude")["notes"] if one.startswith("1 record that breaks a rule")]
+    assert told == ["1 record that breaks a rule is left out"]

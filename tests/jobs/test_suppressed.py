@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import shlex
 from collections import Counter
+from html import escape
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 import pytest
+from lxml import html
 
 import masktron
 from cli_runner import write_data, write_rules
@@ -69,6 +72,13 @@ def test_a_recoded_weight_is_a_key_that_is_never_suppressed(tmp_path: Path, rule
     assert min(Counter((row["AGE"], row["REGION"], row["W"]) for row in written).values()) >= K
     assert result.keys is not None
     assert result.keys.k >= K
+    masktron.write_report(tmp_path / "m.manifest.json", html_public=tmp_path / "page.html")
+    said = " ".join(html.fromstring((tmp_path / "page.html").read_text(encoding="utf-8")).text_content().split())
+    assert "W is the survey weight, recoded (breaks:0,5:mean)" in said
+    assert "survey weight, unchanged" not in said
+    for before in ("A missing value of ", "Left out in records where the keys were rare, else written: "):
+        fields = said.partition(before)[2].partition("." if before.startswith("L") else " was ")[0].split(", ")
+        assert {"AGE", "REGION"} <= {*fields} <= {"AGE", "REGION", "STATUS"}
     masktron.mask(data, rules, out, **settings(roles=roles))
     assert min(Counter((row["AGE"], row["REGION"], row["W"]) for row in read(out)).values()) < K
 
@@ -326,3 +336,25 @@ def test_suppression_promises_nothing_of_values_beside_the_keys(tmp_path: Path, 
     with pytest.raises(OutsideLimitsError) as caught:
         masktron.mask(data, rules, out, limits=limits, **how)
     assert "leave out cells until 3 records are alike (key_k=3)" in caught.value.hint
+
+
+def test_rules_that_keep_a_key_from_being_left_out_are_named_with_what_changes_that(tmp_path: Path) -> None:
+    """Of two rules on the age one lets it be missing; a report asks the other way round."""
+    rules = write_rules(tmp_path / "r.sch", "AGE >= 16 and AGE <= 99", "not(AGE > 99)", "B <= A")
+    asked = "not(REGION) or not(contains('nsw', REGION))"
+    report = f'<report id="R4" test="{asked}">R4</report></rule></pattern></schema>'
+    rules.write_text(rules.read_text().replace("</rule></pattern></schema>", report))
+    data = data_of(tmp_path, ".csv")
+    with pytest.raises(InfeasibleError, match="what may not be missing by itself: AGE in") as refused:
+        masktron.mask(data, rules, tmp_path / "m.csv", **settings())
+    hint = refused.value.hint
+    assert "1 rule keeps AGE from being left out: R1" in hint
+    assert "1 rule keeps REGION from being left out: R4" in hint
+    assert "R2" not in hint and "R3" not in hint
+    for name, changed in (("R1", "not(AGE) or (AGE >= 16 and AGE <= 99)"), ("R4", f"REGION and ({asked})")):
+        assert f"masktron rules r.sch --change {name} --test {shlex.quote(changed)}" in hint
+        was = {"R1": "AGE >= 16 and AGE &lt;= 99", "R4": asked}[name]
+        written = rules.read_text().replace(f'test="{was}"', f'test="{escape(changed)}"')
+        assert written != rules.read_text()
+        rules.write_text(written)
+    assert masktron.mask(data, rules, tmp_path / "m.csv", **settings()).valid

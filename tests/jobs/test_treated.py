@@ -259,6 +259,33 @@ def test_a_lost_rule_is_refused_unless_it_may_be_lost(tmp_path: Path) -> None:
         masktron.mask(data, rules, tmp_path / "n.xml", **refused_name)
 
 
+def test_a_rule_that_was_let_go_is_a_warning_in_the_rulebook_that_goes_with_the_file(tmp_path: Path) -> None:
+    """Both a rule that stays and one that is asked of classes; whoever has no manifest finds the pair in order."""
+    rules = write_rules(tmp_path / "r.sch", "B <= A", "AGE > 19 or A > 500", "REGION > 11", "A >= 0")
+    (tmp_path / "region.csv").write_text(REGION)
+    data = write_data(tmp_path / "d.xml", [{**row, "B": 900} if at < 6 else row for at, row in enumerate(ROWS)])
+    stays, classes, soft = (check.id for check in read_rules(rules).checks[:3])
+    rules.write_text(rules.read_text().replace(f'id="{soft}"', f'id="{soft}" flag="info"'))
+    out, translated = tmp_path / "m.xml", tmp_path / "m.rules.sch"
+    result = masktron.mask(data, rules, out, **settings(tmp_path, allow=[stays, classes]))
+    assert {*result.allowed} == {stays, classes}
+    written = {check.id: check for check in read_rules(translated).checks}
+    assert {name: (check.role, check.flag) for name, check in written.items() if check.soft} == {
+        stays: ("warning", None),
+        classes: ("warning", None),
+        soft: (None, "info"),
+    }
+    assert translated.read_text().count("a warning here -->") == 2
+    alone = masktron.check(out, translated)
+    assert alone.complies, alone.problems
+    assert {rule.id for rule in alone.rules if rule.violations} >= {stays}
+    manifest = tmp_path / "m.manifest.json"
+    for rulebook in (rules, translated):
+        checked = masktron.check(out, rulebook, manifest=manifest, original=data)
+        assert checked.complies, checked.problems
+        assert not [one for one in checked.not_checked if "SHA-256" in one]
+
+
 def test_a_rule_on_a_removed_field_is_not_asked_of_the_released_file(tmp_path: Path) -> None:
     """Of three rules on the removed field, one reads a recoded field too, and one could not be translated."""
     rules = write_rules(

@@ -108,6 +108,16 @@ def test_a_kept_total_leaves_its_last_part_to_be_computed() -> None:
     assert (made[:, 0] != values[:, 0]).mean() > 0.8
 
 
+def test_records_in_which_nothing_varies_stay() -> None:
+    """A part of a file, such as that of children, may hold one amount alone: there is nothing to change places."""
+    constant = np.tile([0.0, 5.0], (40, 1))
+    for values, keep in ((constant, ()), (np.column_stack([constant, np.arange(40.0)]), (2,))):
+        judged = BrokenRules(np.ones(values.shape[1], dtype=bool), lambda _, records: np.ones_like(records))
+        for broken in (None, judged):
+            made = ShufflingMethod(keep=keep).mask(values, np.random.default_rng(1), broken=broken).values
+            assert np.array_equal(made, values)
+
+
 def test_exchanges_keep_rules_and_values() -> None:
     rng = np.random.default_rng(6)
     low = rng.normal(size=200)

@@ -12,7 +12,7 @@ import os
 import sys
 from collections.abc import Callable, Iterable
 from functools import cache
-from typing import Annotated
+from typing import Annotated, NoReturn
 
 import typer
 from rich.console import Console
@@ -38,7 +38,7 @@ from masktron.cli.report import report
 from masktron.cli.rerun import rerun
 from masktron.cli.rules import rules
 from masktron.cli.suggest import suggest
-from masktron.cli.told_errors import tell_error, tell_other, tell_usage
+from masktron.cli.told_errors import tell_error, tell_fault, tell_other, tell_usage
 from masktron.cli.tune import tune
 from masktron.cli.validate import validate
 from masktron.cli.web import web
@@ -57,7 +57,7 @@ _SIGPIPE = 13
 EPILOG = (
     "Exit codes: 0 complies; 1 an edit, contract or limit fails, or a hard rule fires on nothing; 2 usage; "
     "3 rulebook; 4 document; 5 the rules and k cannot both be kept, or the "
-    "records were released before; 6 an engine lacks time or memory; 128+n ended by "
+    "records were released before; 6 an engine lacks time or memory; 7 a fault of masktron itself; 128+n ended by "
     "signal n. Every command but web also writes its result as JSON: --json FILE, or - for standard output."
 )
 
@@ -175,6 +175,19 @@ def _run(begun: float | None) -> None:
         _complain(f"{what}\n  -> {hint}")
         tell_other(what, hint=hint, code=Exit.RESOURCES)
         sys.exit(Exit.RESOURCES)
+    except Exception as error:  # noqa: BLE001 -- whatever it is, it is told, and with its own exit code
+        _end_by_fault(error)
+
+
+def _end_by_fault(error: Exception) -> NoReturn:
+    """Tell an exception that nobody expected as what it is; an exit code of its own keeps it apart from a verdict."""
+    from masktron.cli.faults import fault_told, traceback_shown
+
+    what, hint = fault_told(error)
+    sys.stderr.write(traceback_shown(error))
+    _complain(f"{what}\n  -> {hint}")
+    tell_fault(what, hint)
+    sys.exit(Exit.FAULT)
 
 
 class _Reader:

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
+import typer
+
 from masktron.cli import options, running
 from masktron.cli.given import documents_of, settings_file, settings_from
 from masktron.processes import rules_within
@@ -20,6 +24,14 @@ def keys(
     ordinal: options.OrdinalOptions = None,
     numeric: options.NumericOptions = None,
     quasi_identifier: options.QuasiIdentifierOptions = None,
+    invalid: Annotated[
+        str | None,
+        typer.Option(
+            metavar="stop|exclude",
+            help="What mask does with original records that break a rule; here they are left out in either case.",
+            show_default="stop",
+        ),
+    ] = None,
     allow: options.Allow = None,
     allow_unfired: options.AllowUnfired = None,
     document: options.Document = None,
@@ -40,6 +52,7 @@ def keys(
         ordinal,
         numeric=numeric,
         quasi_identifier=quasi_identifier,
+        invalid=invalid,
         recode=recode,
         key_k=key_k,
         allow_lost=tuple(allow_lost or ()) or None,

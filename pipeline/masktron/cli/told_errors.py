@@ -21,6 +21,11 @@ def tell_other(what: str, *, hint: str = "", code: Exit) -> None:
     _tell("SystemError", what, "", hint, code)
 
 
+def tell_fault(what: str, hint: str) -> None:
+    """Write a fault of masktron itself there."""
+    _tell("Fault", what, "", hint, Exit.FAULT)
+
+
 def tell_usage(ended: SystemExit) -> None:
     """Write what typer has refused there; it has printed it, and ends the command while it handles its error."""
     refused = ended.__context__

@@ -88,6 +88,17 @@ class CellRules:
             fine[left] = group.obeyed(np.column_stack(columns).astype(np.int32), file)
         return fine
 
+    def broken_without(self, name: str, file: CodedFile) -> tuple[int, ...]:
+        """Return the rules, by index, that some records break where a field alone is left out of them."""
+        found: set[int] = set()
+        for group in self.groups:
+            if name in group.read:
+                rows = np.column_stack([file.codes[one] for one in group.read]).astype(np.int32)
+                rows = np.unique(rows[file.codes[name] >= 0], axis=0)
+                rows[:, group.read.index(name)] = -1
+                found |= group.broken(np.unique(rows, axis=0), file)
+        return tuple(sorted(found))
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Alike:
@@ -122,7 +133,18 @@ class _Alike:
             self.known.update((asked[at], bool(one)) for at, one in zip(part, fine, strict=True))
         return np.array([self.known[one] for one in asked], dtype=np.bool_)[which]
 
+    def broken(self, rows: NDArray[np.int32], file: CodedFile) -> set[int]:
+        """Return the rules that some of these rows break."""
+        found = np.zeros(len(self.checks), dtype=np.bool_)
+        for start in range(0, len(rows), _AT_ONCE):
+            found |= ~self._by_rule(rows[start : start + _AT_ONCE], file).all(axis=0)
+        return {self.checks[at] for at in np.flatnonzero(found).tolist()}
+
     def _judged(self, rows: NDArray[np.int32], file: CodedFile) -> NDArray[np.bool_]:
+        return np.asarray(self._by_rule(rows, file).all(axis=1))
+
+    def _by_rule(self, rows: NDArray[np.int32], file: CodedFile) -> NDArray[np.bool_]:
+        """Tell which rows obey which of the rules, in all engines; shape (r, rules)."""
         document = chunk_document(
             self.job.source.layout,
             [
@@ -130,9 +152,9 @@ class _Alike:
                 for row in rows.tolist()
             ],
         )
-        fine = np.ones(len(rows), dtype=np.bool_)
+        fine = np.ones((len(rows), len(self.checks)), dtype=np.bool_)
         for engine in self.engines:
-            fine &= (engine.verdicts(document)[:, self.checks] < Verdict.FAILS).all(axis=1)
+            fine &= engine.verdicts(document)[:, self.checks] < Verdict.FAILS
         return fine
 
 

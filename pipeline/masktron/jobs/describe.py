@@ -6,8 +6,10 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from masktron.codes import unmet_codes
 from masktron.config import ALL_FIELDS, Config, Kind, Role
@@ -15,6 +17,7 @@ from masktron.errors import DocumentError, UsageError
 from masktron.jobs.common import file_notes, shown_path
 from masktron.jobs.described import completed
 from masktron.jobs.field_summary import FieldSummary
+from masktron.likely_roles import LikelyRole, likely_role
 from masktron.progress import Progress, no_progress, told_as
 from masktron.results import (
     DescribedProblem,
@@ -152,10 +155,21 @@ def run_describe(
         problems=tuple(problems),
         notes=(
             *_notes(source, declared, release_safe=release_safe),
+            *(one.note for one in _likely_roles(described, read, config)),
             *unmet_codes({name: summary.unmet_codes for name, summary in read.summaries.items()}, stated),
         ),
         release_safe=release_safe,
     )
+
+
+def _likely_roles(described: Sequence[FieldDescription], read: _Read, config: Config) -> Iterator[LikelyRole]:
+    """Yield the fields that `mask` would take for amounts, and that seem to name records or to be weights."""
+    for one in described:
+        stated = one.name in config.roles or one.name in config.numeric
+        if one.kind == Kind.NUMBER and not stated:
+            found = likely_role(one.name, read.summaries[one.name].traits)
+            if found is not None:
+                yield found
 
 
 def _notes(source: Source, declared: Sequence[str], *, release_safe: bool) -> Iterator[str]:
@@ -199,6 +213,7 @@ def _streamed(
             return None
         for at, summary in enumerate(found.summaries.values()):
             summary.add(_counted(batch, at))
+            _follow(summary, batch.texts(at).codes, batch.texts(at).values)
             if batch.first <= summary.first_text < batch.first + len(batch):
                 name = source.layout.fields[at].name
                 found.lines.setdefault(name, int(batch.lines[summary.first_text - batch.first]))
@@ -219,6 +234,14 @@ def _counted(batch: Batch, at: int) -> Iterator[tuple[str | None, int, int]]:
         yield texts.values[code] if code >= 0 else None, count, batch.first + first
 
 
+def _follow(summary: FieldSummary, codes: NDArray[Any], texts: Sequence[str | None]) -> None:
+    """Tell in how many runs the values of consecutive records stand."""
+    if not len(codes):
+        return
+    first, last = (texts[code] if code >= 0 else None for code in codes[[0, -1]].tolist())
+    summary.follow(int((np.diff(codes) != 0).sum()) + 1, first, last)
+
+
 def _whole(source: Source, config: Config, wanted: RowRange, progress: Progress) -> _Read:
     found = _Read(_summaries(source, config))
     records = source.records(told=told_as(progress, f"reading {source.path.name}"))
@@ -230,6 +253,7 @@ def _whole(source: Source, config: Config, wanted: RowRange, progress: Progress)
         order = np.argsort(first)
         places = zip(order.tolist(), counts[order].tolist(), first[order].tolist(), strict=True)
         summary.add((texts[place], count, at) for place, count, at in places)
+        _follow(summary, codes, texts)
         if summary.first_text >= 0:
             found.lines[name] = int(records.lines[summary.first_text])
     for row in wanted.within(0, len(records)):

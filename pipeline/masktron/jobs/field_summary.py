@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from itertools import islice
 
 from masktron.codes import MOST_CODES, RECORDS_A_CODE
+from masktron.likely_roles import NumberTraits
 from masktron.sources.lexical import XML_SPACE, is_integer, parse_number
 from masktron.sources.missing_codes import MissingCodes
 
@@ -41,6 +42,10 @@ class FieldSummary:
         Lexemes that are codes, as they are written.
     first_text : int
         Position of the first record with a text, from 0; -1 where there is none.
+    runs : int
+        Stretches of consecutive records with the same value, as `follow` was told.
+    rising : bool
+        So far each number is larger than that of the record before.
     """
 
     def __init__(self, codes: MissingCodes, *, text: bool = False) -> None:
@@ -52,6 +57,9 @@ class FieldSummary:
         self.many = False
         self.codes_met: set[str] = set()
         self.first_text = -1
+        self.runs, self.rising = 0, True
+        self._last: tuple[int, float] = (-1, -math.inf)
+        self._end: str | None = None
 
     def add(self, values: Iterable[tuple[str | None, int, int]]) -> None:
         """Count some records.
@@ -74,11 +82,39 @@ class FieldSummary:
                 self.integers = False
                 self.first_text = first if self.first_text < 0 else min(self.first_text, first)
                 continue
+            self.rising = self.rising and records == 1 and first > self._last[0] and value > self._last[1]
+            self._last = first, value
             self.numbers += records
             self.low = value if math.isnan(self.low) else min(self.low, value)
             self.high = value if math.isnan(self.high) else max(self.high, value)
             self.integers = self.integers and is_integer(text)
             self.zeros_before = self.zeros_before or _LEADING_ZERO.fullmatch(text) is not None
+
+    def follow(self, runs: int, first: str | None, last: str | None) -> None:
+        """Count the runs of the next records; one that goes on from those before counts once.
+
+        Parameters
+        ----------
+        runs : int
+        first, last : str or None
+            Lexemes of the first and of the last of these records.
+        """
+        self.runs += runs - (self.runs > 0 and first == self._end)
+        self._end = last
+
+    @property
+    def traits(self) -> NumberTraits:
+        """What the field is like, for `likely_role`; of too many values to be kept, only whether they rise."""
+        records = self.missing + self.texts + self.numbers
+        rising = self.rising and self.numbers == records
+        return NumberTraits(
+            records=records,
+            distinct=records if rising else 0 if self.many else len(self.counts),
+            runs=self.runs,
+            whole=self.integers and self.numbers == records,
+            rising=rising,
+            span=self.high - self.low,
+        )
 
     @property
     def unmet_codes(self) -> tuple[str, ...]:

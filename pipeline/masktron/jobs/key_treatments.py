@@ -73,8 +73,9 @@ def run_keys(
         obstacle=tried.obstacle,
         notes=(
             *opened.notes,
-            *_left_out(len(opened.records) - len(opened.kept)),
+            *_left_out(len(opened.records) - len(opened.kept), config),
             *_lacking(before),
+            *_unweighted(names),
             *tried.notes,
         ),
     )
@@ -172,9 +173,19 @@ def _risk(keys: KeyFile | None) -> KeyRisk | None:
     return KeyRisk.of(keys)
 
 
-def _left_out(records: int) -> list[str]:
+def _left_out(records: int, config: Config) -> list[str]:
     said = counted(records, "record that breaks a rule is", "records that break a rule are")
-    return [f"{said} left out here: mask needs --invalid exclude for that"] if records else []
+    needs = "" if config.invalid == "exclude" else " here: mask needs --invalid exclude for that"
+    return [f"{said} left out{needs}"] if records else []
+
+
+def _unweighted(names: KnownKeys) -> Iterator[str]:
+    """Say what figures of the population are without a weight, where there are keys."""
+    if names.names and names.weight is None:
+        yield (
+            "no weight is named, so the file is taken for the population: who is alone in it counts as alone in the "
+            "population; if it is a sample, name its weight: --role FIELD=weight"
+        )
 
 
 def _lacking(keys: KeyFile | None) -> list[str]:

@@ -28,7 +28,7 @@ from masktron.methods.base import Method
 from masktron.methods.chosen import Chosen
 from masktron.plan import Plan, make_plan
 from masktron.progress import Progress, told_as
-from masktron.roles import FieldFacts
+from masktron.roles import FieldFacts, require_weights
 from masktron.sources.records import Records
 from masktron.sources.source import Source
 from masktron.translation import TranslatedRule
@@ -300,13 +300,14 @@ def open_original(
     records = read_columns(job.source, missing=config.missing, memory=config.memory, told=reading)
     require_records(job, len(records), "a file without records has nobody to protect and is published as it is")
     require_names(job, may_be_untested(job, (*config.allow_unfired, *config.allow)))
-    fields, likely = fields_of(records, job.edits, config)
+    fields, likely = fields_of(records, job.edits, config, weights_later=True)
     sized = size_notes(job)
     progress(judging_stage(job, sized), 0)
     originals = judge_originals(job, config, progress, executor)
     if nested is not None and judged is not None:
         originals = replace(originals, keep=originals.keep & judged.keep)
         originals = without_rare(job, originals, compositions, config)
+    require_weights(records, fields, originals.keep)
     return Opened(
         nested=None if nested is None or judged is None else NestedOriginal(nested, judged, compositions),
         job=job,

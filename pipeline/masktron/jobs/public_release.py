@@ -16,6 +16,7 @@ from masktron.classify.display import render_cross_record, render_form
 from masktron.classify.forms import form_of
 from masktron.constraints import CrossRecordEdit, OpaqueEdit
 from masktron.evaluation.deviations import deviations
+from masktron.jobs.public_classes import public_classes
 from masktron.kernels.distinct import alike
 from masktron.measures.assessed import Assessed, numbers_of
 from masktron.measures.category_shares import category_shares, moved_by_group
@@ -81,7 +82,9 @@ def public_release(manifest: PlainData, rulebook: Rulebook, files: Assessed | No
     figures = _Figures(files, whole=whole)
     treatments = _treatments(result)
     recoded = {one.text("field"): one.text("how") for one in treatments if one.text("kind") == "recoding"}
-    suppressed = {one.text("field") for one in treatments if one.text("kind") == "suppression"}
+    weights = {fact.text("name") for fact in plan.parts("fields") if fact.text("role") == "weight"}
+    suppressed = {one.text("field") for one in treatments if one.text("kind") == "suppression"} - weights
+    classes = public_classes(_treatments(manifest))
     untrue = _untrue(manifest)
     blocks = {
         name: (at, block)
@@ -105,6 +108,7 @@ def public_release(manifest: PlainData, rulebook: Rulebook, files: Assessed | No
             replace(
                 found := _field(fact, blocks.get(fact.text("name")), figures),
                 recoded=recoded.get(found.name, ""),
+                classes=classes.get(found.name, ()),
                 suppressed=found.name in suppressed,
                 missing=_lacking(found.name, manifest) if found.name in suppressed else found.missing,
                 untrue=untrue.get(found.name, ""),

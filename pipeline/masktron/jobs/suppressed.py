@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +13,7 @@ from masktron.errors import InfeasibleError, RefusalFacts, UsageError
 from masktron.jobs.cell_rules import CellRules, CodedFile
 from masktron.jobs.former_rules import FormerRules
 from masktron.jobs.keys_known import NO_KEYS, keys_of_run
+from masktron.jobs.may_be_missing import may_be_missing
 from masktron.jobs.ordering import identifying
 from masktron.jobs.prepared import Opened
 from masktron.jobs.randomness import bound_to
@@ -20,7 +21,7 @@ from masktron.jobs.recoded import weight_of
 from masktron.sources.records import Coded, Column
 from masktron.streams import Streams
 from masktron.treatments.allowing import Allowed, Consequences, allowed_by_all, allowed_fields, hidden_from_rules
-from masktron.treatments.suppression import LocalSuppression, local_suppression
+from masktron.treatments.suppression import LocalSuppression, NoWayError, local_suppression
 from masktron.treatments.suppression_check import SharedKeys
 from masktron.write.treatments import Suppressed, Treatment, plain_settings
 
@@ -80,7 +81,8 @@ def suppressed_cells(
         )
     except InfeasibleError as error:
         facts = [RefusalFacts("keys", conditions=tuple(names))]
-        raise InfeasibleError(error.what, where=where, hint=error.hint, facts=facts) from error
+        hint = "; ".join([error.hint, *_kept_by_rules(error, rules, original)])
+        raise InfeasibleError(error.what, where=where, hint=hint, facts=facts) from error
     cells = {name: found.cells[:, at] for at, name in enumerate(names)}
     rows = np.flatnonzero(found.cells.any(axis=1))
     if isinstance(allowed, Consequences) and len(rows):
@@ -136,6 +138,14 @@ def _keys(original: Opened) -> list[str]:
             hint="leave keys.subsets out, which suppresses for all keys together",
         )
     return names
+
+
+def _kept_by_rules(error: InfeasibleError, rules: CellRules, original: Opened) -> Iterator[str]:
+    """Say which rules keep keys from being left out, where that is why there is no way."""
+    if isinstance(error, NoWayError) and rules.groups:
+        file = CodedFile.of(original.kept, list(dict.fromkeys((*error.forbidden, *rules.read))))
+        found = {name: rules.broken_without(name, file) for name in error.forbidden}
+        yield from may_be_missing(original.job.rulebook, original.job.source.layout, found)
 
 
 def _bound(

@@ -64,6 +64,14 @@ class KeptFigure:
 
 
 @dataclass(frozen=True, slots=True)
+class PublicClass:
+    """A class of a hierarchy: its label, and the values that it holds, from the file of the hierarchy alone."""
+
+    label: str
+    values: str
+
+
+@dataclass(frozen=True, slots=True)
 class PublicField:
     """A field of the released file.
 
@@ -100,8 +108,11 @@ class PublicField:
         weights where there are some, but for rounding. Only where `mean` may be told.
     recoded : str
         How it was recoded, a setting without the name of a file; empty where it was not.
+    classes : tuple of PublicClass
+        What the labels of a hierarchy stand for; none where the setting says that.
     suppressed : bool
-        Whether cells of it may have been left out, so that k records share each combination of keys.
+        Whether cells of it may have been left out, so that k records share each combination of keys. A weight is
+        counted as a key, but never left out.
     untrue : str
         Why some records have another value than before: drawn anew, by which probabilities, or swapped; else empty.
     """
@@ -122,6 +133,7 @@ class PublicField:
     below_zero: int = 0
     keeps_mean: bool = False
     recoded: str = ""
+    classes: tuple[PublicClass, ...] = ()
     suppressed: bool = False
     untrue: str = ""
 

@@ -32,7 +32,7 @@ def shuffled(
     Parameters
     ----------
     confidential : ndarray of float64, shape (n, p)
-        X.
+        X; p may be 0.
     kept : ndarray of float64, shape (n, q)
         S; q may be 0.
     generator : numpy.random.Generator
@@ -52,6 +52,8 @@ def shuffled(
     eigenvalues are taken for 0.
     """
     n, p = confidential.shape
+    if not p:
+        return confidential.copy()
     there = np.ones((n, p), dtype=np.bool_) if known is None else known
     ranks = np.column_stack([_centred_ranks(x, use) for x, use in zip(confidential.T, there.T, strict=True)])
     of_kept = np.column_stack([_centred_ranks(s, np.ones(n, dtype=np.bool_)) for s in kept.T] or [np.empty((n, 0))])
@@ -71,9 +73,11 @@ def shuffled(
 
 def explained(confidential: Floats, kept: Floats) -> NDArray[np.bool_]:
     """Tell which columns of X the order of kept ones gives away: nothing would be drawn, shape (p,)."""
+    p = confidential.shape[1]
+    if not p:
+        return np.zeros(0, dtype=np.bool_)
     ones = np.ones(len(confidential), dtype=np.bool_)
     ranks = np.column_stack([_centred_ranks(one, ones) for one in (*confidential.T, *kept.T)])
-    p = confidential.shape[1]
     told: NDArray[np.bool_] = (np.diagonal(_conditional(_copula(ranks), p)[1]) == 0.0) & ranks[:, :p].any(axis=0)
     return told
 

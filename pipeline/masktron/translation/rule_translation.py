@@ -88,7 +88,7 @@ def translated(
     for rule in _together(rulebook, held, records, recodings):
         rules[rule.index] = rule
     left_out = _contexts_read(rulebook, situated, recodings)
-    return Translation(rulebook, tuple(_with_mathematics(rulebook, rules, layout)), left_out)
+    return Translation(rulebook, tuple(_with_mathematics(rulebook, rules, layout)), left_out, frozenset(let_go))
 
 
 def _together(

@@ -76,11 +76,14 @@ class Translation:
     left_out : frozenset of (int, int)
         Rules whose context reads recoded fields, each as the positions of its pattern and of itself there. No check
         that is kept is asked on a node that such a rule could take: it would read the fields as well.
+    let_go : frozenset of str
+        Ids of rules that records may break: the translated rulebook asks them softly.
     """
 
     rulebook: Rulebook = field(repr=False)
     rules: tuple[TranslatedRule, ...]
     left_out: frozenset[tuple[int, int]] = frozenset()
+    let_go: frozenset[str] = frozenset()
 
     @property
     def lost(self) -> tuple[TranslatedRule, ...]:
@@ -97,8 +100,10 @@ class Translation:
 
         Patterns, variables and rules that no recoded field concerns are as they were. Each translated check has a
         pattern of its own, whose context is the record, with a comment that says its fate and the old rule. Rules
-        that are not asked any more are named in comments. What a phase left out is left out. Where no rule is
-        left, one stands there that every document obeys, since Schematron has no rulebook without a rule.
+        that are not asked any more are named in comments. A hard rule that was let go has the role of a
+        warning, with a comment, since whoever gets file and rulebook would find the file broken otherwise. What a
+        phase left out is left out. Where no rule is left, one stands there that every document obeys, since
+        Schematron has no rulebook without a rule.
 
         Parameters
         ----------
@@ -111,4 +116,4 @@ class Translation:
             for rule in self.rules
             if rule.changed
         }
-        return schematron_of(self.rulebook, written, self.left_out, title, named)
+        return schematron_of(self.rulebook, written, self.left_out, title, named, self.let_go)

@@ -11,6 +11,7 @@ from types import MappingProxyType
 from masktron.rulebook.schema import Check, Let, Part, Pattern, Rule, Rulebook, ValueOf
 
 SPACE = "http://purl.oclc.org/dsdl/schematron"
+_LET_GO = "let go, so that records of this file may break it; a warning here"
 _VARIABLE = re.compile(r"\$\s*([\w.-]+)")
 _UPWARD = re.compile(r"\.\.(?:/@?[\w:.-]+)*")
 _NOT_IN_NAME = re.compile(r"[^\w.-]")
@@ -55,6 +56,7 @@ def schematron_of(
     left_out: Collection[tuple[int, int]],
     title: str,
     named: Mapping[str, Mapping[str, str]] = MappingProxyType({}),
+    let_go: Collection[str] = (),
 ) -> bytes:
     """Return a rulebook in which some checks are others, in UTF-8.
 
@@ -68,6 +70,8 @@ def schematron_of(
     title : str
     named : mapping of str to mapping of str to str
         By field, what classes are called of which numbers stand in the file.
+    let_go : collection of str
+        Ids of rules that the records may break: where they are hard, they become warnings.
     """
     attributes = {"xmlns": SPACE}
     if rulebook.binding != "xslt":
@@ -83,10 +87,10 @@ def schematron_of(
     taken = {_name(check.id) for check in rulebook.checks}
     for at, pattern in enumerate(rulebook.patterns):
         rules = [rule for position, rule in enumerate(pattern.rules) if (at, position) not in left_out]
-        body += _kept(pattern, rules, changed, taken)
+        body += _kept(pattern, rules, changed, taken, let_go)
         for rule in pattern.rules:
             for check in rule.checks:
-                body += _new(pattern, rule, check, changed[check.index]) if check.index in changed else ()
+                body += _new(pattern, rule, check, changed[check.index], let_go) if check.index in changed else ()
     if not any(line.startswith("  <pattern") for line in body):
         body += _NOTHING
     lines += [f"  {_let(let)}" for let in _used(rulebook.lets, body)]
@@ -94,7 +98,11 @@ def schematron_of(
 
 
 def _kept(
-    pattern: Pattern, rules: list[Rule], changed: Mapping[int, TranslatedCheck], taken: set[str]
+    pattern: Pattern,
+    rules: list[Rule],
+    changed: Mapping[int, TranslatedCheck],
+    taken: set[str],
+    let_go: Collection[str],
 ) -> Iterator[str]:
     """Write what is kept of a pattern.
 
@@ -107,7 +115,7 @@ def _kept(
     lines: list[str] = []
     for rule in rules:
         own = [check for check in rule.checks if check.index not in changed]
-        inner = [line for check in own for line in _assertion(check, check.kind, check.test)]
+        inner = [line for check in own for line in _assertion(check, check.kind, check.test, let_go)]
         lets = [f"      {_let(let)}" for let in _used(rule.lets, inner)]
         lines += [f"    {_tag('rule', {'context': rule.context})}", *lets, *inner, "    </rule>"]
     attributes = {}
@@ -120,7 +128,7 @@ def _kept(
     yield "  </pattern>"
 
 
-def _new(pattern: Pattern, rule: Rule, check: Check, new: TranslatedCheck) -> Iterator[str]:
+def _new(pattern: Pattern, rule: Rule, check: Check, new: TranslatedCheck, let_go: Collection[str]) -> Iterator[str]:
     """Write one translated check, or a comment in the place of one that is not asked."""
     why = f" ({new.reason})" if new.reason else ""
     yield f"  <!-- {_name(check.id)}: {_comment(new.fate + why)}; it was: {_comment(new.old)} -->"
@@ -128,7 +136,7 @@ def _new(pattern: Pattern, rule: Rule, check: Check, new: TranslatedCheck) -> It
         return
     said = tuple(_at_record(part, new.focus) for part in check.text)
     subject = None if new.focus else check.subject
-    lines = list(_assertion(replace(check, message=said, subject=subject), "assert", new.test))
+    lines = list(_assertion(replace(check, message=said, subject=subject), "assert", new.test, let_go))
     inner = _used(rule.lets, lines)
     yield "  <pattern>"
     yield from (f"    {_let(let)}" for let in _used(pattern.lets, [*lines, *(let.value for let in inner)]))
@@ -148,9 +156,17 @@ def _at_record(part: Part, focus: str) -> Part:
     return replace(part, select=f"{focus}/{part.select}") if _UPWARD.fullmatch(part.select) else "..."
 
 
-def _assertion(check: Check, kind: str, test: str) -> Iterator[str]:
+def _assertion(check: Check, kind: str, test: str, let_go: Collection[str]) -> Iterator[str]:
+    softened = check.id in let_go and not check.soft
+    if softened:
+        yield f"      <!-- {_name(check.id)}: {_LET_GO} -->"
     attributes = {"id": check.id, "test": test}
-    given = {"role": check.role, "flag": check.flag, "severity": check.severity, "subject": check.subject}
+    given = {
+        "role": "warning" if softened else check.role,
+        "flag": check.flag,
+        "severity": check.severity,
+        "subject": check.subject,
+    }
     given |= {"see": check.rich.see, "icon": check.rich.icon, "fpi": check.rich.fpi, "xml:lang": check.rich.lang}
     attributes |= {name: value for name, value in given.items() if value}
     yield f"      {_tag(kind, attributes)}{''.join(map(_part, check.text))}</{kind}>"

@@ -33,6 +33,18 @@ _TIMES = 4
 _HINT = "recode these keys into fewer classes, ask for a smaller k, or take a key out of the quasi-identifiers"
 
 
+class NoWayError(InfeasibleError):
+    """What is allowed leaves no way to suppress keys.
+
+    Attributes
+    ----------
+    forbidden : tuple of str
+        Keys that may not be missing by themselves in some of the records that are left.
+    """
+
+    forbidden: tuple[str, ...] = ()
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class LocalSuppression:
     """What local suppression has decided, and what it cost.
@@ -254,22 +266,24 @@ def _no_way(
     k: int,
     codes: NDArray[np.int64],
     allowed: Allowed | None,
-) -> InfeasibleError:
+) -> NoWayError:
     """Make the error that names which keys may not be missing."""
-    kept_fields = []
+    kept_fields: dict[str, str] = {}
     for at, name in enumerate(names):
         which = np.zeros((len(left), len(names)), dtype=np.bool_)
         which[:, at] = codes[left, at] >= 0
         refused = 0 if allowed is None else int((~allowed(left, which) & which[:, at]).sum())
         if refused:
-            kept_fields.append(f"{name} in {refused:,}")
-    fields = f"; what may not be missing by itself: {', '.join(kept_fields)}" if kept_fields else ""
+            kept_fields[name] = f"{name} in {refused:,}"
+    fields = f"; what may not be missing by itself: {', '.join(kept_fields.values())}" if kept_fields else ""
     certain = f", and for {hopeless:,} there is none" if hopeless else ""
-    return InfeasibleError(
+    error = NoWayError(
         f"no way was found to suppress keys ({', '.join(names)}) of {counted(len(left), 'record')} so that {k} share "
         f"each combination and the rules hold{certain}{fields}",
         hint=_HINT,
     )
+    error.forbidden = tuple(kept_fields)
+    return error
 
 
 def _of_subsets(

@@ -25,6 +25,7 @@ from masktron.kernels.cores import usable_cores
 from masktron.progress import Progress
 from masktron.results import RefusalResult, RemedyResult, shown
 from masktron.results.refusal import RemedyState
+from masktron.roles import require_weights
 
 MOST_TRIED = 16
 """Remedies that are tried; others are named."""
@@ -152,7 +153,8 @@ class RemedyTrials:
         config, _ = completed(stated, original.job.source)
         changed = replace(original, config=config, given=stated)
         if not _OF_FIELDS.isdisjoint(remedy.settings):
-            fields, _ = fields_of(original.records, original.job.edits, config)
+            fields, _ = fields_of(original.records, original.job.edits, config, weights_later=True)
+            require_weights(original.records, fields, original.originals.keep)
             changed = replace(changed, fields=tuple(fields))
         if "allow" in remedy.settings:
             allowed = {original.job.index_of(rule) for rule in config.allow}

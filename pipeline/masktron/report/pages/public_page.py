@@ -230,8 +230,16 @@ def _keys(release: PublicRelease) -> list[PagePart]:
             if gone
             else "",
         ),
+        *_classes(treated),
         *_became(release.fates),
     ]
+
+
+def _classes(treated: list[PublicField]) -> list[PagePart]:
+    """Say what the labels of hierarchies stand for."""
+    rows = tuple((one.name, own.label, own.values) for one in treated for own in one.classes)
+    title = "Classes: what each label stands for, whether or not a record has such a value"
+    return [PageTable(title, ("field", "written", "stands for"), rows)] if rows else []
 
 
 def _became(fates: tuple[PublicFate, ...]) -> list[PagePart]:
@@ -246,7 +254,7 @@ def _exact(release: PublicRelease) -> list[PagePart]:
     in_all = "the same way in every record" if not left_out else "the same way wherever they are written"
     recoded = [f"{one.name} ({one.recoded})" for one in release.fields if one.recoded]
     untrue = [f"{one.name} ({one.untrue})" for one in release.fields if one.untrue]
-    weights = [one.name for one in release.fields if one.weight]
+    weights = [one for one in release.fields if one.weight]
     rules = [rule.id for rule in release.rules if rule.status == "holds" and not rule.soft]
     means = [one.name for one in release.fields if one.keeps_mean]
     items = [
@@ -254,7 +262,7 @@ def _exact(release: PublicRelease) -> list[PagePart]:
         f"Recoded, {in_all}: {', '.join(recoded)}; the rules ask of them what is left to ask." if recoded else "",
         f"Not true in some records, as far as the rules admit it: {'; '.join(untrue)}." if untrue else "",
         f"Left out in records where the keys were rare, else written: {', '.join(left_out)}." if left_out else "",
-        f"{', '.join(weights)} is the survey weight, unchanged." if weights else "",
+        *(f"{one.name} is the survey weight, {_of_weight(one)}." for one in weights),
         f"{counted(len(rules), 'hard rule')} hold in every record: sums add up, ranges and conditions are kept."
         if rules
         else "",
@@ -264,6 +272,12 @@ def _exact(release: PublicRelease) -> list[PagePart]:
         else "",
     ]
     return listed("", [item for item in items if item])
+
+
+def _of_weight(one: PublicField) -> str:
+    if not one.recoded:
+        return "unchanged"
+    return f"recoded ({one.recoded}): records of one class have the same weight, which is not that of each of them"
 
 
 def _variances(masked: list[PublicField]) -> list[PagePart]:

@@ -54,6 +54,7 @@ _ENDINGS = {
     Exit.INFEASIBLE: "Nothing was published: the rules and the protection cannot both be kept with these settings, "
     "or the records have been released before.",
     Exit.RESOURCES: "Nothing was published: there was not enough time or memory.",
+    Exit.FAULT: "Nothing was published: masktron itself has a mistake.",
 }
 """What exit codes of masking mean to whoever has asked for it."""
 

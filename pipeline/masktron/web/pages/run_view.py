@@ -21,6 +21,7 @@ _CODES = {
     1: "An edit, a contract or a limit fails.",
     5: "The rules and the protection cannot both be kept, or the records were released before.",
     6: "An engine, or the run, lacks time or memory.",
+    7: "masktron itself has a mistake; this says nothing of rules and data.",
 }
 """Exit codes that say more than that there was an error."""
 
