@@ -8,7 +8,7 @@ says.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any
 
@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from masktron.counts import counted
 from masktron.errors import InfeasibleError, UsageError
+from masktron.progress import Told, untold
 from masktron.treatments.allowing import Allowed
 from masktron.treatments.exact_suppression import least_suppression
 from masktron.treatments.greedy_suppression import greedy
@@ -96,7 +97,10 @@ class LocalSuppression:
         number = int(self.cells.sum())
         if self.exact:
             return f"{counted(number, 'cell')} suppressed, and no fewer would do (in their importance)"
-        return f"{counted(number, 'cell')} suppressed, at a cost of {self.cost:g}; at least {self.bound:g} is needed"
+        return (
+            f"{counted(number, 'cell')} suppressed, at a cost of {self.cost:g}; at least {self.bound:g} is needed, "
+            "and whether less would do was not decided"
+        )
 
 
 def local_suppression(
@@ -110,6 +114,7 @@ def local_suppression(
     missing_matches: bool = False,
     names: Sequence[str] | None = None,
     exact_up_to: int = EXACT_UP_TO,
+    told: Told = untold,
 ) -> LocalSuppression:
     """Choose cells of keys to be left out, so that k records share every combination of keys.
 
@@ -138,6 +143,8 @@ def local_suppression(
         Of the keys, for errors.
     exact_up_to : int
         Variables of an integer program up to which the least suppression is sought; 0 never.
+    told : Told
+        Told how far the search is, in sets of keys.
 
     Returns
     -------
@@ -178,7 +185,7 @@ def local_suppression(
     size = m if subsets is None else min(subsets, m)
     for _ in range(_TIMES):
         cells, bound = _decided(
-            codes[order], k, cost, asked, generator, size, missing_matches, exact_up_to, own_names
+            codes[order], k, cost, asked, generator, size, missing_matches, exact_up_to, own_names, told
         )
         found = np.zeros_like(cells)
         found[order] = cells
@@ -228,9 +235,10 @@ def _decided(
     missing_matches: bool,
     exact_up_to: int,
     names: Sequence[str],
+    told: Told,
 ) -> tuple[NDArray[np.bool_], float]:
     """Return the cells, and the bound of their cost."""
-    file = suppressing(codes, k, cost, allowed, generator)
+    file = replace(suppressing(codes, k, cost, allowed, generator), told=told)
     m = codes.shape[1]
     if missing_matches or size < m:
         return _of_subsets(codes, k, cost, allowed, generator, size, missing_matches, names)
