@@ -90,7 +90,7 @@ def suppressed_cells(
             told=told,
         )
     except InfeasibleError as error:
-        facts = [RefusalFacts("keys", conditions=tuple(names))]
+        facts = error.facts or [RefusalFacts("suppression", conditions=tuple(names))]
         raise InfeasibleError(error.what, where=where, hint=error.hint, facts=facts) from error
     cells = {name: found.cells[:, at] for at, name in enumerate(names)}
     rows = np.flatnonzero(found.cells.any(axis=1))
@@ -104,7 +104,7 @@ def suppressed_cells(
                 f"{name} would be suppressed in every record, so that k = {contract.k} share each combination",
                 where=where,
                 hint=f"recode keys into fewer classes (--recode), or leave the field out: --role {name}=identifier",
-                facts=[RefusalFacts("keys", conditions=(name,))],
+                facts=[RefusalFacts("suppression", conditions=(name,))],
             )
     gone = {name: (int(own.sum()), int((kept.columns[name].numbered() >= 0).sum())) for name, own in cells.items()}
     treatment = Suppressed(tuple(names), tuple(also), contract, gone, _says(found, contract.k))

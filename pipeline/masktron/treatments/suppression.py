@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from masktron.counts import counted
-from masktron.errors import InfeasibleError, UsageError
+from masktron.errors import InfeasibleError, RefusalFacts, UsageError
 from masktron.progress import Told, untold
 from masktron.treatments.allowing import Allowed
 from masktron.treatments.exact_suppression import least_suppression
@@ -264,19 +264,20 @@ def _no_way(
     allowed: Allowed | None,
 ) -> InfeasibleError:
     """Make the error that names which keys may not be missing."""
-    kept_fields = []
+    refused_in: dict[str, int] = {}
     for at, name in enumerate(names):
         which = np.zeros((len(left), len(names)), dtype=np.bool_)
         which[:, at] = codes[left, at] >= 0
-        refused = 0 if allowed is None else int((~allowed(left, which) & which[:, at]).sum())
-        if refused:
-            kept_fields.append(f"{name} in {refused:,}")
-    fields = f"; what may not be missing by itself: {', '.join(kept_fields)}" if kept_fields else ""
+        refused_in[name] = 0 if allowed is None else int((~allowed(left, which) & which[:, at]).sum())
+    kept_fields = ", ".join(f"{name} in {many:,}" for name, many in refused_in.items() if many)
+    fields = f"; what may not be missing by itself: {kept_fields}" if kept_fields else ""
+    first = sorted(names, key=lambda name: -refused_in[name])
     certain = f", and for {hopeless:,} there is none" if hopeless else ""
     return InfeasibleError(
         f"no way was found to suppress keys ({', '.join(names)}) of {counted(len(left), 'record')} so that {k} share "
         f"each combination and the rules hold{certain}{fields}",
         hint=_HINT,
+        facts=[RefusalFacts("suppression", conditions=tuple(first))],
     )
 
 
