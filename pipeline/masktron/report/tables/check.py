@@ -10,6 +10,11 @@ from masktron.report.text import number, plain
 from masktron.report.treatment_lines import fate_lines, treatment_names
 from masktron.results import CheckResult
 
+_OTHER_RULEBOOK = (
+    "[yellow]another rulebook:[/] the one given is not that of the manifest (its SHA-256 differs), so violations may "
+    "be of rules that were not asked, or let go. Give the rulebook that mask read"
+)
+
 
 def tables(result: CheckResult) -> list[RenderableType]:
     """Rules, what was checked, what is wrong, what could not be checked."""
@@ -23,6 +28,7 @@ def tables(result: CheckResult) -> list[RenderableType]:
         if rule.violations and rule.allowed is not None and rule.passes
     )
     return [
+        *([_OTHER_RULEBOOK] if result.other_rulebook else []),
         rules_table(result.rules),
         *in_short(result.figures),
         *noted("within what is allowed", within),
