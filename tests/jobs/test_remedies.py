@@ -112,7 +112,9 @@ CASES = {
     "tied": Case(_products(), ("A = 2 * KEY",), "-k 5 --role KEY=key", "no-prototype"),
     "excluding": Case(_halves(), EXCLUDING, "-k 18 --role K=untouched", "no-prototype"),
     "treated": Case(_known(), ("A + B = T",), "-k 20 --recode AGE=width:10 --key-k 2", "few-records"),
-    "suppressed": Case(_known(), ("A + B = T", "AGE >= 16"), "-k 3 --role AGE=quasi-identifier --key-k 4", "keys"),
+    "suppressed": Case(
+        _known(), ("A + B = T", "AGE >= 16"), "-k 3 --role AGE=quasi-identifier --key-k 4", "suppression"
+    ),
     "lost": Case(_known(), ("A + B = T", "string-length(AGE) = 2"), "-k 3 --recode AGE=width:10", "keys"),
     "tail": Case(_known(), ("A + B = T",), "-k 4 --recode AGE=top:60", "keys"),
     "risk of keys": Case(

@@ -106,7 +106,8 @@ def _swapped(state: Treating, job: Job, how: SwapSettings) -> Treating:
     )
     pairs = made.targeted + made.at_random
     if not pairs:
-        _require_regions(how, fields)
+        if how.rate > 0 or any(level.at_risk for level in made.levels):
+            _require_regions(how, fields)
         raise InfeasibleError(
             "nobody has changed places: nobody is rare in a region and no rate is asked for, or nobody similar is in "
             f"{counted(how.least_regions, 'other region')} to which the rules admit both",
