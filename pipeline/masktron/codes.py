@@ -35,7 +35,7 @@ from masktron.constraints import (
 from masktron.errors import DocumentError, UsageError
 from masktron.likely_roles import LikelyRole, likely_role, traits_of
 from masktron.roles import FieldFacts, UnnamedError, resolve_roles
-from masktron.sources.lexical import XML_SPACE, is_integer, parse_number
+from masktron.sources.lexical import XML_SPACE, is_integer, parse_number, xpath1_text
 from masktron.sources.missing_codes import codes_of_field
 from masktron.sources.records import Column, Records, Status
 from masktron.sources.variables import Variable
@@ -49,6 +49,12 @@ WRITTEN_OUT = 4
 NEARLY = 0.9
 """Share of different values from which a field nearly names its records."""
 _LEADING_ZERO = re.compile(f"[{XML_SPACE}]*[+-]?0[0-9]+")
+USUAL_CODES = tuple(map(str, (-9999, -999, -998, -99, -98, -97, -9, -8, -7, 99, 999, 9999, 99999)))
+"""Numbers that usually mean 'missing'."""
+_OFTEN, _OFTEN_SHARE = 5, 0.002
+"""Records, and share of those with a number, from which one of them counts."""
+_BELOW = 0.9
+"""All other numbers are below so much of a code of nines."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -326,14 +332,36 @@ def unmet_codes(unmet: Mapping[str, Collection[str]], missing: Mapping[str, froz
     )
 
 
+def apart(counts: Mapping[str, int]) -> tuple[str, ...]:
+    """Return the usual codes for missing values that many records have, and that stand apart from other numbers.
+
+    Parameters
+    ----------
+    counts : mapping of str to int
+        How many records have each number, by its lexeme.
+    """
+    numbers = {lexeme: parse_number(lexeme) for lexeme in counts}
+    others = [number for lexeme, number in numbers.items() if lexeme not in USUAL_CODES]
+    if not others or any(map(math.isnan, numbers.values())):
+        return ()
+    low, high, records = min(others), max(others), sum(counts.values())
+    often = max(_OFTEN, _OFTEN_SHARE * records)
+    return tuple(
+        lexeme
+        for lexeme in USUAL_CODES
+        if counts.get(lexeme, 0) >= often and (low >= 0 if numbers[lexeme] < 0 else high < _BELOW * numbers[lexeme])
+    )
+
+
 def likely_missing(
     records: Records, facts: Sequence[FieldFacts], edits: Sequence[Edit], variables: Iterable[Variable]
 ) -> tuple[str, ...]:
     """Name the numbers of masked fields that may be codes for missing values, and that nobody declared.
 
     These are numbers that a rule admits beside a range or a relation that does not (``rent <= 9000 or rent = 9998``),
-    and those that have labels where other values of the field have none. Zero is a quantity. Which they are is told
-    by rules and labels alone, not by what records hold.
+    those that have labels where other values of the field have none, and usual codes such as -9 that many records
+    have and that stand `apart` from all other numbers. Zero is a quantity. No number is told that is not in the
+    rules, in the labels or among the usual codes.
 
     Parameters
     ----------
@@ -353,19 +381,35 @@ def likely_missing(
         note
         for fact in facts
         if fact.numeric and fact.role is Role.CONFIDENTIAL
-        for note in _likely_missing(fact, edits, _labelled(records.columns[fact.name], labels.get(fact.name, {})))
+        for note in _likely_missing(
+            fact,
+            edits,
+            _labelled(records.columns[fact.name], labels.get(fact.name, {})),
+            _usual(records.columns[fact.name]),
+        )
     )
 
 
-def _likely_missing(fact: FieldFacts, edits: Iterable[Edit], labelled: frozenset[Fraction]) -> Iterator[str]:
+def _usual(column: Column) -> frozenset[Fraction]:
+    """Return the usual codes that stand apart in a column."""
+    values, many = np.unique(column.values[column.present], return_counts=True)
+    counts = {xpath1_text(value): count for value, count in zip(values.tolist(), many.tolist(), strict=True)}
+    return frozenset(map(Fraction, apart(counts)))
+
+
+def _likely_missing(
+    fact: FieldFacts, edits: Iterable[Edit], labelled: frozenset[Fraction], usual: frozenset[Fraction]
+) -> Iterator[str]:
     known = fact.code_numbers | {Fraction(0)}
     by_rule = {edit.check.id: found for edit in edits if (found := _apart(edit, fact.name) - known)}
-    codes = [_written(code) for code in sorted(labelled.union(*by_rule.values()) - known)]
+    codes = [_written(code) for code in sorted(labelled.union(usual, *by_rule.values()) - known)]
     if not codes:
         return
     several = len(codes) > 1
     reasons = [f"{'stand' if several else 'stands'} apart in {', '.join(by_rule)}"] if by_rule else []
     reasons += [f"{'have labels' if several else 'has a label'}, as other values do not"] if labelled - known else []
+    if usual - known:
+        reasons += [f"{'stand' if several else 'stands'} apart from the other values in many records"]
     yield (
         f"{fact.name} is masked as a number, and {', '.join(codes)} {' and '.join(reasons)}: where "
         f"{'they mean' if several else 'it means'} 'missing', say --missing {fact.name}={','.join(codes)}; else "

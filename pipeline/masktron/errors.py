@@ -52,6 +52,7 @@ class FormatOption:
 type RefusalKind = Literal[
     "copied", "no-prototype", "few-records", "missing-pattern", "across-records", "total", "aggregator",
     "no-aggregator", "solved-loss", "method", "contract", "limits", "written", "original", "keys",
+    "suppression",
 ]  # fmt: skip
 """Why a run of `mask` was refused. ``copied``: too many groups would publish a record; ``no-prototype``: no value
 satisfies the rules in some group; ``few-records``: fewer than k; ``missing-pattern``: a pattern of missing values is
@@ -60,7 +61,8 @@ figure over the file that cannot be mended; ``aggregator``: the one that was ask
 ``no-aggregator``: all do; ``solved-loss``: what is solved in each record would lose everything; ``method``: the
 arithmetic of a method cannot do it; ``contract``: what a method promises was not kept; ``limits``: figures are
 outside limits; ``written``: the file would break rules; ``original``: the original does;
-``keys``: what was asked for quasi-identifiers cannot be done."""
+``keys``: what was asked for quasi-identifiers cannot be done; ``suppression``: no cells of them can be left out so
+that k records share each combination and the rules hold."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -304,6 +304,7 @@ def test_exceptions_of_a_manifest_do_not_reach_another_rulebook(tmp_path: Path) 
     write_rules(rules, "A + B = T", "A > 6000")
     result = masktron.check(out, rules, manifest=manifest)
     assert has(result.not_checked, "rulebook of the manifest")
+    assert str(result).startswith("another rulebook: the one given is not that of the manifest")
     assert result.violations == 40
     assert not result.complies
 

@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import masktron
-from cli_runner import Runner, write_data
+from cli_runner import Runner, write_data, write_rules
 from examples import examples
 from masktron.codes import suspects
 from masktron.config import Config, Role
@@ -233,3 +233,32 @@ def test_a_file_without_records_is_an_error(tmp_path: Path, name: str, content: 
     (tmp_path / name).write_text(content)
     with pytest.raises(DocumentError, match="the file has no record: records are looked for as /D"):
         masktron.describe(tmp_path / name)
+
+
+@pytest.mark.parametrize(
+    ("code", "others", "many", "told"),
+    [
+        ("-9", range(40), 10, True),
+        ("-9", range(-3, 37), 10, False),
+        ("-9", range(40), 2, False),
+        ("9999", range(0, 4000, 100), 10, True),
+        ("99", range(60, 100), 10, False),
+        ("17", range(40), 10, False),
+    ],
+)
+def test_usual_codes_that_stand_apart_are_a_problem(
+    tmp_path: Path, code: str, others: range, many: int, told: bool
+) -> None:
+    path = tmp_path / "d.csv"
+    path.write_text("A,B\n" + "".join(f"{value},1\n" for value in [*others, *[code] * many]))
+    found = [one for one in masktron.describe(path).problems if "may mean 'missing'" in one.what]
+    assert [(one.field, one.hint.partition(" if so")[0]) for one in found] == [
+        ("A", f'missing={{"A": ["{code}"]}}')
+    ] * told
+    assert all(f"{code} in {many} records" in one.what for one in found)
+    assert not [one for one in masktron.describe(path, release_safe=True).problems if "may mean" in one.what]
+    declared = masktron.describe(path, missing={"A": [code]}).problems
+    assert not [one for one in declared if "may mean" in one.what]
+    rules = write_rules(tmp_path / "r.sch", "A >= -9")
+    notes = masktron.mask(path, rules, tmp_path / "m.csv", k=3, numeric=["A"], roles={"B": "untouched"}).notes
+    assert any(f"A is masked as a number, and {code} stands apart from the other values" in n for n in notes) is told

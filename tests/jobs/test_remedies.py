@@ -112,7 +112,9 @@ CASES = {
     "tied": Case(_products(), ("A = 2 * KEY",), "-k 5 --role KEY=key", "no-prototype"),
     "excluding": Case(_halves(), EXCLUDING, "-k 18 --role K=untouched", "no-prototype"),
     "treated": Case(_known(), ("A + B = T",), "-k 20 --recode AGE=width:10 --key-k 2", "few-records"),
-    "suppressed": Case(_known(), ("A + B = T", "AGE >= 16"), "-k 3 --role AGE=quasi-identifier --key-k 4", "keys"),
+    "suppressed": Case(
+        _known(), ("A + B = T", "AGE >= 16"), "-k 3 --role AGE=quasi-identifier --key-k 4", "suppression"
+    ),
     "lost": Case(_known(), ("A + B = T", "string-length(AGE) = 2"), "-k 3 --recode AGE=width:10", "keys"),
     "tail": Case(_known(), ("A + B = T",), "-k 4 --recode AGE=top:60", "keys"),
     "risk of keys": Case(
@@ -244,13 +246,14 @@ def _over(remedy: object) -> None:
 
 def test_what_helps_where_keys_are_refused() -> None:
     config = Config(recode={"AGE": "width:5"}, key_k=5, keys={"subsets": 2}, allow_lost=("R0",))
-    suppressed = remedies_for([RefusalFacts("keys", conditions=("AGE", "SEX"))], RefusedRun(config))
+    suppressed = remedies_for([RefusalFacts("suppression", conditions=("AGE", "SEX"))], RefusedRun(config))
     assert [(one.kind, one.pasted) for one in suppressed] == [
         ("recode", "--recode AGE=width:10 (without --recode AGE=width:5)"),
         ("smaller-key-k", "--key-k 3"),
         ("smaller-key-k", "--key-k 2"),
         ("smaller-key-k", "(without --key-k 5)"),
-        ("role", "(without --recode AGE=width:5)"),
+        ("role", "--role AGE=identifier (without --recode AGE=width:5)"),
+        ("role", "--role SEX=identifier"),
     ]
     assert suppressed[3].settings == {"key_k": None, "keys": {}}
     lost = remedies_for([RefusalFacts("keys", conditions=("AGE",), rules=("R1",))], RefusedRun(config))
@@ -264,6 +267,30 @@ def test_what_helps_where_keys_are_refused() -> None:
     assert [one.pasted for one in tail] == ["-k 3"]
     limits = remedies_for([RefusalFacts("limits", figures=("key_k",))], RefusedRun(Config(limits={"key_k": 4})))
     assert [one.pasted for one in limits] == ["--key-k 4"], "nothing that masking changes"
+
+
+def test_keys_that_cannot_be_suppressed_are_made_coarser_or_fewer_or_rules_let_them() -> None:
+    config = Config(
+        recode={"REGION": "h/region.csv:1", "TOWN": "town.csv:2", "OCC": "occ.csv"} | {"AGE": "breaks:0,15,30,45,60"},
+        key_k=3,
+    )
+    rules = {"age": frozenset({"AGE"}), "wage": frozenset({"OCC", "WAGE"}), "sum": frozenset({"WAGE", "TAX"})}
+    now = RefusedRun(config, rules=rules, heights={"REGION": 2, "TOWN": 2, "OCC": 1})
+    fact = RefusalFacts("suppression", conditions=("OCC", "REGION", "TOWN", "AGE"))
+    found = remedies_for([fact], now)
+    assert [one.pasted for one in found if one.kind == "recode"] == [
+        "--recode REGION=h/region.csv:2 (without --recode REGION=h/region.csv:1)",
+        "--recode AGE=breaks:0,30,60 (without --recode AGE=breaks:0,15,30,45,60)",
+    ]
+    assert [one.pasted for one in found if one.kind == "allow"] == ["--allow wage", "--allow age"]
+    assert next(one.options for one in found if one.kind == "role") == ("--role OCC=identifier",)
+    assert not any(one.pasted.startswith("(without --recode") for one in found), "finer keys"
+
+
+def test_a_limit_above_the_k_of_suppression_raises_it() -> None:
+    now = RefusedRun(Config(key_k=2, limits={"key_k": 3}))
+    found = remedies_for([RefusalFacts("limits", figures=("key_k",))], now)
+    assert [(one.pasted, one.settings) for one in found] == [("--key-k 3", {"key_k": 3})]
 
 
 @pytest.mark.parametrize(

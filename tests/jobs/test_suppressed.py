@@ -17,6 +17,10 @@ import masktron
 from cli_runner import write_data, write_rules
 from masktron.config import Config, config_from, load_config
 from masktron.errors import Exit, InfeasibleError, OutsideLimitsError, UsageError
+from masktron.jobs.cell_rules import CellRules
+from masktron.jobs.prepared import open_original
+from masktron.jobs.suppressed import suppressed_cells
+from masktron.progress import no_progress
 from schema_files import conforms
 
 AGES = (16, 20, 20, 25, 25, 25, 30, 70, 70)
@@ -358,3 +362,29 @@ def test_rules_that_keep_a_key_from_being_left_out_are_named_with_what_changes_t
         assert written != rules.read_text()
         rules.write_text(written)
     assert masktron.mask(data, rules, tmp_path / "m.csv", **settings()).valid
+
+
+def test_rules_that_share_no_field_are_asked_apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[tuple[str, ...]] = []
+    judged = CellRules.judged
+
+    def listened(own: CellRules, records: Any, codes: Any, names: Any, file: Any) -> Any:
+        asked.append(tuple(names))
+        return judged(own, records, codes, names, file)
+
+    monkeypatch.setattr(CellRules, "judged", listened)
+    rules = write_rules(
+        tmp_path / "r.sch", "B <= A", "not(STATUS = 'retired') or AGE >= 65", "REGION != 'x' or A > 0"
+    )
+    masktron.mask(data_of(tmp_path, ".csv"), rules, out=tmp_path / "o.csv", **settings())
+    assert {*asked} == {("AGE", "STATUS"), ("REGION", "A")}
+
+
+def test_what_suppression_has_done_is_told_as_a_share(tmp_path: Path, rules: Path) -> None:
+    done: list[tuple[int, int]] = []
+    opened = open_original(data_of(tmp_path, ".csv"), rules, config_from(settings()), no_progress)
+    suppressed_cells(opened, bytes(32), told=lambda at, size: done.append((at, size)))
+    assert {size for _, size in done} == {6}  # each of the three sets of two keys, in the search and for the bound
+    numbers = [at for at, _ in done]
+    assert numbers == sorted(numbers)
+    assert {0, 3, 4, 5}.issubset(numbers)  # the search ends when nobody is at risk

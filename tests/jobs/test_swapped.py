@@ -265,6 +265,33 @@ def test_torn_households_and_nobody_to_swap_with_are_refused(tmp_path: Path, rul
     assert not (tmp_path / "m.csv").exists()
 
 
+def test_that_many_change_places_is_said(tmp_path: Path, rules: Path) -> None:
+    def told(**more: Any) -> list[str]:
+        notes = masktron.mask(
+            write_csv(tmp_path / "d.csv", ROWS), rules, tmp_path / "m.csv",
+            **settings(swap={**SWAP, "least_regions": 1, **more}),
+        ).notes  # fmt: skip
+        return [note for note in notes if note.startswith("swapping: ")]
+
+    assert told() == []
+    (note,) = told(k=20)
+    share = float(note.split()[1])
+    assert 10 < share <= 100
+    assert "% of the households have another COUNTY, TOWN" in note
+    assert "fewer than 20 by OCC in its region. Fewer keys" in note
+
+
+def test_too_few_regions_are_the_reason_why_nobody_moves(tmp_path: Path, rules: Path) -> None:
+    with pytest.raises(InfeasibleError) as caught:
+        masktron.mask(
+            write_csv(tmp_path / "d.csv", ROWS), rules, tmp_path / "m.csv",
+            **settings(swap={"regions": ["COUNTY"], "keys": ["OCC"], "k": 2}, roles={**ROLES, "TOWN": "identifier"}),
+        )  # fmt: skip
+    assert "COUNTY has 2 values, and least_regions = 2 needs 3" in str(caught.value)
+    assert "least_regions = 1" in str(caught.value)
+    assert "similar" not in str(caught.value)
+
+
 def test_options_and_settings_say_the_same(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     rules, data = write_rules(tmp_path / "r.sch", "B <= A"), write_csv(tmp_path / "d.csv", ROWS)
     settings_file = tmp_path / "masktron.toml"

@@ -49,9 +49,24 @@ def test_in_a_test(test: str, sign: str, column: int, hint: str, encoding: str, 
 def test_a_quote_that_ends_its_own_attribute(quote: str, other: str, tmp_path: Path) -> None:
     test = f"test={quote}Sex = {quote}01{quote}{quote}"
     error = refused(tmp_path, rule("A").replace('test="A"', test))
-    assert error.what == f"the value of test ends at the second {quote}, inside the expression"
+    said = f"test={quote}Sex = {quote}"
+    assert error.what == f"the value of test ends at the second {quote}, inside the expression: {said}"
     assert error.hint == f"write {other}...{other} for a text inside test={quote}...{quote}"
     assert ":5:" in error.where
+
+
+def test_a_misplaced_quote_before_a_word(tmp_path: Path) -> None:
+    text = rule("A").replace('test="A"', 'test="region != \'BE" or size = 7"')
+    error = refused(tmp_path, text)
+    assert error.what == 'the value of test ends at the second ", inside the expression: test="region != \'BE"'
+    assert error.hint == "write '...' for a text inside test=\"...\""
+    assert ":5:" in error.where
+
+
+@pytest.mark.parametrize("after", ['id="b" role="x"', "", 'role = "x" '])
+def test_attributes_that_end_where_they_should_are_not_blamed(after: str, tmp_path: Path) -> None:
+    error = refused(tmp_path, f'<rule context="Record" {after}><assert test="A">m</wrong></rule>')
+    assert "ends at the second" not in error.what
 
 
 def test_in_a_context_and_in_a_message(tmp_path: Path) -> None:

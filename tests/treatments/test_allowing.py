@@ -14,6 +14,7 @@ from masktron.treatments.allowing import (
     Consequences,
     allowed_by_all,
     allowed_fields,
+    asked_once,
     derivable,
     hidden_from_rules,
 )
@@ -185,3 +186,35 @@ def test_a_cell_that_rules_give_away_is_suppressed_with_what_gives_it_away() -> 
     hidden = hidden_from_rules(codes, admissible, values=[3, 2])
     which = np.array([[True, False], [True, True], [False, True]])
     assert hidden(np.array([4, 4, 0]), which).tolist() == [False, True, False]
+
+
+def test_completions_are_asked_for_only_until_enough_values_are_possible() -> None:
+    asked: list[int] = []
+
+    def admissible(records: NDArray[np.intp], rows: NDArray[np.int32]) -> NDArray[np.bool_]:
+        asked.append(len(rows))
+        return np.asarray((records > 0) | (rows[:, 0] == 0))
+
+    codes = np.zeros((100, 3), dtype=np.int32)
+    which = np.ones((100, 3), dtype=bool)
+    given = derivable(codes, np.arange(100), which, admissible, values=[16, 16, 16])
+    assert given.tolist() == [[True, False, False], *[[False] * 3] * 99]
+    assert sum(asked) < 4096 + 100 * 64  # all of the one record for which it matters, a few of the others
+
+
+def test_records_that_are_alike_are_asked_about_once() -> None:
+    rng = np.random.default_rng(5)
+    codes = rng.integers(-1, 2, (500, 3)).astype(np.int32)
+    asked: list[tuple[int, ...]] = []
+
+    def allowed(records: NDArray[np.intp], which: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        asked.extend((*row, *cells) for row, cells in zip(codes[records].tolist(), which.tolist(), strict=True))
+        return np.asarray((np.where(which, 7, codes[records]).sum(axis=1) % 2) == 0)
+
+    once = asked_once(codes, allowed)
+    for _ in range(20):
+        records, which = rng.integers(0, 500, 300), rng.random((300, 3)) < 0.5
+        expected = (np.where(which, 7, codes[records]).sum(axis=1) % 2) == 0
+        np.testing.assert_array_equal(once(records, which), expected)
+        assert len(once(records[:0], which[:0])) == 0
+    assert len(asked) == len({*asked}) > 100

@@ -47,6 +47,7 @@ class Audit:
         self.untested: frozenset[str] = frozenset(described.untested) if described else frozenset()
         self.idle: frozenset[int] = frozenset()
         self.as_masked = False
+        self.other_rulebook = False
         self.problems: list[str] = []
         self.checked: list[str] = []
         self.not_checked: list[str] = []
@@ -71,6 +72,7 @@ class Audit:
         """Where the rulebook is not the one of the manifest, what was let go by rule id does not count."""
         if self.described and not self.again.as_described:
             self.allowed = self.untested = frozenset()
+            self.other_rulebook = True
             self.not_checked.append(
                 "rulebook of the manifest: the one given is another (its SHA-256 differs), and all its rules count"
             )

@@ -66,6 +66,22 @@ class CellRules:
         used = {name for one in groups for name in one.read}
         return cls(groups, tuple(name for name in fields if name in used))
 
+    def parts(self, names: Collection[str]) -> list[CellRules]:
+        """Part the rules, so that no two parts read the same of these fields.
+
+        What one part says of the cells of a record does not depend on those that another reads.
+        """
+        found: list[list[_Alike]] = []
+        for group in self.groups:
+            own = {*group.read}.intersection(names)
+            near = [part for part in found if any(own.intersection(one.read) for one in part)]
+            found = [part for part in found if part not in near]
+            found.append([*(one for part in near for one in part), group])
+        return [
+            CellRules(tuple(part), tuple(name for name in self.read if any(name in one.read for one in part)))
+            for part in found
+        ]
+
     def judged(
         self, records: NDArray[np.intp], codes: NDArray[np.int32], names: Sequence[str], file: CodedFile
     ) -> NDArray[np.bool_]:

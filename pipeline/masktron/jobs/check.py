@@ -155,6 +155,7 @@ def run_check(
             problems=tuple(audit.problems),
             checked=tuple(audit.checked),
             not_checked=tuple(audit.not_checked),
+            other_rulebook=audit.other_rulebook,
             notes=(
                 *file_notes(job.source, beside),
                 *sized,

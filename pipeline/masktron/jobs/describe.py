@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from masktron.codes import unmet_codes
+from masktron.codes import apart, unmet_codes
 from masktron.config import ALL_FIELDS, Config, Kind, Role
+from masktron.counts import counted
 from masktron.errors import DocumentError, UsageError
 from masktron.jobs.common import file_notes, shown_path
 from masktron.jobs.described import completed
@@ -145,6 +146,7 @@ def run_describe(
         described.append(told)
         if wrong is not None:
             problems.append(wrong)
+        problems += () if release_safe else _apart(one.name, read.summaries[one.name])
     return DescribeResult(
         data=shown(data),
         format=format_of(data, config.reading),
@@ -295,6 +297,17 @@ def _described(
         greatest=_written(summary.high) if shows and numeric else None,
         frequent=tuple(_frequent(summary, variable.labels)) if shows and listed else (),
     ), problem
+
+
+def _apart(name: str, summary: FieldSummary) -> Iterator[DescribedProblem]:
+    """Say which usual codes stand apart from the other numbers of a field, and are not declared."""
+    if summary.texts or summary.many:
+        return
+    if codes := apart(summary.counts):
+        met = ", ".join(f"{code} in {counted(summary.counts[code], 'record')}" for code in codes)
+        what = f"{name!r} has {met}, apart from its other values: it may mean 'missing'"
+        hint = f"--missing={name}={','.join(codes)} if so; else it is taken for a value like any other"
+        yield DescribedProblem(what, name, 0, 0, hint)
 
 
 def _written(value: float) -> str | None:

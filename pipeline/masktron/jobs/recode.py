@@ -225,7 +225,7 @@ def run_recode(
     progress("searching the recodings", 0)
     asked = _question(opened, rules, trees, wishes)
     found = _searched(asked)
-    nodes = list(dict.fromkeys((found.best, *found.minimal)))
+    nodes = _ranked(asked, found)
     progress("translating the rules", 0)
     chosen, translation, tried = _chosen(asked, nodes)
     listed = nodes[: max(SHOWN, chosen + 1)]
@@ -378,6 +378,24 @@ def _values(column: Column, codes: NDArray[np.int32]) -> list[str]:
     return [str(value) for value in column.lexemes_of(np.flatnonzero(codes >= 0)[first])]
 
 
+def _ranked(asked: _Question, found: RecodingSearch) -> list[RecodedNode]:
+    """Order recodings by loss, those last that leave nothing of a key: they are no use where others are."""
+    nodes = list(dict.fromkeys((found.best, *found.minimal)))
+    if not found.minimal and asked.emptied(found.best):
+        nodes = [*_leaving_something(asked), *nodes]
+    return sorted(nodes, key=lambda node: bool(asked.emptied(node)))
+
+
+def _leaving_something(asked: _Question) -> tuple[RecodedNode, ...]:
+    """Return the best recoding that leaves something of each key; none where there is none."""
+    lower = [sum(not key.is_emptied(level) for level in range(key.height + 1)) for key in asked.keys]
+    keys = tuple(replace(key, labels=key.labels[:many]) for key, many in zip(asked.keys, lower, strict=True))
+    try:
+        return (_searched(replace(asked, keys=keys)).best,)
+    except InfeasibleError:
+        return ()
+
+
 def _searched(asked: _Question) -> RecodingSearch:
     nodes = int(np.prod([key.height + 1 for key in asked.keys], dtype=np.float64))
     tested = {name: asked.limits[name] for name in _AT_NODES if name in asked.limits}
@@ -449,7 +467,7 @@ def _said_of_emptied(asked: _Question, emptied: Sequence[str], listed: Sequence[
     other = next((one for one in listed if not asked.emptied(one)), None)
     levels = "" if other is None else ", ".join(f"{name} {level}" for name, level in asked.levels(other).items())
     instead = (
-        "No recoding in the table leaves something of every field"
+        "No usable recoding was found: none leaves something of every field. Name fewer keys, or take this one"
         if other is None
         else f"The levels {levels} lose {other.loss:.4f} and leave something of every field"
     )

@@ -18,9 +18,17 @@ from masktron.jobs.ordering import identifying
 from masktron.jobs.prepared import Opened
 from masktron.jobs.randomness import bound_to
 from masktron.jobs.recoded import weight_of
+from masktron.progress import Told, untold
 from masktron.sources.records import Coded, Column
 from masktron.streams import Streams
-from masktron.treatments.allowing import Allowed, Consequences, allowed_by_all, allowed_fields, hidden_from_rules
+from masktron.treatments.allowing import (
+    Allowed,
+    Consequences,
+    allowed_by_all,
+    allowed_fields,
+    asked_once,
+    hidden_from_rules,
+)
 from masktron.treatments.suppression import LocalSuppression, NoWayError, local_suppression
 from masktron.treatments.suppression_check import SharedKeys
 from masktron.write.treatments import Suppressed, Treatment, plain_settings
@@ -29,10 +37,12 @@ _MOST_ALSO = 8
 """Fields that may be suppressed as consequences."""
 _MOST_VALUES = 64
 """Values of such a field: of one with more, too many would have to be tried."""
+_GIVEN = 2
+"""Texts, no value among them, up to which a field has one value: whoever sees that it is missing knows it."""
 
 
 def suppressed_cells(
-    original: Opened, key: bytes, done: Sequence[Treatment] = ()
+    original: Opened, key: bytes, done: Sequence[Treatment] = (), told: Told = untold
 ) -> tuple[dict[str, Coded], Suppressed]:
     """Choose the cells of keys that are left out, and return the fields without them.
 
@@ -44,6 +54,8 @@ def suppressed_cells(
         Of the release.
     done : sequence of Treatment
         Those earlier ones.
+    told : Told
+        Told how far the search is.
 
     Returns
     -------
@@ -78,9 +90,10 @@ def suppressed_cells(
             allowed=allowed,
             missing_matches=contract.missing_matches,
             names=names,
+            told=told,
         )
     except InfeasibleError as error:
-        facts = [RefusalFacts("keys", conditions=tuple(names))]
+        facts = error.facts or [RefusalFacts("suppression", conditions=tuple(names))]
         hint = "; ".join([error.hint, *_kept_by_rules(error, rules, original)])
         raise InfeasibleError(error.what, where=where, hint=hint, facts=facts) from error
     cells = {name: found.cells[:, at] for at, name in enumerate(names)}
@@ -95,10 +108,10 @@ def suppressed_cells(
                 f"{name} would be suppressed in every record, so that k = {contract.k} share each combination",
                 where=where,
                 hint=f"recode keys into fewer classes (--recode), or leave the field out: --role {name}=identifier",
-                facts=[RefusalFacts("keys", conditions=(name,))],
+                facts=[RefusalFacts("suppression", conditions=(name,))],
             )
-    told = {name: (int(own.sum()), int((kept.columns[name].numbered() >= 0).sum())) for name, own in cells.items()}
-    treatment = Suppressed(tuple(names), tuple(also), contract, told, _says(found, contract.k))
+    gone = {name: (int(own.sum()), int((kept.columns[name].numbered() >= 0).sum())) for name, own in cells.items()}
+    treatment = Suppressed(tuple(names), tuple(also), contract, gone, _says(found, contract.k))
     keep = np.flatnonzero(original.originals.keep)
     return {
         name: _without(original.records.columns[name], keep[own]) for name, own in cells.items() if own.any()
@@ -192,6 +205,23 @@ def _allowed(
         if name not in names and roles.get(name) is Role.UNTOUCHED and len(file.texts[name]) <= _MOST_VALUES + 1
     ][:_MOST_ALSO]
     fields = [*names, *also]
+    free = [np.full(len(original.kept), name != weight and len(file.texts[name]) > _GIVEN) for name in fields]
+    if former.rules.groups:
+        asked: list[Allowed] = [_by_former_rules(rules, former, fields, file)]
+    else:
+        asked = [_by_rules(part, fields, file) for part in rules.parts(fields)]
+    both = allowed_by_all(allowed_fields(free), *asked)
+    if not also:
+        return both, []
+    codes = file.matrix(fields)
+    return Consequences(both, codes[:, : len(names)], codes[:, len(names) :] >= 0, [1.0] * len(also), order), also
+
+
+def _by_former_rules(rules: CellRules, former: FormerRules, fields: Sequence[str], file: CodedFile) -> Allowed:
+    """Return what allows cells by all rules, with those of the original that are not asked of the treated records.
+
+    What these say depends on the original record, so that nothing is asked once for several.
+    """
     codes = file.matrix(fields)
 
     def stand(records: NDArray[np.intp], which: NDArray[np.bool_]) -> NDArray[np.bool_]:
@@ -203,10 +233,30 @@ def _allowed(
         return fine
 
     hidden = hidden_from_rules(codes, admissible, values=[len(file.texts[name]) - 1 for name in fields])
-    both = allowed_by_all(*([_but(weight, fields, len(original.kept))] if weight in names else []), stand, hidden)
-    if not also:
-        return both, []
-    return Consequences(both, codes[:, : len(names)], codes[:, len(names) :] >= 0, [1.0] * len(also), order), also
+    return allowed_by_all(stand, hidden)
+
+
+def _by_rules(rules: CellRules, fields: Sequence[str], file: CodedFile) -> Allowed:
+    """Return what allows cells to be suppressed by some of the rules: these hold and give no cell away.
+
+    The answer depends on what these rules read, and is asked for once for records that are alike in that.
+    """
+    places = np.array([fields.index(name) if name in fields else -1 for name in rules.read])
+    codes = file.matrix(rules.read)
+
+    def judged(records: NDArray[np.intp], proposed: NDArray[np.int32]) -> NDArray[np.bool_]:
+        return rules.judged(records, proposed, rules.read, file)
+
+    def stand(records: NDArray[np.intp], which: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        return judged(records, np.where(which, np.int32(-1), codes[records]))
+
+    hidden = hidden_from_rules(codes, judged, values=[len(file.texts[name]) - 1 for name in rules.read])
+    once = asked_once(codes, allowed_by_all(stand, hidden))
+
+    def allowed(records: NDArray[np.intp], which: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        return once(records, which[:, places] & (places >= 0))
+
+    return allowed
 
 
 def _but(kept: str | None, names: Sequence[str], records: int) -> Allowed:

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from masktron.config import Role
 from masktron.counts import counted
 from masktron.errors import InfeasibleError, RefusalFacts, UsageError
 from masktron.jobs.cell_rules import CellRules
-from masktron.jobs.coded_fields import NO_CODES, admissible_codes, coded, hidden_records, written_codes
+from masktron.jobs.coded_fields import NO_CODES, CodedField, admissible_codes, coded, hidden_records, written_codes
 from masktron.jobs.job import Job
 from masktron.jobs.recoded import weight_of
 from masktron.jobs.treating import Treating, named_setting
@@ -19,7 +21,11 @@ from masktron.perturbation_settings import SwapSettings
 from masktron.sources.records import Records
 from masktron.treatments.admissibility import KeyCodes
 from masktron.treatments.record_swapping import RecordSwaps, SwapFinding, record_swaps, swap_findings
-from masktron.write.treatments import Swapped
+from masktron.write.treatments import Swapped, Treatment
+
+_MANY = 0.1
+"""Share of the units that change places above which that is said."""
+_FEWER = "name fewer similar fields, require fewer of them"
 
 
 def swap_regions(state: Treating, rules: Path) -> Treating:
@@ -100,14 +106,44 @@ def _swapped(state: Treating, job: Job, how: SwapSettings) -> Treating:
     )
     pairs = made.targeted + made.at_random
     if not pairs:
+        if how.rate > 0 or any(level.at_risk for level in made.levels):
+            _require_regions(how, fields)
         raise InfeasibleError(
             "nobody has changed places: nobody is rare in a region and no rate is asked for, or nobody similar is in "
             f"{counted(how.least_regions, 'other region')} to which the rules admit both",
-            hint="name fewer similar fields, require fewer of them, or leave out swapping",
+            hint=f"{_FEWER if how.similar else 'swap regions of a coarser level'}, or leave out swapping",
             facts=[RefusalFacts("keys", conditions=how.regions)],
         )
     columns = state.with_codes(how.regions, fields, made.regions)
     return state.after(columns, replace(treatment, pairs=pairs, figures=_told(made)))
+
+
+def _require_regions(how: SwapSettings, fields: Sequence[CodedField]) -> None:
+    """Refuse fewer regions than partners are to be drawn from."""
+    for name, one in zip(how.regions, fields, strict=True):
+        regions = len(np.unique(one.codes[one.codes >= 0]))
+        if regions <= how.least_regions:
+            raise InfeasibleError(
+                f"{name} has {counted(regions, 'value')}, and least_regions = {how.least_regions} needs "
+                f"{how.least_regions + 1}: a partner is drawn from so many other regions",
+                hint=f"set least_regions = {max(1, regions - 1)} under [swap] in settings, or swap a field with more "
+                "values, as it is or recoded to a finer level",
+                facts=[RefusalFacts("keys", conditions=how.regions)],
+            )
+
+
+def many_swapped(treatments: Iterable[Treatment]) -> Iterator[str]:
+    """Say where so many changed places that tables of regions may be worth little."""
+    for one in treatments:
+        if isinstance(one, Swapped) and one.figures and 2 * one.pairs > _MANY * one.figures["units"]:
+            units = "record" if one.settings.household is None else "household"
+            share = f"{200 * one.pairs / one.figures['units']:.3g}"
+            yield (
+                f"swapping: {share} % of the {units}s have another {', '.join(one.settings.regions)}, "
+                f"{one.figures['targeted']:,} of {counted(one.pairs, 'pair')} for the risk: a {units} moves where a "
+                f"record is one of fewer than {one.settings.k} by {', '.join(one.settings.keys) or 'no key'} in its "
+                "region. Fewer keys, or these recoded, under [swap] in settings let more stay"
+            )
 
 
 def _households(

@@ -151,9 +151,10 @@ def _suppressed(opened: Opened, out: Path, progress: Progress, executor: Executo
     before = opened.treated or Treated(opened, (), (), b"")
     path = before.original.job.source.path
     with private_folder(folder_on_disk()[0]) as folder, _named({str(opened.job.source.path): str(path)}):
-        progress("suppressing keys", 0)
         key = before.key or key_for_treatments(opened.config)
-        cells, treatment = suppressed_cells(opened, key, before.treatments)
+        cells, treatment = suppressed_cells(
+            opened, key, before.treatments, told_as(progress, "suppressing keys", "sets of keys")
+        )
         source = _written(opened, cells, out, folder, progress)
         done = replace(before, treatments=(*before.treatments, treatment), key=key)
         with _named({str(source.path): str(path)}):

@@ -53,7 +53,9 @@ def treatment_names(treatments: Sequence[Mapping[str, Any]]) -> Iterator[str]:
 def fate_lines(fates: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     """Say what each rule became, and then which of them ask nothing any more."""
     for rule in fates:
-        after = f", now: {rule['after']}" if rule["after"] else ""
+        same = rule["after"] == rule["before"]
+        now = "the same text, asked of classes" if same else rule["after"]
+        after = f", now: {now}" if rule["after"] else ""
         reason = f" ({rule['reason']})" if rule["reason"] else ""
         yield f"rule {rule['rule']} is {rule['fate']}{reason}; it was: {rule['before']}{after}"
     if idle := asking_nothing(fates):

@@ -61,6 +61,7 @@ class CheckResult(JobResult):
     sha256: str = ""
     treatments: tuple[TreatmentResult, ...] = ()
     fates: tuple[RuleFate, ...] = ()
+    other_rulebook: bool = False
 
     @property
     def complies(self) -> bool:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from itertools import chain, combinations, product
+from collections.abc import Callable, Sequence
+from itertools import chain, combinations
+from math import prod
 
 import numpy as np
 from numpy.typing import NDArray
 
 from masktron.errors import UsageError
-from masktron.kernels.distinct import alike
+from masktron.measures.keys.combinations import combined
 
 type Allowed = Callable[[NDArray[np.intp], NDArray[np.bool_]], NDArray[np.bool_]]
 """Takes records, shape (r,), and the cells suppressed in each, shape (r, m); tells which may stand so, shape (r,)."""
@@ -27,6 +28,8 @@ _STRIDE = 2_654_435_761
 """A prime, by the multiples of which all fields take many values."""
 _AT_A_TIME = 1 << 18
 """Completions of all records that are judged in one go."""
+_FIRST = 16
+"""Completions of each record that are tried first; then twice as many of those that are still open."""
 
 
 def allowed_fields(free: Sequence[NDArray[np.bool_]]) -> Allowed:
@@ -59,6 +62,33 @@ def allowed_by_all(*parts: Allowed) -> Allowed:
     return allowed
 
 
+def asked_once(codes: NDArray[np.int32], allowed: Allowed) -> Allowed:
+    """Return what asks once about records that are alike in these codes, with the same cells suppressed.
+
+    Parameters
+    ----------
+    codes : ndarray of int32, shape (n, m)
+        Of all that the answer depends on.
+    allowed : Allowed
+        Over the same m fields.
+    """
+    same, _ = combined(list(codes.T), len(codes))
+    known: dict[tuple[int, bytes], bool] = {}
+
+    def asked(records: NDArray[np.intp], which: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        numbers, _ = combined([same[records], *which.T], len(records))
+        _, first, own = np.unique(numbers, return_index=True, return_inverse=True)
+        questions = [(int(same[records[at]]), which[at].tobytes()) for at in first]
+        new = [at for at, one in zip(first, questions, strict=True) if one not in known]
+        if new:
+            answers = allowed(records[new], which[new])
+            for at, answer in zip(new, answers, strict=True):
+                known[int(same[records[at]]), which[at].tobytes()] = bool(answer)
+        return np.array([known[one] for one in questions], dtype=np.bool_)[own]
+
+    return asked
+
+
 class Consequences:
     """Fields that are no keys, and are suppressed where a rule does not let them stand beside a suppressed key.
 
@@ -89,7 +119,7 @@ class Consequences:
     Notes
     -----
     The set of companions is a function of the written combination, and of all records that may be written so. It is
-    the same in two records that are written alike, and exchanging their originals exchanges two of these records, of
+    the same in two records that are written same, and exchanging their originals exchanges two of these records, of
     which the set does not depend. So the gaps tell nothing of either that the combination does not. Where many
     may be written so, 300 are looked at: those whose keys are rarest, which are likelier to be, and of as rare ones
     the first in the drawn order. Exchanging two originals is then as probable as exchanging their places in it.
@@ -196,7 +226,7 @@ def derivable(
     """Find suppressed cells that the rules give away: fewer than `least` values of the field are possible.
 
     A value is possible if it stands in some completion of the suppressed cells of the record that obeys the rules.
-    Where there are more than 4,096 completions, those are tried, spread over all; what is not found possible among
+    Where there are more than 4,096 completions, so many are tried, spread over all; what is not found possible among
     them counts as impossible, so that a cell is rather taken for given away than not.
 
     Parameters
@@ -236,46 +266,61 @@ def derivable(
         fields = np.flatnonzero(pattern)
         if len(fields):
             rows = np.flatnonzero(pattern_of.ravel() == at)
-            seen = _possible(codes, records[rows], fields, admissible, values)
-            for place, field in enumerate(fields):
-                given[rows, field] = seen[place].sum(axis=1) < least
+            given[np.ix_(rows, fields)] = ~_open(codes, records[rows], fields, admissible, values, least)
     return given
 
 
-def _possible(
+def _open(
     codes: NDArray[np.int32],
     records: NDArray[np.intp],
     fields: NDArray[np.intp],
     admissible: Admissible,
     values: Sequence[int],
-) -> list[NDArray[np.bool_]]:
-    """Return of each field the values that stand in an admissible completion, shape (r, values of it)."""
+    least: int,
+) -> NDArray[np.bool_]:
+    """Tell which fields of records have `least` values or more in admissible completions, shape (r, fields).
+
+    A record is left as soon as all its fields have: most need a few completions of thousands.
+    """
+    completions = _completions([values[field] for field in fields])
     seen = [np.zeros((len(records), values[field]), dtype=np.bool_) for field in fields]
-    completions = list(_completions([values[field] for field in fields]))
-    step = max(1, _AT_A_TIME // len(records))
-    for start in range(0, len(completions), step):
-        part = np.array(completions[start : start + step], dtype=np.int32)
-        filled = np.repeat(codes[records], len(part), axis=0)
-        filled[:, fields] = np.tile(part, (len(records), 1))
-        fine = admissible(np.repeat(records, len(part)), filled).reshape(len(records), len(part))
-        for place in range(len(fields)):
+    enough = np.zeros((len(records), len(fields)), dtype=np.bool_)
+    left, start, size = np.arange(len(records)), 0, _FIRST
+    while start < len(completions) and len(left):
+        part = completions[start : start + max(1, min(size, _AT_A_TIME // len(left)))]
+        fine = _judged(codes, records[left], fields, part, admissible)
+        for place, own in enumerate(seen):
             for value in np.unique(part[:, place]):
-                seen[place][:, value] |= fine[:, part[:, place] == value].any(axis=1)
-    return seen
+                own[left, value] |= fine[:, part[:, place] == value].any(axis=1)
+            enough[left, place] = own[left].sum(axis=1) >= least
+        left = left[~enough[left].all(axis=1)]
+        start, size = start + len(part), size * 2
+    return enough
 
 
-def _completions(sizes: Sequence[int]) -> Iterator[tuple[int, ...]]:
-    """Yield all combinations of values; of more than can be tried some that are spread evenly."""
-    total = int(np.prod([float(size) for size in sizes]))
-    if total <= _MOST_COMPLETIONS:
-        yield from product(*map(range, sizes))
-        return
-    for number in range(_MOST_COMPLETIONS):
-        rest, own = number * _STRIDE % total, []
-        for size in reversed(sizes):
-            rest, value = divmod(rest, size)
-            own.append(value)
-        yield tuple(reversed(own))
+def _judged(
+    codes: NDArray[np.int32],
+    records: NDArray[np.intp],
+    fields: NDArray[np.intp],
+    completions: NDArray[np.int32],
+    admissible: Admissible,
+) -> NDArray[np.bool_]:
+    """Tell which completions of which records obey the rules, shape (r, completions)."""
+    filled = np.repeat(codes[records], len(completions), axis=0)
+    filled[:, fields] = np.tile(completions, (len(records), 1))
+    fine = admissible(np.repeat(records, len(completions)), filled)
+    return fine.reshape(len(records), len(completions))
+
+
+def _completions(sizes: Sequence[int]) -> NDArray[np.int32]:
+    """Return all combinations of values, in an order in which all fields vary; of too many, the first in it."""
+    total = prod(sizes)
+    found = np.empty((min(total, _MOST_COMPLETIONS), len(sizes)), dtype=np.int32)
+    for number, row in enumerate(found):
+        rest = number * _STRIDE % total
+        for place, size in reversed([*enumerate(sizes)]):
+            rest, row[place] = divmod(rest, size)
+    return found
 
 
 def hidden_from_rules(

@@ -68,7 +68,9 @@ class _Run:
     def go(self, active: NDArray[np.bool_]) -> NDArray[np.intp]:
         """Join the open records among the active ones; return those for which nothing is left."""
         self._supply = None
-        for at, least in self._steps():
+        steps, sets = self._steps(), len(self.file.patterns)
+        for number, (at, least) in enumerate(steps):
+            self.file.told(sets * number // len(steps), 2 * sets)
             rows = np.flatnonzero(self.open & active)
             if not len(rows):
                 break

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from masktron.kernels.distinct import factorized
 from masktron.kernels.linear_algebra import product
+from masktron.progress import Told, untold
 from masktron.treatments.allowing import Allowed
 
 _MOST_PATTERNS = 1023
@@ -57,6 +58,8 @@ class Suppressing:
         Sets of keys that are suppressed together, from cheap to dear; the last has all keys.
     known : dict
         What `allowed` has said of records by pattern; filled as it is asked.
+    told : Told
+        Told how far the greedy algorithm is, and the bound after it: in sets of keys, each of which both go through.
     """
 
     codes: NDArray[np.int64]
@@ -68,6 +71,7 @@ class Suppressing:
     with_gaps: frozenset[int]
     patterns: NDArray[np.bool_]
     known: dict[int, NDArray[np.int8]] = field(default_factory=dict)
+    told: Told = untold
 
     def without(self, records: NDArray[np.intp], pattern: NDArray[np.bool_]) -> NDArray[np.int64]:
         """Return the combinations of records as they are written without some keys, shape (r,)."""
@@ -189,6 +193,7 @@ def record_bounds(file: Suppressing) -> NDArray[np.float64]:
     rows = np.flatnonzero(risk)
     best = np.full(len(rows), np.inf)
     for at in range(len(file.patterns)):
+        file.told(len(file.patterns) + at, 2 * len(file.patterns))
         np.minimum(best, _shares(file, everyone, risk, at)[rows], out=best)
     size = all_sets(file.codes.shape[1], file.patterns)
     if size < file.codes.shape[1]:

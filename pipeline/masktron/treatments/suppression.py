@@ -8,7 +8,7 @@ says.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any
 
@@ -16,7 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from masktron.counts import counted
-from masktron.errors import InfeasibleError, UsageError
+from masktron.errors import InfeasibleError, RefusalFacts, UsageError
+from masktron.progress import Told, untold
 from masktron.treatments.allowing import Allowed
 from masktron.treatments.exact_suppression import least_suppression
 from masktron.treatments.greedy_suppression import greedy
@@ -108,7 +109,10 @@ class LocalSuppression:
         number = int(self.cells.sum())
         if self.exact:
             return f"{counted(number, 'cell')} suppressed, and no fewer would do (in their importance)"
-        return f"{counted(number, 'cell')} suppressed, at a cost of {self.cost:g}; at least {self.bound:g} is needed"
+        return (
+            f"{counted(number, 'cell')} suppressed, at a cost of {self.cost:g}; at least {self.bound:g} is needed, "
+            "and whether less would do was not decided"
+        )
 
 
 def local_suppression(
@@ -122,6 +126,7 @@ def local_suppression(
     missing_matches: bool = False,
     names: Sequence[str] | None = None,
     exact_up_to: int = EXACT_UP_TO,
+    told: Told = untold,
 ) -> LocalSuppression:
     """Choose cells of keys to be left out, so that k records share every combination of keys.
 
@@ -150,6 +155,8 @@ def local_suppression(
         Of the keys, for errors.
     exact_up_to : int
         Variables of an integer program up to which the least suppression is sought; 0 never.
+    told : Told
+        Told how far the search is, in sets of keys.
 
     Returns
     -------
@@ -190,7 +197,7 @@ def local_suppression(
     size = m if subsets is None else min(subsets, m)
     for _ in range(_TIMES):
         cells, bound = _decided(
-            codes[order], k, cost, asked, generator, size, missing_matches, exact_up_to, own_names
+            codes[order], k, cost, asked, generator, size, missing_matches, exact_up_to, own_names, told
         )
         found = np.zeros_like(cells)
         found[order] = cells
@@ -240,9 +247,10 @@ def _decided(
     missing_matches: bool,
     exact_up_to: int,
     names: Sequence[str],
+    told: Told,
 ) -> tuple[NDArray[np.bool_], float]:
     """Return the cells, and the bound of their cost."""
-    file = suppressing(codes, k, cost, allowed, generator)
+    file = replace(suppressing(codes, k, cost, allowed, generator), told=told)
     m = codes.shape[1]
     if missing_matches or size < m:
         return _of_subsets(codes, k, cost, allowed, generator, size, missing_matches, names)
@@ -268,19 +276,20 @@ def _no_way(
     allowed: Allowed | None,
 ) -> NoWayError:
     """Make the error that names which keys may not be missing."""
-    kept_fields: dict[str, str] = {}
+    refused_in: dict[str, int] = {}
     for at, name in enumerate(names):
         which = np.zeros((len(left), len(names)), dtype=np.bool_)
         which[:, at] = codes[left, at] >= 0
-        refused = 0 if allowed is None else int((~allowed(left, which) & which[:, at]).sum())
-        if refused:
-            kept_fields[name] = f"{name} in {refused:,}"
+        refused_in[name] = 0 if allowed is None else int((~allowed(left, which) & which[:, at]).sum())
+    kept_fields = {name: f"{name} in {many:,}" for name, many in refused_in.items() if many}
     fields = f"; what may not be missing by itself: {', '.join(kept_fields.values())}" if kept_fields else ""
+    first = sorted(names, key=lambda name: -refused_in[name])
     certain = f", and for {hopeless:,} there is none" if hopeless else ""
     error = NoWayError(
         f"no way was found to suppress keys ({', '.join(names)}) of {counted(len(left), 'record')} so that {k} share "
         f"each combination and the rules hold{certain}{fields}",
         hint=_HINT,
+        facts=[RefusalFacts("suppression", conditions=tuple(first))],
     )
     error.forbidden = tuple(kept_fields)
     return error

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 _LITERALS = re.compile(r"""'[^']*'|"[^"]*\"""")
+_IF = re.compile(r"\s*if\b(?P<when>.*?)\bthen\b(?P<then>.*)", re.DOTALL)
 _SLIPS = (
     (r"=>", "write >= for 'at least'"),
     (r"=<", "write <= for 'at most' (&lt;= in XML)"),
@@ -34,7 +35,16 @@ def advice(source: str) -> str:
         An expression that could not be compiled.
     """
     bare = _LITERALS.sub("''", source).strip()
+    if (found := _IF.fullmatch(source)) and not re.search(r"\belse\b", bare):
+        return f"write not({_unwrapped(found['when'])}) or {found['then'].strip()}"
     for slip, said in _SLIPS:
         if re.search(slip, bare):
             return said
     return ""
+
+
+def _unwrapped(condition: str) -> str:
+    """Return a condition without the parentheses around all of it."""
+    bare = condition.strip()
+    inner = bare[1:-1]
+    return inner.strip() if bare[:1] == "(" and bare[-1:] == ")" and not re.search(r"[()]", inner) else bare

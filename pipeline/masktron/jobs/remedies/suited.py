@@ -7,6 +7,7 @@ import re
 import shlex
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import repeat
 from typing import Any, get_args
 
 import numpy as np
@@ -20,6 +21,7 @@ from masktron.figures import OF_KEYS_ALONE, figure_of
 from masktron.jobs.outside_limits import KEY_K, fewest_alike, weight_classes
 from masktron.methods import method_named
 from masktron.methods.base import Partitioning
+from masktron.recoding_settings import Breaks, FromHierarchy, how_of
 from masktron.results.refusal import RemedyKind, RemedyResult
 from masktron.roles import FieldFacts
 from masktron.sources.records import Records
@@ -51,12 +53,15 @@ class RefusedRun:
         Fields that a rule reads, by its id.
     records : Records or None
         Those that would be released.
+    heights : mapping of str to int
+        Of fields recoded by a hierarchy: its highest level that leaves more than one value.
     """
 
     config: Config
     fields: Mapping[str, FieldFacts] = field(default_factory=dict)
     rules: Mapping[str, frozenset[str]] = field(default_factory=dict)
     records: Records | None = None
+    heights: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def masked(self) -> tuple[str, ...]:
@@ -257,6 +262,19 @@ def _keys(fact: RefusalFacts, now: RefusedRun) -> Iterator[RemedyResult]:
         yield from _shared_by_fewer(now)
 
 
+def _suppression(fact: RefusalFacts, now: RefusedRun) -> Iterator[RemedyResult]:
+    """Yield coarser and fewer keys, fewer records that share them, and rules that keep cells from being left out."""
+    keys = fact.conditions
+    yield from _coarser(keys, now)
+    yield from _in_classes(keys, now)
+    yield from _shared_by_fewer(now)
+    if len(keys) > 1:
+        yield from map(_left_out, keys[:MOST_FIELDS], repeat(now))
+    own = {rule: [keys.index(name) for name in read & {*keys}] for rule, read in now.rules.items()}
+    yield from _let_go(sorted((rule for rule in own if own[rule]), key=lambda rule: min(own[rule])), now)
+    yield from _let_go(fact.rules, now)
+
+
 _MAKERS: Mapping[RefusalKind, Callable[[RefusalFacts, RefusedRun], Iterator[RemedyResult]]] = {
     "copied": _copied,
     "no-prototype": _no_prototype,
@@ -273,6 +291,7 @@ _MAKERS: Mapping[RefusalKind, Callable[[RefusalFacts, RefusedRun], Iterator[Reme
     "written": _written,
     "original": _original,
     "keys": _keys,
+    "suppression": _suppression,
 }
 
 
@@ -451,6 +470,22 @@ def _released(names: Sequence[str], now: RefusedRun) -> RemedyResult:
     )
 
 
+def _left_out(name: str, now: RefusedRun) -> RemedyResult:
+    """Return that a key is not released."""
+    recode = {key: how for key, how in now.config.recode.items() if key != name}
+    return RemedyResult(
+        "role",
+        f"leave {name} out of the file",
+        (f"--role {shlex.quote(f'{name}=identifier')}",),
+        () if name not in now.config.recode else (f"--recode {shlex.quote(f'{name}={now.config.recode[name]}')}",),
+        {
+            "roles": _roles(now.config, {name: Role.IDENTIFIER}),
+            **({"recode": recode} if recode != dict(now.config.recode) else {}),
+        },
+        reveals=f"nothing more; rules that read {name} are not asked",
+    )
+
+
 def _keys_shared(figures: Iterable[str], now: RefusedRun) -> Iterator[RemedyResult]:
     """Yield that keys are recoded or suppressed, by themselves and all at once, where a limit on keys is broken."""
     broken = [one for one in map(figure_of, figures) if "keys" in one.needs and one.group == "risk"]
@@ -458,6 +493,7 @@ def _keys_shared(figures: Iterable[str], now: RefusedRun) -> Iterator[RemedyResu
         return
     always = [*_weight_in_classes(now), *_suppressed(now)]
     yield from always
+    yield from _coarser(now.keys, now)
     yield from _in_classes(now.keys, now)
     for several in (always, *([*_in_classes(now.keys, now, (classes,)), *always] for classes in _CLASSES)):
         if len(several) > 1:
@@ -465,9 +501,9 @@ def _keys_shared(figures: Iterable[str], now: RefusedRun) -> Iterator[RemedyResu
 
 
 def _suppressed(now: RefusedRun) -> Iterator[RemedyResult]:
-    """Yield that keys are suppressed, where none is as yet."""
-    if now.config.key_k is None:
-        k = fewest_alike(now.config.limits)
+    """Yield that keys are suppressed, until as many share them as a limit asks for."""
+    k = fewest_alike(now.config.limits)
+    if now.config.key_k is None or now.config.key_k < k:
         yield RemedyResult(
             "suppress",
             f"leave out cells of keys until {k} records share each combination",
@@ -502,15 +538,33 @@ def _in_classes(names: Iterable[str], now: RefusedRun, some: Sequence[int] = _CL
             yield _of_width(name, 2 * int(found[1]), now)
 
 
-def _of_width(name: str, width: int, now: RefusedRun) -> RemedyResult:
+def _coarser(names: Iterable[str], now: RefusedRun) -> Iterator[RemedyResult]:
+    """Yield the next level of hierarchies, and every other break."""
+    for name in names:
+        how = how_of(name, now.config.recode[name]) if name in now.config.recode else None
+        if isinstance(how, FromHierarchy) and how.level < now.heights.get(name, 0):
+            yield _recoded_as(
+                name, f"{how.path.as_posix()}:{how.level + 1}", f"write {name} by level {how.level + 1}", now
+            )
+        elif isinstance(how, Breaks) and how.statistic is None and len(how.breaks) > 2:
+            breaks = now.config.recode[name].partition(":")[2].split(",")[::2]
+            yield _recoded_as(name, f"breaks:{','.join(breaks)}", f"write {name} in half as many classes", now)
+
+
+def _recoded_as(name: str, text: str, what: str, now: RefusedRun) -> RemedyResult:
+    """Return that a field is recoded in another way than it is, if it is."""
     how = now.config.recode.get(name)
     return RemedyResult(
         "recode",
-        f"write {name} in classes of {width}",
-        (f"--recode {shlex.quote(f'{name}=width:{width}')}",),
+        what,
+        (f"--recode {shlex.quote(f'{name}={text}')}",),
         () if how is None else (f"--recode {shlex.quote(f'{name}={how}')}",),
-        settings={"recode": {**now.config.recode, name: f"width:{width}"}},
+        settings={"recode": {**now.config.recode, name: text}},
     )
+
+
+def _of_width(name: str, width: int, now: RefusedRun) -> RemedyResult:
+    return _recoded_as(name, f"width:{width}", f"write {name} in classes of {width}", now)
 
 
 def _together(several: Sequence[RemedyResult]) -> RemedyResult:

@@ -11,6 +11,7 @@ from masktron.config import Config, Role, config_from
 from masktron.counts import counted
 from masktron.errors import DocumentError, MasktronError
 from masktron.figures import NAMES, figure_of
+from masktron.hierarchies import read_hierarchy
 from masktron.jobs.described import completed
 from masktron.jobs.in_units import sized
 from masktron.jobs.keys_known import keys_of_run
@@ -23,6 +24,7 @@ from masktron.jobs.tune.recipes import recipe_of
 from masktron.jobs.tune.schedule import BudgetOver, Deadline
 from masktron.kernels.cores import usable_cores
 from masktron.progress import Progress
+from masktron.recoding_settings import FromHierarchy, how_of
 from masktron.results import RefusalResult, RemedyResult, shown
 from masktron.results.refusal import RemedyState
 from masktron.roles import require_weights
@@ -97,6 +99,7 @@ class RemedyTrials:
             {fact.name: fact for fact in original.fields},
             {edit.check.id: frozenset(edit.variables) for edit in original.job.edits},
             original.kept,
+            dict(_heights(self._config)),
         )
 
     def _tried(self, found: Sequence[RemedyResult]) -> Iterator[RemedyResult]:
@@ -176,6 +179,15 @@ class RemedyTrials:
         if recipe_of(opened.config).treats:
             wanted.add("key_loss")
         return tuple(name for name in NAMES if name in wanted)
+
+
+def _heights(config: Config) -> Iterator[tuple[str, int]]:
+    """Yield the fields that a hierarchy recodes, with its highest level that leaves more than one value."""
+    for name, text in config.recode.items():
+        how = how_of(name, text)
+        if isinstance(how, FromHierarchy):
+            levels = read_hierarchy(how.path, name).levels
+            yield name, max(at for at, level in enumerate(levels) if not at or len({*level.values()}) > 1)
 
 
 def _place(one: RemedyResult) -> tuple[bool, bool, int]:

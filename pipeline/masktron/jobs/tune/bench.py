@@ -111,7 +111,9 @@ class _Tried:
         self.shared = {True: SharedWork(), False: SharedWork()}
         done = opened.treated
         self.protection = {} if done is None else protection_of(done.treatments)
-        self.given_away = () if done is None else tuple(given_away_notes(done, opened.kept))
+        self.given_away = (
+            () if done is None else tuple(given_away_notes(done, opened.kept, in_order=opened.config.order == "keep"))
+        )
 
     def opened(self, sample: NDArray[np.intp] | None) -> Opened:
         """Return all records to release, or those of a sample."""

@@ -11,6 +11,11 @@ from masktron.report.treatment_lines import treated_lines
 from masktron.results import CheckResult
 from masktron.serialised import plain_data
 
+_OTHER_RULEBOOK = (
+    "[yellow]another rulebook:[/] the one given is not that of the manifest (its SHA-256 differs), so violations may "
+    "be of rules that were not asked, or let go. Give the rulebook that mask read"
+)
+
 
 def tables(result: CheckResult) -> list[RenderableType]:
     """Rules, what was checked, what is wrong, what could not be checked."""
@@ -24,6 +29,7 @@ def tables(result: CheckResult) -> list[RenderableType]:
         if rule.violations and rule.allowed is not None and rule.passes
     )
     return [
+        *([_OTHER_RULEBOOK] if result.other_rulebook else []),
         rules_table(result.rules),
         *in_short(result.figures),
         *noted("within what is allowed", within),

@@ -27,6 +27,10 @@ _FIGURES = {
     "global_risk": ".3f",
 }
 
+_RECOMMENDED = "recommended"
+_MARK = (f"[bold]{_RECOMMENDED}[/]", "[bold]least lost[/]")
+"""Of the recoding that is chosen: it leaves something of each field, or there is none that does."""
+
 
 def tables(result: RecodeResult) -> list[RenderableType]:
     """The recodings that lose least, key figures before and after, what becomes of rules, and the settings."""
@@ -38,7 +42,12 @@ def tables(result: RecodeResult) -> list[RenderableType]:
         f"lower one can replace; {number(result.looked_at)} of {number(result.nodes)} looked at"
     )
     if result.recode:
-        parts.append("[bold]recommended[/], in masktron.toml:")
+        emptied = result.choices[result.chosen].emptied
+        parts.append(
+            f"[bold]no usable recoding[/]: fewer keys, or this, which leaves nothing of {plain(', '.join(emptied))}:"
+            if emptied
+            else "[bold]recommended[/], in masktron.toml:"
+        )
         parts += [plain(line) for line in toml_text({"recode": dict(result.recode)}).splitlines()]
     else:
         parts.append("[bold]nothing has to be recoded[/]")
@@ -57,8 +66,10 @@ def _choices(result: RecodeResult) -> Table:
             number(one.left),
             number(one.smallest),
             "not looked at" if one.lost is None else plain(", ".join(one.lost)) or "-",
-            "[bold]recommended[/]" if at == result.chosen else "",
+            _MARK[bool(one.emptied)] if at == result.chosen else "",
         )
+    table.columns[-1].no_wrap = True
+    table.columns[-1].min_width = len(_RECOMMENDED)
     return table
 
 

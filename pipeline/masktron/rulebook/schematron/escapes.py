@@ -19,7 +19,9 @@ _MARKUP = re.compile(
     re.DOTALL,
 )
 _VALUE = re.compile(r"""\s+(?P<name>[^\s=<>"'/]+)\s*=\s*(?P<quote>["'])(?P<value>.*?)(?P=quote)""", re.DOTALL)
-_CUT = re.compile(r"""(?P<name>[\w:.-]+)\s*=\s*(?P<quote>["'])(?:(?!(?P=quote))[^<])*(?P=quote)(?=[^\s/>?])""")
+_CUT = re.compile(
+    r"""(?P<name>[\w:.-]+)\s*=\s*(?P<quote>["'])(?:(?!(?P=quote))[^<])*(?P=quote)(?!\s*(?:[/?]?>|$)|\s+[\w:.-]+\s*=\s*["'])"""
+)
 _BARE = re.compile(f"<|{_AMPERSAND}")
 _ESCAPES = {"<": "&lt;", "&": "&amp;"}
 
@@ -81,7 +83,7 @@ def _cut_short(line: list[str], error: RulebookError) -> RulebookError | None:
         return None
     quote, other = cut["quote"], "'" if cut["quote"] == '"' else '"'
     return RulebookError(
-        f"the value of {cut['name']} ends at the second {quote}, inside the expression",
+        f"the value of {cut['name']} ends at the second {quote}, inside the expression: {cut[0]}",
         where=error.where,
         hint=f"write {other}...{other} for a text inside {cut['name']}={quote}...{quote}",
     )
