@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from masktron.errors import UsageError
+from masktron.kernels.distinct import alike
 from masktron.measures.keys.combinations import combined
 
 type Allowed = Callable[[NDArray[np.intp], NDArray[np.bool_]], NDArray[np.bool_]]
