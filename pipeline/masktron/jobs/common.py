@@ -158,5 +158,6 @@ def require_flat(job: Job) -> None:
         raise DocumentError(
             f"the records are not flat: {job.source.shape.reason}",
             where=f"{job.source.path}:{job.source.shape.line}",
-            hint="nested or repeated fields can be validated but not masked; write one record per person or unit",
+            hint="such a file is validated, not masked; write one record for each unit, or nested records whose fields "
+            "hold a single text",
         )

@@ -193,6 +193,14 @@ def _planned(
     facts: tuple[FieldFacts, ...] = ()
     plan: Plan | None = None
     codes: tuple[str, ...] = ()
+    if job.source.tree is not None:
+        unit = job.source.tree.top.name
+        return (
+            facts,
+            None,
+            (f"mask takes each {unit} with all its members as one record; no plan of that is shown",),
+            None,
+        )
     try:
         require_flat(job)
         if records is None:
