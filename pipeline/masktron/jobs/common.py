@@ -158,6 +158,6 @@ def require_flat(job: Job) -> None:
         raise DocumentError(
             f"the records are not flat: {job.source.shape.reason}",
             where=f"{job.source.path}:{job.source.shape.line}",
-            hint="such a file is validated, not masked; write one record for each unit, or nested records whose fields "
-            "hold a single text",
+            hint="such a file is validated, not masked; write one record for each unit, or nested records "
+            "whose fields hold a single text",
         )

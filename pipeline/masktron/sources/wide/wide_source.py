@@ -5,6 +5,7 @@ from __future__ import annotations
 import weakref
 from collections.abc import Collection, Generator, Mapping
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType
@@ -123,7 +124,8 @@ class WideSource(Source):
         storage: Path | None = None,
     ) -> Records:
         """Read the wide records as columns."""
-        return self._twin.records(missing=missing, only=only, told=told, storage=storage)
+        found = self._twin.records(missing=missing, only=only, told=told, storage=storage)
+        return replace(found, source=self.path)
 
     @property
     def document_path(self) -> Path:
