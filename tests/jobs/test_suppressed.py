@@ -17,6 +17,7 @@ import masktron
 from cli_runner import write_data, write_rules
 from masktron.config import Config, config_from, load_config
 from masktron.errors import Exit, InfeasibleError, UsageError
+from masktron.jobs.key_treatments import run_keys
 from schema_files import conforms
 
 AGES = (16, 20, 20, 25, 25, 25, 30, 70, 70)
@@ -260,3 +261,19 @@ def test_rules_that_keep_a_key_from_being_left_out_are_named_with_what_changes_t
         assert written != rules.read_text()
         rules.write_text(written)
     assert masktron.mask(data, rules, tmp_path / "m.csv", **settings()).valid
+
+
+def test_a_key_of_which_more_than_a_fifth_goes_is_to_be_looked_at(tmp_path: Path, rules: Path) -> None:
+    data, out = data_of(tmp_path, ".csv"), tmp_path / "m.csv"
+    result = masktron.mask(data, rules, out, **settings(keys={"importance": {"AGE": 9}}))
+    conforms(result.as_dict(), "mask")
+    told = {one.field: one for one in result.concerns if one.kind == "emptied-key"}
+    gone = {name: sum(row[name] == "" for row in read(out)) for name in KEYS}
+    assert {*told} == {name for name, count in gone.items() if count > len(ROWS) / 5} == {"REGION"}
+    assert (told["REGION"].records, told["REGION"].of) == (gone["REGION"], len(ROWS))
+    assert f"{100 * gone['REGION'] / len(ROWS):.0f} % of the values of REGION" in told["REGION"].says
+    assert "coarser classes" in told["REGION"].hint and "importance of REGION" in told["REGION"].hint
+    config = config_from(settings(keys={"importance": {"AGE": 9}}))
+    assert any("% of the values of REGION" in note for note in run_keys(data, rules, config=config).notes)
+    few = masktron.mask(data, rules, out, **settings(recode={"AGE": "breaks:15,40,65"}))
+    assert not [one for one in few.concerns if one.kind == "emptied-key"]
