@@ -263,6 +263,20 @@ def test_rules_that_keep_a_key_from_being_left_out_are_named_with_what_changes_t
     assert masktron.mask(data, rules, tmp_path / "m.csv", **settings()).valid
 
 
+def test_of_recoded_keys_the_rules_of_the_user_are_the_ones_to_change(tmp_path: Path) -> None:
+    """Not those that were translated; and a rule on two keys is changed once."""
+    both = "AGE >= 16 and REGION != 'x'"
+    rules, data = write_rules(tmp_path / "r.sch", both, "B <= A"), data_of(tmp_path, ".csv")
+    given = settings(recode={"AGE": "breaks:0,17,25,65"}, key_k=12)
+    with pytest.raises(InfeasibleError, match="what may not be missing by itself") as refused:
+        masktron.mask(data, rules, tmp_path / "m.csv", **given)
+    told = [part for part in refused.value.hint.split("; ") if part.startswith("where ")]
+    changed = f"not(AGE) or not(REGION) or ({both})"
+    assert told == [
+        f"where AGE or REGION may be missing: masktron rules r.sch --change R1 --test {shlex.quote(changed)}"
+    ]
+
+
 def test_a_key_of_which_more_than_a_fifth_goes_is_to_be_looked_at(tmp_path: Path, rules: Path) -> None:
     data, out = data_of(tmp_path, ".csv"), tmp_path / "m.csv"
     result = masktron.mask(data, rules, out, **settings(keys={"importance": {"AGE": 9}}))
