@@ -18,6 +18,7 @@ from cli_runner import write_data, write_rules
 from masktron.config import Config, config_from, load_config
 from masktron.errors import Exit, InfeasibleError, OutsideLimitsError, UsageError
 from masktron.jobs.cell_rules import CellRules
+from masktron.jobs.key_treatments import run_keys
 from masktron.jobs.prepared import open_original
 from masktron.jobs.suppressed import suppressed_cells
 from masktron.progress import no_progress
@@ -388,3 +389,33 @@ def test_what_suppression_has_done_is_told_as_a_share(tmp_path: Path, rules: Pat
     numbers = [at for at, _ in done]
     assert numbers == sorted(numbers)
     assert {0, 3, 4, 5}.issubset(numbers)  # the search ends when nobody is at risk
+
+
+def test_of_recoded_keys_the_rules_of_the_user_are_the_ones_to_change(tmp_path: Path) -> None:
+    """Not those that were translated; and a rule on two keys is changed once."""
+    both = "AGE >= 16 and REGION != 'x'"
+    rules, data = write_rules(tmp_path / "r.sch", both, "B <= A"), data_of(tmp_path, ".csv")
+    given = settings(recode={"AGE": "breaks:0,17,25,65"}, key_k=12)
+    with pytest.raises(InfeasibleError, match="what may not be missing by itself") as refused:
+        masktron.mask(data, rules, tmp_path / "m.csv", **given)
+    told = [part for part in refused.value.hint.split("; ") if part.startswith("where ")]
+    changed = f"not(AGE) or not(REGION) or ({both})"
+    assert told == [
+        f"where AGE or REGION may be missing: masktron rules r.sch --change R1 --test {shlex.quote(changed)}"
+    ]
+
+
+def test_a_key_of_which_more_than_a_fifth_goes_is_to_be_looked_at(tmp_path: Path, rules: Path) -> None:
+    data, out = data_of(tmp_path, ".csv"), tmp_path / "m.csv"
+    result = masktron.mask(data, rules, out, **settings(keys={"importance": {"AGE": 9}}))
+    conforms(result.as_dict(), "mask")
+    told = {one.field: one for one in result.concerns if one.kind == "emptied-key"}
+    gone = {name: sum(row[name] == "" for row in read(out)) for name in KEYS}
+    assert {*told} == {name for name, count in gone.items() if count > len(ROWS) / 5} == {"REGION"}
+    assert (told["REGION"].records, told["REGION"].of) == (gone["REGION"], len(ROWS))
+    assert f"{100 * gone['REGION'] / len(ROWS):.0f} % of the values of REGION" in told["REGION"].says
+    assert "coarser classes" in told["REGION"].hint and "importance of REGION" in told["REGION"].hint
+    config = config_from(settings(keys={"importance": {"AGE": 9}}))
+    assert any("% of the values of REGION" in note for note in run_keys(data, rules, config=config).notes)
+    few = masktron.mask(data, rules, out, **settings(recode={"AGE": "breaks:15,40,65"}))
+    assert not [one for one in few.concerns if one.kind == "emptied-key"]

@@ -148,7 +148,7 @@ def columns(**texts: list[str | None]) -> dict[str, Coded]:
 def written(path, new, **options) -> bytes:
     layout, _, plain = survey_plain(path)
     target = path.with_name("out.xml")
-    with mock.patch("masktron.sources.xml.writer._write_parsed", side_effect=AssertionError):
+    with mock.patch("masktron.sources.xml.writer.write_parsed", side_effect=AssertionError):
         write_masked(path, target, layout, new, plain=plain, **options)
     return target.read_bytes()
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,14 +20,17 @@ from masktron.methods.contracts import MarkedReplaced
 from masktron.proposals.spelled import FieldPaths, known_number
 from masktron.results import ConcernResult, MissingRule
 from masktron.sources.records import Column
+from masktron.write.treatments import Treatment, suppressed_in
 
+MUCH_EMPTIED = Fraction(1, 5)
+"""Share of the values of a key from which more that suppression leaves out is told."""
 NEARLY_ALL = 0.9
 """Share of the records that a field tells from all others, from which it stands for their names."""
 _NO_ID = re.compile(r"[^\w.-]")
 
 
 def concerns_of(run: Prepared, made: Masked, written: Mapping[str, Column]) -> tuple[ConcernResult, ...]:
-    """Look for values below 0, fields that identify, and records that came out as they went in.
+    """Look for values below 0, fields that identify, unchanged records, and keys of which much is left out.
 
     Parameters
     ----------
@@ -35,7 +39,30 @@ def concerns_of(run: Prepared, made: Masked, written: Mapping[str, Column]) -> t
     written : mapping of str to Column
         The released records as they were read back, in the order of the original.
     """
-    return (*_below_zero(run, written), *_identifying(run, written), *_unchanged(run, made, written))
+    emptied = () if run.treated is None else emptied_keys(run.treated.treatments)
+    return (*_below_zero(run, written), *_identifying(run, written), *_unchanged(run, made, written), *emptied)
+
+
+def emptied_keys(treatments: Iterable[Treatment]) -> Iterator[ConcernResult]:
+    """Yield the fields of which suppression has left out more than a fifth of the values.
+
+    Parameters
+    ----------
+    treatments : iterable of Treatment
+    """
+    for treatment in suppressed_in(treatments):
+        for name, (gone, there) in treatment.cells.items():
+            if gone > MUCH_EMPTIED * there:
+                yield ConcernResult(
+                    "emptied-key",
+                    name,
+                    gone,
+                    there,
+                    f"suppression leaves out {100 * gone / there:.0f} % of the values of {name}, and those that stay "
+                    "are no random sample",
+                    f"write it in coarser classes (--recode {name}=..., a higher level of a hierarchy, or masktron "
+                    f"recode), or let other keys be left out in its place: importance of {name} above 1 under [keys]",
+                )
 
 
 def _below_zero(run: Prepared, written: Mapping[str, Column]) -> Iterator[ConcernResult]:

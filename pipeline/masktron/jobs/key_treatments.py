@@ -13,6 +13,7 @@ import numpy as np
 from masktron.config import ALL_FIELDS, Config
 from masktron.counts import counted
 from masktron.errors import InfeasibleError
+from masktron.jobs.concerns import emptied_keys
 from masktron.jobs.given_away import given_away_notes
 from masktron.jobs.keys_known import KnownKeys, keys_of_run
 from masktron.jobs.mask_result import UNIQUES_UNASKED, fates_of, told_of
@@ -111,6 +112,8 @@ class _Tried:
         for one in () if self.done is None else suppressed_in(self.done.treatments):
             yield f"local suppression: {one.says}; the cells are drawn, and another run may leave out others"
         yield from () if self.done is None else many_swapped(self.done.treatments)
+        for concern in () if self.done is None else emptied_keys(self.done.treatments):
+            yield f"{concern.says}; {concern.hint}"
         for drawn in () if self.done is None else perturbed_in(self.done.treatments):
             yield f"{', '.join(drawn.fields)}: these are draws of a trial, and another run may draw others"
         yield from self.given_away

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
 
 from masktron.counts import counted
 from masktron.rulebook.schema import Check, Rulebook
@@ -14,36 +13,41 @@ _LONGEST = 300
 """Characters of a test up to which its change is written out."""
 
 
-def may_be_missing(rulebook: Rulebook, layout: Layout, rules: Mapping[str, Sequence[int]]) -> Iterator[str]:
+def may_be_missing(rulebook: Rulebook, layout: Layout, rules: Mapping[str, Sequence[str]]) -> Iterator[str]:
     """Say for a hint which rules keep which field from being left out, and what changes that.
 
     Parameters
     ----------
     rulebook : Rulebook
+        As the user wrote it, which is the one to change.
     layout : Layout
-    rules : mapping of str to sequence of int
-        By field, the rules that some records break without it, by index.
+    rules : mapping of str to sequence of str
+        By field, the ids of the rules that some records break without it.
     """
-    contexts = {
-        check.index: rule.context for pattern in rulebook.patterns for rule in pattern.rules for check in rule.checks
-    }
-    for field, indices in rules.items():
-        checks = [rulebook.checks[index] for index in indices]
-        if not checks:
-            continue
-        yield (
-            f"{counted(len(checks), 'rule keeps', 'rules keep')} {field} from being left out: "
-            f"{', '.join(check.id for check in checks)}"
-        )
-        at_record = [check for check in checks if _plain(layout, field, contexts[check.index])]
-        for check in at_record:
-            test = _test(check, field)
-            if len(test) <= _LONGEST:
-                told = f"masktron rules {shlex.quote(Path(rulebook.path).name)} --change {shlex.quote(check.id)}"
-                yield f"where {field} may be missing: {told} --test {shlex.quote(test)}"
-            else:
-                before = f"not({field}) or" if check.kind == "assert" else f"{field} and"
-                yield f"where {field} may be missing, write {before} ( ) around the test of {check.id}"
+    fields: dict[str, list[str]] = {}
+    for field, ids in rules.items():
+        if ids:
+            kept = counted(len(ids), "rule keeps", "rules keep")
+            yield f"{kept} {field} from being left out: {', '.join(ids)}"
+        for name in ids:
+            fields.setdefault(name, []).append(field)
+    for pattern in rulebook.patterns:
+        for rule in pattern.rules:
+            for check in rule.checks:
+                read = [name for name in fields.get(check.id, ()) if _plain(layout, name, rule.context)]
+                if read:
+                    yield _changed(rulebook, check, read)
+
+
+def _changed(rulebook: Rulebook, check: Check, fields: Sequence[str]) -> str:
+    """Say how a rule asks nothing of a record that lacks one of the fields; a report fires where its test is true."""
+    asserts = check.kind == "assert"
+    before = "".join(f"not({name}) or " if asserts else f"{name} and " for name in fields)
+    where = f"where {' or '.join(fields)} may be missing"
+    if len(test := f"{before}({check.test})") > _LONGEST:
+        return f"{where}, write {before}( ) around the test of {check.id}"
+    command = f"masktron rules {shlex.quote(rulebook.path.name)} --change {shlex.quote(check.id)}"
+    return f"{where}: {command} --test {shlex.quote(test)}"
 
 
 def _plain(layout: Layout, field: str, context: str) -> bool:
@@ -51,8 +55,3 @@ def _plain(layout: Layout, field: str, context: str) -> bool:
     fact = layout.field(field)
     names = fact is not None and fact.tag == field and not fact.attribute
     return names and context.rpartition("/")[2].strip() == layout.record_tag
-
-
-def _test(check: Check, field: str) -> str:
-    """Write a test so that nothing is asked of a record without the field; a report fires where its test is true."""
-    return f"not({field}) or ({check.test})" if check.kind == "assert" else f"{field} and ({check.test})"

@@ -156,9 +156,12 @@ def _keys(original: Opened) -> list[str]:
 def _kept_by_rules(error: InfeasibleError, rules: CellRules, original: Opened) -> Iterator[str]:
     """Say which rules keep keys from being left out, where that is why there is no way."""
     if isinstance(error, NoWayError) and rules.groups:
-        file = CodedFile.of(original.kept, list(dict.fromkeys((*error.forbidden, *rules.read))))
-        found = {name: rules.broken_without(name, file) for name in error.forbidden}
-        yield from may_be_missing(original.job.rulebook, original.job.source.layout, found)
+        names = [name for name in error.forbidden if name != weight_of(original.config)]
+        file = CodedFile.of(original.kept, list(dict.fromkeys((*names, *rules.read))))
+        checks = original.job.rulebook.checks
+        found = {name: [checks[at].id for at in rules.broken_without(name, file)] for name in names}
+        before = original if original.treated is None else original.treated.original
+        yield from may_be_missing(before.job.rulebook, before.job.source.layout, found)
 
 
 def _bound(

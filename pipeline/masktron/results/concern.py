@@ -8,7 +8,9 @@ from typing import Literal
 
 from masktron.serialised import Serialised
 
-type ConcernKind = Literal["below-zero", "identifying-field", "identifying-weight", "unchanged-records"]
+type ConcernKind = Literal[
+    "below-zero", "identifying-field", "identifying-weight", "unchanged-records", "emptied-key"
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +41,8 @@ class ConcernResult(Serialised):
     kind : str
         ``below-zero``: a masked number is below 0, and no original one is; ``identifying-field``: a field that is
         written as it was tells nearly every record from all others; ``identifying-weight``: the survey weight does;
-        ``unchanged-records``: records came out as they went in, in all masked fields.
+        ``unchanged-records``: records came out as they went in, in all masked fields; ``emptied-key``: suppression
+        has left out much of a quasi-identifier.
     field : str
         Empty where it is about whole records.
     records, of : int
