@@ -115,8 +115,8 @@ def test_text_in_a_numeric_field(case: Case) -> None:
     case.mask(code=4, says=("data.xml:4", "'A'", "record 3", "missing code"))
 
 
-def test_nested_records_are_not_masked(case: Case) -> None:
-    case.data.write_text("<Data>" + "<Record><A>1</A><B>2</B><T>3</T><P><Q>1</Q></P></Record>\n" * 10 + "</Data>")
+def test_records_with_text_between_their_fields_are_not_masked(case: Case) -> None:
+    case.data.write_text("<Data>" + "<Record><A>1</A>and<B>2</B><T>3</T></Record>\n" * 10 + "</Data>")
     case.mask(code=4, says=("not flat", "data.xml:1"))
 
 

@@ -218,7 +218,7 @@ def test_nested_and_namespaced_files(tmp_path: Path) -> None:
         tmp_path / "r.sch", "n:A >= 0", context="n:Record", extra='<ns prefix="n" uri="urn:x"/>', binding="xslt2"
     )
     nested, plain, other = tmp_path / "nested.xml", tmp_path / "plain.xml", tmp_path / "other.xml"
-    nested.write_text('<Data xmlns="urn:x">' + "<Record><A>1</A><P><Q>2</Q></P></Record>" * 6 + "</Data>")
+    nested.write_text('<Data xmlns="urn:x">' + "<Record><A>1</A>and<P><Q>2</Q></P></Record>" * 6 + "</Data>")
     plain.write_text('<Data xmlns="urn:x">' + "<Record><A>1</A></Record>" * 6 + "</Data>")
     other.write_text("<Data>" + "<Record><A>2</A></Record>" * 6 + "</Data>")
     result = masktron.check(nested, rules, original=nested)

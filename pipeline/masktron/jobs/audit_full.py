@@ -26,7 +26,8 @@ from masktron.jobs.limits import over_limits
 from masktron.jobs.pairing import UNMASKED, UNPAIRED, Stated, paired
 from masktron.jobs.post_randomised import law_of, rules_of_law, untrue_draws
 from masktron.jobs.protection import Findings, check_groups, check_pair, pair_of
-from masktron.jobs.recoded import as_treated, untrue_recodings
+from masktron.jobs.recoded import as_treated
+from masktron.jobs.recodings_anew import untrue_recodings
 from masktron.jobs.swapped import untrue_swaps
 from masktron.measures.achieved_k import achieved_k, shared_columns
 from masktron.measures.figures import Measured, measure, unpaired
@@ -206,7 +207,7 @@ class FullAudit(Audit):
         records = read_columns(original, missing=described.missing, memory=config.memory)
         keep = ~np.isin(np.arange(len(records)), np.array(sorted(described.excluded), dtype=np.intp))
         known = [one for one in done if one.recoding.field in records.columns]
-        self.problems += untrue_recodings(known, records, keep, described.k, described.weight)
+        self.problems += untrue_recodings(known, original, records, keep, described)
 
     def _drawn_anew(
         self, data: Records, source: Records, rows: NDArray[np.intp], described: DescribedRelease

@@ -125,10 +125,11 @@ def run_describe(
             shape.line,
             "such a file is validated, not masked",
         )
+        records = source.tree.top.count if source.tree else source.count or 0
+        whole = () if source.tree else (problem,)
         return DescribeResult(
-            shown(data), format_of(data, config.reading), shown_path(layout),
-            source.tree.top.count if source.tree else source.count or 0, (), (),
-            (problem,), (*_notes(source, declared, release_safe=release_safe),), release_safe, levels_of(source.tree),
+            shown(data), format_of(data, config.reading), shown_path(layout), records, (), (),
+            whole, (*_notes(source, declared, release_safe=release_safe),), release_safe, levels_of(source.tree),
         )  # fmt: skip
     read = _read(source, config, wanted, progress)
     if not read.count:

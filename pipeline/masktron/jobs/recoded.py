@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import pairwise
@@ -343,38 +343,6 @@ def as_treated(
                 columns[one.recoding.field], one.recoding, missing.get(one.recoding.field, frozenset())
             )
     return replace(records, columns=columns)
-
-
-def untrue_recodings(
-    done: Iterable[Recoded], records: Records, keep: NDArray[np.bool_], k: int, weight: str | None
-) -> Iterator[str]:
-    """Say which recodings of a manifest are not what its settings make of the original; hierarchies are not read.
-
-    Parameters
-    ----------
-    done : iterable of Recoded
-    records : Records
-        Of the original.
-    keep : ndarray of bool, shape (n,)
-        Records that were released.
-    k : int
-    weight : str or None
-        The field with the weights.
-    """
-    for one in done:
-        name = one.recoding.field
-        if isinstance(how_of(f"recode.{name}", one.how), FromHierarchy):
-            continue
-        try:
-            found = recoding_of(name, records, keep, Config(k=k, recode={name: one.how}), weight)
-        except (UsageError, InfeasibleError) as error:
-            yield f"the field {name} cannot have been recoded as the manifest says: {error.what}"
-            continue
-        if found != one.recoding:
-            yield (
-                f"the field {name} is recoded to other values than {one.how} makes of the original: those of the "
-                "manifest are not those of the run"
-            )
 
 
 def missing_codes_of(name: str, config: Config) -> frozenset[str]:

@@ -318,7 +318,7 @@ def test_a_treatment_that_is_refused_has_its_reason(tmp_path: Path, files: tuple
     assert "values without a class" in lacking[1].reasons[0]
 
 
-def test_keys_in_a_table_of_a_database_are_refused(tmp_path: Path, files: tuple[Path, Path]) -> None:
+def test_keys_in_a_table_of_a_database_are_recoded(tmp_path: Path, files: tuple[Path, Path]) -> None:
     import duckdb
 
     with duckdb.connect(str(tmp_path / "d.duckdb")) as base:
@@ -328,8 +328,8 @@ def test_keys_in_a_table_of_a_database_are_refused(tmp_path: Path, files: tuple[
         f"duckdb:{tmp_path / 'd.duckdb'}?table=survey", files[1], config=CONFIG,
         ask={"methods": "mdav", "k": 3, "groupings": "all", "recode": {"AGE": "width:5"}},
     )  # fmt: skip
-    assert [one.state for one in result.candidates] == ["measured", "refused"]
-    assert "AGE cannot be treated in a table of a database" in result[1].reasons[0]
+    assert [one.state for one in result.candidates] == ["measured", "measured"]
+    assert result[1].recode == {"AGE": "width:5"}
 
 
 def test_axes_are_read_and_typos_refused(tmp_path: Path, files: tuple[Path, Path]) -> None:
