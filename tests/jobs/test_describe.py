@@ -221,7 +221,7 @@ def test_labels_and_codes_are_told(tmp_path: Path) -> None:
 
 
 def test_records_that_are_no_rows(tmp_path: Path) -> None:
-    (tmp_path / "n.xml").write_text("<D>" + "<R><A>1</A><P><Q>1</Q></P></R>\n" * 3 + "</D>")
+    (tmp_path / "n.xml").write_text("<D>" + "<R><A>1</A>and<P><Q>1</Q></P></R>\n" * 3 + "</D>")
     result = masktron.describe(tmp_path / "n.xml")
     assert result.fields == ()
     assert "no rows of single values" in result.problems[0].what

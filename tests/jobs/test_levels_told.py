@@ -45,7 +45,7 @@ def test_describe_names_levels_and_counts(files):
     plain = checked(result, "describe")
     assert plain["levels"] == LEVELS
     assert plain["records"] == 2
-    shown = str(result)
+    shown = " ".join(str(result).split())
     assert "2 records (/Survey/Household) of 2 levels" in shown
     assert "Household: 0 to 2" in shown
 
