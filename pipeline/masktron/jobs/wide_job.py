@@ -183,7 +183,7 @@ class _WideNames:
         self._presences = {place.presence for place in source.wide.places if place.presence}
         self._leaves: dict[tuple[LevelPath, Field], list[UnitField]] = {}
         for place in source.wide.places:
-            path = tuple(name for name, _ in place.path)
+            path = place.level_path
             for leaf in place.leaves:
                 if source.layout.field(leaf.name) is not None:
                     self._leaves.setdefault((path, leaf.field), []).append(leaf)

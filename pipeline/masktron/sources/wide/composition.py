@@ -21,27 +21,6 @@ class Composition:
     members: tuple[tuple[Composition, ...], ...] = ()
     sure: bool = True
 
-    @classmethod
-    def of(cls, *counts: int) -> Composition:
-        """Return a unit that has so many members of each kind, who have none themselves."""
-        return cls(tuple((cls(),) * count for count in counts))
-
-    @property
-    def size(self) -> int:
-        """Number of elements: the unit and all members below it."""
-        return 1 + sum(member.size for kind in self.members for member in kind)
-
-    def covers(self, other: Composition) -> bool:
-        """Whether a unit of another composition is among those that are described."""
-        if len(self.members) != len(other.members):
-            return False
-        for own, theirs in zip(self.members, other.members, strict=True):
-            if len(theirs) > len(own) or any(member.sure for member in own[len(theirs) :]):
-                return False
-            if not all(one.covers(two) for one, two in zip(own, theirs, strict=False)):
-                return False
-        return True
-
 
 def joint(one: Composition, other: Composition) -> Composition:
     """Return the least composition that covers both: what only one of them has is not sure."""

@@ -12,7 +12,7 @@ from masktron.sources.level_tables import LevelTables
 from masktron.sources.level_tree import TOP, Level, LevelPath
 from masktron.sources.records import Coded, Status
 from masktron.sources.wide.composition import Composition
-from masktron.sources.wide.wide_record import UnitPlace, WideRecord
+from masktron.sources.wide.wide_record import WideRecord
 
 
 def joint_composition(tables: LevelTables) -> Composition:
@@ -65,7 +65,7 @@ class MemberRows:
         found: dict[str, NDArray[np.intp]] = {wide.unit.name: np.arange(len(tables.top))}
         for place in wide.places:
             for kind, child in zip(place.members, place.level.children, strict=True):
-                path = (*_path_of(place), child.name)
+                path = (*place.level_path, child.name)
                 if path not in tables.tables:  # no unit of this file has any
                     found.update((member.name, np.full(len(tables.top), -1)) for member in kind)
                     continue
@@ -85,7 +85,7 @@ class MemberRows:
         for place in self.wide.places:
             rows = self.rows[place.name]
             rows = rows[rows >= 0]
-            columns = self.tables.tables[_path_of(place)].records.columns
+            columns = self.tables.tables[place.level_path].records.columns
             for leaf in place.leaves:
                 column = columns.get(leaf.field.name)
                 if column is not None and (column.states[column.codes[rows]] != Status.ABSENT).any():
@@ -109,7 +109,7 @@ class MemberRows:
                 leaves = [
                     leaf
                     for place in self.wide.places
-                    if _path_of(place) == path
+                    if place.level_path == path
                     for leaf in place.leaves
                     if leaf.field is own or leaf.field == own
                 ]
@@ -134,7 +134,3 @@ class MemberRows:
             size += len(cells.texts)
         nothing = np.array([None], dtype=np.object_)
         return Coded(np.concatenate([*texts, nothing]), np.where(codes < 0, size, codes))
-
-
-def _path_of(place: UnitPlace) -> LevelPath:
-    return tuple(name for name, _ in place.path)

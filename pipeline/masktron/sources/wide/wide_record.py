@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Self
 
-from masktron.sources.level_tree import Level
+from masktron.sources.level_tree import Level, LevelPath
 from masktron.sources.records import Field, Layout
 from masktron.sources.wide.composition import Composition
 
@@ -76,6 +76,11 @@ class UnitPlace:
     def key(self) -> tuple[str, bool]:
         """What tells it from other nodes."""
         return f"/{self.name}", False
+
+    @property
+    def level_path(self) -> LevelPath:
+        """The path of its level in the tree."""
+        return tuple(name for name, _ in self.path)
 
     def below(self) -> Iterator[UnitPlace]:
         """Yield this element and all members below it, in document order."""

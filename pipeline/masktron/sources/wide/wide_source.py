@@ -184,7 +184,7 @@ class WideSource(Source):
                 leaves = {
                     leaf.name
                     for place in self.wide.places
-                    if tuple(name for name, _ in place.path) == path
+                    if place.level_path == path
                     for leaf in place.leaves
                     if leaf.field == own and self.layout.field(leaf.name) is not None
                 }

@@ -51,7 +51,7 @@ def _lines(members: MemberRows, record: str, units: NDArray[np.intp]) -> Iterato
 
 def _cells(members: MemberRows, place: UnitPlace, leaf: UnitField, rows: NDArray[np.intp]) -> list[str]:
     """Return the cells of a field of some members in XML, the empty text where there is none."""
-    path = tuple(name for name, _ in place.path)
+    path = place.level_path
     table = members.tables.tables.get(path)
     column = None if table is None else table.records.columns.get(leaf.field.name)
     if column is None:  # a field, or a kind of members, that no unit of this file has
