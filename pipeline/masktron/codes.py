@@ -251,6 +251,11 @@ def _telling(distinct: int, held: int) -> bool:
     return held > MOST_CODES and distinct >= NEARLY * held
 
 
+def looks_like_codes(column: Column) -> bool:
+    """Whether a field of numbers looks like one of codes; see `suspects`."""
+    return _values_of_codes(column) > 0
+
+
 def _values_of_codes(column: Column) -> int:
     """Return how many different values a field has that looks like one of codes, and 0 for any other."""
     if column.decimals:

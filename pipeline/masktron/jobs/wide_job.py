@@ -14,6 +14,7 @@ from masktron.config import ALL_FIELDS, Config, Role, did_you_mean
 from masktron.counts import counted
 from masktron.errors import InfeasibleError, RefusalFacts, UsageError
 from masktron.jobs.job import Job
+from masktron.jobs.level_kinds import with_kinds_of_levels
 from masktron.jobs.originals import Originals
 from masktron.rulebook.schema import Rulebook
 from masktron.sources.level_tree import LevelPath
@@ -91,7 +92,7 @@ def wide_settings(config: Config, wide: Job, nested: NestedJob) -> Config:
     roles: dict[str, Role] = {f.name: Role.UNTOUCHED for f in source.layout.fields if names.is_presence(f.name)}
     for name, role in config.roles.items():
         roles.update(dict.fromkeys(names.of(name, "a role"), role))
-    return replace(
+    named = replace(
         config,
         roles=roles,
         missing={
@@ -113,6 +114,7 @@ def wide_settings(config: Config, wide: Job, nested: NestedJob) -> Config:
         unit_records=0,
         grouping="all",  # one member who is recognised gives the household away
     )
+    return with_kinds_of_levels(named, source)
 
 
 def compositions_of(job: Job) -> NDArray[np.intp]:
