@@ -175,6 +175,11 @@ class Config:
     rare_units : {"stop", "exclude"}
         What to do with units of a nested file, such as households, that fewer than k others are composed like: with
         as many members of each kind.
+    member_order : tuple of str, or None
+        Fields of members, such as persons of a household, by which members of different units are put side by side
+        before units are grouped; they are written as they are. ``file`` alone: as they stand in the file. When None,
+        by fields that are called like a role, a sex and an age, in this order. Where rules speak of the order of
+        members, it is that of the file.
     allow : tuple of str
         Ids of rules that the original and the masked file may break.
     allow_unfired : tuple of str
@@ -295,6 +300,7 @@ class Config:
     keep_missing: bool = False
     invalid: InvalidRecords = "stop"
     rare_units: InvalidRecords = "stop"
+    member_order: tuple[str, ...] | None = None
     allow: tuple[str, ...] = ()
     record: str | None = None
     format: str | None = None
@@ -410,9 +416,15 @@ class Config:
         both = sorted(set(self.numeric).intersection((*self.nominal, *self.ordinal)))
         _require(not both, f"{', '.join(both)}: declared as numeric and as categories", "keep one of them")
 
+    def _take_members(self) -> None:
+        """Read what is said of the members of units."""
+        if self.member_order is not None:
+            object.__setattr__(self, "member_order", _member_order(self.member_order, ""))
+
     def _take_treated(self) -> None:
         """Take fields that are treated for quasi-identifiers, unless they have another role that is written."""
         self._take_keys()
+        self._take_members()
         object.__setattr__(self, "pram", _pram(self.pram, ""))
         object.__setattr__(self, "swap", _swap(self.swap, ""))
         regions = self.swap.get("regions", ())
@@ -941,6 +953,15 @@ def _fields(setting: str, example: str, value: Any, where: str) -> tuple[str, ..
 
 _nominal = partial(_fields, "nominal", "REGION")
 _numeric = partial(_fields, "numeric", "CHILDREN")
+_named_order = partial(_fields, "member_order", "Role")
+
+
+def _member_order(value: Any, where: str) -> tuple[str, ...]:
+    found = _named_order([value] if isinstance(value, str) else value, where)
+    _require(bool(found), "member_order names no field", 'for the order of the file: member_order = "file"', where)
+    return found
+
+
 _quasi_identifiers = partial(_fields, "quasi_identifiers", "REGION")
 
 
@@ -1191,6 +1212,7 @@ _CONVERTERS: Mapping[str, Callable[[Any, str], Any]] = {
     "pram": _pram,
     "swap": _swap,
     "allow_lost": lambda value, where: _strings(value, where, "allow_lost"),
+    "member_order": lambda value, where: None if value is None else _member_order(value, where),
     # a path in a file of settings starts at its folder
     "metadata": lambda value, where: Path(where).parent / value if isinstance(value, str | PathLike) else value,
     "key": lambda value, where: None if value is None else key_from(value, where),

@@ -47,6 +47,7 @@ class Settings(PairSettings, total=False):
     keep_missing: bool
     invalid: InvalidRecords
     rare_units: InvalidRecords
+    member_order: Fields | str | None
     allow: Fields
     allow_unfired: Fields
     documents: Mapping[str, str | PathLike[str]]

@@ -8,6 +8,7 @@ from xml.sax.saxutils import escape, quoteattr
 
 from masktron.sources.level_tree import Level
 from masktron.sources.records import Field, Layout
+from masktron.sources.wide.composition import Composition
 
 _ROLES = ("head", "spouse", "child", "other")
 
@@ -69,6 +70,11 @@ class Element:
         )
         inner += "".join(member.xml() for kind in self.members for member in kind)
         return f"<{self.level.tag}{attributes}>{inner}</{self.level.tag}>"
+
+
+def composition_of(element: Element) -> Composition:
+    """Return which members an element has."""
+    return Composition(tuple(tuple(composition_of(one) for one in kind) for kind in element.members))
 
 
 class NestedMaker:

@@ -27,6 +27,7 @@ _SPELLS = """<pattern><rule context="Spell">
 <assert id="within" test="Pay &lt;= ../Wage">A spell pays no more than all wages.</assert>
 </rule></pattern>
 """
+_ROLES = ("head", "spouse", "child", "other")
 ROLES = {
     "@id": "identifier", "Size": "untouched", "Region": "untouched", "Role": "quasi-identifier",
     "Age": "quasi-identifier",
@@ -36,18 +37,18 @@ SPELL_ROLES = {"Begin": "untouched", "End": "untouched"}
 
 
 def made(
-    folder: Path, seed: int, households: int = 60, *, spells: bool = False, gaps: float = 0.0
+    folder: Path, seed: int, households: int = 60, *, spells: bool = False, gaps: float = 0.0, mixed: bool = False
 ) -> tuple[Path, Path]:
-    """Write a survey and its rules, and return where they are."""
+    """Write a survey and its rules, and return where they are; `mixed`: persons stand in any order."""
     dice = random.Random(seed)
-    units = [_household(dice, at, spells=spells, gaps=gaps) for at in range(households)]
+    units = [_household(dice, at, spells=spells, gaps=gaps, mixed=mixed) for at in range(households)]
     data, rules = folder / "survey.xml", folder / "rules.sch"
     data.write_text(f"<Survey>\n{''.join(units)}</Survey>\n", encoding="utf-8")
     rules.write_text(RULES.replace("SPELLS", _SPELLS if spells else ""), encoding="utf-8")
     return data, rules
 
 
-def _household(dice: random.Random, at: int, *, spells: bool, gaps: float) -> str:
+def _household(dice: random.Random, at: int, *, spells: bool, gaps: float, mixed: bool) -> str:
     persons, total = [], 0
     base = dice.randint(30, 60)
     for number in range(dice.choice((1, 1, 2, 2, 3))):
@@ -63,6 +64,8 @@ def _household(dice: random.Random, at: int, *, spells: bool, gaps: float) -> st
             begin = dice.randint(1, 12)
             inner += f"<Spell><Begin>{begin}</Begin><End>{begin + 1}</End><Pay>{wage // 2}</Pay></Spell>"
         persons.append(f"<Person><Role>{role}</Role><Age>{age}</Age>{parts}{inner}</Person>")
+    if mixed:
+        dice.shuffle(persons)
     own = f"<Size>{len(persons)}</Size><Region>{dice.choice('NS')}</Region><Total>{total}</Total>"
     return f'<Household id="h{at}">{own}{"".join(persons)}</Household>\n'
 
@@ -72,15 +75,23 @@ def parsed(path: Path) -> list[etree._Element]:
     return list(etree.parse(path).getroot())
 
 
+def aligned(unit: etree._Element) -> list[etree._Element]:
+    """Return the persons of a household, the head first: by role, by age, and as they stand there."""
+    return sorted(
+        unit.findall("Person"),
+        key=lambda one: (_ROLES.index(one.findtext("Role") or ""), int(one.findtext("Age") or 0)),
+    )
+
+
 def composition(unit: etree._Element) -> tuple[tuple[str, int], ...]:
     """Return how many spells each person of a household has, in order."""
-    return tuple((str(one.tag), len(one.findall("Spell"))) for one in unit.findall("Person"))
+    return tuple((str(one.tag), len(one.findall("Spell"))) for one in aligned(unit))
 
 
 def masked_values(unit: etree._Element) -> tuple[str | None, ...]:
     """Return what is masked of a household, position by position."""
     found = [unit.findtext("Total")]
-    for person in unit.findall("Person"):
+    for person in aligned(unit):
         found += [person.findtext(name) for name in ("Wage", "Benefit", "Income")]
         found += [spell.findtext("Pay") for spell in person.findall("Spell")]
     return tuple(found)

@@ -15,11 +15,7 @@ from masktron.jobs.rulebooks import open_rulebook
 from masktron.sources.wide.composition import Composition, joint
 from masktron.sources.wide.wide_record import UnitPlace, WideRecord
 from masktron.unrolling.unrolled import unroll
-from nested_pairs import HOUSEHOLD, LAYOUT, Element, NestedMaker
-
-
-def composition_of(element: Element) -> Composition:
-    return Composition(tuple(tuple(composition_of(one) for one in kind) for kind in element.members))
+from nested_pairs import HOUSEHOLD, LAYOUT, Element, NestedMaker, composition_of
 
 
 def wide_element(place: UnitPlace, element: Element | None, record: etree._Element) -> None:

@@ -27,9 +27,12 @@ def mask(data: Path, rules: Path, out: Path, *, spells: bool = False, **settings
     return masktron.mask(data, rules, out, **{"roles": roles, "k": 3, "key": bytes(range(16, 48)), **settings})
 
 
-@pytest.mark.parametrize(("seed", "spells", "gaps"), [(1, False, 0.0), (2, False, 0.1), (3, True, 0.0)])
-def test_households_are_masked_whole(seed: int, spells: bool, gaps: float, tmp_path: Path) -> None:
-    data, rules = made(tmp_path, seed, spells=spells, gaps=gaps)
+@pytest.mark.parametrize(
+    ("seed", "spells", "gaps", "mixed"),
+    [(1, False, 0.0, False), (2, False, 0.1, True), (3, True, 0.0, True)],
+)
+def test_households_are_masked_whole(seed: int, spells: bool, gaps: float, mixed: bool, tmp_path: Path) -> None:
+    data, rules = made(tmp_path, seed, spells=spells, gaps=gaps, mixed=mixed)
     out = tmp_path / "released.xml"
     result = mask(data, rules, out, spells=spells, rare_units="exclude", max_observed_share=100)
     before, after = parsed(data), parsed(out)
@@ -98,6 +101,9 @@ def test_units_of_a_rare_composition_are_refused_by_name(tmp_path: Path) -> None
         ({"roles": {**ROLES, "Agee": "untouched"}}, "Agee"),
         ({"recode": {"Age": "width:5"}}, "keys of nested files are not treated yet"),
         ({"key_k": 3}, "keys of nested files are not treated yet"),
+        ({"member_order": ["Wage"]}, "sorted by 'Wage', which is not written as it is"),
+        ({"member_order": ["Rolle"]}, "sorted by 'Rolle', a field that the file does not have"),
+        ({"member_order": "Region"}, "sorted by 'Region', a field of Household itself"),
     ],
 )
 def test_what_cannot_be_done_is_refused(settings: dict[str, Any], told: str, tmp_path: Path) -> None:
@@ -116,3 +122,32 @@ def test_an_original_that_breaks_a_rule_across_levels_is_refused(tmp_path: Path)
     result = mask(data, rules, tmp_path / "r.xml", invalid="exclude", rare_units="exclude", max_observed_share=100)
     assert broken(parsed(tmp_path / "r.xml")) == []
     assert len(result.excluded) >= 1
+
+
+@pytest.mark.parametrize(
+    ("more", "order", "told"),
+    [
+        ("", None, "Person: members of different units are put side by side by Role, Age"),
+        ("", "file", "Person: members of different units are put side by side in the order of the file"),
+        ("", ["Age"], "Person: members of different units are put side by side by Age"),
+        (
+            '<assert id="first" test="not(Person[1]/Wage &lt; 0)">No debts.</assert>',
+            None,
+            "in the order of the file, of which first speaks",
+        ),
+    ],
+)
+def test_members_are_put_side_by_side_in_an_order(more: str, order: Any, told: str, tmp_path: Path) -> None:
+    data, rules = made(tmp_path, 9, mixed=True)
+    rules.write_text(rules.read_text().replace('<assert id="size"', f'{more}<assert id="size"'), encoding="utf-8")
+    out, manifest = tmp_path / "r.xml", tmp_path / "r.manifest.json"
+    result = mask(data, rules, out, rare_units="exclude", max_observed_share=100, member_order=order)
+    assert any(told in note for note in result.notes), result.notes
+    assert masktron.check(out, rules, manifest=manifest, original=data).complies
+    units = parsed(out)
+    assert broken(units) == []
+    assert (least_alike(units) >= 3) == (order is None and not more)
+    content = json.loads(manifest.read_text(encoding="utf-8"))
+    content["member_order"] = [{"level": "Person", "by": [{"field": "Age", "values": None}]}]
+    manifest.write_text(json.dumps(content), encoding="utf-8")
+    assert masktron.check(out, rules, manifest=manifest, original=data).complies == (order == ["Age"])

@@ -78,6 +78,15 @@ def mask(
             show_default="stop",
         ),
     ] = None,
+    member_order: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="FIELD|file",
+            help="A field of members of a household (a unit of a nested file), written as it is, by which members of "
+            "different households are put side by side; repeatable. By default what is called like a role, a sex and "
+            "an age.",
+        ),
+    ] = None,
     on_refusal: Annotated[
         str | None,
         typer.Option(
@@ -220,6 +229,7 @@ def mask(
         keep_missing=keep_missing or None,
         invalid=invalid,
         rare_units=rare_units,
+        member_order=tuple(member_order or ()) or None,
         on_refusal=on_refusal,
         allow=tuple(allow or ()) or None,
         allow_unfired=tuple(allow_unfired or ()) or None,

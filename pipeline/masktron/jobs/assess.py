@@ -25,6 +25,7 @@ from masktron.report.pages.plain_reader import PlainData
 from masktron.results import AssessResult, FigureResult, KeyRisk, shown
 from masktron.sources.opening import open_source
 from masktron.sources.source import Source
+from masktron.sources.wide.member_order import FILE_ORDER, MemberOrder
 from masktron.sources.wide.wide_source import wide_pair
 from masktron.write.manifest import DescribedRelease, read_manifest
 
@@ -93,11 +94,11 @@ def run_assess(
     names, lacking = _chosen(measures, described, class_field, earlier=bool(against))
     released = open_source(masked, reading=reading, progress=progress, whole=True, memory=config.memory)
     if described is not None:
-        require_described(*_pair(released, open_source(original, reading=reading)), described)
+        require_described(*_pair(released, open_source(original, reading=reading), described.member_order), described)
     progress(f"surveying {masked.name}", 0)
     named = replace(reading, record=released.layout.record_tag)
     beside = open_source(original, reading=named, progress=progress, whole=True, memory=config.memory)
-    released, beside = _pair(released, beside)
+    released, beside = _pair(released, beside, FILE_ORDER if described is None else described.member_order)
     files, notes = compare(
         released,
         beside,
@@ -211,7 +212,7 @@ def _wants(figure: Figure, here: Mapping[str, bool]) -> str:
     return " and ".join(_WANTED[need] for need in figure.needs if not here[need])
 
 
-def _pair(released: Source, original: Source) -> tuple[Source, Source]:
-    """Return both files as tables: of nested ones the units with all their members."""
-    found, beside = wide_pair(released, original)
+def _pair(released: Source, original: Source, order: MemberOrder) -> tuple[Source, Source]:
+    """Return both files as tables: of nested ones the units with all their members, in an order."""
+    found, beside = wide_pair(released, original, order)
     return found, original if beside is None else beside

@@ -23,6 +23,7 @@ from masktron.progress import Progress, Told
 from masktron.results import RuleResult, shown
 from masktron.sources.records import Records
 from masktron.sources.source import Source
+from masktron.sources.wide.member_order import FILE_ORDER
 from masktron.sources.wide.wide_source import WideSource, wide_pair
 from masktron.unrolling.unrolled import unroll
 from masktron.write.manifest import DescribedRelease
@@ -59,7 +60,8 @@ class Audit:
         Those of nested files are units with all their members, as `mask` has masked them, and so are all that is
         compared with them from here on.
         """
-        source, self.original = wide_pair(self.job.source, self.original)
+        order = FILE_ORDER if self.described is None else self.described.member_order
+        source, self.original = wide_pair(self.job.source, self.original, order)
         if isinstance(source, WideSource):
             unrolled = unroll(self.job.rulebook, source.wide, source.levels.layout)
             self.job = job_on(source, unrolled.rulebook)

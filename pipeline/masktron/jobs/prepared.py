@@ -289,7 +289,7 @@ def open_original(
         memory=config.memory,
         source=treated,
     )
-    job, nested = wide_job(job)
+    job, nested = wide_job(job, config)
     require_flat(job)
     judged = None if nested is None else judge_originals(nested.job, config, progress, executor)
     if nested is not None:
@@ -318,6 +318,7 @@ def open_original(
         originals=originals,
         notes=(
             *told,
+            *(() if nested is None else nested.notes),
             *column_notes(job.source, config.memory),
             *unmet_in(records, stated.missing),
             *likely.notes(),

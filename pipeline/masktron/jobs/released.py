@@ -28,6 +28,7 @@ from masktron.masking import Masked
 from masktron.measures.figures import Measured
 from masktron.results import MaskResult, shown
 from masktron.sources.records import Column
+from masktron.sources.wide.wide_source import WideSource
 from masktron.versions import versions
 from masktron.write.declared import Declared
 from masktron.write.manifest import MANIFEST_VERSION, NOTICE, described_output
@@ -185,6 +186,7 @@ def manifest_of(
             "settings": _plain({name: value for name, value in asdict(run.given).items() if name not in _OF_THE_RUN}),
             **traits_of(before.job, before.records, run.given, before.config),
         },
+        **({"member_order": source.member_order.as_dict()} if isinstance(source, WideSource) else {}),
         **({} if run.treated is None else treatments_of(run.treated, result.rules_file)),
         **({} if entry is None else {"register": dict(entry)}),
     }

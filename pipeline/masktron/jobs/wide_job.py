@@ -15,6 +15,7 @@ from masktron.counts import counted
 from masktron.errors import InfeasibleError, RefusalFacts, UsageError
 from masktron.jobs.job import Job
 from masktron.jobs.level_kinds import with_kinds_of_levels
+from masktron.jobs.member_ordering import ordered_members
 from masktron.jobs.originals import Originals
 from masktron.rulebook.schema import Rulebook
 from masktron.sources.level_tree import LevelPath
@@ -22,7 +23,7 @@ from masktron.sources.records import Field
 from masktron.sources.source import Source
 from masktron.sources.wide.wide_record import UnitField
 from masktron.sources.wide.wide_source import WideSource
-from masktron.unrolling.unrolled import Unrolled, unroll
+from masktron.unrolling.unrolled import Unrolled
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,10 +36,13 @@ class NestedJob:
         The rules as they are written, on the nested file.
     unrolled : Unrolled
         The rules of the wide records.
+    notes : tuple of str
+        In which order members stand in wide records.
     """
 
     job: Job
     unrolled: Unrolled
+    notes: tuple[str, ...]
 
     def written(self, check: int) -> int:
         """Return the check of the rulebook as it is written, given one of the wide records."""
@@ -53,18 +57,24 @@ class NestedJob:
         return sorted(check for check, found in parts.items() if all(found))
 
 
-def wide_job(job: Job) -> tuple[Job, NestedJob | None]:
+def wide_job(job: Job, config: Config) -> tuple[Job, NestedJob | None]:
     """Return a job on a nested file as one on its wide records; any other job as it is.
 
     Parameters
     ----------
     job : Job
+    config : Config
+        Says in which order members stand in wide records.
+
+    Raises
+    ------
+    UsageError
+        Members cannot stand in that order.
     """
     if job.source.tree is None:
         return job, None
-    source = WideSource(job.source)
-    unrolled = unroll(job.rulebook, source.wide, source.levels.layout)
-    return job_on(source, unrolled.rulebook), NestedJob(job, unrolled)
+    found = ordered_members(job, config)
+    return job_on(found.source, found.unrolled.rulebook), NestedJob(job, found.unrolled, found.notes)
 
 
 def job_on(source: Source, rulebook: Rulebook) -> Job:

@@ -23,6 +23,8 @@ class Focus:
     position, size : WideText, optional
         Numbers, inside a predicate.
     variables : mapping of str to value
+    among : tuple of UnitField or UnitPlace
+        The nodes among which the context item has its position.
     """
 
     node: UnitNode | None
@@ -30,6 +32,7 @@ class Focus:
     position: WideText | None = None
     size: WideText | None = None
     variables: Mapping[str, Value] = field(default_factory=lambda: MappingProxyType({}))
+    among: tuple[UnitNode, ...] = ()
 
     def at(self, node: UnitNode, position: WideText | None = None, size: WideText | None = None) -> Focus:
         """Return the focus on another node."""

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from masktron.rulebook.analysis import context_of
 from masktron.rulebook.schema import Check, Let, Pattern, Rule, Rulebook
+from masktron.sources.level_tree import LevelPath
 from masktron.sources.records import Layout
 from masktron.sources.wide.wide_record import UnitNode, WideRecord
 from masktron.unrolling.matched_contexts import ContextMatcher
+from masktron.unrolling.member_sequence import FieldOfLevel, SequenceReads
 from masktron.unrolling.unit_focus import Focus
 from masktron.unrolling.unit_steps import UnitSteps
 from masktron.unrolling.unrolled_expressions import Unroller
@@ -44,14 +46,19 @@ class Unrolled:
         Of each of them.
     reasons : mapping of int to str
         Why a check of the rulebook as it is written is not among them, or not with all nodes on which it fires.
+    sequences : mapping of tuple of str to tuple of int
+        Kinds of members, by level, of whose order these checks of the rulebook as it is written speak.
     """
 
     rulebook: Rulebook
     origins: tuple[UnrolledCheck, ...]
     reasons: Mapping[int, str]
+    sequences: Mapping[LevelPath, tuple[int, ...]]
 
 
-def unroll(rulebook: Rulebook, wide: WideRecord, layout: Layout) -> Unrolled:
+def unroll(
+    rulebook: Rulebook, wide: WideRecord, layout: Layout, inexact: frozenset[FieldOfLevel] = frozenset()
+) -> Unrolled:
     """Write the rules of a nested file for the wide records of one class of compositions.
 
     For each node on which a check may fire there is one check on the wide record, and each pattern becomes one for
@@ -64,8 +71,10 @@ def unroll(rulebook: Rulebook, wide: WideRecord, layout: Layout) -> Unrolled:
     wide : WideRecord
     layout : Layout
         Of the nested file, whose record is the unit.
+    inexact : frozenset of (tuple of str, str)
+        Fields with decimals, by level and name: sums of these depend on their order.
     """
-    return _Unrolling(rulebook, wide, layout).done()
+    return _Unrolling(rulebook, wide, layout, inexact).done()
 
 
 @dataclass(slots=True)
@@ -73,13 +82,17 @@ class _Unrolling:
     original: Rulebook
     wide: WideRecord
     layout: Layout
+    inexact: frozenset[FieldOfLevel]
     reasons: dict[int, str] = field(default_factory=dict)
     origins: list[UnrolledCheck] = field(default_factory=list)
+    sequences: dict[LevelPath, set[int]] = field(default_factory=dict)
     unroller: Unroller = field(init=False)
 
     def __post_init__(self) -> None:
         above = self.layout.record_path[:-1]
-        self.unroller = Unroller(self.original.version, UnitSteps(dict(self.original.namespaces), above))
+        self.unroller = Unroller(
+            self.original.version, UnitSteps(dict(self.original.namespaces), above), SequenceReads(self.inexact)
+        )
 
     def done(self) -> Unrolled:
         patterns: list[Pattern] = []
@@ -92,7 +105,18 @@ class _Unrolling:
         book = replace(
             self.original, patterns=tuple(patterns), lets=(), documents=(), beside=(), pyschematron_schema=None
         )
-        return Unrolled(book, tuple(self.origins), self.reasons)
+        self._note_sequences(check.index for check in self.original.checks)
+        found = {path: tuple(sorted(checks)) for path, checks in self.sequences.items()}
+        return Unrolled(book, tuple(self.origins), self.reasons, found)
+
+    def _note_sequences(self, checks: Iterable[int]) -> None:
+        """Say of some checks that they speak of the order that has been noted since the last time."""
+        noted = self.unroller.sequences.kinds
+        if noted:
+            listed = tuple(checks)
+            for path in noted:
+                self.sequences.setdefault(path, set()).update(listed)
+            noted.clear()
 
     def _with(self, focus: Focus, lets: Sequence[Let]) -> Focus:
         """Return the focus with the variables whose values are known."""
@@ -107,7 +131,9 @@ class _Unrolling:
         matcher = ContextMatcher(self.unroller, self.layout.record_path[:-1], outer)
         blocked = ""
         candidates: list[tuple[Rule, dict[int, WideText]]] = []
-        for rule in pattern.rules:
+        for at_rule, rule in enumerate(pattern.rules):
+            # which nodes a rule is offered, those before it decide
+            reached = [check.index for later in pattern.rules[at_rule:] for check in later.checks]
             paths = context_of(self.original, rule.context)
             if blocked or paths is None:
                 blocked = blocked or "the context is not a plain path"
@@ -119,9 +145,11 @@ class _Unrolling:
             try:
                 found = {at: matcher.matched(node, paths) for at, node in enumerate(nodes)}
             except NotUnrolled as problem:
+                self._note_sequences(reached)
                 self._give_up(rule, f"the context {rule.shown!r}: {problem}")
                 blocked = f"an earlier rule of the pattern: the context {rule.shown!r}: {problem}"
                 continue
+            self._note_sequences(reached)
             candidates.append((rule, found))
         for at, node in enumerate(nodes):
             rules = tuple(self._rules(node, [(rule, found[at]) for rule, found in candidates], outer))
@@ -139,6 +167,7 @@ class _Unrolling:
             if when is FALSE:
                 continue
             focus = self._with(replace(outer, node=node, current=node), rule.lets)
+            self._note_sequences(check.index for check in rule.checks)
             checks = tuple(self._checks(rule, node, focus))
             record = self.wide.layout.record_tag
             context = record if when is TRUE else f"{record}[{when.shown()}]"
@@ -151,8 +180,10 @@ class _Unrolling:
             try:
                 test = self.unroller.truth(check.test, focus)
             except NotUnrolled as problem:
+                self.unroller.sequences.kinds.clear()  # it is judged as it is written
                 self.reasons.setdefault(check.index, str(problem))
                 continue
+            self._note_sequences([check.index])
             index = len(self.origins)
             self.origins.append(UnrolledCheck(check.index, node.name))
             message = "".join(part for part in check.text if isinstance(part, str))

@@ -10,13 +10,14 @@ else is the same function of the values of its parts. What is not one of these c
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from masktron.errors import RulebookError
 from masktron.rulebook.schema import XPathVersion
 from masktron.sources.wide.wide_record import UnitField, UnitNode
 from masktron.unrolling.known_functions import NAMES, OF_CONTEXT, RETURNS
+from masktron.unrolling.member_sequence import ADDING, ORDERLESS, SequenceReads
 from masktron.unrolling.unit_focus import Focus
 from masktron.unrolling.unit_steps import AXES, KIND_TESTS, REVERSE, UnitSteps
 from masktron.unrolling.unrolled_values import (
@@ -61,10 +62,13 @@ class Unroller:
     version : str
         Of XPath.
     steps : UnitSteps
+    sequences : SequenceReads
+        Notes of whose order what is unrolled speaks.
     """
 
     version: XPathVersion
     steps: UnitSteps
+    sequences: SequenceReads = field(default_factory=SequenceReads)
 
     def of(self, expression: str) -> _Walk:
         """Return who unrolls one expression.
@@ -103,7 +107,7 @@ class Unroller:
         size = self.counted(present)
         for at, item in enumerate(ordered):
             position = self.counted(present[:at], 1)
-            here = focus.at(item.node, position, size)
+            here = replace(focus.at(item.node, position, size), among=tuple(one.node for one in items))
             kept.append(NodeItem(item.node, all_of([item.when, walk.chosen(token, here)])))
         return set_of(kept)
 
@@ -188,8 +192,10 @@ class _Walk:
         raise NotUnrolled(f"'{symbol}', which is not unrolled")
 
     def text(self, token: Any, focus: Focus) -> WideText:
-        """Return a part of the expression as an expression on the wide record."""
-        return as_expression(self.value(token, focus), empty="" if self.unroller.first_version else "()")
+        """Return a part of the expression as an expression on the wide record, in the place of one value."""
+        value = self.value(token, focus)
+        self.unroller.sequences.note(_nodes_in(value))
+        return as_expression(value, empty="" if self.unroller.first_version else "()")
 
     def nodes(self, token: Any, focus: Focus) -> Nodes:
         """Return the node set that a part of the expression is.
@@ -241,6 +247,7 @@ class _Walk:
             case WideText():
                 return joined(("boolean(", WideText(value.parts, "any", bare=True), ")"), "boolean", bare=True)
             case ItemSequence():
+                self.unroller.sequences.note(_nodes_in(value))
                 return joined(("boolean(", as_expression(value, empty="()"), ")"), "boolean", bare=True)
 
     def chosen(self, predicate: Any, focus: Focus) -> WideText:
@@ -257,6 +264,7 @@ class _Walk:
                 raise NotUnrolled("a predicate that may be a position or a condition")
             number = value
         assert focus.position is not None  # noqa: S101 - for the type checker
+        self.unroller.sequences.note(focus.among)
         return _equal(focus.position, number)
 
     # -- comparisons -----------------------------------------------------------------------------------------------
@@ -317,7 +325,10 @@ class _Walk:
         if symbol == "@":
             return set_of(self.unroller.steps.step("attribute", token[0], node))
         axis, test = (symbol, token[0]) if symbol in AXES and token.label == "axis" else ("child", token)
-        return set_of(self.unroller.steps.step(axis, test, node))
+        found = list(self.unroller.steps.step(axis, test, node))
+        if axis.endswith("sibling"):
+            self.unroller.sequences.note([node, *(item.node for item in found)])
+        return set_of(found)
 
     def _path(self, token: Any, focus: Focus) -> Value:
         if len(token) < 2:
@@ -333,7 +344,8 @@ class _Walk:
         for at, item in enumerate(items):
             position = self.unroller.counted([before.when for before in items[:at]], 1)
             size = self.unroller.counted([each.when for each in items])
-            value = self.value(token[1], focus.at(item.node, position, size))
+            there_ = replace(focus.at(item.node, position, size), among=tuple(one.node for one in items))
+            value = self.value(token[1], there_)
             here = is_there(item)
             if isinstance(value, Nodes) and token.symbol != "!":
                 found += [self._reached(item, one, here) for one in value.items]
@@ -341,6 +353,8 @@ class _Walk:
                 listed += self._under(value, here)
         if found and listed:
             raise NotUnrolled("a path to nodes and to values")
+        if listed:
+            self.unroller.sequences.note(item.node for item in items)
         return ItemSequence(tuple(listed)) if listed else set_of(found)
 
     def _reached(self, origin: NodeItem, found: NodeItem, here: WideText) -> NodeItem:
@@ -397,7 +411,7 @@ class _Walk:
             return joined((f"{prefix}:{call.symbol}(", whole, ")"), "any", bare=True)
         raise NotUnrolled(f"the function {prefix}:{call.symbol}()")
 
-    def _call(self, name: str, arguments: list[Any], focus: Focus) -> Value:
+    def _call(self, name: str, arguments: list[Any], focus: Focus) -> Value:  # noqa: PLR0911 -- one for each kind
         if name in ("true", "false"):
             return TRUE if name == "true" else FALSE
         if name == "current" and not arguments:
@@ -408,6 +422,8 @@ class _Walk:
             number = focus.position if name == "position" else focus.size
             if number is None:
                 raise NotUnrolled(f"{name}() outside a predicate")
+            if name == "position":
+                self.unroller.sequences.note(focus.among)
             return number
         if name not in RETURNS:
             raise NotUnrolled(f"the function {name}()")
@@ -416,6 +432,9 @@ class _Walk:
             return negated(holds) if name == "not" else holds
         if name in NAMES:
             return self._name(name, arguments, focus)
+        if name in ORDERLESS and len(arguments) == 1 and arguments[0].symbol == "distinct-values":
+            distinct = as_expression(self.value(arguments[0][0], focus), empty="()")
+            return joined((f"{name}(distinct-values((", distinct, ")))"), RETURNS[name], bare=True)
         values: list[Value] = [self.value(argument, focus) for argument in arguments]
         if not values and name in OF_CONTEXT:
             values = [Nodes((NodeItem(self._here(focus)),))]
@@ -430,12 +449,21 @@ class _Walk:
                 return self.unroller.counted([is_there(item) for item in only.items])
             if name == "sum" and not only.items:
                 return WideText(("0",), "number", bare=True)
+        self._note_order(name, values)
         shown: list[str | WideText] = []
         for value in values:
             text = as_expression(value, empty="" if self.unroller.first_version else "()")
             shown += [", ", text] if shown else [text]
         whole = [replace(part, bare=True) if isinstance(part, WideText) else part for part in shown]
         return joined((f"{name}(", *whole, ")"), RETURNS[name], bare=True)
+
+    def _note_order(self, name: str, values: Sequence[Value]) -> None:
+        """Note of whose order the value of a function speaks, given its arguments."""
+        for value in values:
+            if name in ADDING:
+                self.unroller.sequences.note_sum(_nodes_in(value))
+            elif name not in ORDERLESS:
+                self.unroller.sequences.note(_nodes_in(value))
 
     def _name(self, name: str, arguments: list[Any], focus: Focus) -> Value:
         nodes = self.nodes(arguments[0], focus) if arguments else Nodes((NodeItem(self._here(focus)),))
@@ -467,14 +495,20 @@ class _Walk:
         whole = WideText(condition.parts, "boolean", bare=True)
         return joined(("if (", whole, ") then ", then, " else ", otherwise), type_)
 
-    def _bindings(self, parts: Sequence[Any], focus: Focus) -> list[tuple[Focus, WideText]]:
+    def _bindings(
+        self, parts: Sequence[Any], focus: Focus, *, in_order: bool = False
+    ) -> list[tuple[Focus, WideText]]:
         """Return the foci with each choice of items for the variables of a quantifier, and when there is such one."""
         found = [(focus, TRUE)]
         for name, items in zip(parts[:-1:2], parts[1:-1:2], strict=True):
+            values = [(one, when, self.value(items, one)) for one, when in found]
+            if in_order:
+                for *_, value in values:
+                    self.unroller.sequences.note(_nodes_in(value))
             found = [
-                (one.bind(str(name[0].value), value), all_of([when, own]))
-                for one, when in found
-                for value, own in self._items(self.value(items, one))
+                (one.bind(str(name[0].value), bound), all_of([when, own]))
+                for one, when, value in values
+                for bound, own in self._items(value)
             ]
             if len(found) > _PAIRS:
                 raise NotUnrolled(f"more than {_PAIRS} choices of items")
@@ -499,7 +533,7 @@ class _Walk:
 
     def _for(self, parts: Sequence[Any], focus: Focus) -> Value:
         entries: list[tuple[Nodes | WideText, WideText]] = []
-        for one, when in self._bindings(parts, focus):
+        for one, when in self._bindings(parts, focus, in_order=True):
             entries += self._under(self.value(parts[-1], one), when)
         return ItemSequence(tuple(entries))
 
@@ -511,6 +545,17 @@ class _Walk:
         mark = rest[0] if rest[:1] in ("?", "*", "+") else ""
         type_: ValueType = "boolean" if token.symbol in ("castable", "instance") else "any"
         return joined((inner, f" {self.source[start:last]}{mark}"), type_)
+
+
+def _nodes_in(value: Value) -> list[UnitNode]:
+    """Return the nodes of a value, one after the other."""
+    match value:
+        case Nodes(items=items):
+            return [item.node for item in items]
+        case ItemSequence(items=entries):
+            return [node for inner, _ in entries for node in _nodes_in(inner)]
+        case WideText():
+            return []
 
 
 def _equal(position: WideText, number: WideText) -> WideText:

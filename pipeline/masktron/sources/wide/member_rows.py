@@ -12,26 +12,30 @@ from masktron.sources.level_tables import LevelTables
 from masktron.sources.level_tree import TOP, Level, LevelPath
 from masktron.sources.records import Coded, Status
 from masktron.sources.wide.composition import Composition
+from masktron.sources.wide.member_order import FILE_ORDER, MemberOrder
 from masktron.sources.wide.wide_record import WideRecord
 
 
-def joint_composition(tables: LevelTables) -> Composition:
-    """Return the least composition that covers every unit of a file."""
-    return _most(tables, TOP, tables.tree.top, np.arange(len(tables.top)))
+def joint_composition(tables: LevelTables, order: MemberOrder = FILE_ORDER) -> Composition:
+    """Return the least composition that covers every unit of a file, with members in an order."""
+    return _most(tables, order, TOP, tables.tree.top, np.arange(len(tables.top)))
 
 
-def _most(tables: LevelTables, path: LevelPath, level: Level, rows: NDArray[np.intp]) -> Composition:
+def _most(
+    tables: LevelTables, order: MemberOrder, path: LevelPath, level: Level, rows: NDArray[np.intp]
+) -> Composition:
     """Return what covers some records of a level with all that is below them."""
     kinds = []
     for child in level.children:
         below = (*path, child.name)
         counts = tables.counts(below)[rows]
         first = np.concatenate(([0], np.cumsum(tables.counts(below))))[:-1][rows]
+        sequence = order.sequence(tables, below)
         least, most = (int(counts.min()), int(counts.max())) if len(counts) else (0, 0)
         members = []
         for at in range(most):
-            there = first[counts > at] + at
-            inner = _most(tables, below, child, there)
+            there = sequence[first[counts > at] + at]
+            inner = _most(tables, order, below, child, there)
             members.append(Composition(inner.members, sure=at < least))
         kinds.append(tuple(members))
     return Composition(tuple(kinds))
@@ -54,8 +58,8 @@ class MemberRows:
     rows: Mapping[str, NDArray[np.intp]]
 
     @classmethod
-    def of(cls, tables: LevelTables, wide: WideRecord) -> MemberRows:
-        """Return where the members of all units of a file stand.
+    def of(cls, tables: LevelTables, wide: WideRecord, order: MemberOrder = FILE_ORDER) -> MemberRows:
+        """Return where the members of all units of a file stand, in an order.
 
         Raises
         ------
@@ -75,8 +79,9 @@ class MemberRows:
                 has = np.where(above >= 0, counts[above], 0) if len(counts) else np.zeros(len(above), dtype=np.intp)
                 if len(has) and has.max() > len(kind):
                     raise ValueError(f"a unit has {has.max()} {child.name}, the wide record {len(kind)}")
+                sequence = np.append(order.sequence(tables, path), -1)
                 for at, member in enumerate(kind):
-                    found[member.name] = np.where(has > at, first[above] + at, -1)
+                    found[member.name] = sequence[np.where(has > at, first[above] + at, -1)]
         return cls(tables, wide, found)
 
     def present(self) -> frozenset[str]:

@@ -22,6 +22,7 @@ from masktron.sources.level_tree import LevelPath, Tree
 from masktron.sources.names import Vocabulary
 from masktron.sources.records import Coded, Layout, Records, Shape
 from masktron.sources.source import EngineDocument, Source
+from masktron.sources.wide.member_order import FILE_ORDER, MemberOrder
 from masktron.sources.wide.member_rows import MemberRows, joint_composition
 from masktron.sources.wide.wide_record import WideRecord
 from masktron.sources.wide.wide_twin import write_wide
@@ -40,13 +41,17 @@ class WideSource(Source):
         With a `tree`.
     wide : WideRecord, optional
         That of the file from which this one was written; by default what covers all units of this one.
+    member_order : MemberOrder
+        In which the members of a unit stand in its record; they are written in the order of the file.
     """
 
-    def __init__(self, nested: Source, wide: WideRecord | None = None) -> None:
+    def __init__(
+        self, nested: Source, wide: WideRecord | None = None, member_order: MemberOrder = FILE_ORDER
+    ) -> None:
         super().__init__(nested.path)
         if nested.tree is None:
             raise ValueError(f"{nested.path} is no nested file")
-        self.nested, self._wide = nested, wide
+        self.nested, self._wide, self.member_order = nested, wide, member_order
         self.levels: Tree = nested.tree
         self._held = ExitStack()
         weakref.finalize(self, self._held.close)
@@ -61,14 +66,15 @@ class WideSource(Source):
         """The fields of a record."""
         if self._wide is not None:
             return self._wide
-        whole = WideRecord.of(self.levels.top, joint_composition(self.tables), self.levels.layout)
-        return whole.only(MemberRows.of(self.tables, whole).present())
+        composition = joint_composition(self.tables, self.member_order)
+        whole = WideRecord.of(self.levels.top, composition, self.levels.layout)
+        return whole.only(MemberRows.of(self.tables, whole, self.member_order).present())
 
     @cached_property
     def members(self) -> MemberRows:
         """Where the members of units stand."""
         try:
-            return MemberRows.of(self.tables, self.wide)
+            return MemberRows.of(self.tables, self.wide, self.member_order)
         except ValueError as problem:
             raise UsageError(
                 f"{problem}: it is not made of the units of the other file",
@@ -201,7 +207,7 @@ class WideSource(Source):
 
     def alike(self, path: Path) -> Self:
         """Return another nested file with the same wide records."""
-        return type(self)(self.nested.alike(path), self.wide)
+        return type(self)(self.nested.alike(path), self.wide, self.member_order)
 
     def has_layout_of(self, original: Source, removed: Collection[str]) -> bool:
         """Whether this file has no other fields than the original releases."""
@@ -217,14 +223,17 @@ class WideSource(Source):
         return self.nested.outline_notes(counts)
 
 
-def wide_pair(released: Source, original: Source | None) -> tuple[Source, Source | None]:
+def wide_pair(
+    released: Source, original: Source | None, order: MemberOrder = FILE_ORDER
+) -> tuple[Source, Source | None]:
     """Return a released nested file and its original as files of wide records; any other files as they are.
 
-    Fields have the names that they have in the original, whose units the released file has, or some of them.
+    Fields have the names that they have in the original, whose units the released file has, or some of them; members
+    stand in the same order in both.
     """
     if released.tree is None or (original is not None and original.tree is None):
         return released, original
     if original is None:
-        return WideSource(released), None
-    beside = WideSource(original)
-    return WideSource(released, beside.wide), beside
+        return WideSource(released, member_order=order), None
+    beside = WideSource(original, member_order=order)
+    return WideSource(released, beside.wide, order), beside
