@@ -8,6 +8,8 @@ PER_CHECK = 100_000
 """Comparisons of two disjuncts for one check: less than half a second."""
 PER_RULEBOOK = 200_000
 """For all checks of a rulebook: a second or so."""
+A_CHECK = 2_000
+"""For each check of a rulebook of very many, as rules are that are written for households of each composition."""
 
 
 class TooManyDisjunctsError(Exception):

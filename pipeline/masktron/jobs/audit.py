@@ -25,7 +25,7 @@ from masktron.sources.records import Records
 from masktron.sources.source import Source
 from masktron.sources.wide.member_order import FILE_ORDER
 from masktron.sources.wide.wide_source import WideSource, wide_pair
-from masktron.unrolling.unrolled import unroll
+from masktron.unrolling.by_composition import unroll_each
 from masktron.write.manifest import DescribedRelease
 from masktron.write.treatments import Swapped, perturbed_in
 
@@ -63,7 +63,7 @@ class Audit:
         order = FILE_ORDER if self.described is None else self.described.member_order
         source, self.original = wide_pair(self.job.source, self.original, order)
         if isinstance(source, WideSource):
-            unrolled = unroll(self.job.rulebook, source.wide, source.levels.layout)
+            unrolled = unroll_each(self.job.rulebook, source.wide, source.levels.layout)
             self.job = job_on(source, unrolled.rulebook)
             self.left_out = {at for at, one in enumerate(unrolled.origins) if one.check in self.left_out}
         return read_columns(source, memory=memory, told=told) if source.shape.flat else None

@@ -13,8 +13,9 @@ from masktron.sources.level_tables import LevelTables
 from masktron.sources.level_tree import TOP, LevelPath
 from masktron.sources.wide.member_order import FILE_ORDER, MemberOrder
 from masktron.sources.wide.wide_source import WideSource
+from masktron.unrolling.by_composition import unroll_each
 from masktron.unrolling.member_sequence import FieldOfLevel
-from masktron.unrolling.unrolled import Unrolled, unroll
+from masktron.unrolling.unrolled import Unrolled
 
 OF_THE_FILE = "file"
 """In the place of fields: members stand as in the file."""
@@ -65,7 +66,7 @@ def ordered_members(job: Job, config: Config) -> MemberOrdering:
     given_up: dict[LevelPath, tuple[int, ...]] = {}
     while True:
         source = WideSource(job.source, member_order=order)
-        unrolled = unroll(job.rulebook, source.wide, source.levels.layout, inexact)
+        unrolled = unroll_each(job.rulebook, source.wide, source.levels.layout, inexact)
         kept = {path: checks for path, checks in unrolled.sequences.items() if path in order.keys}
         if not kept:
             return MemberOrdering(source, unrolled, tuple(_notes(job, order, given_up)))

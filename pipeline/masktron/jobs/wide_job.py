@@ -132,8 +132,7 @@ def compositions_of(job: Job) -> NDArray[np.intp]:
     source = job.source
     if not isinstance(source, WideSource):
         return np.zeros(0, dtype=np.intp)
-    there = [rows >= 0 for rows in source.members.rows.values()]
-    return np.unique(np.stack(there, axis=1), axis=0, return_inverse=True)[1].astype(np.intp).ravel()
+    return source.members.kind_codes(source.members.kinds())
 
 
 def without_rare(job: Job, originals: Originals, compositions: NDArray[np.intp], config: Config) -> Originals:
@@ -192,7 +191,7 @@ class _WideNames:
 
     def __init__(self, source: WideSource) -> None:
         self._source = source
-        self._presences = {place.presence for place in source.wide.places if place.presence}
+        self._presences = {place.presence for place in source.wide.places if place.presence} | {source.wide.kind}
         self._leaves: dict[tuple[LevelPath, Field], list[UnitField]] = {}
         for place in source.wide.places:
             path = place.level_path

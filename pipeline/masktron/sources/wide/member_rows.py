@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -96,6 +96,25 @@ class MemberRows:
                 if column is not None and (column.states[column.codes[rows]] != Status.ABSENT).any():
                     found.add(leaf.name)
         return frozenset(found)
+
+    def kinds(self) -> list[frozenset[str]]:
+        """Return the compositions of all units, each by the names of its members, in an order of their own."""
+        names, there = self._there()
+        return [frozenset(names[at] for at in np.flatnonzero(row)) for row in np.unique(there, axis=0)]
+
+    def kind_codes(self, kinds: Sequence[frozenset[str]]) -> NDArray[np.intp]:
+        """Return the composition of each unit, shape (units,), as a place among some; -1 where it is none of them."""
+        names, there = self._there()
+        found, inverse = np.unique(there, axis=0, return_inverse=True)
+        places = {kind: at for at, kind in enumerate(kinds)}
+        codes = [places.get(frozenset(names[at] for at in np.flatnonzero(row)), -1) for row in found]
+        return np.array(codes, dtype=np.intp)[inverse.ravel()] if codes else np.zeros(0, dtype=np.intp)
+
+    def _there(self) -> tuple[list[str], NDArray[np.bool_]]:
+        names = [name for name in self.rows if name]
+        columns = [self.rows[name] >= 0 for name in names]
+        units = len(self.tables.top)
+        return names, np.stack(columns, axis=1) if columns else np.zeros((units, 0), dtype=np.bool_)
 
     def folded(self, cells: Mapping[str, Coded]) -> dict[LevelPath, dict[str, Coded]]:
         """Return cells of wide fields, in the order of the units, as cells of the fields of the levels.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Self
 
@@ -102,10 +102,16 @@ class WideRecord:
     unit : UnitPlace
     layout : Layout
         Of a flat file of such records: presences first, then the fields in document order; no name has a namespace.
+    kinds : tuple of frozenset of str
+        The compositions of the units that are described, each by the names of its members; none where nobody asks.
+    kind : str
+        Attribute of the wide record that says which of them it is, as `kind_text`; empty without kinds.
     """
 
     unit: UnitPlace
     layout: Layout
+    kinds: tuple[frozenset[str], ...] = ()
+    kind: str = ""
 
     @classmethod
     def of(cls, level: Level, composition: Composition, layout: Layout) -> Self:
@@ -139,6 +145,18 @@ class WideRecord:
         fields = [f for f in self.layout.fields if f.name in names or not self._is_leaf(f.name)]
         return replace(self, layout=replace(self.layout, fields=tuple(fields)))
 
+    def of_kinds(self, kinds: Sequence[frozenset[str]]) -> WideRecord:
+        """Return the wide record with an attribute that says which composition, of all that there are, a unit has."""
+        name = "composition"
+        while self.layout.field(f"@{name}") is not None:
+            name += "_"
+        marked = (Field(f"@{name}", name, attribute=True), *self.layout.fields)
+        return replace(self, layout=replace(self.layout, fields=marked), kinds=tuple(kinds), kind=name)
+
+    def of_one_kind(self, members: Collection[str]) -> WideRecord:
+        """Return the wide record of units that have these members, no others, and all of them; names stay."""
+        return replace(self, unit=_pruned(self.unit, frozenset(members), None), kinds=(), kind="")
+
     def _is_leaf(self, name: str) -> bool:
         return name.removeprefix("@") not in {place.presence for place in self.places}
 
@@ -146,6 +164,20 @@ class WideRecord:
     def places(self) -> tuple[UnitPlace, ...]:
         """The unit and all its members, in document order."""
         return tuple(self.unit.below())
+
+
+def kind_text(code: int) -> str:
+    """Return what stands in a wide record of a composition, given its place among all, or -1 where it is none."""
+    return str(code + 1)
+
+
+def _pruned(place: UnitPlace, members: frozenset[str], parent: UnitPlace | None) -> UnitPlace:
+    """Return an element with some of the members below it, which are all there."""
+    own = replace(place, parent=parent, sure=True, presence="", leaves=[], members=[])
+    own.leaves.extend(replace(leaf, place=own) for leaf in place.leaves)
+    for kind in place.members:
+        own.members.append(tuple(_pruned(one, members, own) for one in kind if one.name in members))
+    return own
 
 
 class _Names:

@@ -28,6 +28,9 @@ from masktron.sources.wide.wide_record import WideRecord
 from masktron.sources.wide.wide_twin import write_wide
 from masktron.sources.xml.xml_source import XmlSource
 
+MOST_KINDS = 100
+"""Compositions up to which rules are written for each; beyond, for all together, with what members there may be."""
+
 
 class WideSource(Source):
     """A nested file as a flat one: each record is a unit with the fields of all its members, position by position.
@@ -68,7 +71,10 @@ class WideSource(Source):
             return self._wide
         composition = joint_composition(self.tables, self.member_order)
         whole = WideRecord.of(self.levels.top, composition, self.levels.layout)
-        return whole.only(MemberRows.of(self.tables, whole, self.member_order).present())
+        rows = MemberRows.of(self.tables, whole, self.member_order)
+        kinds = rows.kinds()
+        found = whole.only(rows.present())
+        return found.of_kinds(kinds) if 1 < len(kinds) <= MOST_KINDS else found
 
     @cached_property
     def members(self) -> MemberRows:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from masktron.sources.wide.member_rows import MemberRows
-from masktron.sources.wide.wide_record import UnitField, UnitPlace
+from masktron.sources.wide.wide_record import UnitField, UnitPlace, kind_text
 
 _AT_ONCE = 5000
 """Units of which the texts are in memory at a time."""
@@ -36,6 +36,9 @@ def write_wide(path: Path, members: MemberRows) -> None:
 def _lines(members: MemberRows, record: str, units: NDArray[np.intp]) -> Iterator[str]:
     tags: list[list[str]] = []
     elements: list[list[str]] = []
+    if members.wide.kind:
+        codes = members.kind_codes(members.wide.kinds)[units].tolist()
+        tags.append([f' {members.wide.kind}="{kind_text(code)}"' for code in codes])
     for place in members.wide.places:
         rows = members.rows[place.name][units]
         if place.presence:
