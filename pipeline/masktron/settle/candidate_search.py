@@ -23,7 +23,7 @@ from masktron.settle.mixed_integer import Problem
 from masktron.settle.projection import conflict, project
 from masktron.settle.residual import Free, residuals
 from masktron.settle.residual_rules import Among, Condition, ResidualRule, satisfies, without
-from masktron.settle.system import equalities, recipes
+from masktron.settle.system import Recipe, equalities, long_fractions, recipes
 
 MAX_PATTERNS = 4
 """Patterns of missing values that are tried for one group."""
@@ -106,6 +106,7 @@ class CandidateSearch:
     _spelled: dict[str, dict[Fraction, str]] = field(init=False)
     _rules: dict[object, tuple[ResidualRule, ...]] = field(init=False, default_factory=dict)
     _cases: dict[object, Search] = field(init=False, default_factory=dict)
+    _ways: dict[object, Sequence[Recipe]] = field(init=False, default_factory=dict)
 
     def __post_init__(self) -> None:
         self._spelled = {}
@@ -246,6 +247,7 @@ class CandidateSearch:
             if len(self._rules) >= MAX_KNOWN:
                 self._rules.clear()
                 self._cases.clear()
+                self._ways.clear()
             self._rules[key] = without(self._remaining(pattern, contexts, options), pattern.solved)
         return self._rules[key]
 
@@ -267,9 +269,16 @@ class CandidateSearch:
         key = (id(rules), chosen, tuple(pattern.target.items()) if lexical else tuple(pattern.target))
         if key not in self._cases:
             grids = self._grids(pattern, chosen)
-            ways = recipes(list(pattern.target), equalities(chosen, grids), grids)
-            self._cases[key] = replace(self.search, grids=grids, rules=rules, ways=ways)
+            self._cases[key] = replace(self.search, grids=grids, rules=rules, ways=self._recipes(chosen, grids))
         return self._cases[key]
+
+    def _recipes(self, conditions: Sequence[Condition], grids: Mapping[str, Grid]) -> Sequence[Recipe]:
+        """Return the ways to solve the equalities; remembered, as groups share them beside other unmasked fields."""
+        system = tuple(equalities(conditions, grids))
+        key = tuple(grids), system, long_fractions(grids)
+        if key not in self._ways:
+            self._ways[key] = recipes(list(grids), system, grids)
+        return self._ways[key]
 
     def _grids(self, pattern: PrototypePattern, conditions: Iterable[Condition]) -> dict[str, Grid]:
         """The grids that conditions ask for: integers, or certain values."""

@@ -175,13 +175,18 @@ def recipes(
     """
     inside = tuple(equality for equality in system if equality.variables <= set(variables))
     exact = tuple(equality for equality in inside if not equality.approximate)
-    long = frozenset(name for name, grid in (grids or {}).items() if grid.digits is not None and not grid.among)
+    long = long_fractions(grids or {})
     found: dict[frozenset[str], Recipe] = {}
     for equations in dict.fromkeys((inside, exact)):
         for steps in itertools.islice(_orders(equations, (), long, set()), MAX_CHOICES):
             pivots = frozenset(pivot for pivot, _ in steps)
             found.setdefault(pivots, Recipe(tuple(name for name in variables if name not in pivots), steps))
     return _varied(list(found.values()))
+
+
+def long_fractions(grids: Mapping[str, Grid]) -> frozenset[str]:
+    """Return the fields whose numbers have long fractions: the best pivots. Recipes ask nothing else of grids."""
+    return frozenset(name for name, grid in grids.items() if grid.digits is not None and not grid.among)
 
 
 type _State = tuple[frozenset[tuple[str, Equality]], frozenset[Equality]]
