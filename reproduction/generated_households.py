@@ -1,4 +1,4 @@
-"""A survey of households with their persons, as EU-SILC has them, that obeys reproduction/nested_survey/survey.sch."""
+"""A survey of households with their persons, made like EU-SILC; it obeys reproduction/nested_survey/survey.sch."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def write_households(path: Path, persons: int = PERSONS, seed: int = _SEED) -> P
     path : Path
     persons, seed : int
     """
-    dice = random.Random(seed)
+    dice = random.Random(seed)  # noqa: S311 - a made survey
     written = at = 0
     with path.open("w", encoding="utf-8") as out:
         out.write("<Survey>\n")
@@ -72,7 +72,9 @@ def _members(dice: random.Random) -> list[_Person]:
             age = dice.randint(0, max(min(youngest - 16, 24), 1)) if youngest > 16 else 0
             members.append(_Person("child", age, dice.choice((1, 2)), parent=1))
     if kind == "shared":
-        members += [_Person("other", dice.randint(18, 40), dice.choice((1, 2))) for _ in range(dice.choice((1, 1, 2)))]
+        members += [
+            _Person("other", dice.randint(18, 40), dice.choice((1, 2))) for _ in range(dice.choice((1, 1, 2)))
+        ]
     for one in members:
         _work(dice, one)
     return members
