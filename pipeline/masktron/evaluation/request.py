@@ -16,6 +16,7 @@ from masktron.executor.contract import Executor
 from masktron.rulebook.schema import Rulebook
 from masktron.sources.flat_records import FlatRecords
 from masktron.sources.records import Layout
+from masktron.sources.unit_batches import UnitRecords
 
 if TYPE_CHECKING:
     from masktron.sources.source import Source
@@ -74,6 +75,8 @@ class EvaluationRequest:
         Who evaluates the slices of a file that can be cut, entered for that alone; without it, this process reads the
         file from its beginning to its end. What is found is the same. Also who has engines judge slices of a document
         (`masktron.evaluation.cross_check`).
+    nested : UnitRecords, optional
+        The units of a nested file, in the place of `flat`.
     """
 
     path: Path
@@ -90,6 +93,7 @@ class EvaluationRequest:
     progress: Callable[[int], None] | None = None
     write: Callable[[], Path] | None = None
     executor: Executor | None = None
+    nested: UnitRecords | None = None
 
     @classmethod
     def of(
@@ -104,7 +108,16 @@ class EvaluationRequest:
         """
         document = source.document
         other = None if original is None else original.document_path
-        return cls(document.path, rulebook, document.layout, document.flat, other, write=document.write, **options)
+        return cls(
+            document.path,
+            rulebook,
+            document.layout,
+            document.flat,
+            other,
+            write=document.write,
+            nested=document.nested,
+            **options,
+        )
 
     def on_document(self) -> Self:
         """Return the request for engines alone, which read a document: it is written now, where it is not there.

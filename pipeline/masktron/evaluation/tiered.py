@@ -35,6 +35,7 @@ from masktron.rulebook.schema import Rulebook
 from masktron.sources.columns import Batch
 from masktron.sources.flat_records import FlatRecords
 from masktron.sources.records import Layout
+from masktron.sources.unit_batches import UnitRecords
 from masktron.sources.xml.plain import PlainRecords, survey_plain
 
 MEMO = 100_000
@@ -54,6 +55,8 @@ def evaluate(request: EvaluationRequest) -> Evaluation:
     RulebookError, DocumentError, UsageError
         As there.
     """
+    if request.nested is not None:
+        return _evaluate_units(request, request.nested)
     layout, flat, original = request.layout, request.flat, request.original
     frame = None if flat is None else DocumentFrame.around(flat)
     if flat is None or frame is None:
@@ -66,6 +69,23 @@ def evaluate(request: EvaluationRequest) -> Evaluation:
     sliced = flat if request.executor is not None and len(flat.slices()) > 1 else None
     evaluation = evaluate_columns(request, frame, batches, compile_program, beside=beside, sliced=sliced)
     flat.require_unchanged()
+    return evaluation
+
+
+def _evaluate_units(request: EvaluationRequest, nested: UnitRecords) -> Evaluation:
+    """Evaluate every check on a nested file: over wide records, where its units are composed alike."""
+    from masktron.evaluation.nested.unit_program import UnitCompiler  # noqa: PLC0415 -- flat files do without
+
+    frame = DocumentFrame.of(request.path, request.layout)
+    if frame is None:
+        return exact.evaluate(request)
+
+    def batches() -> Generator[Batch]:
+        return _prefetched(nested.batches())
+
+    # what decides a check stands in several levels: equal cells of a unit say nothing
+    evaluation = evaluate_columns(request, frame, batches, UnitCompiler(nested.tree), memo=0, across=False)
+    nested.require_unchanged()
     return evaluation
 
 
@@ -111,7 +131,7 @@ def _table(path: Path, record: str | None = None) -> FlatTable | None:
     return FlatTable(lambda: path, layout, frame, lambda: _prefetched(records.batches()))
 
 
-def _prefetched(batches: Generator[Batch]) -> Generator[Batch]:
+def _prefetched[B: Batch](batches: Generator[B]) -> Generator[B]:
     """Yield batches; the next one is scanned in a thread, as the kernel needs no lock, while one is worked on."""
     with closing(batches) as source, ThreadPoolExecutor(max_workers=1) as helper:
         coming = helper.submit(next, source, None)
@@ -129,6 +149,7 @@ def evaluate_columns(
     beside: Beside | None = None,
     memo: int = MEMO,
     sliced: FlatRecords | None = None,
+    across: bool = True,
 ) -> Evaluation:
     """Evaluate every check of a rulebook on a flat file; the same as `masktron.evaluation.exact.evaluate`, faster.
 
@@ -147,6 +168,8 @@ def evaluate_columns(
         Outcomes of equal cells that are remembered at most; 0 asks the engine each time.
     sliced : FlatRecords, optional
         The same records, in more than one slice; they go to the executor of the request, if it has one.
+    across : bool
+        Whether two passes can tell what checks read of other records; else they see the whole document.
     """
     rulebook, layout, original = request.rulebook, request.layout, request.original
     engines = request.engines
@@ -155,14 +178,14 @@ def evaluate_columns(
         return request.on_document().path
 
     program, tiers = assign(rulebook, layout, engines, frame.outside, compiler)
-    across, other = _planned(request, frame, tiers, engines, beside)
+    plan, other = _planned(request, frame, tiers, engines, beside) if across else (None, None)
     # a table has been read by then
     known = original is None or other is not None or same_file(original, request.path)
     documents = request.documents(known=known)
     passes = None
-    if across is not None:
+    if plan is not None:
         table = FlatTable(document, layout, frame, batches)
-        passes = TwoPasses(across, table, other, compiler, documents, across.checks)
+        passes = TwoPasses(plan, table, other, compiler, documents, plan.checks)
 
     tally = request.tally()
     done = frozenset[int]()

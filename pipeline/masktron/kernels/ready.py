@@ -8,6 +8,7 @@ from masktron.kernels.assembling import assemble, gather, lay_out
 from masktron.kernels.bytewise import order_cells
 from masktron.kernels.compiling import folder_of, is_compiled, is_kept
 from masktron.kernels.keys import intern, reslot, tally
+from masktron.kernels.level_scanner import scan_levels
 from masktron.kernels.numbers import powers_of_ten, read_numbers
 from masktron.kernels.scanner import byte_classes, scan_records, table_of
 from masktron.kernels.texts import code_texts
@@ -15,7 +16,7 @@ from masktron.kernels.written_numbers import scale_doubles, write_decimals
 
 ENTRIES = (
     *(scan_records, read_numbers, code_texts, order_cells, intern, reslot, tally, assemble, lay_out, gather),
-    *(scale_doubles, write_decimals),
+    *(scale_doubles, write_decimals, scan_levels),
 )
 """What is called from outside the kernels."""
 
@@ -47,6 +48,9 @@ def compile_kernels() -> None:
     scan_records(
         data, 0, 0, 1, *table, True, byte_classes(), places, places, places, flags, octets, cells, cells, statuses
     )  # fmt: skip
+    levels = (np.zeros(3, np.int64), np.zeros(2, np.int64), True, byte_classes(), places, places, places)
+    units = (flags, flags, octets, np.zeros((1, 1), np.int64), np.zeros((1, 1), np.int64))
+    scan_levels(data, 0, 1, octets, *names, places, *levels, *units, cells, cells, statuses)
     nothing, doubles = np.zeros(0, np.int64), np.zeros(0)
     numbers = (np.zeros(0, np.uint8), doubles, doubles, nothing, np.zeros(0, np.int16))
     read_numbers(octets, nothing, nothing, np.zeros(0, np.uint8), powers_of_ten(), *numbers, nothing)

@@ -38,10 +38,10 @@ LOOK_BEFORE = 2
 """Comments or processing instructions stand before it."""
 
 # Cell status, as `masktron.sources.columns.Cell`
-_ABSENT, _EMPTY, _TEXT, _ODD = 0, 1, 2, 3
+CELL_ABSENT, CELL_EMPTY, CELL_TEXT, CELL_ODD = 0, 1, 2, 3
 
 # Classes of bytes, by bit
-_STOP, _BAD, _AMPERSAND, _RETURN, _NEWLINE, _TAB, _BRACKET = 1, 2, 4, 8, 16, 32, 64
+STOP, BAD, AMPERSAND, RETURN, NEWLINE, TAB, BRACKET = 1, 2, 4, 8, 16, 32, 64
 
 _TAB_BYTE, _LF, _CR, _SPACE = 9, 10, 13, 32
 _LT, _GT, _SLASH, _BANG, _QUERY, _EQUALS, _DASH, _QUOTE, _APOSTROPHE = 60, 62, 47, 33, 63, 61, 45, 34, 39
@@ -51,17 +51,17 @@ _OPEN, _CLOSE, _AMP, _SEMICOLON = 91, 93, 38, 59
 def byte_classes() -> Bytes:
     """Return what each byte can mean inside a value, for `scan_records`."""
     classes = np.zeros(256, dtype=np.uint8)
-    classes[:_SPACE] = _BAD
-    classes[_TAB_BYTE], classes[_LF], classes[_CR] = _TAB, _NEWLINE, _RETURN
-    classes[0] = _STOP
-    classes[_LT] = _STOP
-    classes[_AMP] = _AMPERSAND
-    classes[_CLOSE] = _BRACKET
+    classes[:_SPACE] = BAD
+    classes[_TAB_BYTE], classes[_LF], classes[_CR] = TAB, NEWLINE, RETURN
+    classes[0] = STOP
+    classes[_LT] = STOP
+    classes[_AMP] = AMPERSAND
+    classes[_CLOSE] = BRACKET
     return classes
 
 
 @kernel
-def _is_space(byte: int) -> bool:
+def is_space(byte: int) -> bool:
     return byte == _LF or byte == _SPACE or byte == _TAB_BYTE or byte == _CR
 
 
@@ -78,7 +78,7 @@ def line_breaks(data: Bytes, start: int, stop: int) -> int:
 
 
 @kernel
-def _find3(data: Bytes, size: int, at: int, first: int, second: int, third: int) -> int:
+def find_three(data: Bytes, size: int, at: int, first: int, second: int, third: int) -> int:
     """Position behind the next occurrence of three bytes; -1 if there is none."""
     for i in range(at, size - 2):
         if data[i] == first and data[i + 1] == second and data[i + 2] == third:
@@ -87,7 +87,7 @@ def _find3(data: Bytes, size: int, at: int, first: int, second: int, third: int)
 
 
 @kernel
-def _find2(data: Bytes, size: int, at: int, first: int, second: int) -> int:
+def find_two(data: Bytes, size: int, at: int, first: int, second: int) -> int:
     for i in range(at, size - 1):
         if data[i] == first and data[i + 1] == second:
             return i + 2
@@ -95,19 +95,19 @@ def _find2(data: Bytes, size: int, at: int, first: int, second: int) -> int:
 
 
 @kernel
-def _skip_markup(data: Bytes, size: int, at: int) -> int:
+def skip_markup(data: Bytes, size: int, at: int) -> int:
     """Position behind a comment, a CDATA section or a processing instruction at ``<!`` or ``<?``.
 
     -1 if the data end inside it, -2 if it is none of these.
     """
     if data[at + 1] == _QUERY:
-        return _find2(data, size, at + 2, _QUERY, _GT)
+        return find_two(data, size, at + 2, _QUERY, _GT)
     if at + 9 > size:
         return -1
     if data[at + 2] == _DASH and data[at + 3] == _DASH:
-        return _find3(data, size, at + 4, _DASH, _DASH, _GT)
+        return find_three(data, size, at + 4, _DASH, _DASH, _GT)
     if data[at + 2] == _OPEN:
-        return _find3(data, size, at + 9, _CLOSE, _CLOSE, _GT)
+        return find_three(data, size, at + 9, _CLOSE, _CLOSE, _GT)
     return -2
 
 
@@ -126,7 +126,7 @@ def skip_element(data: Bytes, size: int, at: int) -> int:
             return -1
         byte = data[i + 1]
         if byte == _BANG or byte == _QUERY:
-            i = _skip_markup(data, size, i)
+            i = skip_markup(data, size, i)
             if i < 0:
                 return i
             continue
@@ -151,7 +151,7 @@ def skip_element(data: Bytes, size: int, at: int) -> int:
 
 
 @kernel
-def _declares_namespace(data: Bytes, start: int, stop: int) -> bool:
+def declares_namespace(data: Bytes, start: int, stop: int) -> bool:
     """Tell whether ``xmlns`` occurs; a value that holds the word counts, too."""
     for i in range(start, stop - 4):
         if data[i] == 120 and data[i + 1] == 109 and data[i + 2] == 108 and data[i + 3] == 110 and data[i + 4] == 115:
@@ -160,7 +160,7 @@ def _declares_namespace(data: Bytes, start: int, stop: int) -> bool:
 
 
 @kernel
-def _only_predefined(data: Bytes, start: int, stop: int) -> bool:
+def only_predefined(data: Bytes, start: int, stop: int) -> bool:
     """Tell whether each ``&`` begins one of the five references that XML defines itself."""
     i = start
     while i < stop:
@@ -182,11 +182,11 @@ def _only_predefined(data: Bytes, start: int, stop: int) -> bool:
 
 
 @kernel
-def _name_stop(data: Bytes, at: int) -> int:
+def name_stop_behind(data: Bytes, at: int) -> int:
     """Position behind a name; the zeros behind the data end it as well."""
     i = at
     while (
-        not _is_space(data[i])
+        not is_space(data[i])
         and data[i] != _GT
         and data[i] != _SLASH
         and data[i] != _EQUALS
@@ -214,7 +214,7 @@ def _lookup(data: Bytes, at: int, names: Bytes, bounds: NDArray[np.int64], guess
                 break
         if same:
             byte = data[at + length]
-            if byte == _GT or byte == _SLASH or byte == _EQUALS or _is_space(byte):
+            if byte == _GT or byte == _SLASH or byte == _EQUALS or is_space(byte):
                 return k
         k += 1
     return -1
@@ -299,7 +299,7 @@ def scan_records(
                 i += 1
             if i + 1 >= size or data[i] != _LT or (data[i + 1] != _BANG and data[i + 1] != _QUERY):
                 break
-            after = _skip_markup(data, size, i)
+            after = skip_markup(data, size, i)
             if data[i + 1] == _BANG and i + 2 < size and data[i + 2] != _DASH:
                 after = -2
             if after < 0:
@@ -330,11 +330,11 @@ def scan_records(
         if i >= size:
             reason = MORE
             break
-        if not same or not (data[i] == _GT or data[i] == _SLASH or _is_space(data[i])):
+        if not same or not (data[i] == _GT or data[i] == _SLASH or is_space(data[i])):
             reason = ALIEN
             break
         for j in range(columns):
-            status[j, row] = _ABSENT
+            status[j, row] = CELL_ABSENT
         plain = True  # until the record turns out to be odd as a whole
         seen = False  # whether a parser must see it all the same
         closed = False
@@ -342,7 +342,7 @@ def scan_records(
         is_attribute = False
         name_start = name_stop = 0
         while plain:  # attributes
-            while _is_space(data[i]):
+            while is_space(data[i]):
                 if data[i] == _LF or (data[i] == _CR and data[i + 1] != _LF):
                     line += 1
                 i += 1
@@ -356,10 +356,10 @@ def scan_records(
                 i += 2
                 break
             k = _lookup(data, i, attributes, attribute_bounds, last_attribute + 1)
-            stop = _name_stop(data, i)
-            if k < 0 or attribute_slots[k] < 0 or not _is_space(data[i - 1]):
+            stop = name_stop_behind(data, i)
+            if k < 0 or attribute_slots[k] < 0 or not is_space(data[i - 1]):
                 plain = False
-                if k < 0 and not (stop - i >= 5 and _declares_namespace(data, i, i + 5)):
+                if k < 0 and not (stop - i >= 5 and declares_namespace(data, i, i + 5)):
                     unknown, is_attribute = True, True
                     name_start, name_stop = i, stop
                 break
@@ -377,21 +377,21 @@ def scan_records(
                 kind |= classes[data[i]]
                 i += 1
             slot = attribute_slots[k]
-            if kind & (_STOP | _BAD) or status[slot, row] != _ABSENT:
+            if kind & (STOP | BAD) or status[slot, row] != CELL_ABSENT:
                 plain = False
                 break
             cell_starts[slot, row] = value
             cell_stops[slot, row] = i
-            if kind & (_AMPERSAND | _TAB | _NEWLINE | _RETURN):
-                status[slot, row] = _ODD
+            if kind & (AMPERSAND | TAB | NEWLINE | RETURN):
+                status[slot, row] = CELL_ODD
                 line += line_breaks(data, value, i)
-                if kind & _AMPERSAND and not _only_predefined(data, value, i):
+                if kind & AMPERSAND and not only_predefined(data, value, i):
                     seen = True
             else:
-                status[slot, row] = _TEXT if i > value else _EMPTY
+                status[slot, row] = CELL_TEXT if i > value else CELL_EMPTY
             i += 1
         while plain and not closed:  # fields
-            while _is_space(data[i]):
+            while is_space(data[i]):
                 if data[i] == _LF or (data[i] == _CR and data[i + 1] != _LF):
                     line += 1
                 i += 1
@@ -404,7 +404,7 @@ def scan_records(
                         plain = False
                         break
                 i += 2 + width
-                while _is_space(data[i]):
+                while is_space(data[i]):
                     if data[i] == _LF or (data[i] == _CR and data[i + 1] != _LF):
                         line += 1
                     i += 1
@@ -418,14 +418,14 @@ def scan_records(
                 byte = data[i + 1]
                 if k < 0 and byte != _BANG and byte != _QUERY:
                     unknown, is_attribute = True, False
-                    name_start, name_stop = i + 1, _name_stop(data, i + 1)
+                    name_start, name_stop = i + 1, name_stop_behind(data, i + 1)
                 break
             last_element = k
             slot = element_slots[k]
             name = element_bounds[k]
             length = element_bounds[k + 1] - name
             i += 1 + length
-            while _is_space(data[i]):
+            while is_space(data[i]):
                 if data[i] == _LF or (data[i] == _CR and data[i + 1] != _LF):
                     line += 1
                 i += 1
@@ -436,7 +436,7 @@ def scan_records(
                 i += 1
                 value = i
                 byte = classes[data[i]]
-                while byte & _STOP == 0:
+                while byte & STOP == 0:
                     kind |= byte
                     i += 1
                     byte = classes[data[i]]
@@ -449,7 +449,7 @@ def scan_records(
                         break
                 if intact:
                     i += length
-                    while data[i] != _GT and _is_space(data[i]):
+                    while data[i] != _GT and is_space(data[i]):
                         if data[i] == _LF or (data[i] == _CR and data[i + 1] != _LF):
                             line += 1
                         i += 1
@@ -462,30 +462,30 @@ def scan_records(
                 intact = False
             if not intact:
                 i = skip_element(data, size, tag)
-                if i < 0 or _declares_namespace(data, tag, i):
+                if i < 0 or declares_namespace(data, tag, i):
                     plain = False
                     break
                 line = start_line + line_breaks(data, start, i)
-                status[slot, row] = _ODD
+                status[slot, row] = CELL_ODD
                 cell_starts[slot, row], cell_stops[slot, row] = tag, tag
                 seen = True
                 continue
-            if status[slot, row] != _ABSENT:
-                status[slot, row] = _ODD
+            if status[slot, row] != CELL_ABSENT:
+                status[slot, row] = CELL_ODD
                 seen = True
             else:
-                status[slot, row] = _TEXT if stop > value else _EMPTY
+                status[slot, row] = CELL_TEXT if stop > value else CELL_EMPTY
             cell_starts[slot, row] = value
             cell_stops[slot, row] = stop
-            if kind & (_AMPERSAND | _RETURN | _NEWLINE | _BRACKET | _BAD):
-                if kind & (_NEWLINE | _RETURN):
+            if kind & (AMPERSAND | RETURN | NEWLINE | BRACKET | BAD):
+                if kind & (NEWLINE | RETURN):
                     line += line_breaks(data, value, stop)
-                if kind & (_AMPERSAND | _RETURN | _BAD):
-                    status[slot, row] = _ODD
+                if kind & (AMPERSAND | RETURN | BAD):
+                    status[slot, row] = CELL_ODD
                 if (
-                    kind & _BAD
-                    or (kind & _BRACKET and _find3(data, stop, value, _CLOSE, _CLOSE, _GT) >= 0)
-                    or (kind & _AMPERSAND and not _only_predefined(data, value, stop))
+                    kind & BAD
+                    or (kind & BRACKET and find_three(data, stop, value, _CLOSE, _CLOSE, _GT) >= 0)
+                    or (kind & AMPERSAND and not only_predefined(data, value, stop))
                 ):
                     seen = True
         if i > size or not plain:
@@ -496,7 +496,7 @@ def scan_records(
             line = start_line + line_breaks(data, start, i)
             plain = False
             for j in range(columns):
-                status[j, row] = _ODD
+                status[j, row] = CELL_ODD
                 cell_starts[j, row], cell_stops[j, row] = start, start
         starts[row], stops[row], lines[row] = start, i, start_line
         odd[row] = not plain

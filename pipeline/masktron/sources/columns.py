@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
 
@@ -128,7 +129,7 @@ class Batch:
     odd : ndarray of bool, shape (n,)
         Records that are not plain as a whole (namespace declarations, comments, text between fields ...): only an
         engine should read them. What the cells of these say means nothing.
-    cells : tuple of Cells
+    cells : sequence of Cells
         In the order of ``layout.fields``.
     """
 
@@ -141,7 +142,7 @@ class Batch:
     stops: NDArray[np.int64]
     lines: NDArray[np.int64]
     odd: NDArray[np.bool_]
-    cells: tuple[Cells, ...]
+    cells: Sequence[Cells]
     _numbers: dict[int, Numbers] = field(default_factory=dict, init=False, repr=False)
     _texts: dict[int, Texts] = field(default_factory=dict, init=False, repr=False)
 

@@ -23,6 +23,7 @@ from masktron.sources.level_tables import LevelTables
 from masktron.sources.level_tree import LevelPath, Tree
 from masktron.sources.names import Vocabulary
 from masktron.sources.records import Coded, Layout, Records, Shape
+from masktron.sources.unit_batches import UnitRecords
 from masktron.sources.variables import Variable
 
 
@@ -37,6 +38,8 @@ class EngineDocument:
     layout : Layout
     flat : FlatRecords or None
         Its records for evaluation over columns; None where that does not read them, so that engines see every record.
+    nested : UnitRecords or None
+        Likewise the units of a nested file.
     write : callable, optional
         Writes the document, unless that has been done, and returns where it is.
     """
@@ -45,6 +48,7 @@ class EngineDocument:
     layout: Layout
     flat: FlatRecords | None
     write: Callable[[], Path] | None = None
+    nested: UnitRecords | None = None
 
 
 class Source(ABC):

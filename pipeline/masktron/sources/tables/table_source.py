@@ -55,7 +55,7 @@ from masktron.sources.variables import Variable
 from masktron.sources.xml import wellformed
 from masktron.sources.xml.microdata import cell_of
 from masktron.sources.xml.names_in_file import names_of
-from masktron.sources.xml.plain import compile_first
+from masktron.sources.xml.plain_files import compile_first
 from masktron.sources.xml.wellformed import Stamp, worth_columns
 from masktron.sources.xml.xml_source import XmlSource
 

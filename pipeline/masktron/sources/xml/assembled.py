@@ -18,7 +18,7 @@ from masktron.sources.xml.edits import Edits
 from masktron.sources.xml.outline import CLOSING, opening
 from masktron.sources.xml.parser import opened
 from masktron.sources.xml.pieces import Pieces, space_at
-from masktron.sources.xml.plain import check_unchanged
+from masktron.sources.xml.plain_files import require_stamp
 from masktron.sources.xml.reordered import Reordered, parts_of, place_for
 from masktron.sources.xml.written_names import names_of
 
@@ -39,7 +39,7 @@ def write_assembled(
     DocumentError
         The source cannot be read, or changed since it was surveyed.
     """
-    check_unchanged(source, plain)
+    require_stamp(source, plain.stamp)
     with opened(source) as (stream, encoding):
         head = stream.read(plain.start)
     names = names_of(edits.layout, plain)
@@ -64,7 +64,7 @@ def write_assembled(
         if order is None or kept.any():
             out.write(_space_behind(source, pieces.end))
         out.write(frame[1] + _encoded(CLOSING, plain))
-    check_unchanged(source, plain)
+    require_stamp(source, plain.stamp)
     return True
 
 

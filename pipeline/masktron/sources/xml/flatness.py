@@ -13,12 +13,13 @@ Where anything is otherwise, the file goes the exact way, which raises the error
 from __future__ import annotations
 
 import codecs
+from abc import ABC, abstractmethod
 from collections import deque
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
-from typing import BinaryIO
+from typing import TYPE_CHECKING, BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,13 +33,17 @@ from masktron.sources.xml.encoding import Encoding
 from masktron.sources.xml.parser import deaf_parser
 from masktron.sources.xml.prefix import NotPlain, Paths, Start
 from masktron.sources.xml.shapes import shape_of
-from masktron.sources.xml.wellformed import WellFormedness, stamp_of
+from masktron.sources.xml.wellformed import Stamp, WellFormedness, stamp_of
+
+if TYPE_CHECKING:
+    from masktron.sources.xml.level_blocks import LevelScan, LevelsFound
 
 _ROWS = 1 << 12
 _LONGEST = 1 << 25
 """Longest record, or gap between two, that is carried from block to block."""
-_MAX_NAMES = 4096
-_SHOWN = 2
+MOST_NAMES = 4096
+"""Names of records, as written, beyond which no table of them is made."""
+SHOWN = 2
 """So many records are shown to expat in any case: it has to see that the record element repeats."""
 _IN_FLIGHT = 2
 _FORBIDDEN = ("\ufffe", "\uffff")
@@ -66,21 +71,8 @@ def established(
         It cannot be parsed, or nothing tells which element is the record.
     """
     stamp = stamp_of(stream)
-    stream.seek(0)
-    head = stream.read(start.offset)
-    reading = _Reading(Paths(path, encoding), start, encoding.codec, column_behind(head, 1, encoding.codec))
-    reading.walk.feed(head)
-    # records that declare their own namespace are other elements than those of the same name that do not
-    if reading.walk.clark(start.raw, attribute=False) != start.path[-1]:
-        raise NotPlain
-    if judge is None:
-        _take_all(reading, stream, block, head)
-    else:
-        while read := stream.read(block):
-            reading.take(read)
-        if judge.verdict() != stamp:
-            raise NotPlain
-    reading.finish()
+    reading = _Reading(Paths(path, encoding), start, encoding.codec)
+    read_whole(reading, stream, stamp, block, judge)
     layout, node = reading.walk.found(encoding, record, hints)
     shape = shape_of(node)
     if layout.record_path != start.path or not shape.flat or stamp_of(stream) != stamp:
@@ -98,7 +90,36 @@ def established(
     return layout, shape, plain
 
 
-def _take_all(reading: _Reading, stream: BinaryIO, block: int, head: bytes) -> None:
+def read_whole(
+    reading: KernelReading, stream: BinaryIO, stamp: Stamp, block: int, judge: WellFormedness | None
+) -> None:
+    """Read a file of which the first records are known to be as they should be.
+
+    Raises
+    ------
+    NotPlain
+        The file is not all through what the kernel reads, or has changed.
+    XMLSyntaxError, ExpatError, UnicodeDecodeError
+        It cannot be parsed.
+    """
+    stream.seek(0)
+    start = reading.start
+    head = stream.read(start.offset)
+    reading.begin(head)
+    # records that declare their own namespace are other elements than those of the same name that do not
+    if reading.walk.clark(start.raw, attribute=False) != start.path[-1]:
+        raise NotPlain
+    if judge is None:
+        _take_all(reading, stream, block, head)
+    else:
+        while read := stream.read(block):
+            reading.take(read)
+        if judge.verdict() != stamp:
+            raise NotPlain
+    reading.finish()
+
+
+def _take_all(reading: KernelReading, stream: BinaryIO, block: int, head: bytes) -> None:
     """Read a file, with libxml2 behind in a thread."""
     parser = deaf_parser()
     with ThreadPoolExecutor(max_workers=1) as helper:
@@ -113,22 +134,46 @@ def _take_all(reading: _Reading, stream: BinaryIO, block: int, head: bytes) -> N
         helper.submit(parser.close).result()
 
 
-class _Reading:
-    """The kernel's pass over a file, with expat for what it does not understand."""
+class KernelReading(ABC):
+    """The kernel's pass over a file, with expat for what it does not understand.
 
-    def __init__(self, walk: Paths, start: Start, codec: str, column: int) -> None:
+    Parameters
+    ----------
+    walk : Paths
+        Fed with nothing yet.
+    start : Start
+    codec : str
+    """
+
+    def __init__(self, walk: Paths, start: Start, codec: str) -> None:
         self.walk = walk
+        self.start = start
         self.records = 0
-        self._record = start
         self._decoder = codecs.getincrementaldecoder(codec)()
-        self._names: dict[tuple[bytes, bool], Field | None] = {}
-        self._columns: dict[Field, int] = {}
         self._rest: NDArray[np.uint8] = np.empty(0, dtype=np.uint8)
         self._ended = False
         self._table = self._new_table()
-        self._codec = codec
-        self._offset, self._line, self._column = start.offset, start.line, column
-        self._places = [self._here()]
+        self._line = start.line
+
+    @abstractmethod
+    def _new_table(self) -> ScanTable | LevelScan:
+        """Return what the kernel is called with, from the names that are known."""
+
+    @abstractmethod
+    def _learn(self, raw: bytes, found: Found | LevelsFound) -> None:
+        """Take a name into the table, after a record that has it was shown to expat."""
+
+    @abstractmethod
+    def _show(self, data: NDArray[np.uint8], found: Found | LevelsFound) -> bool:
+        """Give expat what it has to see of these records; tell whether there was anything."""
+
+    @abstractmethod
+    def _check_shape(self) -> None:
+        """Give up as soon as something is not as it should be."""
+
+    def begin(self, head: bytes) -> None:
+        """Read what stands before the records."""
+        self.walk.feed(head)
 
     def take(self, block: bytes) -> None:
         """Read the next bytes of the file."""
@@ -139,29 +184,25 @@ class _Reading:
             return
         data, size = joined(self._rest, block, self._table.padding)
         reason, shown = -1, False
-        while reason != MORE:
+        while reason not in (MORE, END):
             found = self._table.scan(data, size, self._line, learn=True)
             reason = found.reason
-            self._pass(data, found)
             shown |= self._show(data, found)
+            self._pass(data, found)
             self.records += found.rows
             if reason == UNKNOWN:
-                self._learn(data[found.name_start : found.name_stop].tobytes(), attribute=found.is_attribute)
+                self._learn(data[found.name_start : found.name_stop].tobytes(), found)
                 if len(data) - size < self._table.padding:
                     data, size = joined(data[:size], b"", self._table.padding)
             data, size = data[found.at :], size - found.at
             if reason == ALIEN:
                 raise NotPlain
-            if reason == END:
-                self._ended = True
-                self.walk.feed(data[:size].tobytes())
-                shown = True
-                break
+        if reason == END:
+            self._ended = shown = True
+            self._end(data[:size].tobytes())
         if size > _LONGEST:
             raise NotPlain
         self._rest = data[:size]
-        if self._offset >= self._places[-1].begin + SLICED:
-            self._places.append(self._here())
         if shown:
             self._check_shape()
 
@@ -172,6 +213,54 @@ class _Reading:
         self._decoder.decode(b"", True)
         self.walk.feed(b"", final=True)
 
+    def _end(self, rest: bytes) -> None:
+        """Read what comes behind the records."""
+        self.walk.feed(rest)
+
+    def _pass(self, data: NDArray[np.uint8], found: Found | LevelsFound) -> None:
+        """Take note of where records end."""
+        self._line = found.line
+
+    def _spans(self, data: NDArray[np.uint8], rows: int) -> Iterator[tuple[int, bytes]]:
+        """Yield the records that expat has to see, by row, with what stands before them where it has to see that."""
+        look, starts, stops = self._table.look, self._table.starts, self._table.stops
+        look[: max(0, min(rows, SHOWN - self.records))] |= LOOK_RECORD
+        for row in np.flatnonzero(look[:rows]).tolist():
+            begin = starts[row]
+            if look[row] & LOOK_BEFORE:
+                begin = stops[row - 1] if row else 0
+            stop = stops[row] if look[row] & LOOK_RECORD else starts[row]
+            yield row, data[begin:stop].tobytes()
+
+    def _check_characters(self, block: bytes) -> None:
+        """Refuse what the encoding does not have, and the two characters beyond ASCII that XML forbids."""
+        if block.isascii() and not self._decoder.getstate()[0]:
+            return
+        text = self._decoder.decode(block)
+        if any(character in text for character in _FORBIDDEN):
+            raise NotPlain
+
+
+class _Reading(KernelReading):
+    """The pass over a flat file."""
+
+    def __init__(self, walk: Paths, start: Start, codec: str) -> None:
+        self._names: dict[tuple[bytes, bool], Field | None] = {}
+        self._columns: dict[Field, int] = {}
+        super().__init__(walk, start, codec)
+        self._codec, self._offset, self._column = codec, start.offset, 1
+        self._places: list[RecordSlice] = []
+
+    def begin(self, head: bytes) -> None:
+        super().begin(head)
+        self._column = column_behind(head, 1, self._codec)
+        self._places = [self._here()]
+
+    def take(self, block: bytes) -> None:
+        super().take(block)
+        if not self._ended and self._offset >= self._places[-1].begin + SLICED:
+            self._places.append(self._here())
+
     def slices(self) -> tuple[RecordSlice, ...]:
         """Return the file in slices."""
         places = [place for place in self._places if place.first < self.records]
@@ -181,10 +270,10 @@ class _Reading:
             for place, (following, end) in zip(places, ends, strict=True)
         )
 
-    def _pass(self, data: NDArray[np.uint8], found: Found) -> None:
-        """Take note of where records end."""
+    def _pass(self, data: NDArray[np.uint8], found: Found | LevelsFound) -> None:
+        super()._pass(data, found)
         self._column = column_behind(data[: found.at].tobytes(), self._column, self._codec)
-        self._offset, self._line = self._offset + found.at, found.line
+        self._offset += found.at
 
     def _here(self) -> RecordSlice:
         return RecordSlice(self.records, 0, self._offset, -1, self._line, self._column)
@@ -202,48 +291,29 @@ class _Reading:
             Name(raw, attribute, self._columns[field] if field else -1)
             for (raw, attribute), field in self._names.items()
         ]
-        return ScanTable(self._record.raw, names, len(self._columns), _ROWS)
+        return ScanTable(self.start.raw, names, len(self._columns), _ROWS)
 
-    def _learn(self, raw: bytes, *, attribute: bool) -> None:
-        """Take a name into the table, after a record that has it was shown to expat."""
-        field = None
+    def _learn(self, raw: bytes, found: Found | LevelsFound) -> None:
+        field, attribute = None, found.is_attribute
         tag = self.walk.clark(raw, attribute=attribute)
         if tag is not None and tag in self._known(attribute=attribute):
             field = Field("", tag, attribute)
             self._columns.setdefault(field, len(self._columns))
         self._names[raw, attribute] = field
-        if len(self._names) > _MAX_NAMES:
+        if len(self._names) > MOST_NAMES:
             raise NotPlain
         self._table = self._new_table()
 
     def _known(self, *, attribute: bool) -> Collection[str]:
-        node = self.walk.at(self._record.path)
+        node = self.walk.at(self.start.path)
         return node.attributes if attribute else [child.tag for child in node.children.values()]
 
-    def _show(self, data: NDArray[np.uint8], found: Found) -> bool:
-        """Give expat what it has to see of these records; tell whether there was anything."""
-        look, starts, stops = self._table.look, self._table.starts, self._table.stops
-        look[: max(0, min(found.rows, _SHOWN - self.records))] |= LOOK_RECORD
-        spans = []
-        for row in np.flatnonzero(look[: found.rows]):
-            begin = starts[row]
-            if look[row] & LOOK_BEFORE:
-                begin = stops[row - 1] if row else 0
-            stop = stops[row] if look[row] & LOOK_RECORD else starts[row]
-            spans.append(data[begin:stop].tobytes())
-        if spans:
-            self.walk.feed(b"".join(spans))
-        return bool(spans)
+    def _show(self, data: NDArray[np.uint8], found: Found | LevelsFound) -> bool:
+        shown = b"".join(text for _, text in self._spans(data, found.rows))
+        if shown:
+            self.walk.feed(shown)
+        return bool(shown)
 
     def _check_shape(self) -> None:
-        """Give up as soon as something is not flat."""
-        if not shape_of(self.walk.at(self._record.path)).flat:
-            raise NotPlain
-
-    def _check_characters(self, block: bytes) -> None:
-        """Refuse what the encoding does not have, and the two characters beyond ASCII that XML forbids."""
-        if block.isascii() and not self._decoder.getstate()[0]:
-            return
-        text = self._decoder.decode(block)
-        if any(character in text for character in _FORBIDDEN):
+        if not shape_of(self.walk.at(self.start.path)).flat:
             raise NotPlain

@@ -4,34 +4,55 @@ from __future__ import annotations
 
 from collections.abc import Collection, Generator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 from xml.parsers import expat
 
 from lxml import etree
 
 from masktron.errors import MasktronError
-from masktron.kernels import ready
-from masktron.kernels.compiling import said_of_compiling
 from masktron.progress import Progress
 from masktron.sources.columns import Batch
 from masktron.sources.flat_records import FlatRecords, RecordSlice
 from masktron.sources.level_tree import Tree
 from masktron.sources.records import Layout, Shape
 from masktron.sources.xml.layout import survey_levels
+from masktron.sources.xml.nested_units import survey_nested
 from masktron.sources.xml.parser import opened
+from masktron.sources.xml.plain_files import SURVEY_BLOCK, compile_first, require_stamp
 from masktron.sources.xml.prefix import NotPlain, first_record
-from masktron.sources.xml.wellformed import WellFormedness, stamp_of, worth_columns
+from masktron.sources.xml.wellformed import WellFormedness, worth_columns
 
 if TYPE_CHECKING:
     from masktron.sources.xml.blocks import PlainFile
+    from masktron.sources.xml.level_blocks import NestedFile
 
-_SURVEY_BLOCK = 1 << 20
-"""libxml2 refuses to be fed more than 10,000,000 bytes at once."""
 _BATCH_BLOCK = 1 << 22
 """Bounds the memory: a batch and its columns take several times this."""
 _BATCH_ROWS = 1 << 16
 _BATCH_CELLS = 1 << 22
 """Bounds the rows of files with many fields."""
+
+
+class Surveyed(NamedTuple):
+    """What a survey has found.
+
+    Attributes
+    ----------
+    layout : Layout
+    shape : Shape
+    plain : PlainFile or None
+        Of a flat file that the compiled reader reads.
+    tree : Tree or None
+        The levels of a nested file.
+    nested : NestedFile or None
+        Of one that the compiled reader reads.
+    """
+
+    layout: Layout
+    shape: Shape
+    plain: PlainFile | None = None
+    tree: Tree | None = None
+    nested: NestedFile | None = None
 
 
 def detect_layout(path: str | Path, *, record: str | None = None, hints: Collection[str] = ()) -> Layout:
@@ -66,8 +87,8 @@ def survey(path: str | Path, *, record: str | None = None, hints: Collection[str
     UsageError
         `record` names no element, or more than one.
     """
-    layout, shape, *_ = survey_file(path, record=record, hints=hints)
-    return layout, shape
+    found = survey_file(path, record=record, hints=hints)
+    return found.layout, found.shape
 
 
 def survey_file(
@@ -77,7 +98,7 @@ def survey_file(
     hints: Collection[str] = (),
     progress: Progress | None = None,
     judge: WellFormedness | None = None,
-) -> tuple[Layout, Shape, PlainFile | None, Tree | None]:
+) -> Surveyed:
     """Do what `survey` does; tell whether batches can be made of the file, and which levels a nested one has.
 
     Parameters
@@ -99,11 +120,15 @@ def survey_file(
     if path.is_file() and worth_columns(path):
         found = survey_plain(path, record=record, hints=hints, progress=progress, judge=judge)
         if found is not None:
-            return *found, None
+            return Surveyed(*found)
+        levels = survey_nested(path, record=record, hints=hints, progress=progress, judge=judge)
+        if levels is not None:
+            layout, shape, tree, nested = levels
+            return Surveyed(layout, shape, tree=tree, nested=nested)
     if judge is not None:
         judge.stop()
-    layout, shape, tree = survey_levels(path, record=record, hints=hints)
-    return layout, shape, None, tree
+    layout, shape, levels_known = survey_levels(path, record=record, hints=hints)
+    return Surveyed(layout, shape, tree=levels_known)
 
 
 def survey_plain(
@@ -112,7 +137,7 @@ def survey_plain(
     record: str | None = None,
     hints: Collection[str] = (),
     progress: Progress | None = None,
-    block: int = _SURVEY_BLOCK,
+    block: int = SURVEY_BLOCK,
     judge: WellFormedness | None = None,
 ) -> tuple[Layout, Shape, PlainFile] | None:
     """Survey a flat file at the speed of libxml2; None for every other file, as soon as that is known.
@@ -180,22 +205,6 @@ def iter_batches(
         yield from batches_of(path, stream, layout, plain, block, rows, piece or plain.whole)
 
 
-def check_unchanged(path: str | Path, plain: PlainFile) -> None:
-    """Refuse a file that is no longer the one that was surveyed, as some passes open it anew.
-
-    Raises
-    ------
-    DocumentError
-        It cannot be read, or changed.
-    """
-    from masktron.sources.xml.blocks import changed  # noqa: PLC0415 -- loads numba
-
-    path = Path(path)
-    with opened(path) as (stream, _):
-        if stamp_of(stream) != plain.stamp:
-            raise changed(path)
-
-
 class PlainRecords(FlatRecords):
     """The records of a flat file in XML.
 
@@ -227,17 +236,5 @@ class PlainRecords(FlatRecords):
         return iter_batches(self.path, self.layout, self._plain, piece=piece)
 
     def require_unchanged(self) -> None:
-        """Refuse a file that has changed; see `check_unchanged`."""
-        check_unchanged(self.path, self._plain)
-
-
-def compile_first(progress: Progress | None) -> None:
-    """Compile the kernels if that has to be done, and say so first: it takes seconds."""
-    if ready.kernels_ready():
-        return
-    kept = ready.kernels_kept()
-    if progress is not None:
-        progress(said_of_compiling(kept=kept), 0)
-    # where nothing is kept, only what a run needs is compiled, when it does
-    if kept:
-        ready.compile_kernels()
+        """Refuse a file that has changed; see `require_stamp`."""
+        require_stamp(self.path, self._plain.stamp)

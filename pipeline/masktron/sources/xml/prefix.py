@@ -8,10 +8,12 @@ from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
 from masktron.errors import DocumentError
+from masktron.sources.records import Layout
 from masktron.sources.xml.encoding import Encoding
 from masktron.sources.xml.layout import Survey
 from masktron.sources.xml.parser import namespace_parser
-from masktron.sources.xml.shapes import shape_of
+from masktron.sources.xml.path_nodes import PathNode
+from masktron.sources.xml.shapes import shape_of, tree_of
 
 _PREFIX = 1 << 20
 _GLANCE = 1 << 16
@@ -105,6 +107,34 @@ def first_record(
     ExpatError, MasktronError
         The file cannot be parsed, or nothing tells which element is the record.
     """
+    start, node = _begun(path, stream, encoding, record, hints)
+    if not shape_of(node).flat:
+        raise NotPlain
+    return start
+
+
+def first_unit(
+    path: Path, stream: BinaryIO, encoding: Encoding, record: str | None, hints: Collection[str]
+) -> tuple[Start, PathNode]:
+    """Do what `first_record` does for a nested file; return also what the first part of the file holds of units.
+
+    Raises
+    ------
+    NotPlain
+        As there, or they are flat, or no records of records.
+    ExpatError, MasktronError
+        As there.
+    """
+    start, node = _begun(path, stream, encoding, record, hints)
+    if tree_of(node, Layout(start.path, ())) is None:
+        raise NotPlain
+    return start, node
+
+
+def _begun(
+    path: Path, stream: BinaryIO, encoding: Encoding, record: str | None, hints: Collection[str]
+) -> tuple[Start, PathNode]:
+    """Return where the records begin, and what the first part of the file holds of them."""
     if encoding.codec.startswith("utf-16"):
         raise NotPlain
     head = stream.read(min(_GLANCE, _PREFIX))
@@ -117,13 +147,13 @@ def first_record(
     if not walk.top.children:
         raise NotPlain
     _, node = walk.found(encoding, record, hints)
-    if node.count < _MIN_RECORDS or not shape_of(node).flat:
+    if node.count < _MIN_RECORDS:
         raise NotPlain
     offset = walk.places[node.path]
     raw = _TAG.match(head, offset)
     if raw is None:
         raise NotPlain
-    return Start(node.path, raw[1], offset, node.line)
+    return Start(node.path, raw[1], offset, node.line), node
 
 
 def _is_told(walk: Paths, names: set[str]) -> bool:

@@ -25,6 +25,11 @@ def _single(record: PathNode) -> frozenset[str]:
     return frozenset(f.name for f in fields_of(record) if f.attribute or f.tag not in many)
 
 
+def is_tidy(record: PathNode) -> bool:
+    """Tell whether what was read holds nothing but fields with a single text and records of such fields."""
+    return not _first(_untidy(record))
+
+
 def tree_of(record: PathNode, layout: Layout) -> Tree | None:
     """Return the levels of a file whose records hold other records; None where they do not, or are no tree.
 
@@ -35,7 +40,7 @@ def tree_of(record: PathNode, layout: Layout) -> Tree | None:
     layout : Layout
         Of it.
     """
-    if _first(_untidy(record)) or not _first(_nested(record)):
+    if not is_tidy(record) or not _first(_nested(record)):
         return None
     top = replace(_level(record), least=record.count, most=record.count)
     return Tree(top, replace(layout, fields=top.fields))

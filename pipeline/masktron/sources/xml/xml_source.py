@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping
 from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,12 +28,10 @@ from masktron.sources.xml.nested import read_levels
 from masktron.sources.xml.nested_writer import write_nested
 from masktron.sources.xml.outline import namespaces_of
 from masktron.sources.xml.parser import opened
-from masktron.sources.xml.plain import PlainRecords, survey_file
+from masktron.sources.xml.nested_units import NestedUnits
+from masktron.sources.xml.plain import PlainRecords, Surveyed, survey_file
 from masktron.sources.xml.wellformed import WellFormedness
 from masktron.sources.xml.writer import write_masked
-
-if TYPE_CHECKING:
-    from masktron.sources.xml.blocks import PlainFile
 
 _BLOCK = 1 << 20
 """Characters that are looked through at a time."""
@@ -70,7 +68,7 @@ class XmlSource(Source):
         self._record, self._hints, self._progress, self._judge = record, hints, progress, judge
 
     @cached_property
-    def _surveyed(self) -> tuple[Layout, Shape, PlainFile | None, Tree | None]:
+    def _surveyed(self) -> Surveyed:
         return survey_file(
             self.path, record=self._record, hints=self._hints, progress=self._progress, judge=self._judge
         )
@@ -78,22 +76,22 @@ class XmlSource(Source):
     @property
     def layout(self) -> Layout:
         """Where records and fields stand."""
-        return self._surveyed[0]
+        return self._surveyed.layout
 
     @property
     def shape(self) -> Shape:
         """Whether the file is a plain table."""
-        return self._surveyed[1]
+        return self._surveyed.shape
 
     @property
     def tree(self) -> Tree | None:
         """The levels of a file whose records hold other records; None where they do not, or are no tree."""
-        return self._surveyed[3]
+        return self._surveyed.tree
 
     @property
     def count(self) -> int | None:
         """Number of records of a file that the reader of columns reads."""
-        plain = self._surveyed[2]
+        plain = self._surveyed.plain
         return None if plain is None else plain.records
 
     def estimate(self) -> int:
@@ -118,7 +116,7 @@ class XmlSource(Source):
         storage: Path | None = None,
     ) -> Records:
         """Read the records as columns; for a few fields only, by the parser alone."""
-        plain = self._surveyed[2] if only is None else None
+        plain = self._surveyed.plain if only is None else None
         store = None if storage is None else FolderStore(storage)
         return read_records(self.path, self.layout, missing=missing, plain=plain, told=told, only=only, store=store)
 
@@ -138,8 +136,11 @@ class XmlSource(Source):
     @property
     def document(self) -> EngineDocument:
         """The file itself."""
-        layout, _, plain, _ = self._surveyed
-        return EngineDocument(self.path, layout, None if plain is None else PlainRecords(self.path, layout, plain))
+        found, path = self._surveyed, self.path
+        flat = None if found.plain is None else PlainRecords(path, found.layout, found.plain)
+        known = found.tree is not None and found.nested is not None
+        units = NestedUnits(path, found.tree, found.nested) if known else None
+        return EngineDocument(path, found.layout, flat, nested=units)
 
     def write(
         self,
@@ -152,16 +153,15 @@ class XmlSource(Source):
         told: Told = untold,
     ) -> int:
         """Write a file like this one; see `masktron.sources.xml.writer.write_masked`."""
-        layout, _, plain, _ = self._surveyed
         return write_masked(
             self.path,
             target,
-            layout,
+            self.layout,
             replacements,
             removed=removed,
             keep=keep,
             order=order,
-            plain=plain,
+            plain=self._surveyed.plain,
             told=told,
         )
 
@@ -195,8 +195,8 @@ class XmlSource(Source):
 
     def left_out(self) -> dict[str, int]:
         """Count comments, instructions, declarations and attributes around the records, which `write` drops."""
-        layout, _, plain, tree = self._surveyed
-        return left_out(self.path, layout if tree is None else tree.outline, plain)
+        tree = self.tree
+        return left_out(self.path, self.layout if tree is None else tree.outline, self._surveyed.plain)
 
     def outline_notes(self, counts: Mapping[str, int]) -> tuple[str, ...]:
         """Say what was left out, and which attributes of the root were not."""
