@@ -116,6 +116,16 @@ def least_alike(units: list[etree._Element]) -> int:
     return min(alike.values())
 
 
+def least_persons_alike(units: list[etree._Element]) -> int:
+    """Return the fewest persons that are alike in all that is masked of them and of their household."""
+    alike = Counter(
+        (unit.findtext("Total"), *(person.findtext(name) for name in ("Wage", "Benefit", "Income")))
+        for unit in units
+        for person in unit.findall("Person")
+    )
+    return min(alike.values())
+
+
 def broken(units: list[etree._Element]) -> list[str]:
     """Return the rules that a file breaks, worked out anew."""
     found = set()

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +17,7 @@ from nested_survey import (
     broken,
     composition,
     least_alike,
+    least_persons_alike,
     made,
     masked_values,
     parsed,
@@ -85,14 +88,15 @@ def test_units_of_a_rare_composition_are_refused_by_name(tmp_path: Path) -> None
     lonely = f'<Household id="x"><Size>7</Size><Region>N</Region><Total>0</Total>{many}</Household>'
     data.write_text(text.replace("</Survey>", f"{lonely}</Survey>"), encoding="utf-8")
     with pytest.raises(
-        masktron.InfeasibleError, match=r"1 Household cannot be alike .* 7 Person \(1 Household\)"
+        masktron.InfeasibleError,
+        match=r"1 Household cannot be alike .* 7 Person \(1 Household: number 61 in line 62\)",
     ) as told:
         mask(data, rules, tmp_path / "r.xml", max_observed_share=100)
     assert "rare_units" in str(told.value)
     assert not (tmp_path / "r.xml").exists()
     result = mask(data, rules, tmp_path / "r.xml", rare_units="exclude", max_observed_share=100)
     assert 60 in result.excluded
-    assert any("7 Person (1 Household)" in note for note in result.notes)
+    assert any("7 Person (1 Household: number 61 in line 62)" in note for note in result.notes)
 
 
 @pytest.mark.parametrize(
@@ -151,3 +155,44 @@ def test_members_are_put_side_by_side_in_an_order(more: str, order: Any, told: s
     content["member_order"] = [{"level": "Person", "by": [{"field": "Age", "values": None}]}]
     manifest.write_text(json.dumps(content), encoding="utf-8")
     assert masktron.check(out, rules, manifest=manifest, original=data).complies == (order == ["Age"])
+
+
+def weighted(units: list[Any], path: str, name: str) -> float:
+    """Return the weighted total of a field of persons or households, by their own weight."""
+    found = [(one.findtext("W") or one.get("w"), one.findtext(name)) for unit in units for one in unit.xpath(path)]
+    return sum(float(weight) * float(value) for weight, value in found if value is not None)
+
+
+def test_figures_are_those_of_households_and_of_persons(tmp_path: Path) -> None:
+    data, rules = made(tmp_path, 10, mixed=True)
+    text = data.read_text(encoding="utf-8")
+    numbers = count()
+    text = re.sub("<Person>", lambda _: f"<Person><W>{next(numbers) % 7 + 1}</W>", text)
+    text = re.sub("<Household ", lambda _: f'<Household w="{next(numbers) % 5 + 1}" ', text)
+    data.write_text(text, encoding="utf-8")
+    out, manifest = tmp_path / "r.xml", tmp_path / "r.manifest.json"
+    roles = {**ROLES, "W": "weight", "@w": "weight"}
+    result = mask(data, rules, out, rare_units="exclude", max_observed_share=100, roles=roles)
+    before, after = parsed(data), parsed(out)
+    kept = [unit for at, unit in enumerate(before) if at not in result.excluded]
+    households, persons = result.levels
+    assert [(one.level, one.records, one.weight) for one in result.levels] == [
+        ("Household", len(after), "@w"),
+        ("Household/Person", sum(len(unit.findall("Person")) for unit in after), "Person/W"),
+    ]
+    assert households["whole_record_k"] == least_alike(after)
+    assert persons["whole_record_k"] == least_persons_alike(after) >= households["whole_record_k"]
+    changes = [
+        abs(weighted(after, path, name) / weighted(kept, path, name) - 1) * 100
+        for path, names in ((".", ["Total"]), ("Person", ["Wage", "Benefit", "Income"]))
+        for name in names
+    ]
+    assert households["total_change"] == pytest.approx(changes[0])
+    assert persons["total_change"] == pytest.approx(max(changes[1:]))
+    assert 0 < persons["linkage"] <= 100 / 3 + 1
+    checked = masktron.check(out, rules, manifest=manifest, original=data)
+    assert checked.complies
+    assert [one["whole_record_k"] for one in checked.levels] == [one["whole_record_k"] for one in result.levels]
+    assessed = masktron.assess(out, data, manifest=manifest)
+    assert assessed.levels == result.levels
+    assert "Household/Person" in " ".join(str(result).split())

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from masktron.config import Config, did_you_mean
+from masktron.config import Config, Role, did_you_mean
 from masktron.errors import UsageError
 from masktron.figures import FIGURES, NAMES, Figure, figure_of
 from masktron.jobs.column_memory import arrays_of_run
@@ -14,19 +14,23 @@ from masktron.jobs.common import file_notes
 from masktron.jobs.compared import compare, require_described
 from masktron.jobs.declared_treatments import declared_treatments
 from masktron.jobs.keys_known import require_keys
+from masktron.jobs.level_figures import NestedColumns, figures_by_level
 from masktron.jobs.pairing import NOTHING_STATED, TO_PAIR, UNPAIRED, Stated
 from masktron.jobs.side_by_side import side_by_side
 from masktron.jobs.twice import Against, with_earlier
+from masktron.jobs.wide_job import roles_by_name, weights_by_level
+from masktron.measures.assessed import Assessed
 from masktron.measures.figures import SAMPLED, measure, unpaired
 from masktron.progress import Progress, no_progress, told_as
 from masktron.report.pages.assess_page import assess_page
 from masktron.report.pages.page_files import write_pages
 from masktron.report.pages.plain_reader import PlainData
-from masktron.results import AssessResult, FigureResult, KeyRisk, shown
+from masktron.results import AssessResult, FigureResult, KeyRisk, LevelFigures, shown
+from masktron.sources.level_tree import LevelPath
 from masktron.sources.opening import open_source
 from masktron.sources.source import Source
 from masktron.sources.wide.member_order import FILE_ORDER, MemberOrder
-from masktron.sources.wide.wide_source import wide_pair
+from masktron.sources.wide.wide_source import WideSource, wide_pair
 from masktron.write.manifest import DescribedRelease, read_manifest
 
 LINKED_UNASKED = 5_000
@@ -94,11 +98,13 @@ def run_assess(
     names, lacking = _chosen(measures, described, class_field, earlier=bool(against))
     released = open_source(masked, reading=reading, progress=progress, whole=True, memory=config.memory)
     if described is not None:
-        require_described(*_pair(released, open_source(original, reading=reading), described.member_order), described)
+        require_described(
+            *_pair(released, open_source(original, reading=reading), described.nested.member_order), described
+        )
     progress(f"surveying {masked.name}", 0)
     named = replace(reading, record=released.layout.record_tag)
     beside = open_source(original, reading=named, progress=progress, whole=True, memory=config.memory)
-    released, beside = _pair(released, beside, FILE_ORDER if described is None else described.member_order)
+    released, beside = _pair(released, beside, FILE_ORDER if described is None else described.nested.member_order)
     files, notes = compare(
         released,
         beside,
@@ -128,6 +134,7 @@ def run_assess(
         files, told = with_earlier(files, described, beside, against, config, progress)
     with arrays_of_run(len(files), len(files.original), config.memory):
         figures = measure(names, files, told_as(progress, "measuring risk and utility", "figures"))
+        levels = _levels(beside, files, described, config)
     result = AssessResult(
         masked=shown(masked),
         original=shown(original),
@@ -139,6 +146,7 @@ def run_assess(
         against=tuple(shown(one.masked) for one in against),
         treatments=() if described is None else declared_treatments(described.treatments),
         fates=() if described is None else described.fates,
+        levels=levels,
         notes=(
             *file_notes(released, beside),
             *notes,
@@ -154,6 +162,23 @@ def run_assess(
         summary = side_by_side(files, k, told_as(progress, "summarising the two files", "steps"), drawn)
         write_pages({html: assess_page(PlainData(result.as_dict()), files=summary)})
     return result
+
+
+def _levels(
+    original: Source, files: Assessed, described: DescribedRelease | None, config: Config
+) -> tuple[LevelFigures, ...]:
+    """Measure each level of a nested file, where each unit is beside its own original."""
+    if not isinstance(original, WideSource) or files.rows is None or not files.paired:
+        return ()
+    weights: Mapping[LevelPath, str]
+    if described is None:
+        weights = weights_by_level(original.levels, config.roles, str(original.path))
+        roles = roles_by_name(original, config.roles)
+    else:
+        weights, roles = described.nested.weights, {name: Role(role) for name, role in described.roles.items()}
+    roles |= dict.fromkeys(files.original, Role.CONFIDENTIAL)
+    nested = NestedColumns(original, files.rows, roles, frozenset(files.numeric), weights)
+    return figures_by_level(nested, files.everything, files.masked, config.workers)
 
 
 def _promised(described: DescribedRelease | None) -> list[str]:

@@ -20,7 +20,7 @@ from masktron.jobs.spellings import remedy, spelled
 from masktron.jobs.untested import told, with_untested
 from masktron.jobs.wide_job import job_on
 from masktron.progress import Progress, Told
-from masktron.results import RuleResult, shown
+from masktron.results import LevelFigures, RuleResult, shown
 from masktron.sources.records import Records
 from masktron.sources.source import Source
 from masktron.sources.wide.member_order import FILE_ORDER
@@ -53,6 +53,7 @@ class Audit:
         self.checked: list[str] = []
         self.not_checked: list[str] = []
         self.notes: list[str] = []
+        self.levels: tuple[LevelFigures, ...] = ()
 
     def records(self, told: Told, memory: int | None) -> Records | None:
         """Read the released records, when rules have been judged; None where they are no table.
@@ -60,7 +61,7 @@ class Audit:
         Those of nested files are units with all their members, as `mask` has masked them, and so are all that is
         compared with them from here on.
         """
-        order = FILE_ORDER if self.described is None else self.described.member_order
+        order = FILE_ORDER if self.described is None else self.described.nested.member_order
         source, self.original = wide_pair(self.job.source, self.original, order)
         if isinstance(source, WideSource):
             unrolled = unroll_each(self.job.rulebook, source.wide, source.levels.layout)

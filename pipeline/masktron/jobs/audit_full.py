@@ -19,9 +19,10 @@ from masktron.jobs.audit import Audit
 from masktron.jobs.coded_fields import as_perturbed, as_released
 from masktron.jobs.column_memory import arrays_of_run, read_columns
 from masktron.jobs.common import shown_path
-from masktron.jobs.compared import ReorderedColumns, compare, require_described
+from masktron.jobs.compared import ReorderedColumns, absent, compare, require_described
 from masktron.jobs.job import Job
 from masktron.jobs.keys_known import NO_KEYS, known_keys
+from masktron.jobs.level_figures import NestedColumns, alike_by_level
 from masktron.jobs.limits import over_limits
 from masktron.jobs.pairing import UNMASKED, UNPAIRED, Stated, paired
 from masktron.jobs.post_randomised import law_of, rules_of_law, untrue_draws
@@ -35,6 +36,7 @@ from masktron.measures.unchanged import published_as_it_was
 from masktron.progress import Progress, told_as
 from masktron.sources.records import Column, Layout, Records, Shape, Status
 from masktron.sources.source import Source
+from masktron.sources.wide.wide_source import WideSource
 from masktron.write.manifest import DescribedRelease
 from masktron.write.treatments import (
     Postrandomised,
@@ -73,6 +75,7 @@ class FullAudit(Audit):
             return None
         self._removed(data.columns)
         self._shared_keys(data)
+        self._count_levels(data)
         gone = [name for name in self.described.masked if name not in data.columns]
         if gone and not self.as_masked:
             self.problems.append(f"the file has no masked field {', '.join(gone)}")
@@ -95,6 +98,16 @@ class FullAudit(Audit):
             )
         self.checked.append(f"group sizes of {counted(len(sizes), 'block')}, against k = {self.described.k}")
         return smallest
+
+    def _count_levels(self, data: Records) -> None:
+        """Count the records of each level that are alike."""
+        source, described = self.job.source, self.described
+        if described is None or not isinstance(source, WideSource) or not len(data):
+            return
+        roles = {name: Role(role) for name, role in described.roles.items()}
+        numeric, weights = frozenset(described.numeric), described.nested.weights
+        units = np.arange(len(data))
+        self.levels = alike_by_level(NestedColumns(source, units, roles, numeric, weights), data.columns)
 
     def _shared_keys(self, data: Records) -> None:
         """Count the records that share each combination of suppressed keys, as it is written."""
@@ -383,10 +396,13 @@ class FullAudit(Audit):
         ]
         order = np.arange(len(rows)) if self.described.order is None else self.described.order
         back = np.argsort(order)
+        drawn = [name for name in declared.drawn if name in source.columns]
+        # a field that only records had that were left out is in no cell of the file
+        none = {name: absent(source.columns[name].field, len(data)) for name in drawn if name not in data.columns}
         pair = pair_of(
             declared,
-            {name: source.columns[name].taken(rows[back]) for name in declared.drawn if name in source.columns},
-            ReorderedColumns(data.columns, back),
+            {name: source.columns[name].taken(rows[back]) for name in drawn},
+            ReorderedColumns({**data.columns, **none}, back),
             atoms,
             kept=self.described.kept,
             codes=self.described.missing,

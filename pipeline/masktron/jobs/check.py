@@ -168,6 +168,7 @@ def run_check(
             sha256=job.source.digest,
             treatments=() if described is None else declared_treatments(described.treatments),
             fates=again.fates,
+            levels=audit.levels,
         )
 
 

@@ -118,6 +118,8 @@ def compare(
         workers=config.workers or usable_cores(),
         paired=pairing.known,
         known_exactly=unmasked_fields(in_both, telling).classes(ReorderedColumns(source.columns, rows)),
+        rows=rows,
+        everything=ReorderedColumns(source.columns, rows),
         keys=keys.of(ReorderedColumns(shown, back), weights),
         keys_before=lambda: keys.of(ReorderedColumns(untreated, rows), weights),
     )

@@ -20,6 +20,7 @@ from masktron.jobs.concerns import concerns_of
 from masktron.jobs.drawn import draw_notes, parts_notes
 from masktron.jobs.given_away import given_away_notes
 from masktron.jobs.keys_known import keys_of_run, unmasked_fields
+from masktron.jobs.level_figures import NestedColumns, figures_by_level
 from masktron.jobs.post_randomised import drawn_how
 from masktron.jobs.prepared import Prepared, Treated
 from masktron.jobs.privacy import privacy_notes, unmasked_notes
@@ -52,6 +53,7 @@ from masktron.results import (
     DrawResult,
     FigureResult,
     KeyRisk,
+    LevelFigures,
     MaskResult,
     MomentResult,
     RepairResult,
@@ -168,8 +170,23 @@ def mask_result(
         identifying=run.identifying,
         concerns=concerns_of(run, made, columns),
         order=written.order,
+        levels=_levels(run, columns),
     )
     return _with_treatments(run, files, result, rules_out), measured
+
+
+def _levels(run: Prepared, columns: Mapping[str, Column]) -> tuple[LevelFigures, ...]:
+    """Measure each level of a nested file."""
+    if run.nested is None:
+        return ()
+    nested = NestedColumns(
+        run.nested.source,
+        np.flatnonzero(run.originals.keep),
+        {fact.name: fact.role for fact in run.plan.fields},
+        frozenset(fact.name for fact in run.plan.fields if fact.role is Role.CONFIDENTIAL and fact.numeric),
+        run.nested.weights,
+    )
+    return figures_by_level(nested, run.kept.columns, columns, run.config.workers)
 
 
 def _with_treatments(run: Prepared, files: Assessed, result: MaskResult, rules_out: Path | None) -> MaskResult:

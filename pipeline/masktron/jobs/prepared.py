@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -22,15 +22,18 @@ from masktron.jobs.job import Job, open_job
 from masktron.jobs.ordering import Ordering, identifying, ordering_of
 from masktron.jobs.originals import Originals, judge_originals
 from masktron.jobs.randomness import Randomness, randomness_of
+from masktron.jobs.rare_units import without_rare
 from masktron.jobs.untested import known_only, may_be_untested, require_names
-from masktron.jobs.wide_job import NestedJob, compositions_of, wide_job, wide_settings, without_rare
+from masktron.jobs.wide_job import NestedJob, compositions_of, weights_by_level, wide_job, wide_settings
 from masktron.methods.base import Method
 from masktron.methods.chosen import Chosen
 from masktron.plan import Plan, make_plan
 from masktron.progress import Progress, told_as
 from masktron.roles import FieldFacts, require_weights
+from masktron.sources.level_tree import LevelPath
 from masktron.sources.records import Records
 from masktron.sources.source import Source
+from masktron.sources.wide.wide_source import WideSource
 from masktron.translation import TranslatedRule
 from masktron.write.treatments import Treatment
 
@@ -46,11 +49,16 @@ class NestedOriginal:
         By the rules as they are written.
     compositions : ndarray of intp, shape (units,)
         Code of the composition of each unit: which members it has.
+    source : WideSource
+    weights : mapping of tuple of str to str
+        By level, the field of its own that is its weight.
     """
 
     nested: NestedJob
     originals: Originals
     compositions: NDArray[np.intp]
+    source: WideSource
+    weights: Mapping[LevelPath, str]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -309,7 +317,7 @@ def open_original(
         originals = without_rare(job, originals, compositions, config)
     require_weights(records, fields, originals.keep)
     return Opened(
-        nested=None if nested is None or judged is None else NestedOriginal(nested, judged, compositions),
+        nested=_nested_original(job, nested, judged, compositions, stated),
         job=job,
         config=config,
         fields=tuple(fields),
@@ -327,6 +335,16 @@ def open_original(
         sized=tuple(sized),
         given=stated,
     )
+
+
+def _nested_original(
+    job: Job, nested: NestedJob | None, judged: Originals | None, compositions: NDArray[np.intp], stated: Config
+) -> NestedOriginal | None:
+    source = job.source
+    if nested is None or judged is None or not isinstance(source, WideSource):
+        return None
+    weights = weights_by_level(source.levels, stated.roles, str(source.path))
+    return NestedOriginal(nested, judged, compositions, source, weights)
 
 
 def planned(original: Opened, config: Config, method: Chosen, progress: Progress) -> Prepared:

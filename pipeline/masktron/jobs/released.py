@@ -20,7 +20,7 @@ from masktron.jobs.documents import digests
 from masktron.jobs.limits import names_over, over_limits
 from masktron.jobs.mask_result import in_groups, smallest_group
 from masktron.jobs.outside_limits import what_helps
-from masktron.jobs.prepared import Prepared, Treated
+from masktron.jobs.prepared import NestedOriginal, Prepared, Treated
 from masktron.jobs.protection import check_groups, check_pair, pair_of
 from masktron.jobs.repeatable import traits_of
 from masktron.jobs.written import WrittenFile
@@ -28,10 +28,10 @@ from masktron.masking import Masked
 from masktron.measures.figures import Measured
 from masktron.results import MaskResult, shown
 from masktron.sources.records import Column
-from masktron.sources.wide.wide_source import WideSource
 from masktron.versions import versions
 from masktron.write.declared import Declared
 from masktron.write.manifest import MANIFEST_VERSION, NOTICE, described_output
+from masktron.write.nested_release import NestedRelease
 
 _ELSEWHERE = frozenset(
     {"workers", "executor", "scheduler", "memory", "rule_timeout", "key", "documents", "on_refusal"}
@@ -186,10 +186,15 @@ def manifest_of(
             "settings": _plain({name: value for name, value in asdict(run.given).items() if name not in _OF_THE_RUN}),
             **traits_of(before.job, before.records, run.given, before.config),
         },
-        **({"member_order": source.member_order.as_dict()} if isinstance(source, WideSource) else {}),
+        **({} if run.nested is None else {"nested": nested_release_of(run.nested).as_dict()}),
         **({} if run.treated is None else treatments_of(run.treated, result.rules_file)),
         **({} if entry is None else {"register": dict(entry)}),
     }
+
+
+def nested_release_of(nested: NestedOriginal) -> NestedRelease:
+    """Return what a manifest says of how the units of a nested file were read."""
+    return NestedRelease(nested.source.member_order, nested.weights)
 
 
 def treatments_of(done: Treated, rules_file: str) -> dict[str, Any]:

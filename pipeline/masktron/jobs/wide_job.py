@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 
@@ -11,14 +10,12 @@ from numpy.typing import NDArray
 
 from masktron.classify import classify
 from masktron.config import ALL_FIELDS, Config, Role, did_you_mean
-from masktron.counts import counted
-from masktron.errors import InfeasibleError, RefusalFacts, UsageError
+from masktron.errors import UsageError
 from masktron.jobs.job import Job
 from masktron.jobs.level_kinds import with_kinds_of_levels
 from masktron.jobs.member_ordering import ordered_members
-from masktron.jobs.originals import Originals
 from masktron.rulebook.schema import Rulebook
-from masktron.sources.level_tree import LevelPath
+from masktron.sources.level_tree import TOP, LevelPath, Tree
 from masktron.sources.records import Field
 from masktron.sources.source import Source
 from masktron.sources.wide.wide_record import UnitField
@@ -100,8 +97,12 @@ def wide_settings(config: Config, wide: Job, nested: NestedJob) -> Config:
     names = _WideNames(source)
     rules = {check.id: check.index for check in nested.job.rulebook.checks}
     roles: dict[str, Role] = {f.name: Role.UNTOUCHED for f in source.layout.fields if names.is_presence(f.name)}
+    weights = weights_by_level(source.levels, config.roles, str(source.path))
     for name, role in config.roles.items():
-        roles.update(dict.fromkeys(names.of(name, "a role"), role))
+        fields = names.of(name, "a role")
+        # a wide record is weighted as its unit is; weights of members are written, and count in figures of theirs
+        of_members = role is Role.WEIGHT and source.levels.names[name][0] in weights.keys() - {TOP}
+        roles.update(dict.fromkeys(fields, Role.UNTOUCHED if of_members else role))
     named = replace(
         config,
         roles=roles,
@@ -127,52 +128,43 @@ def wide_settings(config: Config, wide: Job, nested: NestedJob) -> Config:
     return with_kinds_of_levels(named, source)
 
 
+def weights_by_level(levels: Tree, roles: Mapping[str, Role], where: str) -> dict[LevelPath, str]:
+    """Return the field of each level that is its weight, by its own name.
+
+    Raises
+    ------
+    UsageError
+        A level has two.
+    """
+    found: dict[LevelPath, str] = {}
+    for name, role in roles.items():
+        if role is not Role.WEIGHT or name not in levels.names:
+            continue
+        path, own = levels.names[name]
+        if path in found:
+            level = "/".join((levels.top.name, *path))
+            raise UsageError(
+                f"two fields are declared as the weight of {level}: {found[path]}, {own.name}",
+                where=where,
+                hint="keep one of them",
+            )
+        found[path] = own.name
+    return found
+
+
+def roles_by_name(source: WideSource, roles: Mapping[str, Role]) -> dict[str, Role]:
+    """Return roles of wide fields, given roles by the names of the tree; those of no field are left out."""
+    names = _WideNames(source)
+    known = source.levels.names
+    return {one: role for name, role in roles.items() if name in known for one in names.of(name, "a role")}
+
+
 def compositions_of(job: Job) -> NDArray[np.intp]:
     """Return the code of each record: of wide records, which members the unit has; else one code for all."""
     source = job.source
     if not isinstance(source, WideSource):
         return np.zeros(0, dtype=np.intp)
     return source.members.kind_codes(source.members.kinds())
-
-
-def without_rare(job: Job, originals: Originals, compositions: NDArray[np.intp], config: Config) -> Originals:
-    """Leave out units of a composition that fewer than k have, where the settings say so.
-
-    Raises
-    ------
-    InfeasibleError
-        There are some, and the settings do not say so.
-    """
-    source = job.source
-    sizes = np.bincount(compositions[originals.keep], minlength=int(compositions.max(initial=-1)) + 1)
-    rare = (sizes[compositions] < config.k) & originals.keep
-    if not rare.any() or not isinstance(source, WideSource):
-        return originals
-    named = "; ".join(
-        _composed(source, compositions, code, int(sizes[code])) for code in np.unique(compositions[rare])
-    )
-    units = counted(int(rare.sum()), source.levels.top.name)
-    if config.rare_units != "exclude":
-        raise InfeasibleError(
-            f"{units} cannot be alike k - 1 others, since fewer than k = {config.k} are composed like it: {named}",
-            where=str(source.path),
-            hint="leave them out with --rare-units exclude, or lower k",
-            facts=[RefusalFacts("few-records", records=int(rare.sum()))],
-        )
-    note = f"{units} left out, as fewer than k = {config.k} are composed like it: {named}"
-    return replace(originals, keep=originals.keep & ~rare, notes=(*originals.notes, note))
-
-
-def _composed(source: WideSource, compositions: NDArray[np.intp], code: int, times: int) -> str:
-    """Say of how many members of each kind a composition is, and how often it is there."""
-    unit = int(np.flatnonzero(compositions == code)[0])
-    members = Counter(
-        place.level.name
-        for place in source.wide.places
-        if place.parent is not None and source.members.rows[place.name][unit] >= 0
-    )
-    listed = " and ".join(f"{number} {name}" for name, number in members.items()) or "no members"
-    return f"{listed} ({counted(times, source.levels.top.name)})"
 
 
 def _refuse_settings(config: Config, source: Source) -> None:

@@ -60,6 +60,10 @@ class Assessed:
         By field: what an earlier release tells together with this one; empty where there is none.
     known_exactly : ndarray of int64, shape (n,), or None
         Equal where records are alike in all fields that were not masked; None where there is none.
+    rows : ndarray of intp, shape (n,), or None
+        Which records of the original these are; None where nobody asks.
+    everything : mapping of str to Column
+        All fields of the original, in the same order; empty where nobody asks.
     keys : KeyFile or None
         What others may know of the masked file; None where nothing is.
     keys_before : callable
@@ -79,6 +83,8 @@ class Assessed:
     paired: bool = True
     differenced: Mapping[str, Differencing] = MappingProxyType({})
     known_exactly: NDArray[np.int64] | None = None
+    rows: NDArray[np.intp] | None = None
+    everything: Mapping[str, Column] = MappingProxyType({})
     keys: KeyFile | None = None
     keys_before: Callable[[], KeyFile | None] = lambda: None
     _found: dict[object, Any] = field(default_factory=dict, repr=False)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from masktron.results.figure import FigureResult
 from masktron.results.key_risk import KeyRisk
+from masktron.results.levels import LevelFigures
 from masktron.results.result import JobResult, PlottedResult
 from masktron.results.treatment import RuleFate, TreatmentResult
 
@@ -38,6 +39,8 @@ class AssessResult(JobResult, PlottedResult):
         What the manifest declares of what was done before fields were masked, in this order.
     fates : tuple of RuleFate
         What the manifest says each rule became that is asked otherwise, or not any more.
+    levels : tuple of LevelFigures
+        Of nested files, what is known of each level.
     """
 
     JOB: ClassVar = "assess"
@@ -53,6 +56,7 @@ class AssessResult(JobResult, PlottedResult):
     keys: KeyRisk | None = None
     treatments: tuple[TreatmentResult, ...] = ()
     fates: tuple[RuleFate, ...] = ()
+    levels: tuple[LevelFigures, ...] = ()
 
     def __getitem__(self, name: str) -> float:
         """Return the value of a figure: ``result["linkage"]``."""

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 
 from masktron.errors import Exit
 from masktron.results.figure import FigureResult
+from masktron.results.levels import LevelFigures
 from masktron.results.result import JobResult
 from masktron.results.rules import RuleResult, Tested, exit_code_of
 from masktron.results.treatment import RuleFate, TreatmentResult
@@ -38,12 +39,14 @@ class CheckResult(JobResult):
     fates : tuple of RuleFate
         What became of each rule that is asked otherwise, or not any more, as fields were recoded or removed; empty
         where the rulebook was given as it was translated.
+    levels : tuple of LevelFigures
+        Of a nested file, how many records of each level are alike.
     """
 
     JOB: ClassVar = "check"
     KEYS: ClassVar = (
         "data sha256 complies records violations warnings min_group problems checked not_checked notes figures "
-        "tested treatments fates rules=_rules_in_full"
+        "tested treatments fates levels rules=_rules_in_full"
     )
 
     data: str
@@ -62,6 +65,7 @@ class CheckResult(JobResult):
     treatments: tuple[TreatmentResult, ...] = ()
     fates: tuple[RuleFate, ...] = ()
     other_rulebook: bool = False
+    levels: tuple[LevelFigures, ...] = ()
 
     @property
     def complies(self) -> bool:

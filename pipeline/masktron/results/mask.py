@@ -11,6 +11,7 @@ from masktron.results.concern import ConcernResult
 from masktron.results.draw import DrawResult
 from masktron.results.figure import CategoryResult, FigureResult, TotalResult
 from masktron.results.key_risk import KeyRisk
+from masktron.results.levels import LevelFigures
 from masktron.results.result import JobResult, PlottedResult, from_report
 from masktron.results.rules import RuleResult, Tested
 from masktron.results.treatment import RuleFate, TreatmentResult
@@ -135,6 +136,8 @@ class MaskResult(JobResult, PlottedResult):
         Figures of keys before the treatments.
     rulebook : str
         Those rules, as Schematron.
+    levels : tuple of LevelFigures
+        Of a nested file, what is known of each level.
     data : data frame or None
         The masked records, of the kind of the data frame that was masked; None for a file.
     order : ndarray of intp, shape (records_out,), or None
@@ -147,7 +150,7 @@ class MaskResult(JobResult, PlottedResult):
         "notice output manifest valid method promise verdict records_in records_out k min_group whole_record_k "
         "linkage information_loss totals categories unchanged violations blocks repairs draw figures keys tested "
         "rules engines not_applicable allowed notes excluded=_excluded_by_number left_out original_order identifying "
-        "concerns treatments fates rules_file before"
+        "concerns treatments fates rules_file before levels"
     )
 
     output: str
@@ -187,6 +190,7 @@ class MaskResult(JobResult, PlottedResult):
     rules_file: str = ""
     before: tuple[FigureResult, ...] = ()
     rulebook: str = field(default="", repr=False)
+    levels: tuple[LevelFigures, ...] = ()
     data: Any = field(default=None, repr=False, compare=False)
     order: NDArray[np.intp] | None = field(default=None, repr=False, compare=False)
 

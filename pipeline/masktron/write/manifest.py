@@ -15,10 +15,10 @@ from masktron.config import AS_IT_SAYS, ReadOptions, Role, limits_from
 from masktron.errors import UsageError
 from masktron.files import read_text
 from masktron.results.treatment import RuleFate
-from masktron.sources.wide.member_order import FILE_ORDER, MemberOrder
 from masktron.write.atomic import atomic_path
 from masktron.write.declared import Declared, declared_from
 from masktron.write.declared_fates import fates_from
+from masktron.write.nested_release import NestedRelease
 from masktron.write.treatments import Treatment, treatments_from
 from masktron.write.treatments_asked import require_asked_for
 
@@ -153,8 +153,8 @@ class DescribedRelease:
         What it says that each rule became which is not as it was. `check` finds that out itself.
     version : str
         That of masktron which wrote it.
-    member_order : MemberOrder
-        In which order members of the units of a nested file count as alike.
+    nested : NestedRelease
+        How the units of a nested file were read.
     """
 
     output: str
@@ -186,7 +186,7 @@ class DescribedRelease:
     translated: str | None = None
     fates: tuple[RuleFate, ...] = ()
     version: str = ""
-    member_order: MemberOrder = FILE_ORDER
+    nested: NestedRelease = field(default_factory=NestedRelease)
 
     @property
     def as_original(self) -> tuple[str, ...]:
@@ -288,7 +288,7 @@ def _described(content: Mapping[str, Any]) -> DescribedRelease:
         translated=_text(_table(content, "translated"), "sha256") if content.get("translated") else None,
         fates=fates_from(_list(result, "fates", dict)) if "fates" in result else (),
         version=_text(_table(content, "versions"), "masktron") if "versions" in content else "",
-        member_order=MemberOrder.from_plain(content["member_order"]) if "member_order" in content else FILE_ORDER,
+        nested=NestedRelease.from_plain(content["nested"]) if "nested" in content else NestedRelease(),
     )
 
 

@@ -15,6 +15,7 @@ from masktron.report.pages.compared_parts import (
     moment_parts,
 )
 from masktron.report.pages.key_part import key_parts
+from masktron.report.pages.level_part import level_parts
 from masktron.report.pages.page import Fact, FactRow, Mark, Page, Section
 from masktron.report.pages.plain_reader import PlainData
 from masktron.report.pages.position_part import figure_values, position_parts
@@ -70,6 +71,7 @@ def assess_page(result: PlainData, *, files: SideBySide | None = None) -> Page:
                 "Risk and utility",
                 (*position_parts(figure_values(result), unmasked), *figures_table(result.parts("figures"))),
             ),
+            Section("levels", "Level by level", tuple(level_parts(result))),
             Section("keys", "What keys tell", tuple(key_parts(result))),
             Section("treatments", TREATED, tuple(treatment_parts(result))),
             Section("distributions", "Before and after", tuple(distribution_parts(files) if files else ())),

@@ -10,6 +10,7 @@ from masktron.report.pages.common_parts import (
     listed,
     rules_table,
 )
+from masktron.report.pages.level_part import level_parts
 from masktron.report.pages.page import Fact, FactRow, Mark, Page, Section
 from masktron.report.pages.plain_reader import PlainData
 from masktron.report.pages.treatment_part import TREATED, treatment_parts
@@ -69,6 +70,7 @@ def check_page(result: PlainData) -> Page:
             Section("rules", "Rules", (*failures_picture(rules), rules_table(rules))),
             Section("treatments", TREATED, tuple(treatment_parts(result))),
             Section("figures", "Figures", tuple(figures_table(result.parts("figures")))),
+            Section("levels", "Level by level", tuple(level_parts(result))),
             Section("notes", "Notes", tuple(listed("", result.names("notes")))),
         ),
     )

@@ -26,6 +26,7 @@ from masktron.report.pages.compared_parts import (
     moment_parts,
 )
 from masktron.report.pages.key_part import key_parts
+from masktron.report.pages.level_part import level_parts
 from masktron.report.pages.page import Fact, FactRow, Mark, Page, PagePart, PagePicture, PageTable, Section
 from masktron.report.pages.plain_reader import PlainData
 from masktron.report.pages.position_part import figure_values, position_parts
@@ -81,6 +82,7 @@ def mask_page(
             Section("look", "Before you publish it", tuple(_concerns(concerns))),
             Section("overview", "Overview", (*_facts(result), *said(without))),
             Section("position", "Risk and utility", (*_position(result, files, others), *_figures(result, limits))),
+            Section("levels", "Level by level", tuple(level_parts(result))),
             Section("keys", "What keys tell", tuple(key_parts(result))),
             Section("treatments", "What was done before", tuple(treatment_parts(result))),
             Section("distributions", "Before and after", tuple(distribution_parts(files) if files else ())),

@@ -8,6 +8,7 @@ from rich.console import RenderableType
 
 from masktron.counts import counted
 from masktron.report.key_lines import key_lines
+from masktron.report.level_lines import level_lines
 from masktron.report.tables.cells import headed, noted, valued
 from masktron.report.text import plain
 from masktron.report.treatment_lines import treated_lines
@@ -35,6 +36,7 @@ def tables(result: AssessResult) -> list[RenderableType]:
         *noted("nothing to tell", [f"{nothing}: the files have too little of what it is about"] if nothing else []),
         *noted("no figure", [f"{one.name}: {one.field} had nothing before, or has nothing after" for one in unlike]),
         *(plain(one) for one in ([] if result.keys is None else key_lines(result.keys.as_dict()))),
+        *map(plain, level_lines(plain_data(result.levels))),
         *map(plain, treated_lines(plain_data(result.treatments), plain_data(result.fates))),
         *noted("note", result.notes),
         f"{plain(result.masked)} against {plain(result.original)}: {counted(result.records, 'record')}, {compared}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from rich.console import RenderableType
 
 from masktron.counts import counted
+from masktron.report.level_lines import level_lines
 from masktron.report.tables.cells import in_short, noted, rules_table, soft_warnings, tested_line
 from masktron.report.text import number, plain
 from masktron.report.treatment_lines import treated_lines
@@ -32,6 +33,7 @@ def tables(result: CheckResult) -> list[RenderableType]:
         *([_OTHER_RULEBOOK] if result.other_rulebook else []),
         rules_table(result.rules),
         *in_short(result.figures),
+        *map(plain, level_lines(plain_data(result.levels))),
         *noted("within what is allowed", within),
         *noted("[green]checked[/]", result.checked),
         *noted("[yellow]not checked[/]", result.not_checked),

@@ -12,6 +12,7 @@ from rich.table import Table
 from masktron.counts import counted
 from masktron.report.concern_lines import concern_lines
 from masktron.report.key_lines import key_lines
+from masktron.report.level_lines import level_lines
 from masktron.report.parts import drawn_fields, in_groups, listed
 from masktron.report.tables.cells import figure_text, headed, in_short, noted, tested_line
 from masktron.report.text import number, plain
@@ -26,6 +27,7 @@ from masktron.results import (
     MaskResult,
     RepairResult,
 )
+from masktron.serialised import plain_data
 
 
 def tables(result: MaskResult) -> list[RenderableType]:
@@ -78,6 +80,7 @@ def tables(result: MaskResult) -> list[RenderableType]:
     told = treatment_lines(*([one.as_dict() for one in own] for own in treated))
     lines += map(plain, told)
     lines += in_short(result.figures)
+    lines += map(plain, level_lines(plain_data(result.levels)))
     lines.append("masktron assess says what each figure means, and has more")
     if result.output:
         lines.append(f"masked file: {plain(result.output)}")

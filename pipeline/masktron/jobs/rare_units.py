@@ -1,0 +1,84 @@
+"""Units of a nested file that fewer than k are composed like: refused by name, or left out."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from masktron.config import Config
+from masktron.counts import counted
+from masktron.errors import InfeasibleError, RefusalFacts
+from masktron.jobs.job import Job
+from masktron.jobs.originals import Originals
+from masktron.sources.wide.wide_record import UnitPlace
+from masktron.sources.wide.wide_source import WideSource
+
+_COMPOSITIONS = 5
+"""Rare compositions that are named."""
+_EXAMPLES = 3
+"""Units of each that are named."""
+
+
+def without_rare(job: Job, originals: Originals, compositions: NDArray[np.intp], config: Config) -> Originals:
+    """Leave out units of a composition that fewer than k have, where the settings say so.
+
+    Parameters
+    ----------
+    job : Job
+        On wide records.
+    originals : Originals
+    compositions : ndarray of intp, shape (n,)
+        Code of that of each unit.
+    config : Config
+
+    Raises
+    ------
+    InfeasibleError
+        There are some, and the settings do not say so.
+    """
+    source = job.source
+    sizes = np.bincount(compositions[originals.keep], minlength=int(compositions.max(initial=-1)) + 1)
+    rare = (sizes[compositions] < config.k) & originals.keep
+    if not rare.any() or not isinstance(source, WideSource):
+        return originals
+    codes = np.unique(compositions[rare])
+    named = "; ".join(
+        _composed(source, np.flatnonzero(rare & (compositions == code))) for code in codes[:_COMPOSITIONS]
+    )
+    if len(codes) > _COMPOSITIONS:
+        named += f"; and {len(codes) - _COMPOSITIONS} compositions more"
+    units = counted(int(rare.sum()), source.levels.top.name)
+    if config.rare_units != "exclude":
+        raise InfeasibleError(
+            f"{units} cannot be alike k - 1 others, since fewer than k = {config.k} are composed like it: {named}",
+            where=str(source.path),
+            hint="leave them out with --rare-units exclude, or lower k; or make large units less rare: leave out "
+            "members beyond a number of them, and top-code what rules say of their number (docs/nested-files.md)",
+            facts=[RefusalFacts("few-records", records=int(rare.sum()))],
+        )
+    note = f"{units} left out, as fewer than k = {config.k} are composed like it: {named}"
+    return replace(originals, keep=originals.keep & ~rare, notes=(*originals.notes, note))
+
+
+def _composed(source: WideSource, units: NDArray[np.intp]) -> str:
+    """Say of how many members of each kind some units of one composition are, and where the first of them stand."""
+    top, lines = source.levels.top.name, source.tables.top.records.lines
+    examples = ", ".join(f"number {unit + 1} in line {lines[unit]}" for unit in units[:_EXAMPLES].tolist())
+    more = " ..." if len(units) > _EXAMPLES else ""
+    listed = _members(source, source.wide.unit, int(units[0])) or "no members"
+    return f"{listed} ({counted(len(units), top)}: {examples}{more})"
+
+
+def _members(source: WideSource, place: UnitPlace, unit: int) -> str:
+    """Say how many members a record has, and how many each of these has."""
+    told = []
+    for kind in place.members:
+        there = [member for member in kind if source.members.rows[member.name][unit] >= 0]
+        if not there:
+            continue
+        inner = [_members(source, member, unit) for member in there]
+        within = f" with {' / '.join(one or 'none' for one in inner)}" if any(inner) else ""
+        told.append(f"{len(there)} {there[0].level.name}{within}")
+    return " and ".join(told)
