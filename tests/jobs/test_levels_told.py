@@ -54,7 +54,8 @@ def test_explain_names_levels_and_says_nothing_of_children_as_one_value(files):
     result = masktron.explain(files[1], files[0])
     plain = checked(result, "explain")
     assert plain["levels"] == LEVELS
-    assert "across levels: it reads Person" in str(result)
+    assert plain["rules"][0]["class"] == "linear"
+    assert "Size = |Person|" in str(result)
     assert "Person present" not in str(result)
     page = explain_page(PlainData(plain, "explain.json"))
     (section,) = [one for one in page.sections if one.title == "Levels of the file"]
@@ -66,3 +67,18 @@ def test_a_flat_file_has_no_levels(tmp_path, files):
     flat.write_text("<Survey><Household><Size>2</Size></Household><Household><Size>1</Size></Household></Survey>")
     assert checked(masktron.describe(flat), "describe")["levels"] == []
     assert checked(masktron.explain(files[1], flat), "explain")["levels"] == []
+
+
+def test_what_holds_of_persons_says_nothing_of_a_household_without_them(files):
+    data, rules = files
+    rules.write_text(
+        "<schema xmlns='http://purl.oclc.org/dsdl/schematron'>"
+        "<pattern><rule context='Person'><assert id='p' test='../Size &gt;= 2'>p</assert></rule></pattern>"
+        "<pattern><rule context='Person'><assert id='q' test='../Size &gt;= 1'>q</assert></rule></pattern>"
+        "<pattern><rule context='Household'><assert id='h' test='Size &gt;= 1'>h</assert></rule></pattern>"
+        "<pattern><rule context='Household'><assert id='m' test='count(Person) &lt; 5'>m</assert></rule></pattern>"
+        "</schema>"
+    )
+    found = masktron.explain(rules, data).preflight
+    assert [(one.rule, one.by) for one in found.redundant] == [("q", ("p",))]
+    assert [(one.field, one.low, one.high) for one in found.allowed] == [("Size", "1", None), ("|Person|", None, "5")]

@@ -54,6 +54,36 @@ class LevelNames:
         return cls(unit, frozenset("@" * attribute + name for name, attribute in fields), frozenset(below))
 
 
+def crossing(rulebook: Rulebook, names: LevelNames) -> dict[int, str]:
+    """Return the checks that read records within records, or fire on them, by index, each with why it is one.
+
+    Parameters
+    ----------
+    rulebook : Rulebook
+    names : LevelNames
+    """
+    found = {}
+    for pattern in rulebook.patterns:
+        for at, rule in enumerate(pattern.rules):
+            for check in rule.checks:
+                if reason := _reason(rulebook, rule, _texts(rulebook, pattern, at, check.test), names):
+                    found[check.index] = reason
+    return found
+
+
+def names_read(rulebook: Rulebook, check: int, names: LevelNames) -> tuple[str, ...]:
+    """Return the local names of the file that a check asks for."""
+    for pattern in rulebook.patterns:
+        for at, rule in enumerate(pattern.rules):
+            for own in rule.checks:
+                if own.index == check:
+                    texts = _texts(rulebook, pattern, at, own.test)
+                    return tuple(
+                        sorted({_shown(one) for one in _read(rulebook, texts)} & (names.single | names.inner))
+                    )
+    return ()
+
+
 def without_other_levels(rulebook: Rulebook, edits: Sequence[Edit], names: LevelNames) -> tuple[Edit, ...]:
     """Make opaque what reads records within records, or fires on them; all other edits stay as they are.
 
@@ -65,16 +95,9 @@ def without_other_levels(rulebook: Rulebook, edits: Sequence[Edit], names: Level
     names : LevelNames
     """
     found = list(edits)
-    for pattern in rulebook.patterns:
-        for at, rule in enumerate(pattern.rules):
-            for check in rule.checks:
-                texts = _texts(rulebook, pattern, at, check.test)
-                if reason := _reason(rulebook, rule, texts, names):
-                    read = {_shown(one) for one in _read(rulebook, texts)} & (names.single | names.inner)
-                    variables = tuple(sorted(read))
-                    found[check.index] = replace(
-                        edits[check.index], constraint=OpaqueEdit(reason, variables), variables=variables, lints=()
-                    )
+    for check, reason in crossing(rulebook, names).items():
+        variables = names_read(rulebook, check, names)
+        found[check] = replace(edits[check], constraint=OpaqueEdit(reason, variables), variables=variables, lints=())
     return tuple(found)
 
 

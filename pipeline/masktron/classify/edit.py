@@ -37,6 +37,12 @@ class Edit:
     asked : tuple of NameTest
         Names that its test and its context ask for in the file at hand, with their namespaces; those of earlier
         contexts, and rules that read another document, are left out.
+    said : str
+        In a nested file, what a rule across its levels says in mathematics; empty where the constraint says it.
+    fires_on : str
+        In a nested file, the quantifiers over the records at which it fires; empty for the units.
+    around : tuple of str
+        Variables of the constraint that are of records around those.
     """
 
     check: Check
@@ -45,6 +51,9 @@ class Edit:
     variables: tuple[str, ...]
     lints: tuple[str, ...]
     asked: tuple[NameTest, ...] = ()
+    said: str = ""
+    fires_on: str = ""
+    around: tuple[str, ...] = ()
 
     @property
     def name(self) -> str:  # noqa: PLR0911 -- one branch per class

@@ -92,7 +92,7 @@ class Reading:
             return opaque_edit([error.reason], variables), None
         except RecursionError:
             return opaque_edit(["it is nested too deeply"], variables), None
-        return _of_form(form, conditions.reasons, variables), form
+        return constraint_of(form, conditions.reasons, variables), form
 
     def _form(self, place: Place, before: Before, conditions: Conditions) -> Form:
         """The context's predicates, and that no earlier rule takes the node, imply the test."""
@@ -161,7 +161,7 @@ class Reading:
         return lints + [f"the variable ${name} is not defined" for name in sorted(unbound)]
 
 
-def _of_form(form: Form, reasons: list[str], variables: tuple[str, ...]) -> Constraint:
+def constraint_of(form: Form, reasons: list[str], variables: tuple[str, ...]) -> Constraint:
     """Read the class off the form: the first class that accepts its alternatives without missing values."""
     core = complete(form) or form
     for as_edit in CLASSES:

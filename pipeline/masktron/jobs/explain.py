@@ -275,7 +275,7 @@ def _explanation(edit: Edit, context: str, facts: _Facts) -> RuleExplanation:
         id=check.id,
         kind=edit.name,
         variables=edit.variables,
-        form=_form(constraint),
+        form=edit.said or _form(constraint),
         reason="" if not isinstance(constraint, OpaqueEdit | CrossRecordEdit) else constraint.reason,
         lints=edit.lints,
         origin=str(check.origin),

@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Unpack
 
 from masktron.classify import Edit, classify
-from masktron.classify.across_levels import LevelNames, without_other_levels
+from masktron.classify.across_levels import LevelNames, crossing, without_other_levels
+from masktron.classify.nested_rules.across_edits import across_edits
 from masktron.config import AS_IT_SAYS, ReadOptions, did_you_mean
 from masktron.errors import UsageError
 from masktron.evaluation.findings import Evaluation, Finding
@@ -226,7 +227,10 @@ def classified(rulebook: Rulebook, source: Source) -> tuple[Edit, ...]:
     if source.shape.flat:
         return edits
     names = LevelNames.of(source.layout, source.shape.single, source.vocabulary())
-    return without_other_levels(rulebook, edits, names)
+    edits = without_other_levels(rulebook, edits, names)
+    if source.tree is None:
+        return edits
+    return across_edits(rulebook, edits, source.tree, tuple(crossing(rulebook, names)))
 
 
 def context_names(rulebook: Rulebook) -> ContextNames:

@@ -14,7 +14,7 @@ from masktron.classify.conjunctions import natural
 from masktron.classify.forms import ALWAYS, NEVER, form_of, variables_of
 from masktron.constraints import CrossRecordEdit, Form, OpaqueEdit
 from masktron.preflight.component import Component, Known
-from masktron.preflight.conclusions import Contradiction, Preflight, Redundancy, Skipped
+from masktron.preflight.conclusions import AllowedValues, Contradiction, Preflight, Redundancy, Skipped
 from masktron.preflight.feasibility import solver_name
 from masktron.preflight.literals import is_whole
 
@@ -40,7 +40,8 @@ def preflight(edits: Sequence[Edit]) -> Preflight:
     known = [_known(edit) for edit in edits if not isinstance(edit.constraint, OpaqueEdit | CrossRecordEdit)]
     never = [rule for rule in known if rule.form == NEVER]
     plain = [rule for rule in known if rule.form not in (ALWAYS, NEVER)]
-    parts = [Component(rules) for rules in _components(plain)]
+    levels = _by_level(plain, edits)
+    parts = [Component(rules) for level in levels for rules in _components(level)]
     for part in parts:
         part.ask()
     empty = [Contradiction((rule.id,)) for rule in never]
@@ -50,10 +51,10 @@ def preflight(edits: Sequence[Edit]) -> Preflight:
         solver=solver_name(),
         contradictions=tuple(sorted((*empty, *clashes), key=lambda f: order[f.rules[0]])),
         redundant=tuple(sorted((f for part in parts for f in part.redundant), key=lambda f: order[f.rule])),
-        duplicates=tuple(_duplicates(plain)),
+        duplicates=tuple(same for level in levels for same in _duplicates(level)),
         impossible=tuple(sorted((f for part in parts for f in part.impossible), key=lambda f: order[f.rule])),
         never_tight=tuple(sorted((f for part in parts for f in part.never_tight), key=lambda f: order[f.rule])),
-        allowed=tuple(sorted((f for part in parts for f in part.allowed), key=lambda f: natural(f.field))),
+        allowed=tuple(sorted(_allowed(parts, edits), key=lambda f: natural(f.field))),
         always=tuple(rule.id for rule in known if rule.form == ALWAYS),
         never=tuple(rule.id for rule in never),
         skipped=tuple(
@@ -64,6 +65,23 @@ def preflight(edits: Sequence[Edit]) -> Preflight:
         in_part=tuple(rule.id for rule in plain if any(is_whole(atom) for c in rule.form for atom in c)),
         undecided=tuple(question for part in parts for question in part.undecided),
     )
+
+
+def _by_level(rules: Sequence[Known], edits: Sequence[Edit]) -> list[list[Known]]:
+    """Put rules together that fire on the same records of a nested file: others hold of no record together."""
+    fires_on = {edit.check.index: edit.fires_on for edit in edits}
+    found: dict[str, list[Known]] = {}
+    for rule in rules:
+        found.setdefault(fires_on[rule.index], []).append(rule)
+    return list(found.values())
+
+
+def _allowed(parts: Sequence[Component], edits: Sequence[Edit]) -> Iterator[AllowedValues]:
+    """Yield what rules leave to fields; of those of records around, they say nothing where no such record is."""
+    around = {edit.check.index: edit.around for edit in edits}
+    for part in parts:
+        outer = {name for rule in part.rules for name in around[rule.index]}
+        yield from (found for found in part.allowed if found.field not in outer)
 
 
 def what_follows(edits: Sequence[Edit], *, asked: Collection[str], nearest: int = NEAREST) -> tuple[Redundancy, ...]:
