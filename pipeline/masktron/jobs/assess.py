@@ -15,6 +15,7 @@ from masktron.jobs.compared import compare, require_described
 from masktron.jobs.declared_treatments import declared_treatments
 from masktron.jobs.keys_known import require_keys
 from masktron.jobs.pairing import NOTHING_STATED, TO_PAIR, UNPAIRED, Stated
+from masktron.jobs.released_tables import of_release
 from masktron.jobs.side_by_side import side_by_side
 from masktron.jobs.twice import Against, with_earlier
 from masktron.measures.figures import SAMPLED, measure, unpaired
@@ -91,7 +92,10 @@ def run_assess(
             hint="give that of this file with --manifest FILE",
         )
     names, lacking = _chosen(measures, described, class_field, earlier=bool(against))
-    released = open_source(masked, reading=reading, progress=progress, whole=True, memory=config.memory)
+    removed = () if described is None else described.removed
+    released = open_source(
+        masked, reading=of_release(reading, masked, removed), progress=progress, whole=True, memory=config.memory
+    )
     if described is not None:
         require_described(*_pair(released, open_source(original, reading=reading)), described)
     progress(f"surveying {masked.name}", 0)
