@@ -30,7 +30,7 @@ ORDER = [
         "serialised",
     }
     | {"streams", "thresholds", "toml_text", "versions"},
-    {"perturbation_settings", "recoding_settings", "release_key", "supervisor", "rulebook_text"},
+    {"level_settings", "perturbation_settings", "recoding_settings", "release_key", "supervisor", "rulebook_text"},
     {"constraints", "config", "kernels", "scratch"},
     {"recodings"},
     {"hierarchies"},

@@ -20,6 +20,7 @@ from typing import Any, Literal
 from masktron.errors import UsageError
 from masktron.figures import NAMES
 from masktron.files import read_text
+from masktron.level_settings import LevelSettings, levels_from
 from masktron.perturbation_settings import SWAP_NAMES, located_pram, pram_settings, together
 from masktron.perturbation_settings import WAYS as PRAM_WAYS
 from masktron.processes import MOST_SECONDS, RULE_SECONDS
@@ -99,6 +100,8 @@ class ReadOptions:
         A description of the variables that stands beside the file: DDI-Codebook, or Table Schema.
     inherited : bool
         Format and options are those of another file, such as the original of a manifest.
+    levels : mapping of str to LevelSetting
+        Where the file is one of several tables of nested records, or holds them in its rows.
     """
 
     record: str | None = None
@@ -106,12 +109,18 @@ class ReadOptions:
     options: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     metadata: Path | None = None
     inherited: bool = False
+    levels: LevelSettings = field(default_factory=lambda: MappingProxyType({}))
 
     def or_as(self, other: ReadOptions) -> ReadOptions:
-        """Return these options; with the format of others where these say nothing of it."""
+        """Return these options; with the format, or the levels, of others where these say nothing of them."""
+        own = self.or_levels_of(other)
         if self.format is not None or self.options:
-            return self
-        return replace(self, format=other.format, options=other.options, inherited=True)
+            return own
+        return replace(own, format=other.format, options=other.options, inherited=True)
+
+    def or_levels_of(self, other: ReadOptions) -> ReadOptions:
+        """Return these options; with the levels of others where these have none."""
+        return replace(self, levels=self.levels or other.levels)
 
 
 AS_IT_SAYS = ReadOptions()
@@ -193,6 +202,9 @@ class Config:
         What the format is told, by the names of its options.
     metadata : path or None
         A description of the variables beside the file, DDI-Codebook or Table Schema.
+    levels : mapping of str to LevelSetting
+        Of nested records in tables: which table, or which columns, each level has, and what joins them. In Python, a
+        mapping of what the settings say of each level.
     phase : str or None
         Schematron phase.
     limits : mapping of str to float
@@ -306,6 +318,7 @@ class Config:
     format: str | None = None
     format_options: Mapping[str, str] = field(default_factory=dict)
     metadata: Path | None = None
+    levels: LevelSettings = field(default_factory=dict)
     phase: str | None = None
     limits: Mapping[str, float] = field(default_factory=dict)
     order: Order = "auto"
@@ -376,7 +389,8 @@ class Config:
         )
         if self.metadata is not None:
             object.__setattr__(self, "metadata", Path(self.metadata))
-        object.__setattr__(self, "register", _register(self.register, ""))
+        for name, read in (("levels", levels_from), ("register", _register)):
+            object.__setattr__(self, name, read(getattr(self, name), ""))
         _one_of("executor", self.executor, EXECUTORS)
         _require(
             self.scheduler is None or self.executor == "dask",
@@ -529,7 +543,7 @@ class Config:
     @property
     def reading(self) -> ReadOptions:
         """How the data are to be read."""
-        return ReadOptions(self.record, self.format, self.format_options, self.metadata)
+        return ReadOptions(self.record, self.format, self.format_options, self.metadata, levels=self.levels)
 
     @property
     def treats_keys(self) -> bool:
@@ -1205,6 +1219,7 @@ _CONVERTERS: Mapping[str, Callable[[Any, str], Any]] = {
     "quasi_identifiers": _quasi_identifiers,
     "params": _params,
     "documents": _documents,
+    "levels": levels_from,
     "format_options": _format_options,
     "register": _register,
     "recode": _recode,

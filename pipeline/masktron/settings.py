@@ -28,6 +28,7 @@ class FieldSettings(TypedDict, total=False):
     format: str | None
     format_options: Mapping[str, str]
     metadata: str | PathLike[str] | None
+    levels: Mapping[str, Mapping[str, Any]]
     workers: int | None
 
 

@@ -16,6 +16,7 @@ from masktron.jobs.declared_treatments import declared_treatments
 from masktron.jobs.keys_known import require_keys
 from masktron.jobs.level_figures import NestedColumns, figures_by_level
 from masktron.jobs.pairing import NOTHING_STATED, TO_PAIR, UNPAIRED, Stated
+from masktron.jobs.released_tables import of_release
 from masktron.jobs.side_by_side import side_by_side
 from masktron.jobs.twice import Against, with_earlier
 from masktron.jobs.wide_job import roles_by_name, weights_by_level
@@ -96,7 +97,10 @@ def run_assess(
             hint="give that of this file with --manifest FILE",
         )
     names, lacking = _chosen(measures, described, class_field, earlier=bool(against))
-    released = open_source(masked, reading=reading, progress=progress, whole=True, memory=config.memory)
+    removed = () if described is None else described.removed
+    released = open_source(
+        masked, reading=of_release(reading, masked, removed), progress=progress, whole=True, memory=config.memory
+    )
     if described is not None:
         require_described(
             *_pair(released, open_source(original, reading=reading), described.nested.member_order), described

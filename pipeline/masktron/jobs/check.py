@@ -24,6 +24,7 @@ from masktron.jobs.documents import Given
 from masktron.jobs.following import allowances, with_allowances
 from masktron.jobs.job import open_job
 from masktron.jobs.pairing import NOTHING_STATED, Stated
+from masktron.jobs.released_tables import of_release
 from masktron.jobs.revalidate import saxon_prefetched
 from masktron.jobs.rules_again import rules_of_release
 from masktron.jobs.sharing import executor_of_run
@@ -101,14 +102,16 @@ def run_check(
     job = open_job(
         masked,
         rules,
-        reading=reading,
+        reading=of_release(reading, masked, () if described is None else described.removed),
         phase=phase,
         progress=progress,
         given=given,
         whole=True,
         memory=settled.memory,
     )
-    beside = job.beside(original, original_reading or reading, progress, memory=settled.memory)
+    beside = job.beside(
+        original, (original_reading or reading).or_levels_of(reading), progress, memory=settled.memory
+    )
     stated_rules = job.rulebook
     with rules_of_release(job, described, beside, given) as again:
         job = again.job

@@ -24,6 +24,7 @@ from masktron.jobs.released import (
     require_contract,
     require_releasable,
 )
+from masktron.jobs.released_tables import tables_of_release
 from masktron.jobs.sharing import executor_of_run
 from masktron.jobs.treated import place_of_rules, published_rules, stale_rules, treated
 from masktron.jobs.written import write
@@ -40,7 +41,7 @@ from masktron.sources.opening import format_of
 from masktron.sources.output_names import manifest_beside, refuse_other_names
 from masktron.write.atomic import atomic_path
 from masktron.write.manifest import write_plain
-from masktron.write.publication import publication, require_new, settle_publication
+from masktron.write.publication import publications, settle_publication
 
 
 def run_mask(
@@ -91,8 +92,7 @@ def run_mask(
         Engines disagree about it, a group is too small, or a limit or the contract of the method is not kept.
         In either case nothing is published.
     """
-    config = config or Config()
-    method = chosen(config.method, config.params, config.k)
+    method = chosen((config := config or Config()).method, config.params, config.k)
     refuse_class_limits(config.limits)
     refuse_other_names(out, format_of(data, config.reading), data)
     manifest = manifest or manifest_beside(out)
@@ -100,10 +100,11 @@ def run_mask(
     inputs = {"the original": data, "the rulebook": rules, **documents, **matrix_files(config.pram)}
     if config.register is not None:
         inputs |= config.register.files
-    refuse_outputs(outputs := {"the output": out, "the manifest": manifest}, inputs)
+    inputs |= (tables := tables_of_release(data, out, config.levels)).inputs
+    refuse_outputs(outputs := {"the output": out, "the manifest": manifest, **tables.outputs}, inputs)
     rules_out = place_of_rules(config, rules_out, outputs, inputs)
     refuse_foreign_manifest(manifest, out)
-    require_new(out, [data], replaces=replaces)
+    tables.require_new(data, replaces=replaces)
     if resume:
         going_on(config, out)
     executor = executor_of_run(config)
@@ -123,11 +124,11 @@ def run_mask(
         ):
             made = masked_by(run, progress, parts=parts, executor=executor)
             with (
-                publication(out, released=True, replaces=replaces) as place,
+                publications(tables.places, released=True, replaces=replaces) as places,
                 published_rules(run.treated, rules_out),
                 atomic_path(manifest) as confidential,
             ):
-                written = write(run, made, place, out, progress, executor)
+                written = write(run, made, place := places[tables.top], out, progress, executor, beside=places)
                 working.close()  # nothing is left for workers, whose memory the figures may need
                 progress("comparing it with the original", 0)
                 result, measured = mask_result(run, made, written, out, manifest, progress, rules_out)

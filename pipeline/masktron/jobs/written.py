@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from types import MappingProxyType
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,7 +27,7 @@ from masktron.scratch import private_folder
 from masktron.settle.prototypes import Settled
 from masktron.sources.records import Coded, Column, Records
 from masktron.sources.source import Source
-from masktron.sources.wide.wide_source import WideSource
+from masktron.sources.wide.wide_source import WideSource, releasing
 from masktron.write.atomic import blamed
 
 
@@ -55,7 +56,13 @@ class WrittenFile:
 
 
 def write(
-    run: Prepared, made: Masked, target: Path, out: Path, progress: Progress, executor: Executor | None = None
+    run: Prepared,
+    made: Masked,
+    target: Path,
+    out: Path,
+    progress: Progress,
+    executor: Executor | None = None,
+    beside: Mapping[str, Path] = MappingProxyType({}),
 ) -> WrittenFile:
     """Write a file like the original, read it back and have it judged.
 
@@ -67,6 +74,8 @@ def write(
         What it is going to be called.
     executor : Executor, optional
         Who evaluates slices of the written file, and has engines judge them.
+    beside : mapping of str to Path
+        Where further tables of nested records are written, by the names of their levels.
 
     Raises
     ------
@@ -76,7 +85,7 @@ def write(
         It cannot be written or judged.
     """
     order = _order(run)
-    written, count = _put(run, made, target, out, order, progress)
+    written, count = _put(run, made, target, out, order, progress, beside)
     everything = run.config.pyschematron_all
     judged = run.judged
     asked, original = of_units(written), judged.job.source
@@ -127,10 +136,16 @@ def refuse_broken(run: Prepared, made: Masked, progress: Progress) -> None:
 
 
 def _put(
-    run: Prepared, made: Masked, target: Path, out: Path, order: NDArray[np.intp] | None, progress: Progress
+    run: Prepared,
+    made: Masked,
+    target: Path,
+    out: Path,
+    order: NDArray[np.intp] | None,
+    progress: Progress,
+    beside: Mapping[str, Path] = MappingProxyType({}),
 ) -> tuple[Source, int]:
     """Write a file like the original; return it, and how many records were written."""
-    writer = run.source.written_as(out)
+    writer = releasing(run.source.written_as(out), beside, run.plan.by_role(Role.IDENTIFIER))
     with blamed(out):
         count = writer.write(
             target,

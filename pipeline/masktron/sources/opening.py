@@ -128,12 +128,20 @@ def _opened(
     *,
     memory: int | None,
 ) -> Source:
+    if isinstance(path, FramePath) and reading.levels:
+        raise UsageError(
+            "[levels] is said of files and of tables in databases, and this is a data frame",
+            where=str(path),
+            hint="write the frame to a file first",
+        )
     if isinstance(path, FramePath):
         from masktron.sources.tables.frame_source import FrameSource  # noqa: PLC0415 -- loads pandas
         from masktron.sources.tables.table_source import TableRequest  # noqa: PLC0415 -- loads pyarrow
 
         return FrameSource(path, TableRequest(record=reading.record, contexts=contexts, progress=progress))
     name = format_of(path, reading)
+    if reading.levels:
+        _require_table(path, name, reading)
     if not isinstance(path, AddressPath):
         require_options(path, name, reading.options)
     if name == XML:
@@ -141,5 +149,53 @@ def _opened(
     from masktron.sources.tables.table_source import TableRequest, TableSource  # noqa: PLC0415 -- loads pyarrow
 
     options = path.options if isinstance(path, AddressPath) else reading.options
+    if reading.levels:
+        return _opened_levels(
+            TableSource(path, table_format(name), TableRequest(options)), reading, contexts, progress
+        )
     asked = TableRequest(options, reading.record, contexts, progress, memory)
     return TableSource(path, table_format(name), asked)
+
+
+def _opened_levels(table: Source, reading: ReadOptions, contexts: ContextNames, progress: Progress | None) -> Source:
+    """Return the source of nested records, given the table of their top level."""
+    from masktron.sources.joined.joined_source import JoinedSource  # noqa: PLC0415 -- loads pyarrow
+
+    others = [
+        _opened(
+            one.data, ReadOptions(format=one.format, options=one.format_options), NO_CONTEXTS, None, None, memory=None
+        )
+        for one in reading.levels.values()
+        if one.data is not None
+    ]
+    return JoinedSource(reading.levels, (table, *others), contexts=contexts, progress=progress)
+
+
+def _require_table(path: Path, name: str, reading: ReadOptions) -> None:
+    """Refuse what is no table, or has another name for the records of the top level."""
+    tables = {path: name}
+    tables |= {
+        one.data: format_of(one.data, ReadOptions(format=one.format, options=one.format_options))
+        for one in reading.levels.values()
+        if one.data is not None
+    }
+    for table, said in tables.items():
+        if said == XML:
+            raise UsageError(
+                "[levels] is said of tables, and this is XML, which says itself which records stand in which",
+                where=str(table),
+                hint="leave [levels] out; or name the format of the table with --format",
+            )
+    top = next(iter(reading.levels))
+    if reading.record is not None and reading.record.rpartition("}")[2] != top:
+        raise UsageError(
+            f"the record is called {reading.record!r}, and the top level {top!r}",
+            where=str(path),
+            hint="leave --record out: [levels] says what records are called",
+        )
+    if reading.metadata is not None:
+        raise UsageError(
+            "a description beside nested tables is not read",
+            where=str(reading.metadata),
+            hint="leave --metadata out, and say roles and kinds in the settings",
+        )

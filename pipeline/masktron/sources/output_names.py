@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 from masktron.addresses import AddressPath
@@ -34,6 +35,37 @@ def stem_of(path: Path) -> str:
     name = path.name
     ends = (suffix for suffix in suffixes_of(None) if name.lower().endswith(suffix))
     return name[: len(name) - max(map(len, ends), default=0)]
+
+
+def table_beside(out: Path, level: str, data: Path) -> Path:
+    """Return where a further table of a release goes unless somebody says: ``x.Person.csv`` beside ``x.csv``.
+
+    Parameters
+    ----------
+    out : Path
+        Where the table of the data goes.
+    level : str
+        Name of the level of the other table.
+    data : Path
+        That table in the original, whose format it has.
+
+    Raises
+    ------
+    UsageError
+        The one goes to a database, and the other one is a file.
+    """
+    if isinstance(out, AddressPath):
+        if not (isinstance(data, AddressPath) and out.address.table):
+            raise UsageError(
+                f"nothing says where the table of {level} goes",
+                where=str(out),
+                hint=f"name it in the settings: [levels.{level}] out",
+            )
+        table = f"{out.address.table}_{level}"
+        shown = out.address.shown.removesuffix(out.address.table) + table
+        return AddressPath(replace(out.address, table=table, shown=shown))
+    ending = out.suffix if isinstance(data, AddressPath) else data.name[len(stem_of(data)) :]
+    return out.with_name(f"{stem_of(out)}.{level}{ending}")
 
 
 def refuse_other_names(out: Path, read: str, data: Path) -> None:

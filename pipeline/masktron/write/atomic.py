@@ -5,8 +5,9 @@ from __future__ import annotations
 import errno
 import io
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+import shutil
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass
 from pathlib import Path
@@ -122,6 +123,64 @@ def atomic_path(target: str | Path, *, released: bool = False, noted: bool = Tru
         The folder does not exist or cannot be written to, `target` is there and not a plain file, or the disk is
         full.
     """
+    with atomic_paths([target], released=released, noted=noted) as (temporary,):
+        yield temporary
+
+
+@contextmanager
+def atomic_paths(
+    targets: Sequence[str | Path], *, released: bool = False, noted: bool = True
+) -> Iterator[tuple[Path, ...]]:
+    """Give a temporary path beside each of several targets, which on success take their places, and else none does.
+
+    As `atomic_path` for each of them. All are whole before the first gets its name; where one cannot get it, those
+    before it are what they were. Only a process that is killed between two of them leaves some.
+
+    Raises
+    ------
+    DocumentError
+        As for `atomic_path`; it names the target.
+    """
+    with ExitStack() as held:
+        outputs = [held.enter_context(_begun(target)) for target in targets]
+        try:
+            yield tuple(one.temporary for one in outputs)
+        except OSError as problem:
+            if problem.errno not in _OUTPUT_TROUBLE:
+                raise
+            raise _unwritable(targets[0], problem) from problem
+        except MasktronError as error:
+            # the temporary file is gone by the time that somebody reads its name
+            for part in ("what", "where", "hint"):
+                for one in outputs:
+                    setattr(error, part, getattr(error, part).replace(str(one.temporary), str(one.target)))
+            error.args = (error.what,)
+            raise
+        _publish_all(outputs, released=released, noted=noted)
+
+
+@dataclass(frozen=True, slots=True)
+class _Output:
+    """An output that is being written.
+
+    Attributes
+    ----------
+    target : str or Path
+        As messages name it.
+    final, temporary : Path
+    descriptor : int or None
+        Of the temporary file, whose lock it holds.
+    """
+
+    target: str | Path
+    final: Path
+    temporary: Path
+    descriptor: int | None
+
+
+@contextmanager
+def _begun(target: str | Path) -> Iterator[_Output]:
+    """Give an output with an empty temporary file, which is gone when the context ends."""
     final = Path(os.path.realpath(target))
     if final.exists() and not final.is_file():
         raise DocumentError("the output exists and is not a plain file", where=str(target), hint="name a file")
@@ -132,26 +191,10 @@ def atomic_path(target: str | Path, *, released: bool = False, noted: bool = Tru
     except OSError as problem:
         raise _unwritable(target, problem) from None
     try:
-        try:
-            yield temporary
-        except OSError as problem:
-            if problem.errno not in _OUTPUT_TROUBLE:
-                raise
-            raise _unwritable(target, problem) from problem
-        except MasktronError as error:
-            # the temporary file is gone by the time that somebody reads its name
-            for part in ("what", "where", "hint"):
-                setattr(error, part, getattr(error, part).replace(str(temporary), str(target)))
-            error.args = (error.what,)
-            raise
-        if descriptor is not None:
-            _refuse_another(temporary, descriptor, target)
-        _publish(temporary, final, target, released=released, noted=noted)
-    except BaseException:
+        yield _Output(target, final, temporary, descriptor)
+    finally:
         with suppress(OSError):
             temporary.unlink(missing_ok=True)
-        raise
-    finally:
         if descriptor is not None:
             os.close(descriptor)
 
@@ -204,6 +247,44 @@ def _refuse_another(temporary: Path, descriptor: int, target: str | Path) -> Non
             where=str(target),
             hint="nothing was written; name a folder that only you may write to",
         )
+
+
+def _publish_all(outputs: Sequence[_Output], *, released: bool, noted: bool) -> None:
+    """Give all outputs their names, or none of them."""
+    for one in outputs:
+        if one.descriptor is not None:
+            _refuse_another(one.temporary, one.descriptor, one.target)
+    with ExitStack() as undone:
+        for one in outputs:
+            if len(outputs) > 1:
+                undone.enter_context(_restored(one))
+            _publish(one.temporary, one.final, one.target, released=released, noted=noted)
+
+
+@contextmanager
+def _restored(one: _Output) -> Iterator[None]:
+    """Put back what was in the place of an output, or nothing, where another output fails meanwhile."""
+    former: Path | None = None
+    with ExitStack() as held:
+        if one.final.exists():
+            try:
+                former, descriptor = locked_file(one.final)
+                held.callback(former.unlink, missing_ok=True)
+                if descriptor is not None:
+                    held.callback(os.close, descriptor)
+                shutil.copy2(one.final, former)
+                _sync(former)
+            except OSError as problem:
+                raise _unwritable(one.target, problem) from None
+        try:
+            yield
+        except BaseException:
+            if not one.temporary.exists():  # it has its name already
+                if former is None:
+                    one.final.unlink(missing_ok=True)
+                else:
+                    former.replace(one.final)
+            raise
 
 
 def _publish(temporary: Path, final: Path, target: str | Path, *, released: bool, noted: bool) -> None:

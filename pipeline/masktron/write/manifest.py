@@ -14,6 +14,7 @@ from masktron.addresses import is_address
 from masktron.config import AS_IT_SAYS, ReadOptions, Role, limits_from
 from masktron.errors import UsageError
 from masktron.files import read_text
+from masktron.level_settings import LevelSettings, levels_from
 from masktron.results.treatment import RuleFate
 from masktron.write.atomic import atomic_path
 from masktron.write.declared import Declared, declared_from
@@ -341,7 +342,16 @@ def _reading(content: Mapping[str, Any]) -> ReadOptions:
     name, options = settings.get("format"), settings.get("format_options") or {}
     if not (name is None or isinstance(name, str)) or not isinstance(options, Mapping):
         raise ValueError("the format of the original is no name, or its options are no table")
-    return ReadOptions(format=name, options={str(key): str(value) for key, value in options.items()})
+    said = {str(key): str(value) for key, value in options.items()}
+    return ReadOptions(format=name, options=said, levels=_levels(settings))
+
+
+def _levels(settings: Mapping[str, Any]) -> LevelSettings:
+    """Return the levels of nested records in tables; former versions had none."""
+    try:
+        return levels_from(settings.get("levels") or {}, "")
+    except UsageError as error:
+        raise ValueError(error.what) from error
 
 
 def _digests(content: Mapping[str, Any]) -> dict[str, str]:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
 from masktron.addresses import AddressPath
-from masktron.write.atomic import atomic_path, table_published
+from masktron.errors import UsageError
+from masktron.write.atomic import atomic_path, atomic_paths, table_published
 
 
 @contextmanager
@@ -36,6 +37,50 @@ def publication(target: Path, *, released: bool = False, replaces: bool = False)
     else:
         with atomic_path(target, released=released) as temporary:
             yield temporary
+
+
+@contextmanager
+def publications(
+    targets: Mapping[str, Path], *, released: bool = False, replaces: bool = False
+) -> Iterator[dict[str, Path]]:
+    """Give places to write to for the tables of one release, which appear together or not at all.
+
+    Parameters
+    ----------
+    targets : mapping of str to Path
+        By the name of their level: files all of them, or one table of a database.
+    released, replaces
+        As for `publication`.
+
+    Raises
+    ------
+    DocumentError, UsageError
+        One of them cannot be written, or they cannot appear together.
+    """
+    if len(targets) == 1:
+        ((name, target),) = targets.items()
+        with publication(target, released=released, replaces=replaces) as place:
+            yield {name: place}
+        return
+    require_together(targets)
+    with atomic_paths(list(targets.values()), released=released) as places:
+        yield dict(zip(targets, places, strict=True))
+
+
+def require_together(targets: Mapping[str, Path]) -> None:
+    """Refuse tables of one release that cannot appear together or not at all.
+
+    Raises
+    ------
+    UsageError
+    """
+    for name, target in targets.items():
+        if len(targets) > 1 and isinstance(target, AddressPath):
+            raise UsageError(
+                f"the table of {name} goes to a database, and several tables appear together only as files",
+                where=str(target),
+                hint="name files, and load them into the database afterwards: masktron convert",
+            )
 
 
 def settle_publication(place: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import weakref
 from collections.abc import Collection, Generator, Mapping
 from contextlib import ExitStack, contextmanager
+from copy import copy
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
@@ -17,6 +18,7 @@ from numpy.typing import NDArray
 from masktron.errors import MasktronError, UsageError
 from masktron.progress import Told, untold
 from masktron.scratch import folder_on_disk, private_folder
+from masktron.sources.joined.joined_source import JoinedSource
 from masktron.sources.level_tables import LevelTables
 from masktron.sources.level_tree import LevelPath, Tree
 from masktron.sources.names import Vocabulary
@@ -182,6 +184,12 @@ class WideSource(Source):
             target, folded, removed=self._removed(removed), keep=keep, order=order, told=told
         )
 
+    def releasing(self, nested: JoinedSource, places: Mapping[str, Path], removed: Collection[str]) -> Self:
+        """Return who writes tables to some places, given the nested file that this one has the wide records of."""
+        found = copy(self)
+        found.nested = nested.releasing(places, self._removed(removed))
+        return found
+
     def _removed(self, names: Collection[str]) -> dict[LevelPath, frozenset[str]]:
         """Return the fields that no record of a level keeps, given wide fields.
 
@@ -227,6 +235,22 @@ class WideSource(Source):
     def outline_notes(self, counts: Mapping[str, int]) -> tuple[str, ...]:
         """Say what was left out."""
         return self.nested.outline_notes(counts)
+
+
+def releasing(source: Source, places: Mapping[str, Path], removed: Collection[str]) -> Source:
+    """Return who writes a release, and reads it back: of tables that keys join, to some places; else the source.
+
+    Parameters
+    ----------
+    source : Source
+    places : mapping of str to Path
+        By level, where a table beside that of the data is written.
+    removed : collection of str
+        Fields that are not released.
+    """
+    if not isinstance(source, WideSource) or not isinstance(source.nested, JoinedSource):
+        return source
+    return source.releasing(source.nested, places, removed)
 
 
 def wide_pair(

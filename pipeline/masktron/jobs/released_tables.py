@@ -1,0 +1,116 @@
+"""The tables of a release of nested records: where each goes, and where it is found beside the released file."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from masktron.config import ReadOptions
+from masktron.level_settings import LevelSetting, LevelSettings, released_levels
+from masktron.sources.opening import format_of
+from masktron.sources.output_names import refuse_other_names, table_beside
+from masktron.sources.tables.column_names import xml_name
+from masktron.write.publication import require_new, require_together
+
+_ALONE = "the output"
+"""Stands for the level of a release that is one file."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReleasedTables:
+    """Where the tables of a release go.
+
+    Attributes
+    ----------
+    top : str
+        Name of the top level among `places`.
+    places : mapping of str to Path
+        By the names of levels, the table of the data among them.
+    inputs, outputs : mapping of str to Path
+        The tables beside that of the data, by what messages call them.
+    """
+
+    top: str
+    places: Mapping[str, Path]
+    inputs: Mapping[str, Path]
+    outputs: Mapping[str, Path]
+
+    def require_new(self, data: Path, *, replaces: bool) -> None:
+        """Refuse, before anything is computed, a table that a database does not take.
+
+        Raises
+        ------
+        DocumentError, UsageError
+        """
+        for place in self.places.values():
+            require_new(place, [data, *self.inputs.values()], replaces=replaces)
+
+
+def tables_of_release(data: Path, out: Path, levels: LevelSettings) -> ReleasedTables:
+    """Return where the tables of a release go; of one file, that alone.
+
+    Parameters
+    ----------
+    data : Path
+        The original.
+    out : Path
+        Where its table goes.
+    levels : mapping of str to LevelSetting
+
+    Raises
+    ------
+    UsageError
+        A place has the name of another format, or the tables cannot appear together.
+    """
+    top = next(iter(levels), _ALONE)
+    places, inputs = {top: out}, {}
+    for name, one in levels.items():
+        if one.data is not None:
+            places[name] = one.out or table_beside(out, name, one.data)
+            inputs[f"the table of {name}"] = one.data
+            refuse_other_names(places[name], format_of(one.data, _reading(one)), one.data)
+    require_together(places)
+    outputs = {f"the output of {name}": place for name, place in places.items() if name != top}
+    return ReleasedTables(top, places, inputs, outputs)
+
+
+def _reading(one: LevelSetting) -> ReadOptions:
+    return ReadOptions(format=one.format, options=one.format_options)
+
+
+def of_release(reading: ReadOptions, masked: Path, removed: Collection[str] = ()) -> ReadOptions:
+    """Return how a release is read, given how its original is: its tables lie beside it.
+
+    Parameters
+    ----------
+    reading : ReadOptions
+    masked : Path
+        The released file.
+    removed : collection of str
+        Fields that were not released, as the manifest names them.
+    """
+    if not reading.levels:
+        return reading
+    named = {_without_places(name) for name in removed}
+    gone: dict[str, list[str]] = {}
+    paths: dict[str, tuple[str, ...]] = {}
+    for name, one in reading.levels.items():
+        paths[name] = (*paths[one.parent], name) if one.parent else ()
+        columns = dict.fromkeys((*one.key, *(one.fields or ())))
+        gone[name] = [column for column in columns if ".".join((*paths[name], _local(column))) in named]
+    levels = {
+        name: one if one.data is None else replace(one, data=one.out or table_beside(masked, name, one.data))
+        for name, one in released_levels(reading.levels, gone).items()
+    }
+    return replace(reading, levels=levels)
+
+
+def _local(column: str) -> str:
+    return xml_name(column).removeprefix("@")
+
+
+def _without_places(name: str) -> str:
+    """Return the name of a wide field without the places of members: ``Person.Age`` for ``Person.2.Age``."""
+    return re.sub(r"\.[0-9]+(?=\.)", "", name.removeprefix("@"))

@@ -1,0 +1,377 @@
+"""Nested records in tables, as a `Source`: the tree of levels that a nested file in XML has."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Collection, Generator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from copy import copy
+from dataclasses import replace
+from functools import cached_property
+from hashlib import sha256
+from pathlib import Path
+from types import MappingProxyType
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from masktron.errors import DocumentError, MasktronError
+from masktron.level_settings import LevelSettings, released_levels
+from masktron.progress import Progress, Told, untold
+from masktron.scratch import folder_on_disk, private_folder
+from masktron.sources.joined.joined_writing import JoinedRelease, write_joined
+from masktron.sources.joined.level_columns import LevelColumns, columns_of_levels
+from masktron.sources.joined.level_rows import LevelRows, joined
+from masktron.sources.joined.nested_document import write_nested_document
+from masktron.sources.level_tables import LevelTable, LevelTables
+from masktron.sources.level_tree import TOP, LevelPath, Tree
+from masktron.sources.names import NO_CONTEXTS, ContextNames, Vocabulary
+from masktron.sources.output_names import table_beside
+from masktron.sources.records import Coded, Layout, Records, Shape
+from masktron.sources.source import EngineDocument, Source
+from masktron.sources.tables.document import TwinNames, twin_names
+from masktron.sources.xml.nested import read_levels
+from masktron.sources.xml.xml_source import XmlSource
+
+
+class JoinedSource(Source):
+    """Nested records in tables: several that keys join, or one with a number of the unit on every row.
+
+    Rules and engines see the document in which the records of each level stand in those above them, made of what a
+    second reader of each table has. The tree of levels is that of this document, and it is compared cell by cell with
+    what the first readers have.
+
+    Parameters
+    ----------
+    levels : mapping of str to LevelSetting
+    tables : sequence of Source
+        That of the data, then those of the levels that have one, in their order.
+    contexts : ContextNames
+        Of the rules: they say what stands around the records.
+    progress : callable, optional
+        Told of what takes long.
+    """
+
+    def __init__(
+        self,
+        levels: LevelSettings,
+        tables: Sequence[Source],
+        *,
+        contexts: ContextNames = NO_CONTEXTS,
+        progress: Progress | None = None,
+    ) -> None:
+        super().__init__(tables[0].path)
+        self.levels, self.tables = levels, tuple(tables)
+        self._contexts, self._progress = contexts, progress
+        self._places: Mapping[str, Path] = {}
+        self._held = ExitStack()
+        weakref.finalize(self, self._held.close)
+
+    @property
+    def others(self) -> dict[str, Source]:
+        """The tables beside that of the data, by the names of their levels."""
+        own = [name for name, one in self.levels.items() if one.data is not None]
+        return dict(zip(own, self.tables[1:], strict=True))
+
+    @cached_property
+    def columns(self) -> tuple[LevelColumns, ...]:
+        """The columns of each level."""
+        return columns_of_levels(self.levels, self.tables)
+
+    @cached_property
+    def _read(self) -> tuple[Records, ...]:
+        return tuple(table.records() for table in self.tables)
+
+    @cached_property
+    def rows(self) -> Mapping[LevelPath, LevelRows]:
+        """The records of each level as rows of the tables.
+
+        Raises
+        ------
+        DocumentError, UsageError
+            Keys do not join the tables.
+        """
+        return joined(self.columns, self._read)
+
+    @cached_property
+    def _names(self) -> TwinNames:
+        fields = {name for one in self.columns for name in one.fields or ()}
+        inner = {one.setting.name for one in self.columns if one.path}
+        return twin_names({*fields, *inner}, next(iter(self.levels)), self._contexts)
+
+    @cached_property
+    def _twin(self) -> XmlSource:
+        """The nested document, which says the same as the tables."""
+        rows = self.rows
+        folder = self._held.enter_context(private_folder(folder_on_disk()[0]))
+        path = folder / f"{self.path.stem}.xml"
+        write_nested_document(path, self.columns, self.tables, self._names)
+        found = XmlSource(path, record=self._names.clark(self._names.record), progress=self._progress)
+        with _named(path, self.path):
+            tree = found.tree
+        there = {} if tree is None else dict(tree.levels())
+        if lacking := [one.setting for one in self.columns if one.path not in there]:
+            shape = "" if tree is not None or found.shape.flat else f": {found.shape.reason}"
+            raise DocumentError(
+                f"no {lacking[0].parent or self.columns[0].setting.name} has a {lacking[0].name}{shape}",
+                where=str(self.path),
+                hint="leave [levels] out where there are none",
+            )
+        _require_same(read_levels(path, _tree_of(found)), rows, self._read, self.tables)
+        return found
+
+    @property
+    def size(self) -> int:
+        """Bytes of all tables."""
+        return sum(table.size for table in self.tables)
+
+    @cached_property
+    def digest(self) -> str:
+        """SHA-256 of the file; of several tables, that of a line for each: the name of its level, and its SHA-256."""
+        if len(self.tables) == 1:
+            return self.tables[0].digest
+        names = (next(iter(self.levels)), *self.others)
+        lines = (f"{name} {table.digest}\n" for name, table in zip(names, self.tables, strict=True))
+        return sha256("".join(lines).encode()).hexdigest()
+
+    @property
+    def part(self) -> tuple[str, ...]:
+        """What the options say of the tables that are read."""
+        return tuple(said for table in self.tables for said in table.part)
+
+    @property
+    def layout(self) -> Layout:
+        """Of the top level in the nested document."""
+        return self._twin.layout
+
+    @property
+    def shape(self) -> Shape:
+        """That of the nested document: records hold records."""
+        return self._twin.shape
+
+    @property
+    def tree(self) -> Tree | None:
+        """The levels."""
+        return self._twin.tree
+
+    @property
+    def count(self) -> int | None:
+        """As of a nested file in XML."""
+        return self._twin.count
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What there is to know of each table."""
+        return tuple(dict.fromkeys(note for table in self.tables for note in table.notes))
+
+    def estimate(self) -> int:
+        """Return the number of units."""
+        return len(self.rows[TOP].rows)
+
+    def vocabulary(self) -> Vocabulary:
+        """Return the names of the nested document."""
+        return self._twin.vocabulary()
+
+    def require_readable(self) -> None:
+        """Refuse a table that is not there, or is of another format."""
+        for table in self.tables:
+            table.require_readable()
+
+    def records(
+        self,
+        *,
+        missing: Mapping[str, frozenset[str]] = MappingProxyType({}),
+        only: Collection[str] | None = None,
+        told: Told = untold,
+        storage: Path | None = None,
+    ) -> Records:
+        """Refuse: records that hold others are no rows of single values."""
+        with self.blamed():
+            return self._twin.records(missing=missing, only=only, told=told, storage=storage)
+
+    def level_tables(
+        self, *, missing: Mapping[str, frozenset[str]] = MappingProxyType({}), told: Told = untold
+    ) -> LevelTables:
+        """Return the records of all levels, as the first readers of the tables have them."""
+        tree = _tree_of(self._twin)
+        codes: list[dict[str, frozenset[str]]] = [{"*": missing["*"]} if "*" in missing else {} for _ in self.tables]
+        for name, (path, own) in tree.names.items():
+            if name in missing:
+                codes[self.rows[path].columns.table][own.name] = missing[name]
+        read = (
+            [table.records(missing=one) for table, one in zip(self.tables, codes, strict=True)]
+            if missing
+            else self._read
+        )
+        tables = {path: self._level(path, tree, read) for path, _ in tree.levels()}
+        told(tree.top.count, tree.top.count)
+        return LevelTables(self.path, tree, MappingProxyType(tables))
+
+    def _level(self, path: LevelPath, tree: Tree, read: Sequence[Records]) -> LevelTable:
+        own, level = self.rows[path], tree.level(path)
+        records = read[own.columns.table]
+        columns = {f.name: replace(records.columns[f.name].taken(own.rows), field=f) for f in level.fields}
+        lines = records.lines[own.rows]
+        found = Records(records.source, tree.layout_of(path), MappingProxyType(columns), lines)
+        return LevelTable(level, found, own.parent)
+
+    @property
+    def document_path(self) -> Path:
+        """The nested document."""
+        return self._twin.path
+
+    @property
+    def document(self) -> EngineDocument:
+        """The nested document."""
+        return self._twin.document
+
+    def place(self, record: int, line: int, column: int) -> tuple[int, int]:
+        """Return the line or row of the record that an engine means; of one in another table, that of its unit."""
+        del column
+        if record < 0:
+            return 0, 0
+        main = self._read[0].lines
+        for path, own in self.rows.items():
+            lines = self._twin_lines[path]
+            at = int(np.searchsorted(lines, line))
+            if own.columns.table == 0 and at < len(lines) and lines[at] == line:
+                return int(main[own.rows[at]]), 0
+        return int(main[self.rows[TOP].rows[record]]), 0
+
+    @cached_property
+    def _twin_lines(self) -> dict[LevelPath, NDArray[np.int64]]:
+        found = read_levels(self._twin.path, _tree_of(self._twin))
+        return {path: table.records.lines for path, table in found.tables.items()}
+
+    @contextmanager
+    def blamed(self) -> Generator[None]:
+        """Let errors name the data where they name the nested document."""
+        with _named(self._twin.path, self.path):
+            yield
+
+    def write(
+        self,
+        target: Path,
+        replacements: Mapping[str, Coded],
+        *,
+        removed: Collection[str] = (),
+        keep: NDArray[np.bool_] | None = None,
+        order: NDArray[np.intp] | None = None,
+        told: Told = untold,
+    ) -> int:
+        """Write the tables with new values in fields of the top level."""
+        return self.write_levels(
+            target, {TOP: replacements}, removed={TOP: removed}, keep=keep, order=order, told=told
+        )
+
+    def write_levels(
+        self,
+        target: Path,
+        replacements: Mapping[LevelPath, Mapping[str, Coded]],
+        *,
+        removed: Mapping[LevelPath, Collection[str]] = MappingProxyType({}),
+        keep: NDArray[np.bool_] | None = None,
+        order: NDArray[np.intp] | None = None,
+        told: Told = untold,
+    ) -> int:
+        """Write the tables again; see `masktron.sources.joined.joined_writing.write_joined`."""
+        units = self.estimate()
+        release = JoinedRelease(
+            replacements,
+            removed,
+            np.ones(units, dtype=np.bool_) if keep is None else keep,
+            np.arange(units, dtype=np.intp) if order is None else order,
+        )
+        targets = (target, *self._targets(target).values())
+        written = write_joined(self.rows, self.tables, targets, release)
+        told(units, units)
+        return written
+
+    def _targets(self, target: Path) -> dict[str, Path]:
+        """Return where the tables beside that of the data are written, by level."""
+        return {
+            name: self._places.get(name) or table_beside(target, name, table.path)
+            for name, table in self.others.items()
+        }
+
+    def releasing(self, places: Mapping[str, Path], removed: Mapping[LevelPath, Collection[str]]) -> Self:
+        """Return who writes the tables to some places, and reads them back.
+
+        Parameters
+        ----------
+        places : mapping of str to Path
+            By level, where a table beside that of the data is written; beside the target where there is none.
+        removed : mapping of tuple of str to collection of str
+            Fields that are not released: those that join tables become numbers of the release.
+        """
+        found = copy(self)
+        found._places = dict(places)
+        found.levels = _levels_without(self.columns, removed)
+        return found
+
+    def alike(self, path: Path) -> Self:
+        """Return other tables with the same levels."""
+        targets = (path, *self._targets(path).values())
+        tables = [table.alike(target) for table, target in zip(self.tables, targets, strict=True)]
+        return type(self)(self.levels, tables, contexts=self._contexts, progress=self._progress)
+
+    def has_layout_of(self, original: Source, removed: Collection[str]) -> bool:
+        """Whether records and fields of the top level are those that the original releases."""
+        own, other = self.layout, original.layout
+        fields = {field for field in other.fields if field.name not in removed}
+        return own.record_path == other.record_path and fields.issuperset(own.fields)
+
+
+def _levels_without(columns: Sequence[LevelColumns], removed: Mapping[LevelPath, Collection[str]]) -> LevelSettings:
+    """Return the levels of a release; columns have the names that rules have for them."""
+    named = {
+        one.setting.name: replace(
+            one.setting, key=one.key, parent_key=one.parent_key, fields=one.fields if one.grouped else None
+        )
+        for one in columns
+    }
+    return released_levels(named, {one.setting.name: removed.get(one.path, ()) for one in columns})
+
+
+def _tree_of(twin: XmlSource) -> Tree:
+    if twin.tree is None:
+        raise ValueError(f"{twin.path} is no nested file")
+    return twin.tree
+
+
+def _require_same(
+    document: LevelTables, rows: Mapping[LevelPath, LevelRows], read: Sequence[Records], tables: Sequence[Source]
+) -> None:
+    """Refuse tables of which the nested document says something else than their first readers.
+
+    Raises
+    ------
+    DocumentError
+    """
+    for path, table in document.tables.items():
+        own = rows[path]
+        first = read[own.columns.table]
+        same = np.array_equal(table.parent, own.parent) and all(
+            bool(column.same_texts(first.columns[name].taken(own.rows)).all())
+            for name, column in table.records.columns.items()
+        )
+        there = {name for name in own.fields if name in first.columns}
+        if not same or there != set(table.records.columns):
+            raise DocumentError(
+                f"two readers of these tables do not agree on the records of {own.columns.setting.name}",
+                where=str(tables[own.columns.table].path),
+                hint="nothing was written: please report this file",
+            )
+
+
+@contextmanager
+def _named(document: Path, path: Path) -> Generator[None]:
+    """Let errors name the data where they name a document that was made of them."""
+    try:
+        yield
+    except MasktronError as error:
+        for part in ("what", "where", "hint"):
+            setattr(error, part, getattr(error, part).replace(str(document), str(path)))
+        error.args = (error.what,)
+        raise

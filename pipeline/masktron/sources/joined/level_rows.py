@@ -1,0 +1,246 @@
+"""Rows of tables joined by their keys: which record of a level each row is, and in which record above it stands."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from masktron.errors import DocumentError, UsageError
+from masktron.sources.joined.level_columns import LevelColumns
+from masktron.sources.level_tree import LevelPath
+from masktron.sources.lexical import XML_SPACE
+from masktron.sources.records import Records
+
+type JoinKey = tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LevelRows:
+    """The records of one level, which are rows of a table or groups of them.
+
+    Attributes
+    ----------
+    columns : LevelColumns
+    rows : ndarray of intp, shape (records,)
+        The first row of each record. Records come in the order of those above them.
+    record_of : ndarray of intp, shape (rows,)
+        The record of each row of the table.
+    parent : ndarray of intp, shape (records,)
+        The record of the level above; of the top level, the own number.
+    """
+
+    columns: LevelColumns
+    rows: NDArray[np.intp]
+    record_of: NDArray[np.intp]
+    parent: NDArray[np.intp]
+
+    @property
+    def fields(self) -> tuple[str, ...]:
+        """Columns of its own."""
+        return self.columns.fields or ()
+
+
+def joined(levels: Sequence[LevelColumns], tables: Sequence[Records]) -> dict[LevelPath, LevelRows]:
+    """Join the records of all levels.
+
+    Parameters
+    ----------
+    levels : sequence of LevelColumns
+        Each before those within it.
+    tables : sequence of Records
+        What `LevelColumns.table` numbers.
+
+    Raises
+    ------
+    DocumentError
+        A key is empty or occurs twice, names no record, or a row says something else than another one of its record.
+    UsageError
+        Nobody says which columns are those of a level, of which several rows are one record.
+    """
+    found: dict[LevelPath, LevelRows] = {}
+    for one in levels:
+        table = _KeyedTable(one, tables[one.table])
+        if one.path and one.parent_key:
+            made = _of_own_table(one, table, found[one.path[:-1]], tables)
+        elif one.path:
+            made = _within(one, table, found[one.path[:-1]])
+        else:
+            made = _top(one, table)
+        _require_apart(made, table)
+        if one.grouped:
+            _require_constant(made, table)
+        found[one.path] = made
+    return found
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _KeyedTable:
+    """A table with the keys of its rows."""
+
+    level: LevelColumns
+    records: Records
+
+    def keys(self, names: Sequence[str]) -> list[JoinKey]:
+        """Return the key of each row.
+
+        Raises
+        ------
+        DocumentError
+            One is empty.
+        """
+        texts = []
+        for name in names:
+            column = self.records.columns.get(name)
+            cells = [None] * len(self.records) if column is None else column.lexemes.tolist()
+            empty = next((at for at, text in enumerate(cells) if not (text or "").strip(XML_SPACE)), None)
+            if empty is not None:
+                raise self.refusal(
+                    empty,
+                    f"record {empty + 1} has no {name}, and so belongs to no {self._owner(names)}",
+                    "give every record its key",
+                )
+            texts.append(cells)
+        return list(zip(*texts, strict=True))
+
+    def _owner(self, names: Sequence[str]) -> str:
+        own = self.level.setting
+        return own.parent if tuple(names) == self.level.parent_key else own.name
+
+    def refusal(self, row: int, what: str, hint: str) -> DocumentError:
+        """Return an error that names the line of a row."""
+        return DocumentError(what, where=f"{self.records.source}:{int(self.records.lines[row])}", hint=hint)
+
+
+def shown_key(names: Sequence[str], key: JoinKey) -> str:
+    """Return a key as messages have it: ``HID = 17``."""
+    return ", ".join(f"{name} = {text}" for name, text in zip(names, key, strict=True))
+
+
+def _top(one: LevelColumns, table: _KeyedTable) -> LevelRows:
+    size = len(table.records)
+    every = np.arange(size, dtype=np.intp)
+    if not one.grouped:
+        return LevelRows(one, every, every, every)
+    numbers: dict[JoinKey, int] = {}
+    of = np.fromiter((numbers.setdefault(key, len(numbers)) for key in table.keys(one.key)), np.intp, size)
+    rows = np.unique(of, return_index=True)[1].astype(np.intp)
+    return LevelRows(one, rows, of, np.arange(len(rows), dtype=np.intp))
+
+
+def _of_own_table(one: LevelColumns, table: _KeyedTable, above: LevelRows, tables: Sequence[Records]) -> LevelRows:
+    """Join a table to the level above by the key of that."""
+    keyed = _KeyedTable(above.columns, tables[above.columns.table])
+    keys = keyed.keys(above.columns.key)
+    known = {keys[row]: record for record, row in enumerate(above.rows.tolist())}
+    own = table.keys(one.parent_key)
+    parents = np.fromiter((known.get(key, -1) for key in own), np.intp, len(own))
+    if (lost := np.flatnonzero(parents < 0)).size:
+        row = int(lost[0])
+        raise table.refusal(
+            row,
+            f"record {row + 1} is of the {above.columns.setting.name} with {shown_key(one.parent_key, own[row])}, "
+            f"which {keyed.records.source.name} does not have",
+            "keys are compared as they are written; add the record above, or leave this one out"
+            + (f" ({len(lost):,} records are like it)" if len(lost) > 1 else ""),
+        )
+    return _grouped(one, table, parents) if one.grouped else _placed(one, parents)
+
+
+def _within(one: LevelColumns, table: _KeyedTable, above: LevelRows) -> LevelRows:
+    """Return a level whose records are rows of the table of the level above, or groups of them."""
+    return _grouped(one, table, above.record_of) if one.grouped else _placed(one, above.record_of)
+
+
+def _placed(one: LevelColumns, parents: NDArray[np.intp]) -> LevelRows:
+    """Return a level each row of which is a record, given the record above of each row."""
+    rows = np.argsort(parents, kind="stable").astype(np.intp)
+    record_of = np.empty_like(rows)
+    record_of[rows] = np.arange(len(rows), dtype=np.intp)
+    return LevelRows(one, rows, record_of, parents[rows])
+
+
+def _grouped(one: LevelColumns, table: _KeyedTable, parents: NDArray[np.intp]) -> LevelRows:
+    """Return a level in which rows with one key, within one record above, are a record."""
+    numbers: dict[tuple[int, JoinKey], int] = {}
+    pairs = zip(parents.tolist(), table.keys(one.key), strict=True)
+    of = np.fromiter((numbers.setdefault(pair, len(numbers)) for pair in pairs), np.intp, len(parents))
+    first = np.unique(of, return_index=True)[1].astype(np.intp)
+    order = np.argsort(parents[first], kind="stable").astype(np.intp)
+    rank = np.empty_like(order)
+    rank[order] = np.arange(len(order), dtype=np.intp)
+    return LevelRows(one, first[order], rank[of], parents[first][order])
+
+
+def _require_apart(made: LevelRows, table: _KeyedTable) -> None:
+    """Refuse a key that two records have: over the file where it joins other tables, else within the record above.
+
+    Raises
+    ------
+    DocumentError
+    """
+    one = made.columns
+    if not one.key:
+        return
+    alone = one.named or not one.path
+    keys = table.keys(one.key)
+    known: dict[tuple[int, JoinKey], int] = {}
+    for row, above in zip(made.rows.tolist(), made.parent.tolist(), strict=True):
+        place = (-1 if alone else above, keys[row])
+        if place in known:
+            here = "" if alone else f" within one {one.setting.parent}"
+            first = known[place]
+            raise table.refusal(
+                row,
+                f"records {first + 1} and {row + 1} have the same key{here}, {shown_key(one.key, keys[row])}",
+                f"a key names one {one.setting.name}: mend it, or name all columns that tell one from others",
+            )
+        known[place] = row
+
+
+def _require_constant(made: LevelRows, table: _KeyedTable) -> None:
+    """Refuse a field of a record that differs between its rows, and a level of which nobody says which fields it has.
+
+    Raises
+    ------
+    DocumentError, UsageError
+    """
+    one, columns = made.columns, table.records.columns
+    if one.fields is None:
+        constant = [name for name in columns if differing(made, table.records, name) is None]
+        raise UsageError(
+            f"levels.{one.setting.name}.fields is not given: which columns are those of a {one.setting.name} has to "
+            f"be said; alike in all rows of each {one.setting.name} are {', '.join(constant)}",
+            where=str(table.records.source),
+            hint="fields = ["
+            + ", ".join(f'"{name}"' for name in constant)
+            + "], without those that only happen to be",
+        )
+    for name in one.fields:
+        row = differing(made, table.records, name) if name in columns else None
+        if row is not None:
+            key = shown_key(one.key, table.keys(one.key)[row])
+            first = int(made.rows[made.record_of[row]])
+            raise table.refusal(
+                row,
+                f"{name} of the {one.setting.name} with {key} differs between its rows: in records {first + 1} and "
+                f"{row + 1}",
+                f"mend it; if it is a field of the rows, leave it out of levels.{one.setting.name}.fields",
+            )
+
+
+def differing(made: LevelRows, records: Records, name: str) -> int | None:
+    """Return the first row with another text in a column than the first row of its record; None where none has."""
+    column = records.columns[name]
+    apart = np.flatnonzero(~column.same_texts(column.taken(made.rows[made.record_of])))
+    return int(apart[0]) if apart.size else None
+
+
+def units_of(levels: Mapping[LevelPath, LevelRows], path: LevelPath) -> NDArray[np.intp]:
+    """Return the unit of each record of a level."""
+    found = levels[path].parent
+    for depth in range(len(path) - 1, 0, -1):
+        found = levels[path[:depth]].parent[found]
+    return found
