@@ -58,6 +58,11 @@ def draw_categories(state: Treating, rules: Path) -> Treating:
                 f"pram.{name}: {how.household} is drawn anew, and says which records are of one household",
                 hint="name another field behind household, or leave it out",
             )
+        if own := [one for one in how.within if one in together(name)]:
+            raise UsageError(
+                f"pram.{name}: {own[0]} is drawn anew, and says among which records",
+                hint="name another field behind within, or leave it out",
+            )
         with named_setting(f"pram.{name}", together(name), str(job.source.path)):
             state = _drawn(state, job, _treatment(state, name, text))
     return state
