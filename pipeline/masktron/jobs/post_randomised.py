@@ -76,7 +76,7 @@ def read_transition(path: Path, name: str) -> tuple[tuple[str, ...], NDArray[np.
     UsageError, DocumentError
         There is no such file, or it is no transition matrix.
     """
-    return transition_of_text(read_text(path, "transition matrix"), name)
+    return transition_of_text(read_text(path, f"transition matrix of {name}"), str(path))
 
 
 def _treatment(state: Treating, name: str, text: str) -> Postrandomised:
