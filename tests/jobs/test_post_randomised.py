@@ -169,6 +169,8 @@ def test_records_of_a_household_are_drawn_as_one_among_what_rules_admit_in_all_o
     young = written.loc[written["AGE"] == "20", "HH"]
     assert set(written.loc[written["HH"].isin(young), "REGION"]) == {"n", "e"}  # also of those who are not young
     assert masktron.check(out, rules, manifest=manifest, original=data).complies
+    masktron.write_report(manifest, html_public=tmp_path / "page.html")
+    assert "40 % of the households expected to change" in " ".join((tmp_path / "page.html").read_text().split())
     several = next(at for at, row in enumerate(rows) if rows[at + 1]["HH"] == row["HH"])
     other = "n" if written["REGION"][several] == "e" else "e"
     false = forged(out, tmp_path / "f.csv", {several: {"REGION": other}})
@@ -212,12 +214,17 @@ def test_check_finds_what_was_not_drawn_by_the_law(tmp_path: Path, rules: Path) 
     assert "0 records have another one than before; " in problems(as_before)
     described = json.loads(manifest.read_text())
     del described["config"]  # with it, treatments that it does not ask for are refused
-    for named in ({"within": ["NO"]}, {"weight": "NO"}):
+    for named, why in (
+        ({"within": ["NO"]}, "there is no field 'NO'"),
+        ({"weight": "NO"}, "there is no field 'NO'"),
+        ({"household": "NO"}, "there is no field 'NO'"),
+        ({"household": "REGION"}, "3 households of 3 have several values of STATUS, and would be drawn as one"),
+    ):
         (tmp_path / "e.json").write_text(
             json.dumps({**described, "treatments": [{**described["treatments"][0], **named}]})
         )
         found = masktron.check(out, rules, manifest=tmp_path / "e.json", original=data)
-        assert "the values of STATUS cannot have been drawn anew: there is no field 'NO'" in found.problems
+        assert f"the values of STATUS cannot have been drawn anew: {why}" in found.problems
     young = [at for at, row in enumerate(ROWS) if int(str(row["AGE"])) < 65]
     assert "; one stands in " in problems({at: {"STATUS": "works"} for at in young}).replace("anew, one", "anew; one")
 
@@ -316,6 +323,9 @@ def test_records_that_are_left_out_take_no_part(tmp_path: Path, rules: Path) -> 
         ({"pram": {"AGE": "change:0.1"}, "roles": {**ROLES, "AGE": "key"}}, "pram.AGE: the field has the role key"),
         ({"pram": {"STATUS": "change:0.1,within:B"}}, "B has the role confidential"),
         ({"pram": {"STATUS": "change:0.1,within:C"}}, "there is no field 'C'"),
+        ({"pram": {"STATUS": "change:0.1,within:STATUS"}}, "STATUS is drawn anew, and says among which records"),
+        ({"recode": {"REGION": "width:5"}}, "write its texts by a hierarchy"),
+        ({"allow_lost": ("no-rule",)}, "the rulebook has no rule 'no-rule'"),
         ({"pram": {"STATUS": "0.1"}}, "no way to draw values anew"),
         ({"pram": {"STATUS": "change:1"}}, "change must be a number from 1e-06 and below 1"),
         ({"pram": {"STATUS": "change:1e-300"}}, "change must be a number from 1e-06 and below 1, not '1e-300'"),

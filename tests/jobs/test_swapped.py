@@ -281,6 +281,17 @@ def test_that_many_change_places_is_said(tmp_path: Path, rules: Path) -> None:
     assert "fewer than 20 by OCC in its region. Fewer keys" in note
 
 
+def test_a_rate_that_is_not_reached_is_said(tmp_path: Path, rules: Path) -> None:
+    def told(rate: float) -> list[str]:
+        config = config_from(settings(swap={**SWAP, "least_regions": 5, "rate": rate}))
+        notes = run_keys(write_csv(tmp_path / "d.csv", ROWS), rules, config=config).notes
+        return [note for note in notes if "of the rate" in note]
+
+    assert told(0.2) == []
+    (note,) = told(1.0)  # the last who are left are of too few towns
+    assert re.match(r"swapping: [0-9.]+ % of the households have changed places, not the 100 % of the rate", note)
+
+
 def test_too_few_regions_are_the_reason_why_nobody_moves(tmp_path: Path, rules: Path) -> None:
     with pytest.raises(InfeasibleError) as caught:
         masktron.mask(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,14 @@ import pytest
 
 import masktron
 from cli_runner import Runner, write_rules
-from masktron.errors import UsageError
+from masktron.config import config_from
+from masktron.errors import UsageError, ViolationError
+from masktron.jobs.mask import run_mask
+from masktron.jobs.remedies.trying import RemedyTrials
+from masktron.jobs.tune.asked import tune_settings_from
+from masktron.jobs.tune.schedule import Deadline
+from masktron.jobs.tune.tuning import run_tune
+from masktron.progress import no_progress
 from plain_rows import write_csv
 from schema_files import conforms
 
@@ -235,3 +243,52 @@ def test_recodings_and_translated_rules_are_made_anew(run: Path, tmp_path: Path)
     assert problems(other_version) == (
         "translated rulebook of the manifest: this version of masktron translates otherwise (another SHA-256)"
     )
+
+
+@pytest.fixture
+def nested(tmp_path: Path) -> tuple[Path, Path]:
+    """Twelve households of one person."""
+    homes = "".join(
+        f"<H><REGION>{'ns'[at % 2]}</REGION><SIZE>1</SIZE><P><AGE>{20 + at}</AGE><A>{at * at}</A></P></H>"
+        for at in range(12)
+    )
+    (tmp_path / "n.xml").write_text(f"<S>{homes}</S>")
+    (tmp_path / "n.sch").write_text(
+        '<schema xmlns="http://purl.oclc.org/dsdl/schematron"><pattern><rule context="H">'
+        '<assert id="size" test="count(P) = SIZE">s</assert></rule></pattern></schema>'
+    )
+    return tmp_path / "n.xml", tmp_path / "n.sch"
+
+
+NESTED_ROLES = {"REGION": "quasi-identifier", "SIZE": "untouched", "AGE": "quasi-identifier"}
+NOT_YET = "keys of nested files are not treated yet"
+
+
+@pytest.mark.parametrize(
+    "axes", [{"recode": {"AGE": ["width:5"]}}, {"key_k": [3]}, {"pram": {"REGION": ["change:0.1"]}}], ids=list
+)
+def test_tune_tries_no_treatment_of_a_nested_file(
+    nested: tuple[Path, Path], tmp_path: Path, axes: dict[str, Any]
+) -> None:
+    asked = tune_settings_from({"methods": ["mdav"], "k": [3], "workers": 0, **axes})
+    with pytest.raises(UsageError, match=f"{next(iter(axes))}: {NOT_YET}"):
+        run_tune(*nested, config=config_from({"roles": NESTED_ROLES, "numeric": ["A"]}), asked=asked)
+
+
+def test_no_recoding_of_a_nested_file_is_searched(nested: tuple[Path, Path], tmp_path: Path) -> None:
+    (tmp_path / "h.csv").write_text("n;*\ns;*\n")
+    with pytest.raises(UsageError, match=NOT_YET):
+        masktron.recode(*nested, {"REGION": tmp_path / "h.csv"}, key_k=3, roles=NESTED_ROLES, numeric=["A"])
+
+
+def test_no_remedy_treats_keys_of_a_nested_file(nested: tuple[Path, Path], tmp_path: Path) -> None:
+    told = {"k": 3, "roles": {**NESTED_ROLES, "AGE": "untouched"}, "numeric": ["A"], "on_refusal": "suggest"}
+    config = config_from({**told, "limits": {"key_k": 12, "information_loss": 0.0}})
+    with pytest.raises(ViolationError) as caught:
+        run_mask(*nested, tmp_path / "m.xml", config=config)
+    trials = RemedyTrials(*nested, tmp_path / "m.xml", config, Deadline(60.0, time.monotonic()), no_progress)
+    remedies = trials.result(caught.value).remedies
+    assert remedies
+    assert all({"recode", "key_k"}.isdisjoint(one.settings) for one in remedies)
+    # what is tried is read with the names of the file
+    assert all(one.figures or "declared for" not in one.reason for one in remedies)

@@ -10,7 +10,7 @@ from masktron.treatments.transition import most_ratio, redrawn_for, transition_o
 
 
 def test_a_matrix_is_read_in_any_order_of_its_lines() -> None:
-    values, matrix = transition_of_text('\ufeff;"a;x";b\nb;0.25;0.75\n\n"a;x";1;0\n', "F")
+    values, matrix = transition_of_text('\ufeff;"a;x";b\nb;0.25;0.75\n\n"a;x";1;0\n', "sex.csv")
     assert values == ("a;x", "b")
     assert matrix.tolist() == [[1, 0], [0.25, 0.75]]
 
@@ -21,18 +21,20 @@ def test_a_matrix_is_read_in_any_order_of_its_lines() -> None:
         ("", "not of the same values"),
         (",a,b\na,1,0\n", "not of the same values"),
         (",a,a\na,1,0\na,1,0\n", "not of the same values"),
-        (",a,b\na,1,0\nb,1\n", "line 3: 1 probabilities for 2 values"),
-        (",a,b\na,1,0\nb,1,x\n", "line 3: a cell is not a number"),
+        (",a,b\na,1,0\nb,1\n", "sex.csv:3: 1 probabilities for 2 values"),
+        (",a,b\na,1,0\nb,1,x\n", "sex.csv:3: a cell is not a number"),
         (",a,b\na,1,0\nb,1,0.5\n", "row 2 does not sum to 1"),
         (",a,b\na,2,-1\nb,1,0\n", "not a probability"),
         (",a,b\na,nan,0\nb,1,0\n", "not a probability"),
+        ("\n,a,b\n\na,1,0\nb,1\n", "sex.csv:5: 1 probabilities"),
+        (",a,b\na,1,0\nb,1," + "0" * 140_000, "sex.csv:3: no CSV: field larger than field limit"),
     ],
 )
 def test_what_is_wrong_with_a_matrix_is_said(text: str, message: str) -> None:
     with pytest.raises(UsageError) as raised:
-        transition_of_text(text, "F")
+        transition_of_text(text, "sex.csv")
     assert message in str(raised.value)
-    assert "transition matrix of F" in str(raised.value)
+    assert raised.value.where.startswith("sex.csv")
 
 
 @pytest.mark.parametrize("seed", range(30))

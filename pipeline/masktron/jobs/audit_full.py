@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,53 +13,31 @@ from masktron.classify.forms import form_of, variables_of_atom
 from masktron.config import Config, Role
 from masktron.constraints import Atom
 from masktron.counts import counted
-from masktron.errors import DocumentError, InfeasibleError, UsageError
+from masktron.errors import DocumentError, UsageError
 from masktron.figures import FIGURES, Figure, figure_of
 from masktron.jobs.audit import Audit
-from masktron.jobs.coded_fields import as_perturbed, as_released
+from masktron.jobs.audit_treatments import DrawnRelease, check_draws, check_recodings, check_shared_keys
+from masktron.jobs.coded_fields import as_released
 from masktron.jobs.column_memory import arrays_of_run, read_columns
 from masktron.jobs.common import shown_path
 from masktron.jobs.compared import ReorderedColumns, absent, compare, require_described
-from masktron.jobs.job import Job
-from masktron.jobs.keys_known import NO_KEYS, known_keys
+from masktron.jobs.keys_known import NO_KEYS
 from masktron.jobs.level_figures import NestedColumns, alike_by_level
 from masktron.jobs.limits import over_limits
 from masktron.jobs.pairing import UNMASKED, UNPAIRED, Stated, paired
-from masktron.jobs.post_randomised import law_of, rules_of_law, untrue_draws
 from masktron.jobs.protection import Findings, check_groups, check_pair, pair_of
 from masktron.jobs.recoded import as_treated
-from masktron.jobs.recodings_anew import untrue_recodings
-from masktron.jobs.swapped import untrue_swaps
 from masktron.measures.achieved_k import achieved_k, shared_columns
 from masktron.measures.figures import Measured, measure, unpaired
 from masktron.measures.unchanged import published_as_it_was
 from masktron.progress import Progress, told_as
-from masktron.sources.records import Column, Layout, Records, Shape, Status
+from masktron.sources.records import Layout, Records, Shape, Status
 from masktron.sources.source import Source
 from masktron.sources.wide.wide_source import WideSource
 from masktron.write.manifest import DescribedRelease
-from masktron.write.treatments import (
-    Postrandomised,
-    Recoded,
-    Suppressed,
-    Swapped,
-    perturbed_fields,
-    perturbed_in,
-    recodings_in,
-    suppressed_in,
-)
+from masktron.write.treatments import perturbed_fields, recodings_in
 
 _CELLS = "unmasked fields cell by cell"
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Perturbed:
-    """The records before and after a treatment that draws, in one order, and what was suppressed afterwards."""
-
-    before: Records
-    released: Records
-    missing: Mapping[str, frozenset[str]]
-    suppressed: frozenset[str]
 
 
 class FullAudit(Audit):
@@ -74,7 +52,7 @@ class FullAudit(Audit):
             self._removed(field.name for field in self.job.source.layout.fields)
             return None
         self._removed(data.columns)
-        self._shared_keys(data)
+        self._add(check_shared_keys(self.described, data))
         self._count_levels(data)
         gone = [name for name in self.described.masked if name not in data.columns]
         if gone and not self.as_masked:
@@ -108,34 +86,6 @@ class FullAudit(Audit):
         numeric, weights = frozenset(described.numeric), described.nested.weights
         units = np.arange(len(data))
         self.levels = alike_by_level(NestedColumns(source, units, roles, numeric, weights), data.columns)
-
-    def _shared_keys(self, data: Records) -> None:
-        """Count the records that share each combination of suppressed keys, as it is written."""
-        for one in () if self.described is None else suppressed_in(self.described.treatments):
-            if gone := [name for name in one.fields if name not in data.columns]:
-                self.problems.append(f"the file has no key {', '.join(gone)}")
-                continue
-            self._all_keys(one, data)
-            if len(data):
-                written = [data.columns[name].numbered() for name in one.fields]
-                wrong = one.contract.broken((), written)
-                self.problems += [f"of the suppressed keys {', '.join(one.fields)}, {what}" for what in wrong]
-            self.checked.append(f"keys {', '.join(one.fields)}: {one.contract.says}")
-
-    def _all_keys(self, one: Suppressed, data: Records) -> None:
-        """Require that the keys that k records share are all those of the roles, as `mask` takes them."""
-        if self.described is None:
-            return
-        roles = {name: Role(role) for name, role in self.described.roles.items()}
-        telling = [name for name in data.columns if _differs(data.columns[name])]
-        known = known_keys(roles, self.described.quasi_identifiers, telling)
-        recoded = recodings_in(self.described.treatments)
-        keys = [name for name in known.names if name != known.weight or name in recoded]
-        if left_out := [name for name in keys if name not in one.fields]:
-            self.problems.append(
-                f"the keys that k records share are {', '.join(one.fields)}, without {', '.join(left_out)}, by the "
-                "roles of the manifest a quasi-identifier as well"
-            )
 
     def _add(self, found: Findings) -> None:
         self.problems += found.problems
@@ -190,14 +140,16 @@ class FullAudit(Audit):
             return
         self._surroundings(layout)
         if self.described is not None:
-            self._recoded(self.original, self.described, config)
+            self._add(check_recodings(self.original, self.described, config.memory))
         source = read_columns(self.original, memory=config.memory)
         if self.described is not None:
             source = as_treated(source, self.described.treatments, self.described.missing)
         excluded = set(self.described.excluded) if self.described else set()
         rows = self._rows(data, source, excluded)
         if self.described is not None and rows is not None:
-            self._drawn_anew(data, source, rows, self.described)
+            job = replace(self.job, source=self.original)
+            draws = DrawnRelease(job, self.described, source, data, rows)
+            self._add(check_draws(draws, same_rules=self.again.as_described))
             source = as_released(source, self.described.treatments, data, rows)
         if len(data) != len(source) - len(excluded):
             self.problems.append(
@@ -211,80 +163,6 @@ class FullAudit(Audit):
             self._unmasked(data, source, excluded, self.described)
         self._masked_at_all(data, source)
         self._drawn(data, source, excluded)
-
-    def _recoded(self, original: Source, described: DescribedRelease, config: Config) -> None:
-        """Make recodings anew from the original, with labels that come from its values."""
-        done = [one for one in described.treatments if isinstance(one, Recoded)]
-        if not done or original.digest != described.original:
-            return
-        records = read_columns(original, missing=described.missing, memory=config.memory)
-        keep = ~np.isin(np.arange(len(records)), np.array(sorted(described.excluded), dtype=np.intp))
-        known = [one for one in done if one.recoding.field in records.columns]
-        self.problems += untrue_recodings(known, original, records, keep, described)
-
-    def _drawn_anew(
-        self, data: Records, source: Records, rows: NDArray[np.intp], described: DescribedRelease
-    ) -> None:
-        """Test whether keys are what the treatments draw or swap that the manifest declares, in their order."""
-        drawn = perturbed_in(described.treatments)
-        back, kept = np.argsort(rows), np.sort(rows)
-        released = data.taken(back)
-        suppressed = frozenset(
-            name for one in suppressed_in(described.treatments) for name in (*one.fields, *one.also)
-        )
-        job = replace(self.job, source=self.original) if self.original is not None else self.job
-        for at, one in enumerate(drawn):
-            before = as_perturbed(source.taken(kept), drawn[:at], released, np.arange(len(kept)))
-            if gone := [name for name in one.fields if name not in data.columns or name not in source.columns]:
-                self.problems.append(f"the file has no field {', '.join(gone)}, whose values were changed")
-                continue
-            tested = _Perturbed(before, released, described.missing, suppressed)
-            unknown = suppressed.intersection(perturbed_fields(drawn[:at]))
-            if isinstance(one, Swapped):
-                self._swapped(one, tested, unknown)
-            elif self.again.as_described:
-                self._by_law(one, job, tested, unknown)
-            else:
-                self.not_checked.append(f"draws of {', '.join(one.fields)}: need the rulebook of the manifest")
-
-    def _swapped(self, one: Swapped, tested: _Perturbed, unknown: Collection[str]) -> None:
-        """Test whether regions were exchanged in pairs, unless that depends on what is not known any more."""
-        names, how = ", ".join(one.fields), one.settings
-        if not self._known(f"swaps of {names}", {*how.similar, how.household or ""}, unknown):
-            return
-        try:
-            self.problems += untrue_swaps(tested.before, tested.released, one, tested.missing, tested.suppressed)
-        except (KeyError, UsageError) as error:
-            self.problems.append(f"the regions {names} cannot have been swapped as the manifest says: {error}")
-            return
-        self.checked.append(f"regions {names}, swapped in {counted(one.pairs, 'pair')}")
-
-    def _known(self, what: str, read: Collection[str], unknown: Collection[str]) -> bool:
-        """Tell whether all that something depends on is known, and say where it is not."""
-        depends = sorted({*read}.intersection(unknown))
-        if depends:
-            self.not_checked.append(
-                f"{what}: they depend on {', '.join(depends)}, changed before, of which cells are suppressed"
-            )
-        return not depends
-
-    def _by_law(self, one: Postrandomised, job: Job, tested: _Perturbed, unknown: Collection[str]) -> None:
-        """Test draws, unless their law depends on what is not known any more."""
-        names = ", ".join(one.fields)
-        rules = rules_of_law(tested.before, one, job)
-        if not self._known(f"draws of {names}", {*rules.read, *one.settings.within}.difference(one.fields), unknown):
-            return
-        read = (*one.settings.within, *([] if one.weight is None else [one.weight]))
-        if gone := [name for name in read if name not in tested.before.columns]:
-            self.problems.append(f"the values of {names} cannot have been drawn anew: there is no field {gone[0]!r}")
-            return
-        try:
-            found = law_of(tested.before, one, rules, tested.missing)
-        except (UsageError, InfeasibleError) as error:
-            self.problems.append(f"the values of {names} cannot have been drawn anew: {error.what}")
-            return
-        self.problems += untrue_draws(found, tested.released, one.fields, tested.missing, tested.suppressed)
-        self.checked.append(f"values of {names}, drawn anew, by the probabilities of the manifest")
 
     def _same_original(self, found: str) -> None:
         if self.described and found != self.described.original:
@@ -493,13 +371,6 @@ class FullAudit(Audit):
 
 def _deviation(shape: Shape) -> str:
     return f"{shape.reason} (line {shape.line})"
-
-
-def _differs(column: Column) -> bool:
-    """Tell whether all cells that are there differ: others may have been suppressed."""
-    codes = column.numbered()
-    there = codes[codes >= 0]
-    return len(np.unique(there)) == len(there)
 
 
 def _held(source: Records, name: str, excluded: Collection[int]) -> bool:

@@ -19,7 +19,7 @@ from masktron.jobs.keys_known import KnownKeys, keys_of_run
 from masktron.jobs.mask_result import UNIQUES_UNASKED, fates_of, told_of
 from masktron.jobs.ordering import identifying
 from masktron.jobs.prepared import Opened, Treated, open_original
-from masktron.jobs.swapped import many_swapped
+from masktron.jobs.swapped import swap_notes
 from masktron.jobs.treated import rules_beside, treated
 from masktron.jobs.treatment_limits import limit_notes
 from masktron.measures.assessed import Assessed
@@ -111,7 +111,7 @@ class _Tried:
         """What it costs to suppress keys; another run draws others."""
         for one in () if self.done is None else suppressed_in(self.done.treatments):
             yield f"local suppression: {one.says}; the cells are drawn, and another run may leave out others"
-        yield from () if self.done is None else many_swapped(self.done.treatments)
+        yield from () if self.done is None else swap_notes(self.done.treatments)
         for concern in () if self.done is None else emptied_keys(self.done.treatments):
             yield f"{concern.says}; {concern.hint}"
         for drawn in () if self.done is None else perturbed_in(self.done.treatments):

@@ -25,7 +25,7 @@ from masktron.jobs.post_randomised import drawn_how
 from masktron.jobs.prepared import Prepared, Treated
 from masktron.jobs.privacy import privacy_notes, unmasked_notes
 from masktron.jobs.recoded import recoded_how
-from masktron.jobs.swapped import many_swapped, swapped_how
+from masktron.jobs.swapped import swap_notes, swapped_how
 from masktron.jobs.treatment_limits import limit_notes
 from masktron.jobs.untested import told, written_untested
 from masktron.jobs.written import WrittenFile
@@ -214,7 +214,7 @@ def _with_treatments(run: Prepared, files: Assessed, result: MaskResult, rules_o
         notes=(
             *(note for note in done.original.originals.notes if note not in result.notes),
             *result.notes,
-            *many_swapped(done.treatments),
+            *swap_notes(done.treatments),
             *(f"local suppression: {one.says}" for one in suppressed_in(done.treatments)),
             *limit_notes(done, run.job, run.plan.released),
             *given_away_notes(done, run.kept, in_order=run.ordering.original),

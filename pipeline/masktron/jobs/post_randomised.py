@@ -58,6 +58,11 @@ def draw_categories(state: Treating, rules: Path) -> Treating:
                 f"pram.{name}: {how.household} is drawn anew, and says which records are of one household",
                 hint="name another field behind household, or leave it out",
             )
+        if own := [one for one in how.within if one in together(name)]:
+            raise UsageError(
+                f"pram.{name}: {own[0]} is drawn anew, and says among which records",
+                hint="name another field behind within, or leave it out",
+            )
         with named_setting(f"pram.{name}", together(name), str(job.source.path)):
             state = _drawn(state, job, _treatment(state, name, text))
     return state
@@ -71,7 +76,7 @@ def read_transition(path: Path, name: str) -> tuple[tuple[str, ...], NDArray[np.
     UsageError, DocumentError
         There is no such file, or it is no transition matrix.
     """
-    return transition_of_text(read_text(path, "transition matrix"), name)
+    return transition_of_text(read_text(path, f"transition matrix of {name}"), str(path))
 
 
 def _treatment(state: Treating, name: str, text: str) -> Postrandomised:

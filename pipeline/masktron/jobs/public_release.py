@@ -165,7 +165,8 @@ def _untrue(manifest: PlainData) -> dict[str, str]:
     for one in _treatments(manifest):
         if one.text("kind") == "pram":
             change = one.number("change")
-            how = "a matrix" if math.isnan(change) else f"{100 * change:g} % of the records expected to change"
+            units = "households" if one.has("household") else "records"
+            how = "a matrix" if math.isnan(change) else f"{100 * change:g} % of the {units} expected to change"
             found |= dict.fromkeys(one.names("fields"), f"drawn anew by known probabilities, {how}")
         elif one.text("kind") == "swapping":
             how = "exchanged in pairs by records that are rare in their region, and maybe by others"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -21,6 +22,7 @@ from masktron.jobs.labelled_hierarchies import hierarchy_of_values
 from masktron.jobs.ordering import WRITTEN
 from masktron.jobs.prepared import Opened, open_original
 from masktron.jobs.recoded import missing_codes_of, texts_of, variable_of
+from masktron.jobs.wide_job import refuse_treatments
 from masktron.jobs.written_classes import written_classes
 from masktron.measures.keys.combinations import KeyFrequencies
 from masktron.measures.keys.individual_risk import population_uniques
@@ -215,6 +217,7 @@ def run_recode(
     files = {f"the hierarchy of {name}": path for name, path in hierarchies.items()}
     refuse_outputs({} if write is None else {"--write": write}, {"the data": data, "the rulebook": rules, **files})
     opened = open_original(data, rules, config, progress)
+    refuse_treatments(["hierarchies"], opened.job.source)
     for name, read in trees.copy().items():
         column = opened.kept.columns.get(name)
         if column is not None:
@@ -300,10 +303,10 @@ def _question(opened: Opened, rules: Path, hierarchies: Mapping[str, Hierarchy],
     _require_among(wishes.diversity or {}, confidential, "--diversity names", "masked fields are")
     columns = opened.kept.columns
     limits = dict(opened.config.limits)
-    diversity = dict.fromkeys(confidential, round(limits["l_diversity"])) if "l_diversity" in limits else {}
+    diversity = dict.fromkeys(confidential, math.ceil(limits["l_diversity"])) if "l_diversity" in limits else {}
     risks = [limits[name] / scale for name, scale in (("individual_risk", 1), ("global_risk", 100)) if name in limits]
     demands = KeyDemands(
-        k=max(wishes.k, int(limits.get("key_k", 0))),
+        k=max(wishes.k, math.ceil(limits.get("key_k", 0))),
         suppressed=_records(wishes.suppressed, len(opened.kept)),
         diversity={**diversity, **(wishes.diversity or {})},
         mean_risk=min(risks) if risks else None,

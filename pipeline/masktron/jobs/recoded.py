@@ -116,7 +116,10 @@ def variable_of(source: Source, name: str) -> Variable | None:
 def _of_width(setting: str, how: Widths, column: Column, keep: NDArray[np.bool_]) -> IntervalRecoding:
     values = column.values[keep]
     if np.isnan(values).all():
-        raise UsageError(f"{setting}: the field has no number that could be in a class")
+        raise UsageError(
+            f"{setting}: the field has no number that could be in a class",
+            hint="write its texts by a hierarchy: AGE=age.csv:1; masktron hierarchy makes one",
+        )
     low, high = (math.floor(Fraction(end(values)) / how.width) for end in (np.nanmin, np.nanmax))
     if high - low >= MOST_CLASSES:
         raise UsageError(

@@ -132,18 +132,37 @@ def _require_regions(how: SwapSettings, fields: Sequence[CodedField]) -> None:
             )
 
 
-def many_swapped(treatments: Iterable[Treatment]) -> Iterator[str]:
-    """Say where so many changed places that tables of regions may be worth little."""
+def swap_notes(treatments: Iterable[Treatment]) -> Iterator[str]:
+    """Say where fewer changed places than a rate asks for, or so many that tables of regions may be worth little."""
     for one in treatments:
-        if isinstance(one, Swapped) and one.figures and 2 * one.pairs > _MANY * one.figures["units"]:
-            units = "record" if one.settings.household is None else "household"
-            share = f"{200 * one.pairs / one.figures['units']:.3g}"
-            yield (
-                f"swapping: {share} % of the {units}s have another {', '.join(one.settings.regions)}, "
-                f"{one.figures['targeted']:,} of {counted(one.pairs, 'pair')} for the risk: a {units} moves where a "
-                f"record is one of fewer than {one.settings.k} by {', '.join(one.settings.keys) or 'no key'} in its "
-                "region. Fewer keys, or these recoded, under [swap] in settings let more stay"
-            )
+        if isinstance(one, Swapped) and one.figures:
+            yield from _fewer_swapped(one)
+            yield from _many_swapped(one)
+
+
+def _fewer_swapped(one: Swapped) -> Iterator[str]:
+    told, how = one.figures, one.settings
+    inside = told["units"] - told["without_region"]
+    if one.pairs < int(how.rate * inside / 2):
+        units = "records" if how.household is None else "households"
+        instead = _FEWER if how.similar else "swap regions of a coarser level"
+        yield (
+            f"swapping: {200 * one.pairs / inside:.3g} % of the {units} have changed places, not the "
+            f"{100 * how.rate:g} % of the rate: others have nobody similar in enough other regions to which the "
+            f"rules admit both; {instead}, or lower least_regions or the rate, under [swap] in settings"
+        )
+
+
+def _many_swapped(one: Swapped) -> Iterator[str]:
+    if 2 * one.pairs > _MANY * one.figures["units"]:
+        units = "record" if one.settings.household is None else "household"
+        share = f"{200 * one.pairs / one.figures['units']:.3g}"
+        yield (
+            f"swapping: {share} % of the {units}s have another {', '.join(one.settings.regions)}, "
+            f"{one.figures['targeted']:,} of {counted(one.pairs, 'pair')} for the risk: a {units} moves where a "
+            f"record is one of fewer than {one.settings.k} by {', '.join(one.settings.keys) or 'no key'} in its "
+            "region. Fewer keys, or these recoded, under [swap] in settings let more stay"
+        )
 
 
 def _households(

@@ -38,6 +38,7 @@ from masktron.jobs.recoded import (
 from masktron.jobs.suppressed import suppressed_cells
 from masktron.jobs.swapped import swap_regions
 from masktron.jobs.treating import Treating
+from masktron.jobs.wide_job import refuse_treatments
 from masktron.jobs.written_classes import written_classes
 from masktron.perturbation_settings import together
 from masktron.progress import Progress, told_as
@@ -136,7 +137,9 @@ def treated(
     config = original.given
     with ExitStack() as stack:
         opened = original
+        _require_known(original)
         if config.treats_keys:
+            refuse_treatments(["treatments"], original.job.source)
             _require_possible(original)
         if config.recode or config.pram or config.swap:
             opened = stack.enter_context(_changed(original, out, rules_out, progress, executor))
@@ -252,6 +255,14 @@ def _with_missing(config: Config, original: Opened, source: Source, done: Treate
     return replace(config, missing=found)
 
 
+def _require_known(original: Opened) -> None:
+    """Refuse to let rules be lost that nobody knows, whether or not something is recoded."""
+    job = original.job if original.nested is None else original.nested.nested.job
+    for name in original.config.allow_lost:
+        if name != ALL_FIELDS:
+            job.index_of(name)
+
+
 def _require_possible(original: Opened) -> None:
     """Refuse what cannot be treated: rules that read the original itself."""
     rulebook, config = original.job.rulebook, original.config
@@ -286,9 +297,6 @@ def _looks_up_masked(original: Opened, edit: Edit) -> bool:
 def _refuse_lost(original: Opened, translation: Translation) -> None:
     """Refuse to lose a rule that has to hold, unless it may be lost."""
     released, allowed = set(original.originals.released), set(original.config.allow_lost)
-    known = {rule.id for rule in translation.rules}
-    for name in sorted(allowed - known - {ALL_FIELDS}):
-        original.job.index_of(name)  # refuses a name that no rule has
     lost = [
         rule
         for rule in translation.lost

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -169,10 +169,19 @@ def compositions_of(job: Job) -> NDArray[np.intp]:
 
 def _refuse_settings(config: Config, source: Source) -> None:
     asked = {"recode": config.recode, "key_k": config.key_k, "pram": config.pram, "swap": config.swap}
-    given = [name for name, value in asked.items() if value]
-    if given:
+    refuse_treatments([name for name, value in asked.items() if value], source)
+
+
+def refuse_treatments(asked: Sequence[str], source: Source) -> None:
+    """Refuse treatments of keys, by the names of what asks for them, of which wide records know nothing yet.
+
+    Raises
+    ------
+    UsageError
+    """
+    if asked and isinstance(source, WideSource):
         raise UsageError(
-            f"{', '.join(given)}: keys of nested files are not treated yet",
+            f"{', '.join(asked)}: keys of nested files are not treated yet",
             where=str(source.path),
             hint="treat them in a flat file, or leave them as they are and look at the risk that the result shows",
         )

@@ -217,7 +217,7 @@ def pram_law(
     _require_one_way(change, minimum, matrix, len(codes))
     domain, value = _domain(codes)
     if matrix is not None:
-        matrix = checked_transition(matrix, "PRAM")
+        matrix = checked_transition(matrix, "transition matrix")
         if domain.size and int(domain.max()) >= len(matrix):
             raise UsageError(
                 "the matrix has no row for a value of the file", hint="give every value a row and a column"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import io
 from collections.abc import Sequence
 from itertools import pairwise
 
@@ -87,8 +88,8 @@ def most_ratio(matrix: Floats) -> float:
     return float((most[published] / least[published]).max(initial=1.0))
 
 
-def checked_transition(matrix: Floats, field: str) -> Floats:
-    """Return a matrix that somebody gave.
+def checked_transition(matrix: Floats, where: str) -> Floats:
+    """Return a matrix that somebody gave; errors name where it is from.
 
     Raises
     ------
@@ -96,7 +97,6 @@ def checked_transition(matrix: Floats, field: str) -> Floats:
         It is not square, an entry is no probability, or a row does not sum to 1.
     """
     found = np.asarray(matrix, dtype=np.float64)
-    where = f"transition matrix of {field}"
     if found.ndim != 2 or found.shape[0] != found.shape[1] or not found.size:
         raise UsageError("not a square matrix", where=where, hint="give a row and a column for each value")
     if not ((found >= 0) & (found <= 1)).all():
@@ -109,14 +109,15 @@ def checked_transition(matrix: Floats, field: str) -> Floats:
     return found
 
 
-def transition_of_text(text: str, field: str) -> tuple[tuple[str, ...], Floats]:
+def transition_of_text(text: str, where: str) -> tuple[tuple[str, ...], Floats]:
     """Read a matrix from CSV: the first line has the published values, each further line a true value and its row.
 
     Parameters
     ----------
     text : str
         Commas or semicolons between cells. The first cell of the first line is not read.
-    field : str
+    where : str
+        Its file, for errors.
 
     Returns
     -------
@@ -130,18 +131,31 @@ def transition_of_text(text: str, field: str) -> tuple[tuple[str, ...], Floats]:
     UsageError
         Lines and columns do not have the same values, a cell is no number, or as for `checked_transition`.
     """
-    where = f"transition matrix of {field}"
-    lines = [line for line in text.lstrip("\ufeff").splitlines() if line.strip()]
-    separator = ";" if lines and ";" in lines[0] else ","
-    rows = [[cell.strip() for cell in row] for row in csv.reader(lines, delimiter=separator)]
-    values = tuple(rows[0][1:]) if rows else ()
     hint = "the first line has the published values, each further one a true value and its probabilities"
-    if len({*values}) != len(values) or sorted(row[0] for row in rows[1:]) != sorted(values) or not values:
+    rows = _rows(text, where, hint)
+    values = tuple(rows[0][1][1:]) if rows else ()
+    if len({*values}) != len(values) or sorted(row[0] for _, row in rows[1:]) != sorted(values) or not values:
         raise UsageError("lines and columns are not of the same values, each once", where=where, hint=hint)
     found = np.empty((len(values), len(values)))
-    for number, row in enumerate(rows[1:], start=2):
-        found[values.index(row[0])] = _numbers(row[1:], len(values), f"{where}, line {number}", hint)
-    return values, checked_transition(found, field)
+    for line, row in rows[1:]:
+        found[values.index(row[0])] = _numbers(row[1:], len(values), f"{where}:{line}", hint)
+    return values, checked_transition(found, where)
+
+
+def _rows(text: str, where: str, hint: str) -> list[tuple[int, list[str]]]:
+    """Return the cells of each line that has some, with its number."""
+    text = text.lstrip("\ufeff")
+    separator = ";" if ";" in text.lstrip().partition("\n")[0] else ","
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator)
+    rows = []
+    try:
+        for row in reader:
+            cells = [cell.strip() for cell in row]
+            if any(cells):
+                rows.append((reader.line_num, cells))
+    except csv.Error as error:
+        raise UsageError(f"no CSV: {error}", where=f"{where}:{reader.line_num}", hint=hint) from None
+    return rows
 
 
 def _numbers(cells: Sequence[str], count: int, where: str, hint: str) -> list[float]:

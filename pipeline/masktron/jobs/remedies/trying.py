@@ -34,6 +34,7 @@ MOST_TRIED = 16
 _SHOWN = ("information_loss", "linkage", "unchanged")
 _OF_KEYS = ("key_k", "key_uniques")
 _OF_FIELDS = frozenset({"roles", "nominal", "ordinal", "numeric", "recode"})
+_OF_KEYS_TREATED = frozenset({"recode", "key_k"})
 _MEASURED = (
     "figures are those of a trial in memory, with draws of its own; mask writes the file, reads it back and has "
     "other engines judge it, which may still refuse it"
@@ -66,6 +67,11 @@ class RemedyTrials:
             size = sized(self._original, out, resume=False).config.unit_records
             self._units = bool(size) and len(self._original.kept) > (size or 0)
 
+    @property
+    def _nested(self) -> bool:
+        """Whether records are units with all their members, whose fields settings do not name."""
+        return self._original is not None and self._original.nested is not None
+
     def result(self, error: MasktronError) -> RefusalResult:
         """Try what suits an error, within the time.
 
@@ -75,6 +81,8 @@ class RemedyTrials:
             Not even the original could be read within it.
         """
         found = remedies_for(error.facts, self._situation())
+        if self._nested:  # of which keys are not treated
+            found = tuple(one for one in found if _OF_KEYS_TREATED.isdisjoint(one.settings))
         n = 0 if self._original is None else len(self._original.kept)
         tried = found if self._units else tuple(self._tried(found))
         return RefusalResult(
@@ -151,7 +159,7 @@ class RemedyTrials:
         """Return the original as it is with a remedy: read again where what is kept of it changes."""
         stated = config_from(remedy.settings, base=self._config)
         original = self._original
-        if original is None or "invalid" in remedy.settings:
+        if original is None or self._nested or "invalid" in remedy.settings:
             return open_original(self._data, self._rules, stated, self._deadline.watching(_quiet))
         config, _ = completed(stated, original.job.source)
         changed = replace(original, config=config, given=stated)

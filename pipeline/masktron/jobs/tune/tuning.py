@@ -22,6 +22,7 @@ from masktron.jobs.tune.recipes import TuneRecipe, position_of, recipes, with_ke
 from masktron.jobs.tune.schedule import BudgetOver, Deadline
 from masktron.jobs.tune.treatments_tried import treatments_tried
 from masktron.jobs.tune.trials import Trials, kinds_masked
+from masktron.jobs.wide_job import refuse_treatments
 from masktron.kernels.cores import usable_cores
 from masktron.progress import Progress, no_progress
 from masktron.results import TuneResult
@@ -98,6 +99,8 @@ def run_tune(
             raise ResourceError(
                 "the budget ended before the file was read", where=str(data), hint="give more: --budget 10m"
             ) from None
+        asks = {"recode": asked.recode, "key_k": asked.key_k, "pram": asked.pram, "swap_rate": asked.swap_rate}
+        refuse_treatments([name for name, value in asks.items() if value], original.job.source)
         told = MapSoFar(None if out is None else out / RESULT, so_far)
         found = recipes(original.config, asked, **kinds_masked(original))
         _require_there(candidate, found)
