@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from os import PathLike
 from pathlib import Path
@@ -106,6 +106,27 @@ def with_tables(levels: LevelSettings, tables: Mapping[str, Path]) -> LevelSetti
         name: replace(one, data=tables[name], format=None, format_options={}) if name in tables else one
         for name, one in levels.items()
     }
+
+
+def parse_tables(assignments: Iterable[str]) -> dict[str, Path]:
+    """Read ``LEVEL=FILE`` options; an address may stand for the file.
+
+    Raises
+    ------
+    UsageError
+        An assignment is not of that form, or a level is given twice.
+    """
+    found: dict[str, Path] = {}
+    for assignment in assignments:
+        name, equals, place = assignment.partition("=")
+        if not (name and equals and place):
+            raise UsageError(
+                f"--table {assignment!r} is not of the form LEVEL=FILE", hint="for example --table Person=persons.csv"
+            )
+        if name in found:
+            raise UsageError(f"--table gives {name!r} two tables", hint="keep one of them")
+        found[name] = path_of(place)
+    return found
 
 
 def released_levels(levels: LevelSettings, removed: Mapping[str, Collection[str]]) -> LevelSettings:

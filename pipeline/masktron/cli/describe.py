@@ -35,6 +35,7 @@ def describe(
     format: options.Format = None,  # noqa: A002 -- the name of the option
     format_option: options.FormatOptions = None,
     metadata: options.Metadata = None,
+    table: options.Tables = None,
     json: options.Json = None,
 ) -> None:
     """Say what a file holds: its fields, what mask would take them for and why, the first records, and problems.
@@ -55,6 +56,7 @@ def describe(
         format=format,
         format_option=format_option,
         metadata=metadata,
+        table=table,
     )
     with running.progress_shown() as progress:
         from masktron.jobs.describe import ROWS, RowRange, run_describe

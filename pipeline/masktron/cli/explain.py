@@ -39,6 +39,7 @@ def explain(
     format: options.Format = None,  # noqa: A002 -- the name of the option
     format_option: options.FormatOptions = None,
     metadata: options.Metadata = None,
+    table: options.Tables = None,
     phase: options.Phase = None,
     rule_timeout: options.RuleTimeout = None,
     json: options.Json = None,
@@ -70,6 +71,7 @@ def explain(
         format=format,
         format_option=format_option,
         metadata=metadata,
+        table=table,
         phase=phase,
         rule_timeout=rule_timeout,
     ).choosing(method, parse_params(param or []))

@@ -25,6 +25,7 @@ def settings_from(
     recode: list[str] | None = None,
     pram: list[str] | None = None,
     swap: str | None = None,
+    table: list[str] | None = None,
     **changes: Any,
 ) -> Config:
     """Settings from the file, overridden by options."""
@@ -40,6 +41,7 @@ def settings_from(
         parse_recodings,
         parse_roles,
     )
+    from masktron.level_settings import parse_tables, with_tables
 
     if path is None and (path := settings_file(None)) is not None:
         Console(stderr=True, highlight=False, emoji=False).print(f"settings from {path}")
@@ -62,6 +64,7 @@ def settings_from(
         format_options={**config.format_options, **parse_format_options(format_option or [])},
         recode={**config.recode, **parse_recodings(recode or [])},
         pram={**config.pram, **parse_pram(pram or [])},
+        levels=with_tables(config.levels, parse_tables(table or [])),
         swap=config.swap if swap is None else {**config.swap, "regions": swap.split(",")},
         spare_documents=config.spare_documents - given.keys(),
         nominal=(*(name for name in config.nominal if name not in (*orders, *named, *counted)), *named),

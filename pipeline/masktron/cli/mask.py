@@ -180,6 +180,7 @@ def mask(
     format: options.Format = None,  # noqa: A002 -- the name of the option
     format_option: options.FormatOptions = None,
     metadata: options.Metadata = None,
+    table: options.Tables = None,
     phase: options.Phase = None,
     document: options.Document = None,
     manifest: Annotated[
@@ -254,6 +255,7 @@ def mask(
         format=format,
         format_option=format_option,
         metadata=metadata,
+        table=table,
         phase=phase,
         rule_timeout=rule_timeout,
         register=register,

@@ -125,6 +125,15 @@ FormatOptions = Annotated[
         help="How the data are to be read, such as delimiter=; or sheet=2: see masktron formats; repeatable.",
     ),
 ]
+Tables = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--table",
+        metavar="LEVEL=FILE",
+        help="The table of a level of nested records, in the place of its data in \\[levels] of the settings; "
+        "repeatable.",
+    ),
+]
 Metadata = Annotated[
     Path | None,
     typer.Option(

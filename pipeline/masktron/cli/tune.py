@@ -187,6 +187,7 @@ def tune(
     format: options.Format = None,  # noqa: A002 -- the name of the option
     format_option: options.FormatOptions = None,
     metadata: options.Metadata = None,
+    table: options.Tables = None,
     phase: options.Phase = None,
     document: options.Document = None,
     json: options.Json = None,
@@ -222,6 +223,7 @@ def tune(
         format=format,
         format_option=format_option,
         metadata=metadata,
+        table=table,
         phase=phase,
         rule_timeout=rule_timeout,
     )

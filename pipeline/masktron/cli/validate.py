@@ -27,6 +27,7 @@ def validate(
     format: options.Format = None,  # noqa: A002 -- the name of the option
     format_option: options.FormatOptions = None,
     metadata: options.Metadata = None,
+    table: options.Tables = None,
     phase: options.Phase = None,
     config: options.Settings = None,
     key: Annotated[
@@ -107,6 +108,7 @@ def validate(
             format=format,
             format_option=format_option,
             metadata=metadata,
+            table=table,
             phase=phase,
             allow_unfired=tuple(allow_unfired or ()) or None,
             rule_timeout=rule_timeout,

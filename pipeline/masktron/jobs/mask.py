@@ -131,7 +131,7 @@ def run_mask(
                 written = write(run, made, place := places[tables.top], out, progress, executor, beside=places)
                 working.close()  # nothing is left for workers, whose memory the figures may need
                 progress("comparing it with the original", 0)
-                result, measured = mask_result(run, made, written, out, manifest, progress, rules_out)
+                result, measured = mask_result(run, made, written, out, manifest, progress, rules_out, tables.named)
                 if executor is not None:  # which stage was the first for workers depends on the file
                     result = replace(result, notes=(*result.notes, *executor.notes))
                 progress("testing the contract, writing the manifest", 0)

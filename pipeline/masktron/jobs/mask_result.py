@@ -6,6 +6,7 @@ import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from types import MappingProxyType
 
 import numpy as np
 from numpy.typing import NDArray
@@ -83,6 +84,7 @@ def mask_result(
     manifest: Path,
     progress: Progress,
     rules_out: Path | None = None,
+    tables: Mapping[str, str] = MappingProxyType({}),
 ) -> tuple[MaskResult, tuple[Measured, ...]]:
     """Compare what was written with the original, and return the report and the figures in it.
 
@@ -90,6 +92,8 @@ def mask_result(
     ----------
     out, manifest, rules_out : Path
         What the files are going to be called.
+    tables : mapping of str to str
+        What the tables beside `out` are going to be called, by level.
     """
     confidential = run.plan.by_role(Role.CONFIDENTIAL)
     unmasked = tuple(fact.name for fact in run.plan.fields if fact.role not in (Role.CONFIDENTIAL, Role.IDENTIFIER))
@@ -171,6 +175,7 @@ def mask_result(
         concerns=concerns_of(run, made, columns),
         order=written.order,
         levels=_levels(run, columns),
+        tables=tables,
     )
     return _with_treatments(run, files, result, rules_out), measured
 

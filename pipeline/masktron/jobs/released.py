@@ -22,6 +22,7 @@ from masktron.jobs.mask_result import in_groups, smallest_group
 from masktron.jobs.outside_limits import what_helps
 from masktron.jobs.prepared import NestedOriginal, Prepared, Treated
 from masktron.jobs.protection import check_groups, check_pair, pair_of
+from masktron.jobs.released_tables import digests_of_tables
 from masktron.jobs.repeatable import traits_of
 from masktron.jobs.written import WrittenFile
 from masktron.masking import Masked
@@ -172,10 +173,14 @@ def manifest_of(
         "manifest_version": MANIFEST_VERSION,
         "notice": NOTICE,
         "versions": versions(),
-        "original": {"path": shown(source.path), "sha256": source.digest},
+        "original": {"path": shown(source.path), "sha256": source.digest, **digests_of_tables(source)},
         "rules": {"path": shown(rulebook.path), "sha256": file_hash(rulebook.path)},
         "documents": digests(rulebook, source.digest),
-        "output": {"path": result.output, "sha256": written.source.digest},
+        "output": {
+            "path": result.output,
+            "sha256": written.source.digest,
+            **digests_of_tables(written.source, result.tables),
+        },
         "config": _plain({name: value for name, value in asdict(run.config).items() if name not in _ELSEWHERE}),
         "key": None if run.randomness.key is None else run.randomness.key.hex(),
         "plan": _plain(plan.as_dict()),

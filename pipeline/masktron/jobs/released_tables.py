@@ -6,12 +6,17 @@ import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from masktron.config import ReadOptions
 from masktron.level_settings import LevelSetting, LevelSettings, released_levels
+from masktron.results import shown
+from masktron.sources.joined.joined_source import JoinedSource
 from masktron.sources.opening import format_of
 from masktron.sources.output_names import refuse_other_names, table_beside
+from masktron.sources.source import Source
 from masktron.sources.tables.column_names import xml_name
+from masktron.sources.wide.wide_source import WideSource
 from masktron.write.publication import require_new, require_together
 
 _ALONE = "the output"
@@ -36,6 +41,11 @@ class ReleasedTables:
     places: Mapping[str, Path]
     inputs: Mapping[str, Path]
     outputs: Mapping[str, Path]
+
+    @property
+    def named(self) -> dict[str, str]:
+        """Where the tables beside that of the data go, as results have it."""
+        return {name: shown(place) for name, place in self.places.items() if name != self.top}
 
     def require_new(self, data: Path, *, replaces: bool) -> None:
         """Refuse, before anything is computed, a table that a database does not take.
@@ -105,6 +115,28 @@ def of_release(reading: ReadOptions, masked: Path, removed: Collection[str] = ()
         for name, one in released_levels(reading.levels, gone).items()
     }
     return replace(reading, levels=levels)
+
+
+def digests_of_tables(source: Source, places: Mapping[str, str] | None = None) -> dict[str, Any]:
+    """Return what a manifest says of the tables beside that of the data: where each is, and its SHA-256.
+
+    Parameters
+    ----------
+    source : Source
+        Nested records in tables, or their units; any other source has no such tables.
+    places : mapping of str to str, optional
+        What the tables are going to be called, by level.
+    """
+    own = source.nested if isinstance(source, WideSource) else source
+    others = own.others if isinstance(own, JoinedSource) else {}
+    if not others:
+        return {}
+    return {
+        "tables": {
+            name: {"path": (places or {}).get(name, shown(table.path)), "sha256": table.digest}
+            for name, table in others.items()
+        }
+    }
 
 
 def _local(column: str) -> str:

@@ -15,6 +15,7 @@ from masktron.jobs.job import Job
 from masktron.jobs.level_kinds import with_kinds_of_levels
 from masktron.jobs.member_ordering import ordered_members
 from masktron.rulebook.schema import Rulebook
+from masktron.sources.joined.joined_source import JoinedSource
 from masktron.sources.level_tree import TOP, LevelPath, Tree
 from masktron.sources.records import Field
 from masktron.sources.source import Source
@@ -94,6 +95,8 @@ def wide_settings(config: Config, wide: Job, nested: NestedJob) -> Config:
     if not isinstance(source, WideSource):
         raise TypeError(f"{source.path} has no wide records")
     _refuse_settings(config, source)
+    if isinstance(source.nested, JoinedSource):
+        _require_roles_of_keys(config, source.nested)
     names = _WideNames(source)
     rules = {check.id: check.index for check in nested.job.rulebook.checks}
     roles: dict[str, Role] = {f.name: Role.UNTOUCHED for f in source.layout.fields if names.is_presence(f.name)}
@@ -185,6 +188,19 @@ def refuse_treatments(asked: Sequence[str], source: Source) -> None:
             where=str(source.path),
             hint="treat them in a flat file, or leave them as they are and look at the risk that the result shows",
         )
+
+
+def _require_roles_of_keys(config: Config, source: JoinedSource) -> None:
+    """Refuse to mask, or to leave open, what joins the tables: they would fall apart, or tell what nobody decided."""
+    for name, level in source.joining.items():
+        role = config.roles.get(name)
+        if role not in (Role.IDENTIFIER, Role.KEY, Role.UNTOUCHED, Role.QUASI_IDENTIFIER):
+            said = "has no role" if role is None else f"has the role {role}"
+            raise UsageError(
+                f"{name} joins each {level} with what stands in it, and {said}",
+                where=str(source.path),
+                hint=f"--role {name}=identifier gives it new numbers everywhere; --role {name}=key writes it as it was",
+            )
 
 
 class _WideNames:

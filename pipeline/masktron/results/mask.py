@@ -130,6 +130,8 @@ class MaskResult(JobResult, PlottedResult):
         What was done to fields before the others were masked, in this order.
     fates : tuple of RuleFate
         What became of the rules that read these fields.
+    tables : mapping of str to str
+        Of nested records in several tables, where those beside the output are, by level.
     rules_file : str
         Where the rules stand as they are asked now; empty where none has changed.
     before : tuple of FigureResult
@@ -150,7 +152,7 @@ class MaskResult(JobResult, PlottedResult):
         "notice output manifest valid method promise verdict records_in records_out k min_group whole_record_k "
         "linkage information_loss totals categories unchanged violations blocks repairs draw figures keys tested "
         "rules engines not_applicable allowed notes excluded=_excluded_by_number left_out original_order identifying "
-        "concerns treatments fates rules_file before levels"
+        "concerns treatments fates rules_file before levels tables"
     )
 
     output: str
@@ -188,6 +190,7 @@ class MaskResult(JobResult, PlottedResult):
     treatments: tuple[TreatmentResult, ...] = ()
     fates: tuple[RuleFate, ...] = ()
     rules_file: str = ""
+    tables: Mapping[str, str] = field(default_factory=dict)
     before: tuple[FigureResult, ...] = ()
     rulebook: str = field(default="", repr=False)
     levels: tuple[LevelFigures, ...] = ()

@@ -84,6 +84,7 @@ def tables(result: MaskResult) -> list[RenderableType]:
     lines.append("masktron assess says what each figure means, and has more")
     if result.output:
         lines.append(f"masked file: {plain(result.output)}")
+        lines += [f"table of {plain(name)}: {plain(place)}" for name, place in result.tables.items()]
         if result.rules_file:
             lines.append(f"rules as they are asked of it: {plain(result.rules_file)}")
         lines.append(f"manifest (confidential): {plain(result.manifest)}")

@@ -79,6 +79,13 @@ class JoinedSource(Source):
         """The columns of each level."""
         return columns_of_levels(self.levels, self.tables)
 
+    @property
+    def joining(self) -> dict[str, str]:
+        """The fields that join rows of tables, by the names that settings have for them, each with its level."""
+        own = {(one.path, name): one.setting.name for one in self.columns if one.joins for name in one.key}
+        names = {} if self.tree is None else self.tree.names
+        return {name: own[path, f.name] for name, (path, f) in names.items() if (path, f.name) in own}
+
     @cached_property
     def _read(self) -> tuple[Records, ...]:
         return tuple(table.records() for table in self.tables)
