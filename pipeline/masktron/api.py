@@ -35,6 +35,7 @@ from masktron.jobs.tune.tuning import run_tune
 from masktron.jobs.twice import Against, earlier_releases
 from masktron.jobs.validate import run_validate
 from masktron.keyword_arguments import told_in_python
+from masktron.level_settings import levels_from
 from masktron.processes import RULE_SECONDS, rules_within
 from masktron.results import (
     AssessResult,
@@ -98,6 +99,7 @@ def validate(
     format: str | None = None,  # noqa: A002 -- what it is called in every reader of tables
     format_options: Mapping[str, str] | None = None,
     metadata: str | PathLike[str] | None = None,
+    levels: Mapping[str, Mapping[str, Any]] | None = None,
     phase: str | None = None,
     key: str | None = None,
     max_findings: int | None = 1000,
@@ -134,6 +136,8 @@ def validate(
         What the format is told, by the names of its options.
     metadata : path, optional
         What the variables mean, beside the data: DDI-Codebook or Table Schema; ``fields`` of the result has labels.
+    levels : mapping of str to mapping, optional
+        Of nested records in tables: what ``[levels]`` of the settings says of each level.
     phase : str, optional
         Schematron phase.
     key : str, optional
@@ -196,6 +200,7 @@ def validate(
                 format=format,
                 format_options=format_options or {},
                 metadata=None if metadata is None else _path(metadata, "metadata"),
+                levels=levels_from(levels or {}, ""),
             ).reading,
             phase=phase,
             key=key,
@@ -555,6 +560,7 @@ def check(
     record: str | None = None,
     format: str | None = None,  # noqa: A002 -- what it is called in every reader of tables
     format_options: Mapping[str, str] | None = None,
+    levels: Mapping[str, Mapping[str, Any]] | None = None,
     phase: str | None = None,
     max_failures: Mapping[str, int | str] | None = None,
     limits: Mapping[str, float] | None = None,
@@ -582,6 +588,9 @@ def check(
         As for `validate`.
     format_options : mapping of str to str, optional
         As for `validate`.
+    levels : mapping of str to mapping, optional
+        Of nested records in tables, as for `validate`, those of the original; the tables of the release lie beside
+        the masked file. What the manifest says when not given.
     max_failures : mapping of str to int or str, optional
         As for `validate`.
     limits : mapping of str to float, optional
@@ -635,7 +644,12 @@ def check(
             original=_optional_source(original, "original"),
             documents=_documents(documents),
             manifest=None if manifest is None else _path(manifest, "manifest"),
-            reading=Config(record=record, format=format, format_options=format_options or {}).reading,
+            reading=Config(
+                record=record,
+                format=format,
+                format_options=format_options or {},
+                levels=levels_from(levels or {}, ""),
+            ).reading,
             phase=phase,
             max_failures=bounds,
             limits=figures,

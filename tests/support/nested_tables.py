@@ -1,4 +1,4 @@
-"""A made nested survey as tables: households and persons apart, and one row for each person; and what was made of them."""
+"""A made nested survey as tables, households and persons apart or on one row; and what was made of them."""
 
 from __future__ import annotations
 

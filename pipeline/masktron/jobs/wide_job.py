@@ -199,7 +199,7 @@ def _require_roles_of_keys(config: Config, source: JoinedSource) -> None:
             raise UsageError(
                 f"{name} joins each {level} with what stands in it, and {said}",
                 where=str(source.path),
-                hint=f"--role {name}=identifier gives new numbers everywhere; --role {name}=key writes it as it was",
+                hint=f"--role {name}=identifier gives it new numbers everywhere, --role {name}=key keeps it",
             )
 
 

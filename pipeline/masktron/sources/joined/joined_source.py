@@ -31,6 +31,7 @@ from masktron.sources.output_names import table_beside
 from masktron.sources.records import Coded, Layout, Records, Shape
 from masktron.sources.source import EngineDocument, Source
 from masktron.sources.tables.document import TwinNames, twin_names
+from masktron.sources.variables import Variable
 from masktron.sources.xml.nested import read_levels
 from masktron.sources.xml.xml_source import XmlSource
 
@@ -118,7 +119,7 @@ class JoinedSource(Source):
         with _named(path, self.path):
             tree = found.tree
         there = {} if tree is None else dict(tree.levels())
-        if lacking := [one.setting for one in self.columns if one.path not in there]:
+        if lacking := [one.setting for one in self.columns[1:] if one.path not in there]:
             shape = "" if tree is not None or found.shape.flat else f": {found.shape.reason}"
             raise DocumentError(
                 f"no {lacking[0].parent or self.columns[0].setting.name} has a {lacking[0].name}{shape}",
@@ -126,6 +127,16 @@ class JoinedSource(Source):
                 hint="leave [levels] out where there are none",
             )
         _require_same(read_levels(path, _tree_of(found)), rows, self._read, self.tables)
+        return found
+
+    @cached_property
+    def level_variables(self) -> Mapping[tuple[LevelPath, str], Variable]:
+        """What the tables say of the fields of each level, by path and name; only a unit has a weight."""
+        found: dict[tuple[LevelPath, str], Variable] = {}
+        for one in self.columns:
+            own = {variable.name: variable for variable in self.tables[one.table].variables}
+            for name in one.fields or ():
+                found[one.path, name] = replace(own[name], weight=own[name].weight and one.path == TOP)
         return found
 
     @property

@@ -24,6 +24,7 @@ from masktron.sources.level_tree import LevelPath, Tree
 from masktron.sources.names import Vocabulary
 from masktron.sources.records import Coded, Layout, Records, Shape
 from masktron.sources.source import EngineDocument, Source
+from masktron.sources.variables import Variable
 from masktron.sources.wide.member_order import FILE_ORDER, MemberOrder
 from masktron.sources.wide.member_rows import MemberRows, joint_composition
 from masktron.sources.wide.wide_record import WideRecord
@@ -101,6 +102,32 @@ class WideSource(Source):
     def digest(self) -> str:
         """SHA-256 of the nested file."""
         return self.nested.digest
+
+    @property
+    def size(self) -> int:
+        """Bytes of the nested file."""
+        return self.nested.size
+
+    @property
+    def part(self) -> tuple[str, ...]:
+        """Which tables of the nested file are read."""
+        return self.nested.part
+
+    @property
+    def own_variables(self) -> tuple[Variable, ...]:
+        """What tables say of their columns, of each wide field that comes from one; XML says nothing."""
+        known = self.nested.level_variables if isinstance(self.nested, JoinedSource) else {}
+        return tuple(
+            replace(known[place.level_path, leaf.field.name], name=leaf.name)
+            for place in self.wide.places
+            for leaf in place.leaves
+            if (place.level_path, leaf.field.name) in known and self.layout.field(leaf.name) is not None
+        )
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What there is to know of the nested file."""
+        return self.nested.notes
 
     @property
     def layout(self) -> Layout:

@@ -1,0 +1,176 @@
+"""Tables whose keys do not join them, settings that say too little, levels that tables have as XML has them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from masktron.config import Config, ReadOptions, load_config
+from masktron.errors import DocumentError, MasktronError, UsageError
+from masktron.level_settings import LevelSettings, levels_from, parse_tables, with_tables
+from masktron.sources.joined.joined_source import JoinedSource
+from masktron.sources.opening import open_source
+from masktron.sources.xml.xml_source import XmlSource
+
+HOUSEHOLDS = "HID,Size\n1,2\n2,1\n3,0\n"
+PERSONS = "HID,PID,Age\n1,1,30\n2,1,40\n1,2,31\n"
+FLAT = "HID,Size,Name,Age\n1,2,a,30\n2,1,b,40\n1,2,c,31\n"
+TWO = {"Household": {"key": "HID"}, "Person": {"data": "p.csv", "key": "PID"}}
+ONE = {"Household": {"key": "HID", "fields": ["Size"]}, "Person": {"same_table": True}}
+
+
+def opened(folder: Path, data: str, persons: str, levels: Mapping[str, Any]) -> JoinedSource:
+    (folder / "h.csv").write_text(data, encoding="utf-8")
+    (folder / "p.csv").write_text(persons, encoding="utf-8")
+    said = levels_from(levels, str(folder / "masktron.toml"))
+    found = open_source(folder / "h.csv", reading=ReadOptions(levels=said))
+    assert isinstance(found, JoinedSource)
+    return found
+
+
+def told(error: MasktronError) -> str:
+    return " ".join(f"{error.where}: {error.what}; {error.hint}".split())
+
+
+@pytest.mark.parametrize(
+    ("households", "persons", "said"),
+    [
+        (HOUSEHOLDS + "2,5\n", PERSONS, "h.csv:5: records 2 and 4 have the same key, HID = 2"),
+        (HOUSEHOLDS + ",5\n", PERSONS, "h.csv:5: record 4 has no HID, and so belongs to no Household"),
+        (HOUSEHOLDS, PERSONS + " ,1,5\n", "p.csv:5: record 4 has no HID, and so belongs to no Household"),
+        (HOUSEHOLDS, PERSONS + "9,1,5\n", "p.csv:5: record 4 is of the Household with HID = 9, which h.csv does not"),
+        (HOUSEHOLDS, PERSONS + "01,1,5\n", "p.csv:5: record 4 is of the Household with HID = 01"),
+        (HOUSEHOLDS, PERSONS + "1,2,5\n", "p.csv:5: records 3 and 4 have the same key within one Household, PID ="),
+        (HOUSEHOLDS, "HID,PID,Age\n", "h.csv: no Household has a Person"),
+        (
+            HOUSEHOLDS,
+            "HH,PID\n1,1\n",
+            "p.csv: levels.Person.parent_key names 'HID', a column that the table does not",
+        ),
+        ("HID,Person\n1,2\n", PERSONS, "h.csv: Person is a level within Household, and a column of it"),
+    ],
+)
+def test_keys_that_join_nothing_are_told_with_their_line(
+    households: str, persons: str, said: str, tmp_path: Path
+) -> None:
+    with pytest.raises((DocumentError, UsageError)) as error:
+        opened(tmp_path, households, persons, TWO).tree  # noqa: B018
+    assert f"{tmp_path}/{said}" in told(error.value)
+
+
+def test_a_field_of_a_household_that_differs_between_its_rows(tmp_path: Path) -> None:
+    with pytest.raises(DocumentError) as error:
+        opened(tmp_path, FLAT.replace("1,2,c", "1,3,c"), "", ONE).tree  # noqa: B018
+    assert f"{tmp_path}/h.csv:4: Size of the Household with HID = 1 differs between its rows: in records 1 and 3" in (
+        told(error.value)
+    )
+
+
+def test_columns_of_a_household_are_proposed_and_not_taken(tmp_path: Path) -> None:
+    levels = {"Household": {"key": "HID"}, "Person": {"same_table": True}}
+    with pytest.raises(UsageError) as error:
+        opened(tmp_path, FLAT, "", levels).tree  # noqa: B018
+    assert "levels.Household.fields is not given" in told(error.value)
+    assert 'fields = ["HID", "Size"]' in told(error.value)
+
+
+def test_the_levels_are_those_of_the_document(tmp_path: Path) -> None:
+    """The same households in XML, in two tables and in one; the third has no persons, and so no rows in one table."""
+    xml = tmp_path / "s.xml"
+    rows = "<H><HID>1</HID><Size>2</Size><P><PID>1</PID><Age>30</Age></P><P><PID>2</PID><Age>31</Age></P></H>"
+    rows += "<H><HID>2</HID><Size>1</Size><P><PID>1</PID><Age>40</Age></P></H><H><HID>3</HID><Size>0</Size></H>"
+    xml.write_text(f"<S>{rows.replace('H>', 'Household>').replace('P>', 'Person>')}</S>", encoding="utf-8")
+    nested, tables = XmlSource(xml), opened(tmp_path, HOUSEHOLDS, PERSONS, TWO)
+    assert nested.tree is not None
+    assert tables.tree is not None
+    assert tables.tree.top == nested.tree.top
+    one, other = nested.level_tables(), tables.level_tables(missing={"Age": frozenset({"31"})})
+    for path, table in one.tables.items():
+        assert table.parent.tolist() == other.tables[path].parent.tolist()
+        for name, column in table.records.columns.items():
+            assert column.lexemes.tolist() == other.tables[path].records.columns[name].lexemes.tolist()
+    assert other.tables["Person",].records.columns["Age"].present.tolist() == [True, False, True]
+    assert other.tables["Person",].records.lines.tolist() == [2, 4, 3]
+    flat = opened(tmp_path, FLAT, "", ONE).level_tables()
+    assert flat.counts(("Person",)).tolist() == [2, 1]
+    assert list(flat.top.records.columns) == ["HID", "Size"]
+    assert list(flat.tables["Person",].records.columns) == ["Name", "Age"]
+
+
+def test_three_levels_in_two_tables_and_three(tmp_path: Path) -> None:
+    spells = tmp_path / "s.csv"
+    spells.write_text("HID,PID,Begin\n1,2,5\n1,1,6\n1,2,7\n", encoding="utf-8")
+    apart = {
+        "Household": {"key": "HID"},
+        "Person": {"data": "p.csv", "key": ["HID", "PID"]},
+        "Spell": {"data": "s.csv", "parent": "Person"},
+    }
+    tables = opened(tmp_path, HOUSEHOLDS, PERSONS, apart).level_tables()
+    assert tables.tables["Person", "Spell"].parent.tolist() == [0, 1, 1]
+    begun = tables.tables["Person", "Spell"].records.columns["Begin"].lexemes.tolist()
+    assert begun == ["6", "5", "7"]
+    rows = "HID,PID,Age,Begin\n1,1,30,6\n1,2,31,5\n2,1,40,1\n1,2,31,7\n"
+    together = {
+        "Household": {"key": "HID"},
+        "Person": {"data": "p.csv", "key": "PID", "fields": ["PID", "Age"]},
+        "Spell": {"parent": "Person", "same_table": True},
+    }
+    again = opened(tmp_path, HOUSEHOLDS, rows, together).level_tables()
+    assert again.tables["Person", "Spell"].parent.tolist() == [0, 1, 1, 2]
+    assert again.tables["Person",].records.columns["Age"].lexemes.tolist() == ["30", "31", "40"]
+
+
+@pytest.mark.parametrize(
+    ("levels", "said"),
+    [
+        ({"A": {"key": "k"}}, "a single level is no nested file"),
+        ({"A": {"key": "k"}, "B": {}}, "one level is that of the data"),
+        ({"A": {}, "B": {"data": "b.csv"}}, "levels.A has no key, and B stands in it"),
+        ({"A": {"key": "k"}, "B": {"data": "b.csv", "same_table": True}}, "stands in the same table and has data"),
+        ({"A": {"key": "k"}, "B": {"data": "b.csv", "parent": "C"}}, "the parent 'C' is no level above it"),
+        ({"A": {"key": "k"}, "B": {"data": "b.csv", "parent_key": ["x", "y"]}}, "has 2 columns for the 1 of the key"),
+        ({"A": {"key": "k"}, "B": {"same_table": True, "parent_key": "k"}}, "in the table of A and has a parent_key"),
+        ({"A": {"key": "k", "fields": ["x"]}, "B": {"data": "b.csv"}}, "no level below stands in its table"),
+        ({"A": {"key": "k"}, "B": {"data": "b.csv", "keys": "x"}}, "levels.B has no setting 'keys'"),
+        ({"A": {"key": 3}, "B": {"data": "b.csv"}}, "levels.A.key must be a column"),
+        ({"A b": {"key": "k"}, "B": {"data": "b.csv"}}, "'A b' cannot be the name of an element"),
+        ({"A": {"key": "k", "out": "x.csv"}, "B": {"data": "b.csv"}}, "it has no table of its own"),
+        ([1], "levels must be a table of levels"),
+    ],
+)
+def test_settings_that_do_not_go_together(levels: Any, said: str) -> None:
+    with pytest.raises(UsageError, match=said.replace("(", r"\(")):
+        Config(levels=levels)
+
+
+def test_tables_lie_beside_the_settings_and_options_name_others(tmp_path: Path) -> None:
+    settings = tmp_path / "masktron.toml"
+    settings.write_text('[levels.Household]\nkey = "HID"\n[levels.Person]\ndata = "p.csv"\n', encoding="utf-8")
+    levels: LevelSettings = load_config(settings).levels
+    assert levels["Person"].data == tmp_path / "p.csv"
+    assert levels["Person"].parent_key == ("HID",)
+    found = with_tables(levels, parse_tables(["Person=other.csv"]))
+    assert found["Person"].data == Path("other.csv")
+    with pytest.raises(UsageError, match="no level with a table of its own"):
+        with_tables(levels, parse_tables(["Household=other.csv"]))
+    with pytest.raises(UsageError, match="not of the form LEVEL=FILE"):
+        parse_tables(["Person"])
+    with pytest.raises(UsageError, match="two tables"):
+        parse_tables(["Person=a", "Person=b"])
+
+
+@pytest.mark.parametrize(
+    ("name", "more", "said"),
+    [
+        ("h.xml", {}, "is said of tables, and this is XML"),
+        ("h.csv", {"record": "Home"}, "the record is called 'Home', and the top level 'Household'"),
+        ("h.csv", {"metadata": Path("m.json")}, "a description beside nested tables is not read"),
+    ],
+)
+def test_what_tables_cannot_be_is_refused(name: str, more: dict[str, Any], said: str, tmp_path: Path) -> None:
+    reading = ReadOptions(levels=levels_from(TWO, ""), **more)
+    with pytest.raises(UsageError, match=said):
+        open_source(tmp_path / name, reading=reading)
