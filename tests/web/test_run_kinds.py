@@ -18,7 +18,7 @@ from cli_runner import Runner
 from masktron.cli.convert import convert
 from masktron.web.pages.step_runs import is_current
 from masktron.web.runs import run_kinds
-from masktron.web.runs.one_run import CommandRun, InRun, latest_run, runs_of, stamp_of
+from masktron.web.runs.one_run import CommandRun, InRun, RunOutput, latest_run, runs_of, stamp_of
 from masktron.web.runs.run_kinds import KINDS
 from masktron.web.store.projects import Project
 from web_client import Office, csrf_of, made_office
@@ -270,3 +270,16 @@ def test_an_original_is_not_the_data_that_were_judged(project: Project) -> None:
     assert run.is_of(data) and not run.is_of("files/former.csv") and is_current(run)
     project.choose_data("former.csv", by="local")
     assert not is_current(run)
+
+
+@pytest.mark.parametrize(
+    ("name", "confidential"),
+    [
+        ("masked.xml", False),
+        ("masked.rules.sch", False),
+        ("masked.manifest.json", True),
+        ("masked.manifest.1.json", True),  # that of an earlier release
+    ],
+)
+def test_manifests_never_leave_a_project(name: str, confidential: bool) -> None:
+    assert RunOutput(name, 1).confidential is confidential

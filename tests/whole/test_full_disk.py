@@ -75,6 +75,7 @@ def test_files_that_may_not_grow(given: tuple[Path, Path]) -> None:
         run_mask(*given, out, config=CONFIG, resume=parts.exists())
         assert out.read_bytes() == (folder / "w.xml").read_bytes()
         assert not parts.exists()
+        (folder / "m.manifest.1.json").unlink()  # that of the earlier release, of which no run that failed keeps one
     parts_fail, output_fails = "parts of the run cannot be written", "the output cannot be written"
     assert met == {(parts_fail, parts.name), (output_fails, "m.xml"), (output_fails, "m.manifest.json")}
 

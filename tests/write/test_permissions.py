@@ -93,7 +93,7 @@ def test_in_place_of_files_that_all_may_read(folder: Path, run: Runner) -> None:
     (out / "secret").write_text('{"output": {"path": "m.xml"}}')
     options = ("-o", out / "m.xml", "--manifest", out / "secret", "--json", out / "j.json")
     assert run("mask", folder / "d.xml", "-r", folder / "r.sch", *options).code == 0
-    assert modes(out) == {"m.xml": 0o644, "secret": 0o600, "j.json": 0o600}
+    assert modes(out) == {"m.xml": 0o644, "secret": 0o600, "secret.1": 0o600, "j.json": 0o600}
 
 
 def test_temporary_folders(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

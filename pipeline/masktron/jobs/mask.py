@@ -11,6 +11,7 @@ from masktron.executor.run_parts import RunParts
 from masktron.executor.standing import StandingExecutor
 from masktron.files import refuse_outputs
 from masktron.jobs.column_memory import arrays_of_run
+from masktron.jobs.former_manifest import former_kept
 from masktron.jobs.in_units import going_on, parts_of, sized, units_in
 from masktron.jobs.keys_known import keys_of_run, refuse_limits_without_keys
 from masktron.jobs.limits import refuse_class_limits
@@ -143,12 +144,12 @@ def run_mask(
                 if registered is not None:
                     entry, told = registered.enter(run, written)
                     result = replace(result, notes=(*result.notes, *told))
-                lists = {} if written.order is None else {"order": written.order}
-                write_plain(confidential, manifest_of(run, made, result, written, declared, entry), lists)
-                settle_publication(place)
-    confirmed = () if registered is None else registered.confirm()
-    stale = stale_rules(run.treated, out, rules_out)
-    return replace(result, data=in_memory, notes=(*result.notes, *confirmed, *stale))
+                content = manifest_of(run, made, result, written, declared, entry)
+                write_plain(confidential, content, {} if written.order is None else {"order": written.order})
+                with former_kept(manifest, content) as kept_former:
+                    settle_publication(place)
+    told = kept_former + (() if registered is None else registered.confirm())
+    return replace(result, data=in_memory, notes=(*result.notes, *told, *stale_rules(run.treated, out, rules_out)))
 
 
 def masked_by(

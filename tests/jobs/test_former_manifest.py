@@ -1,0 +1,57 @@
+"""A release onto the name of an earlier one: the manifest of that one is kept, and brings its file back."""
+
+from __future__ import annotations
+
+import stat
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import masktron
+from cli_runner import numbers, write_data, write_rules
+
+
+@pytest.fixture
+def pair(tmp_path: Path) -> tuple[Path, Path]:
+    return write_data(tmp_path / "d.xml", numbers()), write_rules(tmp_path / "r.sch", "A + B = T")
+
+
+def kept(notes: tuple[str, ...]) -> list[str]:
+    return [note for note in notes if note.startswith("an earlier release of this name was replaced")]
+
+
+def names(folder: Path) -> set[str]:
+    return {one.name for one in folder.iterdir() if ".manifest" in one.name}
+
+
+def test_the_manifest_of_another_release_is_kept_and_brings_its_file_back(
+    tmp_path: Path, pair: tuple[Path, Path]
+) -> None:
+    out, manifest = tmp_path / "m.xml", tmp_path / "m.manifest.json"
+    assert not kept(masktron.mask(*pair, out, k=3).notes)
+    first, told = out.read_bytes(), manifest.read_bytes()
+    assert kept(masktron.mask(*pair, out, k=4).notes) == [
+        "an earlier release of this name was replaced; its manifest is kept as m.manifest.1.json (confidential), as "
+        "nothing else has the key and the order of its records"
+    ]
+    copy = tmp_path / "m.manifest.1.json"
+    assert copy.read_bytes() == told
+    assert stat.S_IMODE(copy.stat().st_mode) == 0o600
+    # the same release once more: nothing is kept
+    assert not kept(masktron.mask(*pair, out, k=4, key=manifest).notes)
+    assert names(tmp_path) == {"m.manifest.json", "m.manifest.1.json"}
+    masktron.mask(*pair, out, k=3, key=copy)
+    assert out.read_bytes() == first
+    assert names(tmp_path) == {"m.manifest.json", "m.manifest.1.json", "m.manifest.2.json"}
+
+
+def test_a_run_that_is_refused_keeps_no_copy(tmp_path: Path, pair: tuple[Path, Path]) -> None:
+    out, given = tmp_path / "m.xml", tmp_path / "manifest-of-m"
+    masktron.mask(*pair, out, k=3, manifest=given)
+    before: dict[str, Any] = {one.name: one.read_bytes() for one in tmp_path.iterdir()}
+    with pytest.raises(masktron.MasktronError):
+        masktron.mask(*pair, out, k=3, manifest=given, limits={"linkage": 0.0, "unchanged": 0.0, "il1s": 0.0})
+    assert {one.name: one.read_bytes() for one in tmp_path.iterdir()} == before
+    masktron.mask(*pair, out, k=4, manifest=given)
+    assert (tmp_path / "manifest-of-m.1").read_bytes() == before["manifest-of-m"]
