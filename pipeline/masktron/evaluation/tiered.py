@@ -34,6 +34,7 @@ from masktron.rulebook.locality import locality_within
 from masktron.rulebook.schema import Rulebook
 from masktron.sources.columns import Batch
 from masktron.sources.flat_records import FlatRecords
+from masktron.sources.level_tree import Tree
 from masktron.sources.records import Layout
 from masktron.sources.unit_batches import UnitRecords
 from masktron.sources.xml.plain import PlainRecords, survey_plain
@@ -101,6 +102,22 @@ def tiers_inside(rulebook: Rulebook, layout: Layout, outside: frozenset[str]) ->
     return assign(rulebook, layout, engines_of(rulebook, layout, "auto"), outside, compile_program)[1]
 
 
+@once
+def tiers_of_units(rulebook: Rulebook, layout: Layout, tree: Tree, outside: frozenset[str]) -> tuple[Assigned, ...]:
+    """Say which tier each check gets in a nested file.
+
+    Parameters
+    ----------
+    layout, tree
+        Of the file.
+    outside : frozenset of str
+        As for `masktron.rulebook.locality.locality`.
+    """
+    from masktron.evaluation.nested.unit_program import UnitCompiler  # noqa: PLC0415 -- flat files do without
+
+    return assign(rulebook, layout, engines_of(rulebook, layout, "auto"), outside, UnitCompiler(tree))[1]
+
+
 def tiers_of(request: EvaluationRequest, reason: str = "") -> tuple[Assigned, ...]:
     """Say which tier each check of a rulebook gets on a file.
 
@@ -111,6 +128,8 @@ def tiers_of(request: EvaluationRequest, reason: str = "") -> tuple[Assigned, ..
         Why the file is not plain, if it is not.
     """
     rulebook, layout = request.rulebook, request.layout
+    if request.nested is not None and (around := DocumentFrame.of(request.path, layout)) is not None:
+        return tiers_of_units(rulebook, layout, request.nested.tree, around.outside)
     frame = None if request.flat is None else DocumentFrame.around(request.flat)
     if frame is None:
         path = request.on_document().path

@@ -53,7 +53,9 @@ _CLOSE = 93
 
 
 @kernel
-def _look_up(data: Bytes, at: int, names: Bytes, bounds: NDArray[np.int64], first: int, behind: int, guess: int) -> int:
+def _look_up(
+    data: Bytes, at: int, names: Bytes, bounds: NDArray[np.int64], first: int, behind: int, guess: int
+) -> int:
     """Find the name that begins here in a part of a table, trying from a guess on; -1 if it is not there."""
     k = guess
     for _ in range(behind - first):

@@ -48,9 +48,11 @@ def compile_kernels() -> None:
     scan_records(
         data, 0, 0, 1, *table, True, byte_classes(), places, places, places, flags, octets, cells, cells, statuses
     )  # fmt: skip
-    levels = (np.zeros(3, np.int64), np.zeros(2, np.int64), True, byte_classes(), places, places, places)
-    units = (flags, flags, octets, np.zeros((1, 1), np.int64), np.zeros((1, 1), np.int64))
-    scan_levels(data, 0, 1, octets, *names, places, *levels, *units, cells, cells, statuses)
+    level = (octets, *names, places, np.zeros(3, np.int64), np.zeros(2, np.int64))
+    scan_levels(
+        data, 0, 1, *level, True, byte_classes(),
+        places, places, places, flags, flags, octets, cells, cells, cells, cells, statuses,
+    )  # fmt: skip
     nothing, doubles = np.zeros(0, np.int64), np.zeros(0)
     numbers = (np.zeros(0, np.uint8), doubles, doubles, nothing, np.zeros(0, np.int16))
     read_numbers(octets, nothing, nothing, np.zeros(0, np.uint8), powers_of_ten(), *numbers, nothing)

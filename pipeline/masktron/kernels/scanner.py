@@ -62,6 +62,7 @@ def byte_classes() -> Bytes:
 
 @kernel
 def is_space(byte: int) -> bool:
+    """Tell whether a byte is white space of XML."""
     return byte == _LF or byte == _SPACE or byte == _TAB_BYTE or byte == _CR
 
 
@@ -88,6 +89,7 @@ def find_three(data: Bytes, size: int, at: int, first: int, second: int, third: 
 
 @kernel
 def find_two(data: Bytes, size: int, at: int, first: int, second: int) -> int:
+    """Position behind the next occurrence of two bytes; -1 if there is none."""
     for i in range(at, size - 1):
         if data[i] == first and data[i + 1] == second:
             return i + 2

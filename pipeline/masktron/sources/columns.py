@@ -174,12 +174,20 @@ class Batch:
         The numbers of that batch are what libxml2 reads; those of fields that have not been read as numbers so far
         are made as usual.
         """
-        theirs = {at: self._libxml2(at) for at in self._numbers}
+        rows = self.misread_rows()
+        return rows, self.as_libxml2_reads(rows)
+
+    def misread_rows(self) -> NDArray[np.int64]:
+        """Return the records in which libxml2 misreads a number that has been read."""
         apart = np.zeros(len(self), dtype=np.bool_)
-        for at, own in theirs.items():
+        for at, own in self._numbers.items():
             # NaN has one pattern of bits in both
-            apart |= own.view(np.int64) != self._numbers[at].double.view(np.int64)
-        rows = np.flatnonzero(apart)
+            apart |= self._libxml2(at).view(np.int64) != own.double.view(np.int64)
+        return np.flatnonzero(apart)
+
+    def as_libxml2_reads(self, rows: NDArray[np.int64]) -> Batch:
+        """Return a batch of some records, of which the numbers that have been read are as libxml2 reads them."""
+        theirs = {at: self._libxml2(at) for at in self._numbers}
         cells = tuple(Cells(c.start[rows], c.stop[rows], c.status[rows]) for c in self.cells) if len(rows) else ()
         taken = Batch(
             self.layout,
@@ -198,7 +206,7 @@ class Batch:
             taken._numbers[at] = Numbers(
                 known.form[rows], own[rows], own[rows], known.mantissa[rows], known.scale[rows]
             )
-        return rows, taken
+        return taken
 
     def _libxml2(self, at: int) -> NDArray[np.float64]:
         """Return what libxml2 reads in a field, exponents included, which the kernel leaves out."""

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from masktron.sources.columns import Batch, Cells
-from masktron.sources.level_tree import LevelPath, Tree
+from masktron.sources.level_tree import TOP, LevelPath, Tree
 from masktron.sources.wide.composition import Composition
 
 
@@ -38,24 +38,30 @@ class LevelRows:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class WidePart:
-    """Units of a batch that are composed alike, as wide records.
+class UnitPart:
+    """Units of a batch, or records within them, as a flat table.
 
     Attributes
     ----------
     code : int
-        Of the composition.
-    composition : Composition
+        Of the composition that the units share, where they are wide records.
+    of : LevelPath or Composition
+        The level of the records, or that composition.
     units : ndarray of intp, shape (n,)
-        Their rows in the batch.
+        Row of each one's unit in the batch of units.
     batch : Batch
-        Of the wide records.
     """
 
     code: int
-    composition: Composition
+    of: LevelPath | Composition
     units: NDArray[np.intp]
     batch: Batch
+
+    def within(self, units: NDArray[np.int64]) -> UnitPart:
+        """Return those in some units, which ascend, as parts of these, with numbers as libxml2 reads them."""
+        rows = np.flatnonzero(np.isin(self.units, units)).astype(np.int64)
+        own = np.searchsorted(units, self.units[rows])
+        return UnitPart(self.code, self.of, own, self.batch.as_libxml2_reads(rows))
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -71,18 +77,42 @@ class UnitBatch(Batch):
         Units with a record in which elements come in another order than that of the tree: fields first, then the
         records of each kind.
     levels : mapping of LevelPath to LevelRows
-        Each level before those within it.
-    given : tuple of WidePart, optional
-        The wide records to be evaluated, where they are not those of the levels.
-    kept : list of WidePart
-        Those that were evaluated.
+        Each level before those within it; those that stand in odd units alone may be missing.
+    given : tuple of UnitPart, optional
+        What is to be evaluated, where that is not made of the levels.
+    kept : list of UnitPart
+        What was evaluated.
     """
 
     tree: Tree
     mixed: NDArray[np.bool_]
     levels: Mapping[LevelPath, LevelRows]
-    given: tuple[WidePart, ...] | None = None
-    kept: list[WidePart] = field(default_factory=list, init=False, repr=False)
+    given: tuple[UnitPart, ...] | None = None
+    kept: list[UnitPart] = field(default_factory=list, init=False, repr=False)
+
+    def unit_of(self, path: LevelPath) -> NDArray[np.intp]:
+        """Return the row of the unit in which each record of a level stands."""
+        found = self.levels[path].parent
+        for depth in range(len(path) - 1, 0, -1):
+            found = self.levels[path[:depth]].parent[found]
+        return found.astype(np.intp)
+
+    def table(self, path: LevelPath) -> Batch:
+        """Return the records of a level as those of a flat file; where they begin and end is not known."""
+        rows = self.levels[path]
+        nowhere = np.zeros(len(rows), dtype=np.int64)
+        return Batch(
+            layout=self.tree.layout_of(path),
+            codec=self.codec,
+            buffer=self.buffer,
+            offset=self.offset,
+            first=self.first,
+            starts=nowhere,
+            stops=nowhere,
+            lines=rows.lines,
+            odd=self.odd if path == TOP else np.zeros(len(rows), dtype=np.bool_),
+            cells=rows.cells,
+        )
 
     def counts(self, path: LevelPath) -> NDArray[np.intp]:
         """Return how many records of a level, other than the top, stand in each record of the level above."""
@@ -91,16 +121,11 @@ class UnitBatch(Batch):
     def misread(self) -> tuple[NDArray[np.int64], UnitBatch]:
         """Return the units in which libxml2 misreads a number, and a batch with what it reads; see `Batch.misread`.
 
-        Looked through are the wide records that were kept.
+        Looked through are the parts that were kept.
         """
-        found = [(part, *part.batch.misread()) for part in self.kept]
-        found = [one for one in found if len(one[1])]
-        units = [part.units[rows] for part, rows, _ in found]
-        rows = np.sort(np.concatenate([np.zeros(0, dtype=np.int64), *units]))
-        given = tuple(
-            WidePart(part.code, part.composition, np.searchsorted(rows, own), taken)
-            for (part, _, taken), own in zip(found, units, strict=True)
-        )
+        units = [part.units[part.batch.misread_rows()] for part in self.kept]
+        rows = np.unique(np.concatenate([np.zeros(0, dtype=np.intp), *units])).astype(np.int64)
+        given = tuple(part.within(rows) for part in self.kept) if len(rows) else ()
         return rows, UnitBatch(
             layout=self.layout,
             codec=self.codec,

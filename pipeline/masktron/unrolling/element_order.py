@@ -14,15 +14,15 @@ from masktron.rulebook.analysis import once
 from masktron.rulebook.schema import Rulebook
 from masktron.xpath.tokens import parse
 
-_ORDERED = frozenset(
-    "| union intersect except << >> // ! descendant descendant-or-self ancestor ancestor-or-self following preceding "
-    "following-sibling preceding-sibling node element attribute Q{ innermost outermost".split()
-)
+_SETS = frozenset({"|", "union", "intersect", "except", "<<", ">>", "//", "!", "innermost", "outermost"})
+_AXES = frozenset({"descendant", "descendant-or-self", "ancestor", "ancestor-or-self", "following", "preceding"})
+_BESIDE = frozenset({"following-sibling", "preceding-sibling", "node", "element", "attribute", "Q{"})
+_ORDERED = _SETS | _AXES | _BESIDE
 
 
 @once
 def order_bound(rulebook: Rulebook) -> frozenset[int]:
-    """Return the checks for which the order may matter: by their test, their variables, or contexts up to their own."""
+    """Return the checks for which the order may matter, by tests, variables, or contexts up to their own."""
     spaces = dict(rulebook.namespaces)
 
     def bound(text: str) -> bool:

@@ -62,9 +62,9 @@ class UnitMembers:
         codes = self._codes()[TOP]
         order = np.argsort(codes, kind="stable")
         known = codes[order]
-        begins = np.flatnonzero(np.concatenate(([True], known[1:] != known[:-1]))) if len(known) else []
-        for begin, end in zip(begins, [*begins[1:], len(known)], strict=True):
-            yield int(known[begin]), order[begin:end]
+        for group in np.split(order, np.flatnonzero(known[1:] != known[:-1]) + 1):
+            if len(group):
+                yield int(codes[group[0]]), group
 
     def _codes(self) -> dict[LevelPath, _Codes]:
         """Return a hash of the composition of each record: of the numbers of records in it, and of their hashes."""

@@ -1,4 +1,4 @@
-"""A rulebook of nested records over columns: unrolled for the units of each composition, and counted as it is written.
+"""A rulebook of nested records over columns: unrolled for units composed alike, and counted as it is written.
 
 Theorem: a check fires on a node of a unit, and fails there, exactly where the check of that node does on the wide
 record (`masktron.unrolling.unrolled.unroll`). So what a check does on the nodes of a unit is the sum of what its
@@ -9,21 +9,22 @@ open for the whole unit, and the engine evaluates it as it is written.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from masktron.evaluation.columns.outcome import Outcome
 from masktron.evaluation.columns.program import ColumnProgram, compile_program
+from masktron.evaluation.nested.level_checks import checks_by_level
 from masktron.evaluation.nested.unit_groups import UnitMembers
 from masktron.evaluation.nested.wide_batches import WideView
 from masktron.rulebook.schema import Rulebook
 from masktron.sources.columns import Batch
-from masktron.sources.level_tree import Level, Tree
+from masktron.sources.level_tree import Level, LevelPath, Tree
 from masktron.sources.records import Layout
-from masktron.sources.unit_batches import UnitBatch, WidePart
+from masktron.sources.unit_batches import UnitBatch, UnitPart
 from masktron.sources.wide.composition import Composition
 from masktron.sources.wide.wide_record import WideRecord
 from masktron.unrolling.element_order import order_bound
@@ -66,29 +67,42 @@ class WidePlan:
     reasons: dict[int, str]
 
 
+def shortened(rulebook: Rulebook, checks: Collection[int]) -> Rulebook:
+    """Return a rulebook with some of its checks alone, and the rules on which these depend."""
+    patterns = []
+    for pattern in rulebook.patterns:
+        rules = [
+            replace(rule, checks=tuple(check for check in rule.checks if check.index in checks))
+            for rule in pattern.rules
+        ]
+        last = max((at for at, rule in enumerate(rules) if rule.checks), default=-1)
+        if last >= 0:
+            patterns.append(replace(pattern, rules=tuple(rules[: last + 1])))
+    return replace(rulebook, patterns=tuple(patterns), pyschematron_schema=None)
+
+
 def wide_plan(
-    rulebook: Rulebook, layout: Layout, top: Level, composition: Composition, checks: Collection[int]
+    rulebook: Rulebook, layout: Layout, top: Level, composition: Composition, checks: frozenset[int]
 ) -> WidePlan:
     """Unroll and compile checks for the units of a composition.
 
     Parameters
     ----------
     rulebook : Rulebook
-        Of the nested file.
+        Of the nested file; see `shortened`.
     layout : Layout
         Of its units.
     top : Level
     composition : Composition
-    checks : collection of int
-        Which are wanted.
+    checks : frozenset of int
+        Those of the rulebook.
     """
     wide = WideRecord.of(top, composition, layout)
     unrolled = unroll(rulebook, wide, layout)
-    wanted = frozenset(checks)
-    reasons = {check: why for check, why in unrolled.reasons.items() if check in wanted}
+    reasons = dict(unrolled.reasons)
     nodes = Counter(origin.check for origin in unrolled.origins)
-    reasons |= {check: "it may fire on too many nodes" for check in wanted if nodes[check] > _MOST_NODES}
-    asked = [at for at, origin in enumerate(unrolled.origins) if origin.check in wanted - reasons.keys()]
+    reasons |= {check: "it may fire on too many nodes" for check in checks if nodes[check] > _MOST_NODES}
+    asked = [at for at, origin in enumerate(unrolled.origins) if origin.check not in reasons]
     program, why_not = compile_program(unrolled.rulebook, wide.layout, asked)
     for at in asked:
         if why_not[at]:
@@ -101,7 +115,7 @@ def wide_plan(
         program,
         np.array(known, dtype=np.intp),
         np.array(written, dtype=np.intp),
-        np.array(sorted(wanted - reasons.keys()), dtype=np.intp),
+        np.array(sorted(checks - reasons.keys()), dtype=np.intp),
         reasons,
     )
 
@@ -114,11 +128,11 @@ class _Plans:
     _known: dict[int, WidePlan | None] = field(default_factory=dict)
     _met: Counter[int] = field(default_factory=Counter)
 
-    def of(self, part: WidePart) -> WidePlan:
-        """Return the plan of units that have one."""
-        plan = self._known.get(part.code)
+    def of(self, code: int, composition: Composition) -> WidePlan:
+        """Return the plan of a composition that has one."""
+        plan = self._known.get(code)
         if plan is None:
-            plan = self._known[part.code] = self.make(part.composition)
+            plan = self._known[code] = self.make(composition)
         return plan
 
     def met(self, code: int, members: UnitMembers, units: NDArray[np.intp]) -> WidePlan | None:
@@ -142,19 +156,27 @@ class UnitProgram:
 
     Parameters
     ----------
-    rulebook, layout, tree
+    rulebook, tree
         Of the nested file.
-    checks : frozenset of int
-        Those that are evaluated here.
+    tables : mapping of LevelPath to ColumnProgram
+        Checks that are evaluated on the table of a level.
+    wide : frozenset of int
+        Checks that are evaluated on wide records.
     """
 
-    def __init__(self, rulebook: Rulebook, layout: Layout, tree: Tree, checks: frozenset[int]) -> None:
-        self._rulebook, self._layout, self._tree, self.checks = rulebook, layout, tree, checks
-        self._plans = _Plans(self._plan)
-        self._ordered = sorted(order_bound(rulebook) & checks)
-
-    def _plan(self, composition: Composition) -> WidePlan:
-        return wide_plan(self._rulebook, self._layout, self._tree.top, composition, self.checks)
+    def __init__(
+        self,
+        rulebook: Rulebook,
+        tree: Tree,
+        tables: Mapping[LevelPath, ColumnProgram],
+        wide: frozenset[int],
+    ) -> None:
+        self._width = len(rulebook.checks)
+        self._tables, self._wide = tables, wide
+        self._ordered = sorted(order_bound(rulebook) & wide)
+        short = shortened(rulebook, wide)
+        self._plans = _Plans(lambda composition: wide_plan(short, tree.layout, tree.top, composition, wide))
+        self._checks = sorted(wide.union(*(program.checks for program in tables.values())))
 
     def reads(self, check: int) -> frozenset[int]:
         """Refuse: what decides a check stands in several levels.
@@ -169,45 +191,69 @@ class UnitProgram:
         """Evaluate all checks on all units of a batch."""
         if not isinstance(batch, UnitBatch):
             raise TypeError("not a batch of units")
-        shape = (len(batch), len(self._rulebook.checks))
+        shape = (len(batch), self._width)
         outcome = Outcome(
             np.zeros(shape, dtype=np.uint8, order="F"),
             np.zeros(shape, dtype=np.uint8, order="F"),
             np.zeros(shape, dtype=np.bool_, order="F"),
         )
-        outcome.unsure[:, sorted(self.checks)] = True
+        outcome.unsure[:, sorted(self._wide)] = True
         if batch.given is None:
-            batch.kept[:] = self._parts(batch)
+            batch.kept[:] = [*self._level_parts(batch), *self._wide_parts(batch)]
         for part in batch.kept if batch.given is None else batch.given:
-            plan = self._plans.of(part)
-            _add(outcome, part.units, plan, plan.program.evaluate(part.batch))
+            if isinstance(part.of, Composition):
+                _add_wide(outcome, part, self._plans.of(part.code, part.of))
+            elif part.of in self._tables:
+                _add_level(outcome, part, self._tables[part.of])
         outcome.unsure[np.ix_(batch.mixed, self._ordered)] = True
-        for check in self.checks:
+        for check in self._checks:
             unsure = outcome.unsure[:, check]
+            unsure |= batch.odd
             outcome.fired[unsure, check] = 0
             outcome.failed[unsure, check] = 0
         return outcome
 
-    def _parts(self, batch: UnitBatch) -> Iterator[WidePart]:
+    def _level_parts(self, batch: UnitBatch) -> Iterator[UnitPart]:
+        """Yield the tables of the levels that have checks."""
+        for path in self._tables.keys() & batch.levels.keys():
+            yield UnitPart(0, path, batch.unit_of(path), batch.table(path))
+
+    def _wide_parts(self, batch: UnitBatch) -> Iterator[UnitPart]:
         """Yield the units of a batch whose composition has a plan, as wide records."""
+        if not self._wide:
+            return
         members = UnitMembers.of(batch)
         for code, units in members.groups():
             plan = self._plans.met(code, members, units)
             if plan is None:
                 continue
             rows, fits = plan.view.rows(members, units)
-            if not fits.all():  # another composition with the same code: it is left to the engine
-                units, rows = units[fits], {name: own[fits] for name, own in rows.items()}
-            yield WidePart(code, plan.composition, units, plan.view.batch(members, units, rows))
+            # a unit of another composition with the same code is left to the engine
+            own = {name: found[fits] for name, found in rows.items()}
+            yield UnitPart(code, plan.composition, units[fits], plan.view.batch(members, units[fits], own))
 
 
-def _add(outcome: Outcome, units: NDArray[np.intp], plan: WidePlan, own: Outcome) -> None:
+def _add_wide(outcome: Outcome, part: UnitPart, plan: WidePlan) -> None:
     """Count what checks on wide records do for the checks as they are written."""
+    own, units = plan.program.evaluate(part.batch), part.units
     outcome.unsure[np.ix_(units, plan.settled)] = False
     for at, check in zip(plan.checks.tolist(), plan.written.tolist(), strict=True):
         outcome.unsure[units, check] |= own.unsure[:, at]
         outcome.fired[units, check] += own.fired[:, at]
         outcome.failed[units, check] += own.failed[:, at]
+
+
+def _add_level(outcome: Outcome, part: UnitPart, program: ColumnProgram) -> None:
+    """Count what checks on the records of a level do in their units."""
+    own, rows = program.evaluate(part.batch), len(outcome.unsure)
+    for check in program.checks:
+        fired, failed = (
+            np.bincount(part.units, weights=counts[:, check], minlength=rows) for counts in (own.fired, own.failed)
+        )
+        outcome.unsure[part.units[own.unsure[:, check]], check] = True
+        outcome.unsure[:, check] |= fired > _MOST_NODES
+        outcome.fired[:, check] += fired.astype(np.uint8)
+        outcome.failed[:, check] += failed.astype(np.uint8)
 
 
 class UnitCompiler:
@@ -224,19 +270,23 @@ class UnitCompiler:
     def __call__(
         self, rulebook: Rulebook, layout: Layout, checks: Collection[int]
     ) -> tuple[UnitProgram, tuple[str, ...]]:
-        """Compile some checks: those that can be for units with one or two records of each kind."""
-        tried = wide_plan(rulebook, layout, self._tree.top, _usual(self._tree.top), checks)
-        chosen = frozenset(checks)
-        reasons = tuple(
-            tried.reasons.get(at, "") if at in chosen else "it was not asked for"
-            for at in range(len(rulebook.checks))
+        """Compile some checks: on the table of a level, or for units with one or two records of each kind."""
+        tables: dict[LevelPath, ColumnProgram] = {}
+        left = set(checks)
+        for path, own in checks_by_level(rulebook, self._tree).items():
+            program, _ = compile_program(rulebook, self._tree.layout_of(path), left.intersection(own))
+            if program.checks:
+                tables[path] = program
+                left -= program.checks
+        short, top = shortened(rulebook, left), self._tree.top
+        reasons = wide_plan(short, self._tree.layout, top, _usual(top), frozenset(left)).reasons if left else {}
+        wide = frozenset(left - reasons.keys())
+        asked = dict.fromkeys(checks, "") | reasons
+        return UnitProgram(rulebook, self._tree, tables, wide), tuple(
+            asked.get(at, "it was not asked for") for at in range(len(rulebook.checks))
         )
-        known = frozenset(at for at in chosen if not reasons[at])
-        return UnitProgram(rulebook, layout, self._tree, known), reasons
 
 
 def _usual(level: Level) -> Composition:
     """Return a composition with two records of each kind, or one where no record of a file has more."""
-    return Composition(
-        tuple(tuple(_usual(child) for _ in range(min(child.most, 2))) for child in level.children)
-    )
+    return Composition(tuple(tuple(_usual(child) for _ in range(min(child.most, 2))) for child in level.children))

@@ -11,6 +11,8 @@ from numpy.typing import NDArray
 
 from masktron.evaluation.nested.unit_groups import UnitMembers
 from masktron.sources.columns import Batch, Cell, Cells
+from masktron.sources.level_tree import LevelPath
+from masktron.sources.unit_batches import LevelRows
 from masktron.sources.wide.wide_record import UnitField, UnitPlace, WideRecord
 
 type PlaceRows = Mapping[str, NDArray[np.intp]]
@@ -72,15 +74,15 @@ class WideView:
             stops=batch.stops[units],
             lines=batch.lines[units],
             odd=batch.odd[units],
-            cells=_WideCells(members, self, rows),
+            cells=_WideCells(batch.levels, self, rows),
         )
 
 
 class _WideCells(Sequence[Cells]):
     """The cells of wide records, gathered field by field when they are asked for."""
 
-    def __init__(self, members: UnitMembers, view: WideView, rows: PlaceRows) -> None:
-        self._members, self._view, self._rows = members, view, rows
+    def __init__(self, levels: Mapping[LevelPath, LevelRows], view: WideView, rows: PlaceRows) -> None:
+        self._levels, self._view, self._rows = levels, view, rows
         self._known: dict[int, Cells] = {}
 
     def __len__(self) -> int:
@@ -101,7 +103,7 @@ class _WideCells(Sequence[Cells]):
         place = one if isinstance(one, UnitPlace) else one.place
         rows = self._rows[place.name]
         there = rows >= 0
-        level = self._members.batch.levels.get(place.level_path)
+        level = self._levels.get(place.level_path)
         if isinstance(one, UnitPlace) or level is None:
             start = np.zeros(len(rows), dtype=np.int64)  # nobody reads the text of what says that a member is there
             stop, status = start + there, np.where(there, Cell.TEXT, Cell.ABSENT).astype(np.uint8)

@@ -51,7 +51,7 @@ Of a level, fields stand before the records in its records, each in the order of
 
 @dataclass(frozen=True, slots=True)
 class NestedFile:
-    """A nested file that the kernel can read, as `masktron.sources.xml.nested_units.survey_nested` has established it.
+    """A nested file that the kernel can read: `masktron.sources.xml.nested_units.survey_nested` has established it.
 
     Attributes
     ----------
@@ -63,7 +63,7 @@ class NestedFile:
     unit : bytes
         Name of the unit, as written.
     names : tuple of (LevelPath, tuple of LevelName)
-        The items of `LevelNames`.
+        The items of `LevelNames`. A level that is not among them stands in odd units alone.
     stamp : tuple of int
     """
 
@@ -77,7 +77,7 @@ class NestedFile:
 
 
 class LevelsFound(NamedTuple):
-    """What one call of the kernel returns, with the number of units; see `masktron.kernels.level_scanner.scan_levels`."""
+    """The number of units, and what `masktron.kernels.level_scanner.scan_levels` returns."""
 
     rows: int
     at: int

@@ -125,9 +125,10 @@ class _LevelReading(KernelReading):
         children = tuple(self.counted(child, (*place, child.tag)) for child in level.children)
         if place == TOP:
             return replace(level, children=children, count=self.records, least=self.records, most=self.records)
-        if place not in self._counted:
-            raise NotPlain
-        own = self._counted[place]
+        own = self._counted.get(place)
+        if own is None:  # in units alone that expat has seen
+            own = _Counted()
+            own.add(np.zeros(self._unseen(place[:-1]), dtype=np.intp))
         return replace(
             level,
             children=children,
@@ -135,6 +136,10 @@ class _LevelReading(KernelReading):
             least=min(level.least, own.least) if own.parents else level.least,
             most=max(level.most, own.most),
         )
+
+    def _unseen(self, place: _Place) -> int:
+        """Return how many records of a level stand in units that expat did not see."""
+        return self._counted[place].records if place in self._counted else 0
 
     def names_in(self, tree: Tree) -> dict[LevelPath, tuple[LevelName, ...]]:
         """Return the names that were met, by the levels and fields of a tree.
@@ -145,11 +150,9 @@ class _LevelReading(KernelReading):
             The kernel has taken records for fields, or fields for records.
         """
         levels = {self._place(tree, path): (path, level) for path, level in tree.levels()}
-        if levels.keys() != self._names.keys():
+        if not levels.keys() >= self._names.keys():
             raise NotPlain
-        return {
-            levels[place][0]: tuple(_ordered(own, place, levels)) for place, own in self._names.items()
-        }
+        return {levels[place][0]: tuple(_ordered(own, place, levels)) for place, own in self._names.items()}
 
     @staticmethod
     def _place(tree: Tree, path: LevelPath) -> _Place:
@@ -186,7 +189,7 @@ class _LevelReading(KernelReading):
             self._fields.setdefault(inner, {})
             if inner not in self._counted:
                 self._counted[inner] = _Counted()
-                self._counted[inner].add(np.zeros(self._counted[place].records, dtype=np.intp))
+                self._counted[inner].add(np.zeros(self._unseen(place), dtype=np.intp))
             return inner
         field = Field("", tag, attribute)
         self._fields[place].setdefault(field, len(self._fields[place]))
@@ -258,7 +261,7 @@ def _ordered(
     names: Mapping[_Raw, Field | _Place | None], place: _Place, levels: Mapping[_Place, tuple[LevelPath, Level]]
 ) -> list[LevelName]:
     """Return the names of a level in the order of its fields and of the records within it."""
-    path, level = levels[place]
+    level = levels[place][1]
     fields = {replace(f, name=""): at for at, f in enumerate(level.fields)}
     kinds = [child.tag for child in level.children]
     found = []

@@ -25,10 +25,10 @@ from masktron.sources.xml.left_out import left_out, outline_notes
 from masktron.sources.xml.microdata import read_records
 from masktron.sources.xml.names_in_file import vocabulary
 from masktron.sources.xml.nested import read_levels
+from masktron.sources.xml.nested_units import NestedUnits
 from masktron.sources.xml.nested_writer import write_nested
 from masktron.sources.xml.outline import namespaces_of
 from masktron.sources.xml.parser import opened
-from masktron.sources.xml.nested_units import NestedUnits
 from masktron.sources.xml.plain import PlainRecords, Surveyed, survey_file
 from masktron.sources.xml.wellformed import WellFormedness
 from masktron.sources.xml.writer import write_masked
@@ -138,8 +138,8 @@ class XmlSource(Source):
         """The file itself."""
         found, path = self._surveyed, self.path
         flat = None if found.plain is None else PlainRecords(path, found.layout, found.plain)
-        known = found.tree is not None and found.nested is not None
-        units = NestedUnits(path, found.tree, found.nested) if known else None
+        known, nested = found.tree, found.nested
+        units = None if known is None or nested is None else NestedUnits(path, known, nested)
         return EngineDocument(path, found.layout, flat, nested=units)
 
     def write(
