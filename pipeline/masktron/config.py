@@ -184,6 +184,9 @@ class Config:
     rare_units : {"stop", "exclude"}
         What to do with units of a nested file, such as households, that fewer than k others are composed like: with
         as many members of each kind.
+    protect : str or None
+        The level of a nested file that is protected: ``Household``, whole with all its members, or a kind of members
+        such as ``Person``, each alone, with the fields of the records around it as they are. The top level when None.
     member_order : tuple of str, or None
         Fields of members, such as persons of a household, by which members of different units are put side by side
         before units are grouped; they are written as they are. ``file`` alone: as they stand in the file. When None,
@@ -312,6 +315,7 @@ class Config:
     keep_missing: bool = False
     invalid: InvalidRecords = "stop"
     rare_units: InvalidRecords = "stop"
+    protect: str | None = None
     member_order: tuple[str, ...] | None = None
     allow: tuple[str, ...] = ()
     record: str | None = None
@@ -380,7 +384,7 @@ class Config:
         for name in ("keep_missing", "pyschematron_all"):
             value = getattr(self, name)
             _require(isinstance(value, bool), f"{name} must be true or false, not {value!r}")
-        for name in ("record", "format", "phase", "aggregator", "scheduler"):
+        for name in ("record", "format", "phase", "aggregator", "scheduler", "protect"):
             value = getattr(self, name)
             _require(value is None or isinstance(value, str), f"{name} must be a name, not {value!r}")
         _require(

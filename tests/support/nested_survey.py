@@ -126,6 +126,19 @@ def least_persons_alike(units: list[etree._Element]) -> int:
     return min(alike.values())
 
 
+def least_alone_alike(units: list[etree._Element]) -> int:
+    """Return the fewest persons that are alike in number of spells and in all that is masked of them alone."""
+    alike = Counter(
+        (
+            *(person.findtext(name) for name in ("Wage", "Benefit", "Income")),
+            *(spell.findtext("Pay") for spell in person.findall("Spell")),
+        )
+        for unit in units
+        for person in unit.findall("Person")
+    )
+    return min(alike.values())
+
+
 def broken(units: list[etree._Element]) -> list[str]:
     """Return the rules that a file breaks, worked out anew."""
     found = set()

@@ -17,6 +17,7 @@ from nested_survey import (
     broken,
     composition,
     least_alike,
+    least_alone_alike,
     least_persons_alike,
     made,
     masked_values,
@@ -152,7 +153,7 @@ def test_members_are_put_side_by_side_in_an_order(more: str, order: Any, told: s
     assert broken(units) == []
     assert (least_alike(units) >= 3) == (order is None and not more)
     content = json.loads(manifest.read_text(encoding="utf-8"))
-    content["member_order"] = [{"level": "Person", "by": [{"field": "Age", "values": None}]}]
+    content["nested"]["member_order"] = [{"level": "Person", "by": [{"field": "Age", "values": None}]}]
     manifest.write_text(json.dumps(content), encoding="utf-8")
     assert masktron.check(out, rules, manifest=manifest, original=data).complies == (order == ["Age"])
 
@@ -196,3 +197,67 @@ def test_figures_are_those_of_households_and_of_persons(tmp_path: Path) -> None:
     assessed = masktron.assess(out, data, manifest=manifest)
     assert assessed.levels == result.levels
     assert "Household/Person" in " ".join(str(result).split())
+
+
+@pytest.mark.parametrize(("seed", "spells"), [(11, False), (12, True)])
+def test_persons_alone_are_protected_where_that_is_asked_for(seed: int, spells: bool, tmp_path: Path) -> None:
+    data, rules = made(tmp_path, seed, spells=spells, mixed=True)
+    text = data.read_text(encoding="utf-8").replace("</Survey>", "")
+    for region in "SN":  # households without persons
+        text += f'<Household id="e{region}"><Size>0</Size><Region>{region}</Region><Total>0</Total></Household>'
+    data.write_text(f"{text}</Survey>", encoding="utf-8")
+    rules.write_text(rules.read_text().replace(" = 1", " = 1 or Size = 0"), encoding="utf-8")
+    out, manifest = tmp_path / "r.xml", tmp_path / "r.manifest.json"
+    settings: dict[str, Any] = {"rare_units": "exclude", "max_observed_share": 100, "protect": "Person"}
+    result = mask(data, rules, out, spells=spells, **settings)
+    before, after = parsed(data), parsed(out)
+    people = [(unit, person) for unit in before for person in unit.findall("Person")]
+    gone = {unit.get("id") for at in result.excluded for unit, _ in [people[at]]}
+    kept = [unit for unit in before if unit.get("id") not in gone]
+    assert [rule for rule in broken(after) if rule != "head"] == []
+    assert least_alone_alike(after) >= 3
+    assert sorted(map(repr, map(unmasked_values, after))) == sorted(map(repr, map(unmasked_values, kept)))
+    assert all(unit.get("id") is None for unit in after)
+    assert [repr(unmasked_values(unit)) for unit in after] != [repr(unmasked_values(unit)) for unit in kept]
+    assert sum(map(int, (unit.findtext("Total") or "" for unit in after))) == pytest.approx(
+        sum(map(int, (unit.findtext("Total") or "" for unit in kept))), rel=0.05
+    )
+    assert "Person alone is protected, and no Household" in " ".join(result.notes)
+    assert result.levels[0].level == "Household/Person"
+    assert result.levels[0].records == sum(len(unit.findall("Person")) for unit in after)
+    checked = masktron.check(out, rules, manifest=manifest, original=data)
+    assert list(checked.problems) == []
+    assert masktron.assess(out, data, manifest=manifest).levels == result.levels
+    whole = out.read_text(encoding="utf-8")
+    for old, new in (("<Region>N</Region>", "<Region>S</Region>"), ("<Role>spouse<", "<Role>other<")):
+        out.write_text(whole.replace(old, new, 1), encoding="utf-8")
+        found = masktron.check(out, rules, manifest=manifest, original=data)
+        assert any("differs from the original in" in problem for problem in found.problems), found.problems
+
+
+@pytest.mark.parametrize(
+    ("settings", "told"),
+    [
+        ({"protect": "Persons"}, "'Persons' is to be protected, which is no level of the file"),
+        ({"roles": {**ROLES, "Size": "confidential"}}, "Size of Household would be masked, but Person alone"),
+    ],
+)
+def test_what_persons_alone_cannot_keep_is_refused(settings: dict[str, Any], told: str, tmp_path: Path) -> None:
+    data, rules = made(tmp_path, 13)
+    with pytest.raises(masktron.UsageError, match=told):
+        mask(data, rules, tmp_path / "r.xml", **{"protect": "Person", **settings})
+    assert not (tmp_path / "r.xml").exists()
+
+
+def test_rules_that_tie_persons_are_named_and_judged_in_the_written_file(tmp_path: Path) -> None:
+    data, rules = made(tmp_path, 14)
+    out, text = tmp_path / "r.xml", rules.read_text(encoding="utf-8")
+    asked: dict[str, Any] = {"protect": "Person", "rare_units": "exclude", "max_observed_share": 100}
+    with pytest.raises(masktron.InfeasibleError, match="would break total"):
+        mask(data, rules, out, roles={**ROLES, "Total": "untouched"}, **asked)
+    assert not out.exists()
+    loose = '<assert id="near" test="not(../Person/Wage > Wage + 100000)">No wage is far from others.</assert>'
+    rules.write_text(text.replace('<assert id="income"', f'{loose}<assert id="income"'), encoding="utf-8")
+    result = mask(data, rules, out, **asked)
+    assert any(note.startswith("not planned for") and "near" in note for note in result.notes), result.notes
+    assert broken(parsed(out)) == []

@@ -78,6 +78,15 @@ def mask(
             show_default="stop",
         ),
     ] = None,
+    protect: Annotated[
+        str | None,
+        typer.Option(
+            metavar="LEVEL",
+            help="What is protected of a nested file: the household whole (a unit with all its members), or each "
+            "member of a kind alone, such as Person.",
+            show_default="the top level",
+        ),
+    ] = None,
     member_order: Annotated[
         list[str] | None,
         typer.Option(
@@ -230,6 +239,7 @@ def mask(
         keep_missing=keep_missing or None,
         invalid=invalid,
         rare_units=rare_units,
+        protect=protect,
         member_order=tuple(member_order or ()) or None,
         on_refusal=on_refusal,
         allow=tuple(allow or ()) or None,

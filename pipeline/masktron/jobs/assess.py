@@ -26,13 +26,14 @@ from masktron.progress import Progress, no_progress, told_as
 from masktron.report.pages.assess_page import assess_page
 from masktron.report.pages.page_files import write_pages
 from masktron.report.pages.plain_reader import PlainData
-from masktron.results import AssessResult, FigureResult, KeyRisk, LevelFigures, shown
+from masktron.results import AssessResult, FigureResult, KeyRisk, MaskedLevel, shown
 from masktron.sources.level_tree import LevelPath
 from masktron.sources.opening import open_source
 from masktron.sources.source import Source
-from masktron.sources.wide.member_order import FILE_ORDER, MemberOrder
-from masktron.sources.wide.wide_source import WideSource, wide_pair
+from masktron.sources.wide.wide_pair import wide_pair
+from masktron.sources.wide.wide_source import WideSource
 from masktron.write.manifest import DescribedRelease, read_manifest
+from masktron.write.nested_release import NestedRelease
 
 LINKED_UNASKED = 5_000
 """Records up to which the strongest intruder links where nobody asks for him by name."""
@@ -102,13 +103,11 @@ def run_assess(
         masked, reading=of_release(reading, masked, removed), progress=progress, whole=True, memory=config.memory
     )
     if described is not None:
-        require_described(
-            *_pair(released, open_source(original, reading=reading), described.nested.member_order), described
-        )
+        require_described(*_pair(released, open_source(original, reading=reading), described.nested), described)
     progress(f"surveying {masked.name}", 0)
     named = replace(reading, record=released.layout.record_tag)
     beside = open_source(original, reading=named, progress=progress, whole=True, memory=config.memory)
-    released, beside = _pair(released, beside, FILE_ORDER if described is None else described.nested.member_order)
+    released, beside = _pair(released, beside, NestedRelease() if described is None else described.nested)
     files, notes = compare(
         released,
         beside,
@@ -170,7 +169,7 @@ def run_assess(
 
 def _levels(
     original: Source, files: Assessed, described: DescribedRelease | None, config: Config
-) -> tuple[LevelFigures, ...]:
+) -> tuple[MaskedLevel, ...]:
     """Measure each level of a nested file, where each unit is beside its own original."""
     if not isinstance(original, WideSource) or files.rows is None or not files.paired:
         return ()
@@ -241,7 +240,7 @@ def _wants(figure: Figure, here: Mapping[str, bool]) -> str:
     return " and ".join(_WANTED[need] for need in figure.needs if not here[need])
 
 
-def _pair(released: Source, original: Source, order: MemberOrder) -> tuple[Source, Source]:
-    """Return both files as tables: of nested ones the units with all their members, in an order."""
-    found, beside = wide_pair(released, original, order)
+def _pair(released: Source, original: Source, how: NestedRelease) -> tuple[Source, Source]:
+    """Return both files as tables: of nested ones the units with all their members, or the members alone."""
+    found, beside = wide_pair(released, original, how.member_order, how.protect, how.sums)
     return found, original if beside is None else beside

@@ -20,13 +20,14 @@ from masktron.jobs.spellings import remedy, spelled
 from masktron.jobs.untested import told, with_untested
 from masktron.jobs.wide_job import job_on
 from masktron.progress import Progress, Told
-from masktron.results import LevelFigures, RuleResult, shown
+from masktron.results import MaskedLevel, RuleResult, shown
 from masktron.sources.records import Records
 from masktron.sources.source import Source
-from masktron.sources.wide.member_order import FILE_ORDER
-from masktron.sources.wide.wide_source import WideSource, wide_pair
+from masktron.sources.wide.wide_pair import wide_pair
+from masktron.sources.wide.wide_source import WideSource
 from masktron.unrolling.by_composition import unroll_each
 from masktron.write.manifest import DescribedRelease
+from masktron.write.nested_release import NestedRelease
 from masktron.write.treatments import Swapped, perturbed_in
 
 if TYPE_CHECKING:
@@ -53,7 +54,7 @@ class Audit:
         self.checked: list[str] = []
         self.not_checked: list[str] = []
         self.notes: list[str] = []
-        self.levels: tuple[LevelFigures, ...] = ()
+        self.levels: tuple[MaskedLevel, ...] = ()
 
     def records(self, told: Told, memory: int | None) -> Records | None:
         """Read the released records, when rules have been judged; None where they are no table.
@@ -61,8 +62,9 @@ class Audit:
         Those of nested files are units with all their members, as `mask` has masked them, and so are all that is
         compared with them from here on.
         """
-        order = FILE_ORDER if self.described is None else self.described.nested.member_order
-        source, self.original = wide_pair(self.job.source, self.original, order)
+        how = NestedRelease() if self.described is None else self.described.nested
+        pair = self.job.source, self.original
+        source, self.original = wide_pair(*pair, how.member_order, how.protect, how.sums)
         if isinstance(source, WideSource):
             unrolled = unroll_each(self.job.rulebook, source.wide, source.levels.layout)
             self.job = job_on(source, unrolled.rulebook)

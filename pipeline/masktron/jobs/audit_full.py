@@ -17,6 +17,7 @@ from masktron.errors import DocumentError, UsageError
 from masktron.figures import FIGURES, Figure, figure_of
 from masktron.jobs.audit import Audit
 from masktron.jobs.audit_treatments import DrawnRelease, check_draws, check_recodings, check_shared_keys
+from masktron.jobs.beside_members import changed_beside
 from masktron.jobs.coded_fields import as_released
 from masktron.jobs.column_memory import arrays_of_run, read_columns
 from masktron.jobs.common import shown_path
@@ -33,6 +34,7 @@ from masktron.measures.unchanged import published_as_it_was
 from masktron.progress import Progress, told_as
 from masktron.sources.records import Layout, Records, Shape, Status
 from masktron.sources.source import Source
+from masktron.sources.wide.member_source import MemberSource
 from masktron.sources.wide.wide_source import WideSource
 from masktron.write.manifest import DescribedRelease
 from masktron.write.treatments import perturbed_fields, recodings_in
@@ -146,6 +148,7 @@ class FullAudit(Audit):
             source = as_treated(source, self.described.treatments, self.described.missing)
         excluded = set(self.described.excluded) if self.described else set()
         rows = self._rows(data, source, excluded)
+        self._beside_members(rows)
         if self.described is not None and rows is not None:
             job = replace(self.job, source=self.original)
             draws = DrawnRelease(job, self.described, source, data, rows)
@@ -163,6 +166,17 @@ class FullAudit(Audit):
             self._unmasked(data, source, excluded, self.described)
         self._masked_at_all(data, source)
         self._drawn(data, source, excluded)
+
+    def _beside_members(self, rows: NDArray[np.intp] | None) -> None:
+        """Compare what stands around and beside protected members with the original."""
+        released, original = self.job.source, self.original
+        if self.described is None or not (isinstance(released, MemberSource) and isinstance(original, MemberSource)):
+            return
+        if rows is None:
+            self.not_checked.append("what stands around the protected members: the numbers of records differ")
+            return
+        self.problems += changed_beside(released, original, rows, self.described.nested.removed)
+        self.checked.append("what stands around and beside the protected members, cell by cell")
 
     def _same_original(self, found: str) -> None:
         if self.described and found != self.described.original:

@@ -18,8 +18,8 @@ from masktron.measures.figures import measure
 from masktron.measures.keys.key_file import KeyFile
 from masktron.measures.linkage_within import linkage_within
 from masktron.results.figure import FigureResult
-from masktron.results.levels import LevelFigures
-from masktron.sources.level_tree import TOP, LevelPath
+from masktron.results.levels import MaskedLevel
+from masktron.sources.level_tree import LevelPath
 from masktron.sources.records import Column, Field
 from masktron.sources.wide.wide_record import UnitField, UnitPlace
 from masktron.sources.wide.wide_source import WideSource
@@ -154,7 +154,7 @@ class NestedColumns:
         return values if values is not None and bool((values > 0).all()) else None
 
 
-def alike_by_level(nested: NestedColumns, columns: Columns) -> tuple[LevelFigures, ...]:
+def alike_by_level(nested: NestedColumns, columns: Columns) -> tuple[MaskedLevel, ...]:
     """Count for each level how many records are alike in all that is masked, their own fields and those around them.
 
     Parameters
@@ -171,7 +171,7 @@ def alike_by_level(nested: NestedColumns, columns: Columns) -> tuple[LevelFigure
 
 def figures_by_level(
     nested: NestedColumns, before: Columns, after: Columns, workers: int | None = None
-) -> tuple[LevelFigures, ...]:
+) -> tuple[MaskedLevel, ...]:
     """Return what masking cost and what risk is left, level by level.
 
     An intruder knows the composition of each household, and looks among households of the same one.
@@ -225,7 +225,10 @@ class _Masked:
 
 
 def _masked(nested: NestedColumns, columns: Columns) -> Iterator[tuple[LevelPath, _Masked]]:
+    root = nested.source.record_level
     for path, _ in nested.source.levels.levels():
+        if path[: len(root)] != root:
+            continue
         places = nested.places(path)
         codes = [nested.compositions[units] * len(places) + at for at, (_, units) in enumerate(places)]
         if sum(map(len, codes)):
@@ -234,7 +237,7 @@ def _masked(nested: NestedColumns, columns: Columns) -> Iterator[tuple[LevelPath
 
 def _alike(nested: NestedColumns, columns: Columns, path: LevelPath, values: _Masked) -> FigureResult:
     """Count records that are alike: of units, in all that is masked in them, with units of the same composition."""
-    if path == TOP:
+    if path == nested.source.record_level:
         written = [
             column.numbered() for name, column in columns.items() if nested.roles.get(name) is Role.CONFIDENTIAL
         ]
@@ -255,7 +258,7 @@ def _linked(
     workers: int,
 ) -> list[FigureResult]:
     """Link the records of a level among those of units of the same composition."""
-    if path == TOP:
+    if path == nested.source.record_level:
         names = [name for name in wide[1] if name in nested.numeric and nested.roles.get(name) is Role.CONFIDENTIAL]
         pair, classes = wide, nested.compositions
     else:
@@ -272,7 +275,7 @@ def _of_keys(
 ) -> Iterator[FigureResult]:
     """Say what members tell by their quasi-identifiers and those around them; of units, the file's figures do."""
     keys = nested.known(columns, path, Role.QUASI_IDENTIFIER)
-    if path == TOP or not keys:
+    if path == nested.source.record_level or not keys:
         return
     codes = {name: column.numbered(held=True) for name, column in keys.items()}
     files = replace(_known({}), keys=KeyFile(tuple(codes), codes, stated=True, weights=weights))
@@ -305,5 +308,5 @@ def _leaf(place: UnitPlace, above: LevelPath, own: Field) -> UnitField | None:
 
 def _described(
     nested: NestedColumns, path: LevelPath, records: int, figures: Iterable[FigureResult], weight: str = ""
-) -> LevelFigures:
-    return LevelFigures("/".join((nested.source.levels.top.name, *path)), records, weight, tuple(figures))
+) -> MaskedLevel:
+    return MaskedLevel("/".join((nested.source.levels.top.name, *path)), records, weight, tuple(figures))

@@ -54,7 +54,7 @@ from masktron.results import (
     DrawResult,
     FigureResult,
     KeyRisk,
-    LevelFigures,
+    MaskedLevel,
     MaskResult,
     MomentResult,
     RepairResult,
@@ -180,7 +180,7 @@ def mask_result(
     return _with_treatments(run, files, result, rules_out), measured
 
 
-def _levels(run: Prepared, columns: Mapping[str, Column]) -> tuple[LevelFigures, ...]:
+def _levels(run: Prepared, columns: Mapping[str, Column]) -> tuple[MaskedLevel, ...]:
     """Measure each level of a nested file."""
     if run.nested is None:
         return ()

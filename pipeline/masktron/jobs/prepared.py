@@ -22,7 +22,7 @@ from masktron.jobs.job import Job, open_job
 from masktron.jobs.ordering import Ordering, identifying, ordering_of
 from masktron.jobs.originals import Originals, judge_originals
 from masktron.jobs.randomness import Randomness, randomness_of
-from masktron.jobs.rare_units import without_rare
+from masktron.jobs.rare_units import units_of, with_whole_units, without_rare
 from masktron.jobs.untested import known_only, may_be_untested, require_names
 from masktron.jobs.wide_job import NestedJob, compositions_of, weights_by_level, wide_job, wide_settings
 from masktron.methods.base import Method
@@ -313,7 +313,7 @@ def open_original(
     progress(judging_stage(job, sized), 0)
     originals = judge_originals(job, config, progress, executor)
     if nested is not None and judged is not None:
-        originals = replace(originals, keep=originals.keep & judged.keep)
+        originals = with_whole_units(job, replace(originals, keep=originals.keep & units_of(job, judged.keep)))
         originals = without_rare(job, originals, compositions, config)
     require_weights(records, fields, originals.keep)
     return Opened(

@@ -12,6 +12,7 @@ from masktron.counts import counted
 from masktron.errors import InfeasibleError, RefusalFacts
 from masktron.jobs.job import Job
 from masktron.jobs.originals import Originals
+from masktron.sources.wide.member_source import MemberSource
 from masktron.sources.wide.wide_record import UnitPlace
 from masktron.sources.wide.wide_source import WideSource
 
@@ -39,8 +40,7 @@ def without_rare(job: Job, originals: Originals, compositions: NDArray[np.intp],
         There are some, and the settings do not say so.
     """
     source = job.source
-    sizes = np.bincount(compositions[originals.keep], minlength=int(compositions.max(initial=-1)) + 1)
-    rare = (sizes[compositions] < config.k) & originals.keep
+    rare = _rare(compositions, originals.keep, config.k)
     if not rare.any() or not isinstance(source, WideSource):
         return originals
     codes = np.unique(compositions[rare])
@@ -49,7 +49,7 @@ def without_rare(job: Job, originals: Originals, compositions: NDArray[np.intp],
     )
     if len(codes) > _COMPOSITIONS:
         named += f"; and {len(codes) - _COMPOSITIONS} compositions more"
-    units = counted(int(rare.sum()), source.levels.top.name)
+    units = counted(int(rare.sum()), source.levels.level(source.record_level).name)
     if config.rare_units != "exclude":
         raise InfeasibleError(
             f"{units} cannot be alike k - 1 others, since fewer than k = {config.k} are composed like it: {named}",
@@ -59,12 +59,35 @@ def without_rare(job: Job, originals: Originals, compositions: NDArray[np.intp],
             facts=[RefusalFacts("few-records", records=int(rare.sum()))],
         )
     note = f"{units} left out, as fewer than k = {config.k} are composed like it: {named}"
-    return replace(originals, keep=originals.keep & ~rare, notes=(*originals.notes, note))
+    left = with_whole_units(job, replace(originals, keep=originals.keep & ~rare, notes=(*originals.notes, note)))
+    # where units go whole, other members of theirs go, and may leave more rare ones
+    return without_rare(job, left, compositions, config) if isinstance(source, MemberSource) else left
+
+
+def units_of(job: Job, of_units: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Return for each record what holds of its unit, given what holds of each unit."""
+    return of_units[job.source.units] if isinstance(job.source, MemberSource) else of_units
+
+
+def with_whole_units(job: Job, originals: Originals) -> Originals:
+    """Leave out units of which a member is left out."""
+    if not isinstance(job.source, MemberSource):
+        return originals
+    units = job.source.units
+    return replace(originals, keep=originals.keep & ~np.isin(units, units[~originals.keep]))
+
+
+def _rare(compositions: NDArray[np.intp], keep: NDArray[np.bool_], k: int) -> NDArray[np.bool_]:
+    """Return which kept records are of a composition that fewer than k of them have."""
+    sizes = np.bincount(compositions[keep], minlength=int(compositions.max(initial=-1)) + 1)
+    found: NDArray[np.bool_] = (sizes[compositions] < k) & keep
+    return found
 
 
 def _composed(source: WideSource, units: NDArray[np.intp]) -> str:
     """Say of how many members of each kind some units of one composition are, and where the first of them stand."""
-    top, lines = source.levels.top.name, source.tables.top.records.lines
+    level = source.record_level
+    top, lines = source.levels.level(level).name, source.tables.tables[level].records.lines
     examples = ", ".join(f"number {unit + 1} in line {lines[unit]}" for unit in units[:_EXAMPLES].tolist())
     more = " ..." if len(units) > _EXAMPLES else ""
     listed = _members(source, source.wide.unit, int(units[0])) or "no members"

@@ -29,6 +29,7 @@ from masktron.masking import Masked
 from masktron.measures.figures import Measured
 from masktron.results import MaskResult, shown
 from masktron.sources.records import Column
+from masktron.sources.wide.member_source import MemberSource
 from masktron.versions import versions
 from masktron.write.declared import Declared
 from masktron.write.manifest import MANIFEST_VERSION, NOTICE, described_output
@@ -199,7 +200,11 @@ def manifest_of(
 
 def nested_release_of(nested: NestedOriginal) -> NestedRelease:
     """Return what a manifest says of how the units of a nested file were read."""
-    return NestedRelease(nested.source.member_order, nested.weights)
+    source = nested.source
+    if isinstance(source, MemberSource):
+        own = source.level, source.sums, source.also_removed
+        return NestedRelease(source.member_order, nested.weights, *own)
+    return NestedRelease(source.member_order, nested.weights)
 
 
 def treatments_of(done: Treated, rules_file: str) -> dict[str, Any]:

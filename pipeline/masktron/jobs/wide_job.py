@@ -14,6 +14,7 @@ from masktron.errors import UsageError
 from masktron.jobs.job import Job
 from masktron.jobs.level_kinds import with_kinds_of_levels
 from masktron.jobs.member_ordering import ordered_members
+from masktron.jobs.member_protection import members_alone, protected_level
 from masktron.rulebook.schema import Rulebook
 from masktron.sources.joined.joined_source import JoinedSource
 from masktron.sources.level_tree import TOP, LevelPath, Tree
@@ -71,7 +72,8 @@ def wide_job(job: Job, config: Config) -> tuple[Job, NestedJob | None]:
     """
     if job.source.tree is None:
         return job, None
-    found = ordered_members(job, config)
+    path = protected_level(job.source.tree, config.protect, str(job.source.path))
+    found = members_alone(job, config, path) if path else ordered_members(job, config)
     return job_on(found.source, found.unrolled.rulebook), NestedJob(job, found.unrolled, found.notes)
 
 
@@ -101,11 +103,13 @@ def wide_settings(config: Config, wide: Job, nested: NestedJob) -> Config:
     rules = {check.id: check.index for check in nested.job.rulebook.checks}
     roles: dict[str, Role] = {f.name: Role.UNTOUCHED for f in source.layout.fields if names.is_presence(f.name)}
     weights = weights_by_level(source.levels, config.roles, str(source.path))
+    around = [path for path in weights if source.record_level[: len(path)] == path]
+    own_weight = max(around, key=len, default=None)
     for name, role in config.roles.items():
         fields = names.of(name, "a role")
-        # a wide record is weighted as its unit is; weights of members are written, and count in figures of theirs
-        of_members = role is Role.WEIGHT and source.levels.names[name][0] in weights.keys() - {TOP}
-        roles.update(dict.fromkeys(fields, Role.UNTOUCHED if of_members else role))
+        # a record has one weight: those of members within it are written, and count in figures of theirs
+        other = role is Role.WEIGHT and source.levels.names[name][0] != own_weight
+        roles.update(dict.fromkeys(fields, Role.UNTOUCHED if other else role))
     named = replace(
         config,
         roles=roles,
@@ -126,7 +130,8 @@ def wide_settings(config: Config, wide: Job, nested: NestedJob) -> Config:
         ),
         allow_unfired=(ALL_FIELDS,),  # what fires on no member at one place may fire on others
         unit_records=0,
-        grouping="all",  # one member who is recognised gives the household away
+        # one member who is recognised gives the household away
+        grouping="all" if source.record_level == TOP else config.grouping,
     )
     return with_kinds_of_levels(named, source)
 

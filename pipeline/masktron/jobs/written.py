@@ -27,6 +27,7 @@ from masktron.scratch import private_folder
 from masktron.settle.prototypes import Settled
 from masktron.sources.records import Coded, Column, Records
 from masktron.sources.source import Source
+from masktron.sources.wide.member_source import MemberSource
 from masktron.sources.wide.wide_source import WideSource, releasing
 from masktron.write.atomic import blamed
 
@@ -166,6 +167,8 @@ def _order(run: Prepared) -> NDArray[np.intp] | None:
     if not run.ordering.random or run.randomness.streams is None:
         return None
     generator = run.randomness.streams.generator("order")
+    if isinstance(run.source, MemberSource):
+        return kept(run.source.shuffled(run.originals.keep, generator))
     return kept(generator.permutation(int(run.originals.keep.sum())).astype(np.intp, copy=False))
 
 

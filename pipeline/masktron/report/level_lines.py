@@ -23,7 +23,7 @@ def level_lines(levels: Sequence[Mapping[str, Any]]) -> list[str]:
     Parameters
     ----------
     levels : sequence of mapping
-        Plain data of `masktron.results.LevelFigures`.
+        Plain data of `masktron.results.MaskedLevel`.
     """
     lines = []
     for level in levels:

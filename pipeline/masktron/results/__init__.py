@@ -21,7 +21,7 @@ from masktron.results.figure import CategoryResult, FigureResult, TotalResult
 from masktron.results.hierarchy import HierarchyResult
 from masktron.results.key_risk import KeyRisk
 from masktron.results.key_treatments import KeysResult, KeyValues
-from masktron.results.levels import LevelDescription, LevelFigures, levels_of
+from masktron.results.levels import LevelDescription, MaskedLevel, levels_of
 from masktron.results.mask import EngineResult, MaskResult, RepairResult
 from masktron.results.metadata import MetadataResult
 from masktron.results.recode import KeyFigures, RecodedRule, RecodeResult, RecodingChoice
@@ -74,8 +74,8 @@ __all__ = [
     "KeyValues",
     "KeysResult",
     "LevelDescription",
-    "LevelFigures",
     "MaskResult",
+    "MaskedLevel",
     "MetadataResult",
     "MissingRule",
     "MomentResult",

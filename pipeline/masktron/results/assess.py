@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from masktron.results.figure import FigureResult
 from masktron.results.key_risk import KeyRisk
-from masktron.results.levels import LevelFigures
+from masktron.results.levels import MaskedLevel
 from masktron.results.result import JobResult, PlottedResult
 from masktron.results.treatment import RuleFate, TreatmentResult
 
@@ -39,7 +39,7 @@ class AssessResult(JobResult, PlottedResult):
         What the manifest declares of what was done before fields were masked, in this order.
     fates : tuple of RuleFate
         What the manifest says each rule became that is asked otherwise, or not any more.
-    levels : tuple of LevelFigures
+    levels : tuple of MaskedLevel
         Of nested files, what is known of each level.
     """
 
@@ -56,7 +56,7 @@ class AssessResult(JobResult, PlottedResult):
     keys: KeyRisk | None = None
     treatments: tuple[TreatmentResult, ...] = ()
     fates: tuple[RuleFate, ...] = ()
-    levels: tuple[LevelFigures, ...] = ()
+    levels: tuple[MaskedLevel, ...] = ()
 
     def __getitem__(self, name: str) -> float:
         """Return the value of a figure: ``result["linkage"]``."""

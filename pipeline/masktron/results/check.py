@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 from masktron.errors import Exit
 from masktron.results.figure import FigureResult
-from masktron.results.levels import LevelFigures
+from masktron.results.levels import MaskedLevel
 from masktron.results.result import JobResult
 from masktron.results.rules import RuleResult, Tested, exit_code_of
 from masktron.results.treatment import RuleFate, TreatmentResult
@@ -39,7 +39,7 @@ class CheckResult(JobResult):
     fates : tuple of RuleFate
         What became of each rule that is asked otherwise, or not any more, as fields were recoded or removed; empty
         where the rulebook was given as it was translated.
-    levels : tuple of LevelFigures
+    levels : tuple of MaskedLevel
         Of a nested file, how many records of each level are alike.
     """
 
@@ -65,7 +65,7 @@ class CheckResult(JobResult):
     treatments: tuple[TreatmentResult, ...] = ()
     fates: tuple[RuleFate, ...] = ()
     other_rulebook: bool = False
-    levels: tuple[LevelFigures, ...] = ()
+    levels: tuple[MaskedLevel, ...] = ()
 
     @property
     def complies(self) -> bool:

@@ -43,7 +43,7 @@ class LevelDescription(Serialised):
 
 
 @dataclass(frozen=True, slots=True)
-class LevelFigures(Serialised):
+class MaskedLevel(Serialised):
     """What is known of the masked records of one level of a nested file.
 
     Attributes

@@ -11,7 +11,7 @@ from masktron.results.concern import ConcernResult
 from masktron.results.draw import DrawResult
 from masktron.results.figure import CategoryResult, FigureResult, TotalResult
 from masktron.results.key_risk import KeyRisk
-from masktron.results.levels import LevelFigures
+from masktron.results.levels import MaskedLevel
 from masktron.results.result import JobResult, PlottedResult, from_report
 from masktron.results.rules import RuleResult, Tested
 from masktron.results.treatment import RuleFate, TreatmentResult
@@ -138,7 +138,7 @@ class MaskResult(JobResult, PlottedResult):
         Figures of keys before the treatments.
     rulebook : str
         Those rules, as Schematron.
-    levels : tuple of LevelFigures
+    levels : tuple of MaskedLevel
         Of a nested file, what is known of each level.
     data : data frame or None
         The masked records, of the kind of the data frame that was masked; None for a file.
@@ -193,7 +193,7 @@ class MaskResult(JobResult, PlottedResult):
     tables: Mapping[str, str] = field(default_factory=dict)
     before: tuple[FigureResult, ...] = ()
     rulebook: str = field(default="", repr=False)
-    levels: tuple[LevelFigures, ...] = ()
+    levels: tuple[MaskedLevel, ...] = ()
     data: Any = field(default=None, repr=False, compare=False)
     order: NDArray[np.intp] | None = field(default=None, repr=False, compare=False)
 

@@ -61,6 +61,8 @@ class ContextMatcher:
                 raise NotUnrolled("the position of a record")
             own = self._fulfilled(node, last)
             return own if own is FALSE else all_of([own, self._around(before, absolute=absolute, gap=last.gap)])
+        if last.positional and parent.hidden:
+            raise NotUnrolled(f"a position among what else is in {parent.level.name}")
         own = self._chosen(parent, node, last)
         if own is FALSE:
             return FALSE

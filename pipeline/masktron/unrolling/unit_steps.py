@@ -46,10 +46,34 @@ class UnitSteps:
             It may leave the unit, or reads what is no field.
         """
         takes = self._test(axis, test, node)
+        self._refuse_hidden(axis, test, node)
         for found in _along(axis, node):
             if takes(found):
                 # a field is there where its path leads to it; a member may be in some units of the class alone
                 yield NodeItem(found, there(found)) if isinstance(found, UnitPlace) else NodeItem(found)
+
+    def _refuse_hidden(self, axis: str, test: Any, node: UnitNode) -> None:
+        """Refuse a step that may lead to what a place has, and the wide record says nothing of.
+
+        Raises
+        ------
+        NotUnrolled
+        """
+        name = self.name_test(test)
+        deep = axis in ("descendant", "descendant-or-self")
+        if deep and isinstance(node, UnitPlace) and any(place.hidden for place in node.below()):
+            raise NotUnrolled(f"what else is in {node.level.name}")
+        around = node.parent if axis.endswith("sibling") else node
+        if axis not in ("child", "attribute") and not axis.endswith("sibling"):
+            return
+        if not isinstance(around, UnitPlace) or not around.hidden:
+            return
+        mark = "@" if axis == "attribute" else ""
+        tags = [tag.removeprefix("@") for tag in around.hidden if tag.startswith("@") == bool(mark)]
+        if taken := [tag for tag in tags if name is None or name.takes(tag)]:
+            raise NotUnrolled(
+                f"{mark}{taken[0].rpartition('}')[2]} of {around.level.name}, which is not in the record"
+            )
 
     def name_test(self, token: Any) -> StepName | None:
         """Return the test that a token is; None where it tests no name."""

@@ -373,6 +373,8 @@ class _Walk:
             return [item]
         found = []
         for place in item.node.below():
+            if place.hidden:
+                raise NotUnrolled(f"what else is in {place.level.name}")
             found.append(NodeItem(place, all_of([item.when, there(place)])))
             found += [NodeItem(leaf, item.when) for leaf in place.leaves if not leaf.field.attribute]
         return list(set_of(found).items)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from types import MappingProxyType
 from typing import Any, Self
 
-from masktron.sources.level_tree import LevelPath
+from masktron.sources.level_tree import TOP, LevelPath
 from masktron.sources.wide.member_order import FILE_ORDER, MemberOrder
+from masktron.sources.wide.member_source import SumOfMembers
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,15 +21,31 @@ class NestedRelease:
     member_order : MemberOrder
     weights : mapping of tuple of str to str
         By level, the field of its own that is its weight.
+    protect : tuple of str
+        Path of the level of which each record is one that was masked.
+    sums : tuple of SumOfMembers
+        Fields around such records that were computed anew.
+    removed : mapping of tuple of str to frozenset of str
+        By level around or beside such records, the fields that were left out.
     """
 
     member_order: MemberOrder = FILE_ORDER
     weights: Mapping[LevelPath, str] = field(default_factory=lambda: MappingProxyType({}))
+    protect: LevelPath = TOP
+    sums: tuple[SumOfMembers, ...] = ()
+    removed: Mapping[LevelPath, frozenset[str]] = field(default_factory=lambda: MappingProxyType({}))
 
     def as_dict(self) -> dict[str, Any]:
         """Return it as plain data."""
         weights = [{"level": "/".join(path), "field": name} for path, name in self.weights.items()]
-        return {"member_order": self.member_order.as_dict(), "weights": weights}
+        sums = [{**asdict(one), "level": "/".join(one.level)} for one in self.sums]
+        return {
+            "protect": "/".join(self.protect),
+            "member_order": self.member_order.as_dict(),
+            "weights": weights,
+            "sums": sums,
+            "removed": [{"level": "/".join(path), "fields": sorted(names)} for path, names in self.removed.items()],
+        }
 
     @classmethod
     def from_plain(cls, content: object) -> Self:
@@ -43,8 +60,21 @@ class NestedRelease:
             raise TypeError("'nested' is no table of an order and weights")
         weights: dict[LevelPath, str] = {}
         for entry in content["weights"]:
-            level, name = entry["level"], entry["field"]
-            if not isinstance(level, str) or not isinstance(name, str):
-                raise TypeError("'nested' has a weight without a name")
-            weights[tuple(filter(None, level.split("/")))] = name
-        return cls(MemberOrder.from_plain(content["member_order"]), MappingProxyType(weights))
+            weights[_path(entry["level"])] = _text(entry["field"])
+        sums = tuple(
+            SumOfMembers(_path(one["level"]), _text(one["field"]), _text(one["of"]), _text(one["rule"]))
+            for one in content["sums"]
+        )
+        order = MemberOrder.from_plain(content["member_order"])
+        removed = {_path(one["level"]): frozenset(map(_text, one["fields"])) for one in content["removed"]}
+        return cls(order, MappingProxyType(weights), _path(content["protect"]), sums, MappingProxyType(removed))
+
+
+def _text(value: object) -> str:
+    if not isinstance(value, str):
+        raise TypeError("'nested' has a name that is no text")
+    return value
+
+
+def _path(value: object) -> LevelPath:
+    return tuple(filter(None, _text(value).split("/")))

@@ -13,12 +13,19 @@ from masktron.sources.level_tree import TOP, Level, LevelPath
 from masktron.sources.records import Coded, Status
 from masktron.sources.wide.composition import Composition
 from masktron.sources.wide.member_order import FILE_ORDER, MemberOrder
-from masktron.sources.wide.wide_record import WideRecord
+from masktron.sources.wide.wide_record import UnitPlace, WideRecord
 
 
 def joint_composition(tables: LevelTables, order: MemberOrder = FILE_ORDER) -> Composition:
     """Return the least composition that covers every unit of a file, with members in an order."""
     return _most(tables, order, TOP, tables.tree.top, np.arange(len(tables.top)))
+
+
+def composition_below(
+    tables: LevelTables, order: MemberOrder, path: LevelPath, rows: NDArray[np.intp]
+) -> Composition:
+    """Return the least composition that covers some records of a level with all that is below them."""
+    return _most(tables, order, path, tables.tree.level(path), rows)
 
 
 def _most(
@@ -66,12 +73,31 @@ class MemberRows:
         ValueError
             A unit has more members than the wide record.
         """
-        found: dict[str, NDArray[np.intp]] = {wide.unit.name: np.arange(len(tables.top))}
-        for place in wide.places:
+        return cls.below(tables, wide, order, {wide.unit.name: np.arange(len(tables.top))}, wide.unit)
+
+    @classmethod
+    def below(
+        cls,
+        tables: LevelTables,
+        wide: WideRecord,
+        order: MemberOrder,
+        known: Mapping[str, NDArray[np.intp]],
+        around: UnitPlace,
+    ) -> MemberRows:
+        """Return where members stand within a place, given the rows of that and of what is around it.
+
+        Raises
+        ------
+        ValueError
+            A record has more members than the wide record.
+        """
+        found = dict(known)
+        records = len(found[around.name])
+        for place in around.below():
             for kind, child in zip(place.members, place.level.children, strict=True):
                 path = (*place.level_path, child.name)
                 if path not in tables.tables:  # no unit of this file has any
-                    found.update((member.name, np.full(len(tables.top), -1)) for member in kind)
+                    found.update((member.name, np.full(records, -1)) for member in kind)
                     continue
                 counts = tables.counts(path)
                 first = np.concatenate(([0], np.cumsum(counts)))

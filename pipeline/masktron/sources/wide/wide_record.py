@@ -60,6 +60,9 @@ class UnitPlace:
         Whether every unit that is described has it.
     presence : str
         The attribute of the wide record that says whether it is there; empty where it is `sure`.
+    hidden : set of str
+        Clark names of what it has besides, fields or members, of which the wide record says nothing; ``@`` before
+        those of attributes.
     """
 
     level: Level
@@ -69,6 +72,7 @@ class UnitPlace:
     order: tuple[int, ...]
     sure: bool = True
     presence: str = ""
+    hidden: set[str] = field(default_factory=set)
     leaves: list[UnitField] = field(default_factory=list)
     members: list[tuple[UnitPlace, ...]] = field(default_factory=list)
 

@@ -20,7 +20,7 @@ from masktron.progress import Told, untold
 from masktron.scratch import folder_on_disk, private_folder
 from masktron.sources.joined.joined_source import JoinedSource
 from masktron.sources.level_tables import LevelTables
-from masktron.sources.level_tree import LevelPath, Tree
+from masktron.sources.level_tree import TOP, LevelPath, Tree
 from masktron.sources.names import Vocabulary
 from masktron.sources.records import Coded, Layout, Records, Shape
 from masktron.sources.source import EngineDocument, Source
@@ -61,6 +61,11 @@ class WideSource(Source):
         self.levels: Tree = nested.tree
         self._held = ExitStack()
         weakref.finalize(self, self._held.close)
+
+    @property
+    def record_level(self) -> LevelPath:
+        """Path of the level of which each record is one: that of the units."""
+        return TOP
 
     @cached_property
     def tables(self) -> LevelTables:
@@ -278,19 +283,3 @@ def releasing(source: Source, places: Mapping[str, Path], removed: Collection[st
     if not isinstance(source, WideSource) or not isinstance(source.nested, JoinedSource):
         return source
     return source.releasing(source.nested, places, removed)
-
-
-def wide_pair(
-    released: Source, original: Source | None, order: MemberOrder = FILE_ORDER
-) -> tuple[Source, Source | None]:
-    """Return a released nested file and its original as files of wide records; any other files as they are.
-
-    Fields have the names that they have in the original, whose units the released file has, or some of them; members
-    stand in the same order in both.
-    """
-    if released.tree is None or (original is not None and original.tree is None):
-        return released, original
-    if original is None:
-        return WideSource(released, member_order=order), None
-    beside = WideSource(original, member_order=order)
-    return WideSource(released, beside.wide, order), beside

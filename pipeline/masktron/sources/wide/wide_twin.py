@@ -26,7 +26,7 @@ def write_wide(path: Path, members: MemberRows) -> None:
     *around, record = members.wide.layout.record_path
     with path.open("w", encoding="utf-8", newline="\n") as file:
         file.write("<?xml version='1.0' encoding='UTF-8'?>\n" + "".join(f"<{tag}>" for tag in around) + "\n")
-        units = len(members.tables.top)
+        units = len(members.rows[members.wide.unit.name])
         for first in range(0, units, _AT_ONCE):
             for line in _lines(members, record, np.arange(first, min(first + _AT_ONCE, units))):
                 file.write(line)

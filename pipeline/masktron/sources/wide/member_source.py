@@ -1,0 +1,212 @@
+"""A nested file whose records are the members of one level, each with what is within it and around it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal, InvalidOperation
+from functools import cached_property
+from pathlib import Path
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from masktron.progress import Told, untold
+from masktron.sources.level_tables import LevelTables
+from masktron.sources.level_tree import TOP, LevelPath
+from masktron.sources.records import Coded, Status
+from masktron.sources.source import Source
+from masktron.sources.wide.member_order import FILE_ORDER, MemberOrder
+from masktron.sources.wide.member_rows import MemberRows
+from masktron.sources.wide.open_places import member_record, member_rows
+from masktron.sources.wide.wide_record import WideRecord
+from masktron.sources.wide.wide_source import WideSource
+
+
+@dataclass(frozen=True, slots=True)
+class SumOfMembers:
+    """A field of a record around members that is the sum of one of theirs.
+
+    Attributes
+    ----------
+    level : tuple of str
+        Of the record around them.
+    field : str
+    of : str
+        The field of the members.
+    rule : str
+        Id of the rule that says so.
+    """
+
+    level: LevelPath
+    field: str
+    of: str
+    rule: str
+
+
+class MemberSource(WideSource):
+    """A nested file as a flat one: each record is a member of one level, with the fields around it that stay.
+
+    Units are written whole, in an order of units, and left out whole.
+
+    Parameters
+    ----------
+    nested : Source
+        With a `tree`.
+    level : tuple of str
+        Path of the level of the members; not the top.
+    sums : sequence of SumOfMembers
+        Fields around the members that are computed anew when they are written.
+    also_removed : mapping of tuple of str to frozenset of str
+        Fields of other levels that are not written.
+    wide : WideRecord, optional
+        That of the file from which this one was written.
+    member_order : MemberOrder
+        Of members within the records.
+    """
+
+    def __init__(
+        self,
+        nested: Source,
+        level: LevelPath,
+        sums: Sequence[SumOfMembers] = (),
+        also_removed: Mapping[LevelPath, frozenset[str]] | None = None,
+        wide: WideRecord | None = None,
+        member_order: MemberOrder = FILE_ORDER,
+    ) -> None:
+        super().__init__(nested, wide, member_order)
+        self.level, self.sums, self.also_removed = level, tuple(sums), dict(also_removed or {})
+
+    @cached_property
+    def wide(self) -> WideRecord:
+        """The fields of a record."""
+        if self._wide is not None:
+            return self._wide
+        hidden: dict[LevelPath, list[str]] = {}
+        for one in self.sums:
+            hidden.setdefault(one.level, []).append(one.field)
+        return member_record(self.tables, self.level, self.member_order, hidden)
+
+    @cached_property
+    def members(self) -> MemberRows:
+        """Where the members stand, and what is around and within them."""
+        return member_rows(self.tables, self.wide, self.level, self.member_order)
+
+    @property
+    def record_level(self) -> LevelPath:
+        """Path of the level of which each record is one."""
+        return self.level
+
+    @property
+    def units(self) -> NDArray[np.intp]:
+        """Row of the unit of each record."""
+        return self.tables.units(self.level)
+
+    def estimate(self) -> int:
+        """Number of members."""
+        return len(self.tables.tables[self.level])
+
+    def place(self, record: int, line: int, column: int) -> tuple[int, int]:
+        """Return where a member begins in the nested file."""
+        del line, column
+        return (int(self.tables.tables[self.level].records.lines[record]), 0) if record >= 0 else (0, 0)
+
+    def shuffled(self, keep: NDArray[np.bool_], generator: np.random.Generator) -> NDArray[np.intp]:
+        """Return a random order of the kept members in which those of a unit stand together, as they stood.
+
+        Returns
+        -------
+        ndarray of intp, shape (kept,)
+            Positions among the kept members.
+        """
+        units = self.units[keep]
+        distinct, codes = np.unique(units, return_inverse=True)
+        rank = np.empty(len(distinct), dtype=np.intp)
+        rank[generator.permutation(len(distinct))] = np.arange(len(distinct))
+        return np.argsort(rank[codes], kind="stable").astype(np.intp)
+
+    def write(
+        self,
+        target: Path,
+        replacements: Mapping[str, Coded],
+        *,
+        removed: Collection[str] = (),
+        keep: NDArray[np.bool_] | None = None,
+        order: NDArray[np.intp] | None = None,
+        told: Told = untold,
+    ) -> int:
+        """Write a nested file like this one with new values of members; return the number of members."""
+        folded = self.members.folded(dict(replacements))
+        for one in self.sums:
+            folded.setdefault(one.level, {})[one.field] = self._summed(one, folded.get(self.level, {}).get(one.of))
+        gone = dict(self.also_removed)
+        for path, names in self._removed(removed).items():
+            gone[path] = gone.get(path, frozenset()) | names
+        kept = self._kept_units(keep)
+        self.nested.write_levels(
+            target, folded, removed=gone, keep=kept, order=self._order_of_units(order, kept), told=told
+        )
+        return len(self.units) if keep is None else int(keep.sum())
+
+    def _kept_units(self, keep: NDArray[np.bool_] | None) -> NDArray[np.bool_]:
+        kept = np.ones(len(self.tables.top), dtype=np.bool_)
+        if keep is not None:
+            kept[self.units[~keep]] = False
+            if not np.array_equal(kept[self.units], keep):
+                raise ValueError("some members of a unit would be written, and others not")
+        return kept
+
+    def _order_of_units(self, order: NDArray[np.intp] | None, kept: NDArray[np.bool_]) -> NDArray[np.intp] | None:
+        """Return the order of units that one of members asks for; those without members follow, by what they hold."""
+        if order is None:
+            return None
+        seen = list(dict.fromkeys(self.units[order].tolist()))
+        empty = np.setdiff1d(np.arange(len(kept)), np.array(seen, dtype=np.intp))
+        return np.array([*seen, *self.by_content(empty)], dtype=np.intp)
+
+    def by_content(self, units: NDArray[np.intp]) -> NDArray[np.intp]:
+        """Return units without members in an order that says nothing but what they hold."""
+        left = {*self.also_removed.get(TOP, ()), *(one.field for one in self.sums if one.level == TOP)}
+        columns = [column for name, column in self.tables.top.records.columns.items() if name not in left]
+        held = {row: [str(column.lexeme(row)) for column in columns] for row in units.tolist()}
+        return np.array(sorted(units.tolist(), key=held.__getitem__), dtype=np.intp)
+
+    def _summed(self, one: SumOfMembers, new: Coded | None) -> Coded:
+        """Return the sums of a field of members, where a record has the field that says so."""
+        tables, path = self.tables, self.level
+        own = tables.tables[path].records.columns[one.of]
+        texts = own.lexemes if new is None else new.texts[new.codes]
+        around = _ancestors(tables, path, one.level)
+        column = tables.tables[one.level].records.columns[one.field]
+        totals = [Decimal(0)] * len(tables.tables[one.level])
+        for row, text in zip(around.tolist(), texts.tolist(), strict=True):
+            if text is not None:
+                totals[row] += _decimal(text)
+        there = column.states[column.codes] != Status.ABSENT
+        lexemes = [format(total, "f") if is_there else None for total, is_there in zip(totals, there, strict=True)]
+        return Coded(np.array([*lexemes, None], dtype=np.object_)[:-1], np.arange(len(lexemes)))
+
+    def alike(self, path: Path) -> Self:
+        """Return another nested file with the same records."""
+        return type(self)(
+            self.nested.alike(path), self.level, self.sums, self.also_removed, self.wide, self.member_order
+        )
+
+
+def _ancestors(tables: LevelTables, path: LevelPath, above: LevelPath) -> NDArray[np.intp]:
+    """Return for each record of a level the row of the record around it of another level."""
+    rows = np.arange(len(tables.tables[path]))
+    while path != above:
+        rows = tables.tables[path].parent[rows]
+        path = path[:-1]
+    return rows
+
+
+def _decimal(text: str) -> Decimal:
+    """Return a number as it is written; what is none adds nothing, and whoever judges the rule will say so."""
+    try:
+        found = Decimal(text.strip())
+    except InvalidOperation:
+        return Decimal(0)
+    return found if found.is_finite() else Decimal(0)
