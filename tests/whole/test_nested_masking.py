@@ -11,6 +11,8 @@ from typing import Any
 import pytest
 
 import masktron
+from examples import parts
+from nested_runs import METHODS, nested_run
 from nested_survey import (
     ROLES,
     SPELL_ROLES,
@@ -261,3 +263,11 @@ def test_rules_that_tie_persons_are_named_and_judged_in_the_written_file(tmp_pat
     result = mask(data, rules, out, **asked)
     assert any(note.startswith("not planned for") and "near" in note for note in result.notes), result.notes
     assert broken(parsed(out)) == []
+
+
+@pytest.mark.parametrize("seed", parts(range(63), 5))
+def test_every_method_keeps_rules_and_contract_or_says_why_not(seed: int, tmp_path: Path) -> None:
+    run = nested_run(tmp_path, seed, METHODS[4 * seed % len(METHODS)])
+    assert run.wrong == ()
+    assert not run.refused or run.refused.startswith("ViolationError") or run.refused.startswith("InfeasibleError")
+    assert run.refused == "" or run.method in ("rank_swapping", "shuffling", "hierarchical"), run.refused
