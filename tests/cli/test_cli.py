@@ -456,7 +456,11 @@ def test_rules_are_listed_and_changed_where_they_stand(rules: Path, run: Runner,
     assert (rules.read_bytes(), other.read_bytes()) == (before, before.replace(b"A + B = T", b"A &lt; T"))
     assert run("rules", other, "--change", name, "--test", "A + B = T").code == 0
     assert other.read_bytes() == before
-    assert run("rules", other, "--change", name, "--soft").code == 0
+    softened = run("rules", other, "--change", name, "--soft")
+    assert softened.code == 0
+    assert f"{name} warning" in " ".join(softened.out.split())
+    told = json.loads(run("rules", other, "--json", "-").out)["rules"]
+    assert [one["id"] for one in told if one["soft"]] == [name]
     assert b'role="warning"' in other.read_bytes()
     assert run("rules", other, "--change", name, "--hard").code == 0
     assert other.read_bytes() == before

@@ -23,7 +23,9 @@ from masktron.jobs.mask import run_mask
 from masktron.jobs.outside_limits import weight_classes
 from masktron.jobs.remedies import on_refusal
 from masktron.jobs.remedies.on_refusal import run_mask_or_suggest
-from masktron.jobs.remedies.suited import RefusedRun, cost_of, remedies_for
+from masktron.jobs.remedies.refused_run import RefusedRun
+from masktron.jobs.remedies.remedy_cost import cost_of
+from masktron.jobs.remedies.suited import remedies_for
 from masktron.jobs.tune.schedule import BudgetOver, Deadline
 from masktron.progress import no_progress
 from masktron.roles import FieldFacts

@@ -61,7 +61,7 @@ def run_rules(
         rules=tuple(
             WrittenRule(
                 one.number, one.id, one.kind, one.context, one.test, one.message, one.line, one.locked,
-                one.message_locked,
+                one.message_locked, one.soft,
             )
             for one in rules.entries
         ),

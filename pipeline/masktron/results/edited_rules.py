@@ -29,9 +29,11 @@ class WrittenRule(Serialised):
         Why it cannot be changed in place; empty where it can.
     message_locked : str
         The same of its message alone.
+    soft : bool
+        Whether an attribute makes it a warning: a file may break it.
     """
 
-    KEYS: ClassVar = "number id kind context test message line locked message_locked"
+    KEYS: ClassVar = "number id kind context test message line locked message_locked soft"
 
     number: int
     id: str
@@ -42,6 +44,7 @@ class WrittenRule(Serialised):
     line: int
     locked: str
     message_locked: str
+    soft: bool
 
 
 @dataclass(frozen=True, slots=True, repr=False)

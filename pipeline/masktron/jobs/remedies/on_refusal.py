@@ -10,7 +10,8 @@ from pathlib import Path
 from masktron.config import Config
 from masktron.errors import InfeasibleError, MasktronError, ReleasedBeforeError, ViolationError
 from masktron.jobs.mask import run_mask
-from masktron.jobs.remedies.suited import RefusedRun, remedies_for
+from masktron.jobs.remedies.refused_run import RefusedRun
+from masktron.jobs.remedies.suited import remedies_for
 from masktron.jobs.remedies.trying import RemedyTrials
 from masktron.jobs.tune.schedule import BudgetOver, Deadline
 from masktron.progress import Progress, no_progress

@@ -18,7 +18,9 @@ from masktron.jobs.keys_known import keys_of_run
 from masktron.jobs.ordering import identifying
 from masktron.jobs.originals import InvalidOriginalError
 from masktron.jobs.prepared import Opened, open_original
-from masktron.jobs.remedies.suited import RefusedRun, cost_of, remedies_for
+from masktron.jobs.remedies.refused_run import RefusedRun
+from masktron.jobs.remedies.remedy_cost import cost_of
+from masktron.jobs.remedies.suited import remedies_for
 from masktron.jobs.tune.bench import Attempt, Bench
 from masktron.jobs.tune.recipes import recipe_of
 from masktron.jobs.tune.schedule import BudgetOver, Deadline

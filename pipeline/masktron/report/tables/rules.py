@@ -12,11 +12,12 @@ from masktron.results import RulesResult
 
 def tables(result: RulesResult) -> list[RenderableType]:
     """One row for each rule; what was written."""
-    table = headed("", "rule", "line", "asked of", "test", "message")
+    table = headed("", "rule", "severity", "line", "asked of", "test", "message")
     for one in result.rules:
         table.add_row(
             number(one.number),
             plain(one.id),
+            ("warning" if one.soft else "hard") if one.kind in ("assert", "report") else "",
             number(one.line),
             plain(one.context),
             plain(one.test or one.locked),
