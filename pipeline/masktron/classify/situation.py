@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from masktron.classify.conditions import Conditions
 from masktron.classify.crossrecord import CrossRecordError, reads_other_records, stands_outside
-from masktron.classify.effort import A_CHECK, PER_RULEBOOK, Effort, TooManyDisjunctsError
+from masktron.classify.effort import Effort, TooManyDisjunctsError
 from masktron.classify.forms import Disjunction
 from masktron.classify.formula import All, Formula, dnf
 from masktron.classify.values import present
@@ -298,9 +298,10 @@ def _result[T](found: T | RulebookError) -> T:
     return found
 
 
-def situations(rulebook: Rulebook, layout: Layout | None, scope: Scope) -> Iterator[tuple[Situation, int, Check]]:
+def situations(
+    rulebook: Rulebook, layout: Layout | None, scope: Scope, effort: Effort
+) -> Iterator[tuple[Situation, int, Check]]:
     """Yield every check with its pattern and the position of its rule there, as `Rulebook.situated` does."""
-    effort = Effort(total=max(PER_RULEBOOK, A_CHECK * len(rulebook.checks)))
     for pattern in rulebook.patterns:
         situation = Situation(rulebook, layout, pattern, scope, effort)
         for position, rule in enumerate(pattern.rules):

@@ -8,7 +8,7 @@ is written once.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from masktron.rulebook.schema import Check, Pattern, Rule, Rulebook
@@ -18,28 +18,28 @@ from masktron.sources.wide.wide_record import UnitPlace, WideRecord, kind_text
 from masktron.unrolling.member_sequence import FieldOfLevel
 from masktron.unrolling.unrolled import Unrolled, UnrolledCheck, unroll
 
-type _Said = tuple[tuple[str, tuple[tuple[UnrolledCheck, str], ...]], ...]
-"""Of a pattern, each rule: its context, and its checks with where they come from and their tests."""
+type _Said = tuple[tuple[str, ...], UnrolledCheck, str]
+"""Of a check: the contexts of its rule and of those before it in the pattern, where it comes from, and its test."""
 
 
 @dataclass(frozen=True, slots=True)
-class _Part:
-    """A pattern of the wide records of one composition."""
+class _Clause:
+    """A check of the wide records of one composition, with the rules that decide whether it fires."""
 
     pattern: Pattern
-    origins: tuple[UnrolledCheck, ...]
-
-    def said(self) -> _Said:
-        """Return what tells it from others."""
-        return tuple(
-            (rule.context, tuple((self.origins[check.index], check.test) for check in rule.checks))
-            for rule in self.pattern.rules
-        )
+    position: int
+    check: Check
+    origin: UnrolledCheck
 
     @property
-    def first(self) -> UnrolledCheck:
-        """Where its first check comes from."""
-        return self.origins[next(check.index for rule in self.pattern.rules for check in rule.checks)]
+    def contexts(self) -> tuple[str, ...]:
+        """Of its rule, which comes last, and of those before it."""
+        return tuple(rule.context for rule in self.pattern.rules[: self.position + 1])
+
+    @property
+    def said(self) -> _Said:
+        """What tells it from others."""
+        return self.contexts, self.origin, self.check.test
 
 
 def unroll_each(
@@ -48,9 +48,10 @@ def unroll_each(
     """Write the rules of a nested file for wide records, for each composition that these have.
 
     Theorem: on a unit of a composition, the checks that fire, and fail, are those of `unroll` for that composition.
-    Proof: a pattern that is written for some compositions fires on their units alone, by its guard; one that is
-    written for all that have a member is the pattern of each of them, and fires where the member is there. No pattern
-    has another effect than by its own checks.
+    Proof: whether a check fires depends on its context and those before it in the pattern, so that a pattern may be
+    parted by its checks if each part keeps these contexts. What is written for some compositions fires on their units
+    alone, by its guard; what is written for all that have a member is the same in each of them, and fires where the
+    member is there.
 
     Parameters
     ----------
@@ -60,38 +61,51 @@ def unroll_each(
     if not wide.kinds:
         return unroll(rulebook, wide, layout, inexact)
     each = [unroll(rulebook, wide.of_one_kind(kind), layout, inexact) for kind in wide.kinds]
-    found: dict[_Said, tuple[_Part, list[int]]] = {}
+    found: dict[_Said, tuple[_Clause, list[int]]] = {}
     for code, one in enumerate(each):
-        for pattern in one.rulebook.patterns:
-            part = _Part(pattern, one.origins)
-            found.setdefault(part.said(), (part, []))[1].append(code)
+        for clause in _clauses(one):
+            found.setdefault(clause.said, (clause, []))[1].append(code)
     order = {check.index: at for at, check in enumerate(rulebook.checks)}
-    places = {place.name: place for place in wide.places}
-    joined = _Joined(wide, places)
-    parts = sorted(found.values(), key=lambda own: (order[own[0].first.check], own[1][0]))
-    patterns = tuple(joined.pattern(part, codes) for part, codes in parts)
+    together: dict[tuple[tuple[str, ...], str, tuple[int, ...]], list[_Clause]] = {}
+    for clause, codes in sorted(found.values(), key=lambda own: (order[own[0].origin.check], own[1][0])):
+        together.setdefault((clause.contexts, clause.origin.node, tuple(codes)), []).append(clause)
+    joined = _Joined(wide)
+    patterns = tuple(joined.pattern(clauses, codes) for (_, _, codes), clauses in together.items())
     book = replace(each[0].rulebook, patterns=patterns)
     return Unrolled(book, tuple(joined.origins), _first_reasons(each), _all_sequences(each))
+
+
+def _clauses(unrolled: Unrolled) -> Iterator[_Clause]:
+    for pattern in unrolled.rulebook.patterns:
+        for position, rule in enumerate(pattern.rules):
+            for check in rule.checks:
+                yield _Clause(pattern, position, check, unrolled.origins[check.index])
 
 
 class _Joined:
     """Patterns of several compositions, with guards; the checks are numbered as they come."""
 
-    def __init__(self, wide: WideRecord, places: Mapping[str, UnitPlace]) -> None:
-        self._wide, self._places = wide, places
-        self._owners = {leaf.name: place for place in places.values() for leaf in place.leaves}
+    def __init__(self, wide: WideRecord) -> None:
+        self._wide = wide
+        self._places = {place.name: place for place in wide.places}
+        self._owners = {leaf.name: place for place in wide.places for leaf in place.leaves}
         self.origins: list[UnrolledCheck] = []
 
-    def pattern(self, part: _Part, codes: Sequence[int]) -> Pattern:
-        """Return a pattern that fires on units of some compositions."""
-        node = part.first.node
+    def pattern(self, clauses: Sequence[_Clause], codes: Sequence[int]) -> Pattern:
+        """Return a pattern of checks that fire on units of some compositions; one node and one rule have them all."""
+        first = clauses[0]
+        node = first.origin.node
         place = self._owners.get(node) or self._places[node]
         having = [code for code, kind in enumerate(self._wide.kinds) if not place.name or place.name in kind]
         everywhere = list(codes) == having
         guard = self._there(place) if everywhere else self._guard(codes)
         suffix = "" if everywhere else ":composition." + ".".join(map(kind_text, codes))
-        rules = tuple(self._rule(rule, part, guard, suffix) for rule in part.pattern.rules)
-        return replace(part.pattern, id=f"{part.pattern.id}{suffix}" if part.pattern.id else "", rules=rules)
+        *before, own = first.pattern.rules[: first.position + 1]
+        rules = [replace(rule, context=self._guarded(rule, guard), checks=()) for rule in before]
+        checks = tuple(self._numbered(clause, suffix) for clause in clauses)
+        rules.append(replace(own, context=self._guarded(own, guard), checks=checks))
+        name = f"{first.pattern.id}{suffix}" if first.pattern.id else ""
+        return replace(first.pattern, id=name, rules=tuple(rules))
 
     def _there(self, place: UnitPlace) -> str:
         return f"boolean(@{place.presence})" if place.presence else ""
@@ -99,19 +113,17 @@ class _Joined:
     def _guard(self, codes: Sequence[int]) -> str:
         return " or ".join(f"@{self._wide.kind} = '{kind_text(code)}'" for code in codes)
 
-    def _rule(self, rule: Rule, part: _Part, guard: str, suffix: str) -> Rule:
-        context = rule.context
-        if guard:
-            record = self._wide.layout.record_tag
-            inner = context.removeprefix(record).removeprefix("[").removesuffix("]")
-            context = f"{record}[({guard}) and ({inner})]" if inner else f"{record}[{guard}]"
-        return replace(rule, context=context, checks=tuple(self._checks(rule, part, suffix)))
+    def _guarded(self, rule: Rule, guard: str) -> str:
+        if not guard:
+            return rule.context
+        record = self._wide.layout.record_tag
+        inner = rule.context.removeprefix(record).removeprefix("[").removesuffix("]")
+        return f"{record}[({guard}) and ({inner})]" if inner else f"{record}[{guard}]"
 
-    def _checks(self, rule: Rule, part: _Part, suffix: str) -> Iterator[Check]:
-        for check in rule.checks:
-            index = len(self.origins)
-            self.origins.append(part.origins[check.index])
-            yield replace(check, id=f"{check.id}{suffix}", index=index)
+    def _numbered(self, clause: _Clause, suffix: str) -> Check:
+        index = len(self.origins)
+        self.origins.append(clause.origin)
+        return replace(clause.check, id=f"{clause.check.id}{suffix}", index=index)
 
 
 def _first_reasons(each: Sequence[Unrolled]) -> dict[int, str]:
