@@ -231,7 +231,8 @@ def test_persons_alone_are_protected_where_that_is_asked_for(seed: int, spells: 
     assert list(checked.problems) == []
     assert masktron.assess(out, data, manifest=manifest).levels == result.levels
     whole = out.read_text(encoding="utf-8")
-    for old, new in (("<Region>N</Region>", "<Region>S</Region>"), ("<Role>spouse<", "<Role>other<")):
+    empty = "<Size>0</Size><Region>{}</Region>".format
+    for old, new in ((empty("N"), empty("X")), (empty("S"), empty("T")), ("<Role>spouse<", "<Role>other<")):
         out.write_text(whole.replace(old, new, 1), encoding="utf-8")
         found = masktron.check(out, rules, manifest=manifest, original=data)
         assert any("differs from the original in" in problem for problem in found.problems), found.problems

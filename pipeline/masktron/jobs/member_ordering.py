@@ -20,7 +20,7 @@ from masktron.unrolling.unrolled import Unrolled
 OF_THE_FILE = "file"
 """In the place of fields: members stand as in the file."""
 _LOOKS = (
-    frozenset({"role", "relation", "relationship", "relationtohead", "rel", "position", "status"}),
+    frozenset({"role", "relation", "relationship", "relationtohead", "rel", "position"}),
     frozenset({"sex", "gender"}),
     frozenset({"age", "birthyear", "yearofbirth", "birth"}),
 )

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from masktron.sources.level_tables import LevelTables
-from masktron.sources.level_tree import Level, LevelPath, Tree
+from masktron.sources.level_tree import Level, LevelPath
 from masktron.sources.wide.composition import Composition
 from masktron.sources.wide.member_order import MemberOrder
 from masktron.sources.wide.member_rows import MemberRows, composition_below
@@ -72,8 +72,3 @@ def _around(level: Level, path: LevelPath, inner: Composition) -> Composition:
 def _chain(wide: WideRecord, path: LevelPath) -> Iterator[UnitPlace]:
     """Yield the unit and what is around the member, and the member itself."""
     yield from (place for place in wide.places if path[: len(place.level_path)] == place.level_path)
-
-
-def levels_beside(tree: Tree, path: LevelPath) -> list[LevelPath]:
-    """Return the levels that are neither around a level nor within it."""
-    return [one for one, _ in tree.levels() if one[: len(path)] != path and path[: len(one)] != one]
