@@ -292,3 +292,12 @@ def test_no_remedy_treats_keys_of_a_nested_file(nested: tuple[Path, Path], tmp_p
     assert all({"recode", "key_k"}.isdisjoint(one.settings) for one in remedies)
     # what is tried is read with the names of the file
     assert all(one.figures or "declared for" not in one.reason for one in remedies)
+
+
+def test_a_limit_between_two_numbers_asks_a_recoding_for_the_larger(tmp_path: Path) -> None:
+    rows: list[dict[str, object]] = [{"AGE": 20 + at // 2, "A": 7 * at} for at in range(12)]  # two of each age
+    (tmp_path / "h.csv").write_text("".join(f"{20 + at};{'ab'[at // 3]};*\n" for at in range(6)))
+    rules, data = write_rules(tmp_path / "r.sch", "A >= 0"), write_csv(tmp_path / "d.csv", rows)
+    found = masktron.recode(data, rules, {"AGE": tmp_path / "h.csv"}, key_k=2, numeric=["A"], limits={"key_k": 2.5})
+    assert list(found.recode.values()) == [f"{(tmp_path / 'h.csv').as_posix()}:1"]
+    assert found.after.key_k == 6
