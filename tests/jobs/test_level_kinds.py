@@ -1,0 +1,43 @@
+"""What kind of values a field of members has is told from all of them, wherever they stand."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import masktron
+from masktron.errors import UsageError
+
+RULES = """<schema xmlns="http://purl.oclc.org/dsdl/schematron"><pattern><rule context="Person">
+<assert id="wage" test="Wage &gt;= 0">Wages are not negative.</assert></rule></pattern></schema>"""
+
+
+def survey(folder: Path, wages: list[list[int]]) -> tuple[Path, Path]:
+    """Write households, given the wages of the persons of each."""
+    households = "".join(
+        f"<Household>{''.join(f'<Person><Wage>{wage}</Wage></Person>' for wage in own)}</Household>" for own in wages
+    )
+    data, rules = folder / "survey.xml", folder / "rules.sch"
+    data.write_text(f"<Survey>{households}</Survey>", encoding="utf-8")
+    rules.write_text(RULES, encoding="utf-8")
+    return data, rules
+
+
+def test_few_wages_at_one_position_are_no_codes(tmp_path: Path) -> None:
+    data, rules = survey(tmp_path, [[100 + at, at % 2] for at in range(30)])
+    result = masktron.mask(data, rules, tmp_path / "out.xml", k=3)
+    assert result.valid
+
+
+def test_few_wages_at_all_positions_may_be_codes(tmp_path: Path) -> None:
+    data, rules = survey(tmp_path, [[at % 3, at % 2] for at in range(30)])
+    with pytest.raises(UsageError, match="codes"):
+        masktron.mask(data, rules, tmp_path / "out.xml", k=3)
+
+
+def test_what_is_declared_stays(tmp_path: Path) -> None:
+    data, rules = survey(tmp_path, [[100 + at, at % 2] for at in range(30)])
+    result = masktron.mask(data, rules, tmp_path / "out.xml", k=3, nominal=["Wage"])
+    assert result.valid
+    assert {one.aggregator for one in result.blocks}.isdisjoint({"mean"})
