@@ -25,6 +25,7 @@ from masktron.measures.joined_bins import joined_bins
 from masktron.measures.kept_variation import kept_variation
 from masktron.measures.linkage import linkage
 from masktron.measures.linkage_variants import by_groups, by_knowledge, group_linkage, second
+from masktron.measures.linkage_within import linkage_within
 from masktron.measures.moment_shift import moment_shift
 from masktron.measures.pil import pil
 from masktron.measures.propensity import pmse, pmse_cart
@@ -39,6 +40,7 @@ from masktron.measures.weighted_totals import weighted_totals
 ALL: tuple[Callable[..., Any], ...] = (
     information_loss,
     linkage,
+    linkage_within,
     strongest_linkage,
     achieved_k,
     weighted_totals,
