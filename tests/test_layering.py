@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from masktron.kernels import kept
 from masktron.sources.xml.wellformed import SMALLEST
 from package_trees import PACKAGE, tree_of
 
@@ -268,16 +269,14 @@ def test_help_loads_nothing_heavy() -> None:
     assert done.stdout.strip() == "[]"
 
 
-def test_no_kernel_calls_a_compiled_function_of_another_module() -> None:
-    """The compiler looks at the module of a function alone when it asks whether what it kept is still right."""
-    kernels = PACKAGE / "kernels"
+def test_a_kernel_is_known_by_the_source_of_every_compiled_function_that_it_calls() -> None:
+    """What is kept of it is compiled anew when one of them changes: `masktron.kernels.kept.source_of`."""
     foreign = []
-    for path in sorted(kernels.glob("*.py")):
+    for path in sorted((PACKAGE / "kernels").glob("*.py")):
         module = import_module(f"masktron.kernels.{path.stem}")
-        compiled = [name for name, value in vars(module).items() if hasattr(value, "py_func")]
-        own = [name for name in compiled if vars(module)[name].py_func.__module__ == module.__name__]
-        if own:
-            foreign += [f"{path.stem}: {name}" for name in compiled if name not in own]
+        compiled = {name: value.py_func for name, value in vars(module).items() if hasattr(value, "py_func")}
+        known = kept._sources(module.__name__)
+        foreign += [f"{path.stem}: {name}" for name, function in compiled.items() if function.__module__ not in known]
     assert foreign == []
 
 

@@ -266,9 +266,13 @@ def test_rules_that_tie_persons_are_named_and_judged_in_the_written_file(tmp_pat
     assert broken(parsed(out)) == []
 
 
+MAY_REFUSE = ("rank_swapping", "shuffling", "hierarchical", "muralidhar_sarathy")
+"""Where few households have a third person, exchanges and draws within a composition may change nothing."""
+
+
 @pytest.mark.parametrize("seed", parts(range(63), 5))
 def test_every_method_keeps_rules_and_contract_or_says_why_not(seed: int, tmp_path: Path) -> None:
     run = nested_run(tmp_path, seed, METHODS[4 * seed % len(METHODS)])
     assert run.wrong == ()
     assert not run.refused or run.refused.startswith("ViolationError") or run.refused.startswith("InfeasibleError")
-    assert run.refused == "" or run.method in ("rank_swapping", "shuffling", "hierarchical"), run.refused
+    assert run.refused == "" or run.method in MAY_REFUSE, run.refused

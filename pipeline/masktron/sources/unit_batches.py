@@ -16,7 +16,7 @@ from masktron.sources.wide.composition import Composition
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class LevelRows:
+class BatchRows:
     """The records of a level in some units, in the order of the file.
 
     Attributes
@@ -76,7 +76,7 @@ class UnitBatch(Batch):
     mixed : ndarray of bool, shape (n,)
         Units with a record in which elements come in another order than that of the tree: fields first, then the
         records of each kind.
-    levels : mapping of LevelPath to LevelRows
+    levels : mapping of LevelPath to BatchRows
         Each level before those within it; those that stand in odd units alone may be missing.
     given : tuple of UnitPart, optional
         What is to be evaluated, where that is not made of the levels.
@@ -86,7 +86,7 @@ class UnitBatch(Batch):
 
     tree: Tree
     mixed: NDArray[np.bool_]
-    levels: Mapping[LevelPath, LevelRows]
+    levels: Mapping[LevelPath, BatchRows]
     given: tuple[UnitPart, ...] | None = None
     kept: list[UnitPart] = field(default_factory=list, init=False, repr=False)
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from masktron.evaluation.nested.unit_groups import UnitMembers
 from masktron.sources.columns import Batch, Cell, Cells
 from masktron.sources.level_tree import LevelPath
-from masktron.sources.unit_batches import LevelRows
+from masktron.sources.unit_batches import BatchRows
 from masktron.sources.wide.wide_record import UnitField, UnitPlace, WideRecord
 
 type PlaceRows = Mapping[str, NDArray[np.intp]]
@@ -81,7 +81,7 @@ class WideView:
 class _WideCells(Sequence[Cells]):
     """The cells of wide records, gathered field by field when they are asked for."""
 
-    def __init__(self, levels: Mapping[LevelPath, LevelRows], view: WideView, rows: PlaceRows) -> None:
+    def __init__(self, levels: Mapping[LevelPath, BatchRows], view: WideView, rows: PlaceRows) -> None:
         self._levels, self._view, self._rows = levels, view, rows
         self._known: dict[int, Cells] = {}
 

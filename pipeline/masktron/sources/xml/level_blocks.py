@@ -16,7 +16,7 @@ from masktron.kernels.level_scanner import INNER, UNREADABLE, scan_levels
 from masktron.kernels.scanner import END, FULL, MORE, PADDING, byte_classes, table_of
 from masktron.sources.columns import Cells
 from masktron.sources.level_tree import TOP, LevelPath, Tree
-from masktron.sources.unit_batches import LevelRows, UnitBatch
+from masktron.sources.unit_batches import BatchRows, UnitBatch
 from masktron.sources.xml.blocks import changed, joined
 from masktron.sources.xml.wellformed import Stamp, stamp_of
 
@@ -42,7 +42,7 @@ class LevelName:
     inner: LevelPath | None = None
 
 
-type LevelNames = Mapping[LevelPath, Sequence[LevelName]]
+type NamesByLevel = Mapping[LevelPath, Sequence[LevelName]]
 """The names of each level, those of the units first, each level before those within it.
 
 Of a level, fields stand before the records in its records, each in the order of the tree.
@@ -63,7 +63,7 @@ class NestedFile:
     unit : bytes
         Name of the unit, as written.
     names : tuple of (LevelPath, tuple of LevelName)
-        The items of `LevelNames`. A level that is not among them stands in odd units alone.
+        The items of `NamesByLevel`. A level that is not among them stands in odd units alone.
     stamp : tuple of int
     """
 
@@ -102,7 +102,7 @@ class LevelScan:
         Most records of a level.
     """
 
-    def __init__(self, unit: bytes, names: LevelNames, fields: Sequence[int], rows: int) -> None:
+    def __init__(self, unit: bytes, names: NamesByLevel, fields: Sequence[int], rows: int) -> None:
         self.paths = tuple(names)
         self.columns = np.concatenate(([0], np.cumsum(fields))).astype(np.int64)
         raw: list[bytes] = []
@@ -165,12 +165,12 @@ class LevelScan:
         )
         return LevelsFound(int(self.counts[0]), *found)
 
-    def level(self, at: int) -> LevelRows:
+    def level(self, at: int) -> BatchRows:
         """Return the records of a level that were found; absent and odd cells have offsets that mean nothing."""
         rows = int(self.counts[at])
         columns = range(int(self.columns[at]), int(self.columns[at + 1]))
         cells = (Cells(self.cell_starts[k, :rows], self.cell_stops[k, :rows], self.status[k, :rows]) for k in columns)
-        return LevelRows(self.parents[at, :rows], self.lines[at, :rows], tuple(cells))
+        return BatchRows(self.parents[at, :rows], self.lines[at, :rows], tuple(cells))
 
 
 def unit_batches_of(
