@@ -134,10 +134,10 @@ class WideRecord:
 
     def only(self, names: Collection[str]) -> WideRecord:
         """Return the wide record without fields that no unit has, given the names of those that some have."""
-        for place in self.places:
-            place.leaves[:] = [leaf for leaf in place.leaves if leaf.name in names]
         fields = [f for f in self.layout.fields if f.name in names or not self._is_leaf(f.name)]
-        return replace(self, layout=replace(self.layout, fields=tuple(fields)))
+        return replace(
+            self, unit=_with_fields(self.unit, None, names), layout=replace(self.layout, fields=tuple(fields))
+        )
 
     def _is_leaf(self, name: str) -> bool:
         return name.removeprefix("@") not in {place.presence for place in self.places}
@@ -146,6 +146,14 @@ class WideRecord:
     def places(self) -> tuple[UnitPlace, ...]:
         """The unit and all its members, in document order."""
         return tuple(self.unit.below())
+
+
+def _with_fields(place: UnitPlace, parent: UnitPlace | None, names: Collection[str]) -> UnitPlace:
+    """Return an element, with all that is below it, without fields that have none of some names."""
+    found = replace(place, parent=parent, leaves=[], members=[])
+    found.leaves.extend(replace(leaf, place=found) for leaf in place.leaves if leaf.name in names)
+    found.members.extend(tuple(_with_fields(member, found, names) for member in kind) for kind in place.members)
+    return found
 
 
 class _Names:
