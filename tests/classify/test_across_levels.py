@@ -56,7 +56,7 @@ ACROSS = {
     ),
     "a name of two levels, anywhere": (
         of("Household", "sum(.//Age) &gt; 0"), "linear",
-        "Age + Σ Person/Age > 0 or (Σ Person/Age > 0 and Age absent)",
+        "Household/Age + Σ Person/Age > 0 or (Σ Person/Age > 0 and Household/Age absent)",
     ),
     "the children themselves": (of("Person", "Age &lt; 120"), "values", "∀ Person: Person/Age < 120"),
     "the parent, from the children": (

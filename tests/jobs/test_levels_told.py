@@ -21,7 +21,7 @@ RULES = (
     "<assert id='n' test='count(Person) = Size'>n</assert></rule></pattern></schema>"
 )
 LEVELS = [
-    {"level": "Household", "records": 2, "least": 2, "most": 2, "fields": ["Size"]},
+    {"level": "Household", "records": 2, "least": 2, "most": 2, "fields": ["Household/Size"]},
     {"level": "Household/Person", "records": 2, "least": 0, "most": 2, "fields": ["@nr", "Age", "Person/Size"]},
 ]
 
@@ -55,7 +55,7 @@ def test_explain_names_levels_and_says_nothing_of_children_as_one_value(files):
     plain = checked(result, "explain")
     assert plain["levels"] == LEVELS
     assert plain["rules"][0]["class"] == "linear"
-    assert "Size = |Person|" in str(result)
+    assert "Household/Size = |Person|" in str(result)
     assert "Person present" not in str(result)
     page = explain_page(PlainData(plain, "explain.json"))
     (section,) = [one for one in page.sections if one.title == "Levels of the file"]

@@ -81,7 +81,9 @@ def test_a_file_in_which_one_person_was_changed_does_not_comply(tmp_path: Path) 
     text = out.read_text(encoding="utf-8")
     out.write_text(text.replace("<Role>spouse</Role>", "<Role>other</Role>", 1), encoding="utf-8")
     found = masktron.check(out, rules, manifest=manifest, original=data)
-    assert any("Role differs from the original in 1 record" in problem for problem in found.problems)
+    assert any(
+        "Role of the second Person differs from the original in 1 record" in problem for problem in found.problems
+    )
 
 
 def test_units_of_a_rare_composition_are_refused_by_name(tmp_path: Path) -> None:

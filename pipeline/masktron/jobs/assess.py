@@ -15,9 +15,11 @@ from masktron.jobs.compared import compare, require_described
 from masktron.jobs.declared_treatments import declared_treatments
 from masktron.jobs.keys_known import require_keys
 from masktron.jobs.level_figures import NestedColumns, figures_by_level
+from masktron.jobs.level_wording import LevelWording
 from masktron.jobs.pairing import NOTHING_STATED, TO_PAIR, UNPAIRED, Stated
 from masktron.jobs.released_tables import of_release
 from masktron.jobs.side_by_side import side_by_side
+from masktron.jobs.told_by_level import told_by_level
 from masktron.jobs.twice import Against, with_earlier
 from masktron.jobs.wide_job import roles_by_name, weights_by_level
 from masktron.measures.assessed import Assessed
@@ -159,10 +161,12 @@ def run_assess(
             *_promised(described),
         ),
     )
+    result = told_by_level(result, LevelWording.of(released))
     if html is not None:
         k = config.k if described is None else described.k
         drawn = () if described is None else described.declared.drawn
         summary = side_by_side(files, k, told_as(progress, "summarising the two files", "steps"), drawn)
+        summary = told_by_level(summary, LevelWording.of(released))
         write_pages({html: assess_page(PlainData(result.as_dict()), files=summary)})
     return result
 

@@ -6,6 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from shlex import quote
 from typing import TYPE_CHECKING
 
+from masktron.classify import Edit
 from masktron.config import Config
 from masktron.counts import counted
 from masktron.errors import DocumentError, UsageError
@@ -13,6 +14,7 @@ from masktron.evaluation.findings import Evaluation
 from masktron.executor.contract import Executor
 from masktron.jobs.column_memory import read_columns
 from masktron.jobs.documents import ORIGINAL_NAMES, documents_that_are, how_to_give, without_document
+from masktron.jobs.level_wording import LevelWording
 from masktron.jobs.pairing import Stated
 from masktron.jobs.revalidate import second_opinions
 from masktron.jobs.rules_again import RulesAgain
@@ -44,6 +46,7 @@ class Audit:
         self.job = again.job
         self.described = described
         self.original = original
+        self.wording = LevelWording()
         self.left_out: set[int] = set()
         self.allowed: frozenset[str] = frozenset(described.allowed) if described else frozenset()
         self.untested: frozenset[str] = frozenset(described.untested) if described else frozenset()
@@ -68,6 +71,7 @@ class Audit:
         if isinstance(source, WideSource):
             unrolled = unroll_each(self.job.rulebook, source.wide, source.levels.layout)
             self.job = job_on(source, unrolled.rulebook)
+            self.wording = LevelWording.of(source, unrolled)
             self.left_out = {at for at, one in enumerate(unrolled.origins) if one.check in self.left_out}
         return read_columns(source, memory=memory, told=told) if source.shape.flat else None
 
@@ -104,11 +108,10 @@ class Audit:
         loose : collection of int
             Checks that need not be tested: they may lack their document.
         """
-        removed = set(self.described.removed) if self.described else set()
         lacking = without_document(self.job.rulebook)
         for edit in self.job.edits:
             index, name = edit.check.index, edit.check.id
-            if gone := sorted(removed.intersection(edit.variables)):
+            if gone := self._removed_of(edit):
                 self.left_out.add(index)
                 self.not_checked.append(f"rule {name}: reads {', '.join(gone)}, removed by masking")
             elif name in self.allowed:
@@ -119,6 +122,15 @@ class Audit:
                 spared = edit.check.soft or index in loose
                 where = self.not_checked if spared else self.problems
                 where.append(f"rule {name}: {self._without(lacking[index])}")
+
+    def _removed_of(self, edit: Edit) -> list[str]:
+        """Return the removed identifiers that a rule reads."""
+        removed = set(self.described.removed) if self.described else set()
+        tree = self.job.source.tree
+        if tree is not None and edit.said:
+            # without that of the units, a field of members may be called as that was
+            removed = {name for name in removed if name not in tree.names}
+        return sorted(removed.intersection(edit.variables))
 
     def _without(self, name: str) -> str:
         give = f"give it: {how_to_give(name)}"

@@ -28,6 +28,7 @@ from masktron.jobs.released_tables import of_release
 from masktron.jobs.revalidate import saxon_prefetched
 from masktron.jobs.rules_again import rules_of_release
 from masktron.jobs.sharing import executor_of_run
+from masktron.jobs.told_by_level import told_by_level
 from masktron.jobs.untested import may_be_untested
 from masktron.progress import Progress, no_progress, told_as
 from masktron.results import CheckResult, FigureResult, shown
@@ -149,29 +150,32 @@ def run_check(
         audit.against_original(data, settled, stated)
         del data  # limits read both files anew
         figures = audit.limits(bounds, settled, stated, min_group, progress)
-        return CheckResult(
-            data=shown(masked),
-            records=evaluation.records,
-            violations=hard,
-            warnings=soft,
-            min_group=min_group,
-            problems=tuple(audit.problems),
-            checked=tuple(audit.checked),
-            not_checked=tuple(audit.not_checked),
-            other_rulebook=audit.other_rulebook,
-            notes=(
-                *file_notes(job.source, beside),
-                *sized,
-                *audit.notes,
-                *(() if executor is None else executor.notes),
+        return told_by_level(
+            CheckResult(
+                data=shown(masked),
+                records=evaluation.records,
+                violations=hard,
+                warnings=soft,
+                min_group=min_group,
+                problems=tuple(audit.problems),
+                checked=tuple(audit.checked),
+                not_checked=tuple(audit.not_checked),
+                other_rulebook=audit.other_rulebook,
+                notes=(
+                    *file_notes(job.source, beside),
+                    *sized,
+                    *audit.notes,
+                    *(() if executor is None else executor.notes),
+                ),
+                rules=again.named(results),
+                figures=tuple(map(FigureResult.of, figures)),
+                unevaluated=tuple(edit.check.id for edit in job.edits if edit.check.index in left_out),
+                sha256=job.source.digest,
+                treatments=() if described is None else declared_treatments(described.treatments),
+                fates=again.fates,
+                levels=audit.levels,
             ),
-            rules=again.named(results),
-            figures=tuple(map(FigureResult.of, figures)),
-            unevaluated=tuple(edit.check.id for edit in job.edits if edit.check.index in left_out),
-            sha256=job.source.digest,
-            treatments=() if described is None else declared_treatments(described.treatments),
-            fates=again.fates,
-            levels=audit.levels,
+            audit.wording,
         )
 
 

@@ -16,10 +16,12 @@ from masktron.errors import InfeasibleError
 from masktron.jobs.concerns import emptied_keys
 from masktron.jobs.given_away import given_away_notes
 from masktron.jobs.keys_known import KnownKeys, keys_of_run
+from masktron.jobs.level_wording import said_by_level
 from masktron.jobs.mask_result import UNIQUES_UNASKED, fates_of, told_of
 from masktron.jobs.ordering import identifying
 from masktron.jobs.prepared import Opened, Treated, open_original
 from masktron.jobs.swapped import swap_notes
+from masktron.jobs.told_by_level import told_by_level
 from masktron.jobs.treated import rules_beside, treated
 from masktron.jobs.treatment_limits import limit_notes
 from masktron.measures.assessed import Assessed
@@ -57,6 +59,12 @@ def run_keys(
     """
     config = config or Config()
     opened = open_original(data, rules, replace(config, invalid="exclude"), progress)
+    with said_by_level() as rewording:
+        rewording.know(opened.job.source, opened.unrolled)
+        return told_by_level(_keys_told(opened, data, rules, config, progress), rewording.wording)
+
+
+def _keys_told(opened: Opened, data: Path, rules: Path, config: Config, progress: Progress) -> KeysResult:
     names = keys_of_run(opened.fields, opened.config, identifying(opened.kept, opened.fields))
     progress("measuring what keys tell", 0)
     before = _file(opened, names, opened)

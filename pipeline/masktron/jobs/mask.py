@@ -14,6 +14,7 @@ from masktron.jobs.column_memory import arrays_of_run
 from masktron.jobs.former_manifest import former_kept
 from masktron.jobs.in_units import going_on, parts_of, sized, units_in
 from masktron.jobs.keys_known import keys_of_run, refuse_limits_without_keys
+from masktron.jobs.level_wording import said_by_level
 from masktron.jobs.limits import refuse_class_limits
 from masktron.jobs.mask_result import mask_result
 from masktron.jobs.prepared import Prepared, open_original, planned
@@ -27,6 +28,7 @@ from masktron.jobs.released import (
 )
 from masktron.jobs.released_tables import tables_of_release
 from masktron.jobs.sharing import executor_of_run
+from masktron.jobs.told_by_level import told_by_level
 from masktron.jobs.treated import place_of_rules, published_rules, stale_rules, treated
 from masktron.jobs.written import write
 from masktron.kernels import ready
@@ -109,10 +111,16 @@ def run_mask(
     if resume:
         going_on(config, out)
     executor = executor_of_run(config)
-    with ExitStack() as kept, ExitStack() as working, registration(config, again, out) as registered:
+    with (
+        said_by_level() as rewording,
+        ExitStack() as kept,
+        ExitStack() as working,
+        registration(config, again, out) as registered,
+    ):
         if executor is not None:
             working.enter_context(executor)
         opened = open_original(data, rules, config, progress, executor)
+        rewording.know(opened.job.source, opened.unrolled)
         original = sized(kept.enter_context(treated(opened, out, rules_out, progress, executor)), out, resume=resume)
         run = planned(original, original.config, method, progress)
         refuse_limits_without_keys(config.limits, keys_of_run(run.plan.fields, run.config, run.identifying))
@@ -140,16 +148,24 @@ def run_mask(
                 declared = declared_of(run, made)
                 require_contract(run, declared, written.columns)
                 in_memory = run.source.handed_back(written.records)
-                entry = None
-                if registered is not None:
-                    entry, told = registered.enter(run, written)
-                    result = replace(result, notes=(*result.notes, *told))
+                entry, more = (None, ()) if registered is None else registered.enter(run, written)
+                result = replace(result, notes=(*result.notes, *more))
+                by_level = told_by_level(result, rewording.wording, cells_of(run))
                 content = manifest_of(run, made, result, written, declared, entry)
                 write_plain(confidential, content, {} if written.order is None else {"order": written.order})
                 with former_kept(manifest, content) as kept_former:
                     settle_publication(place)
-    told = kept_former + (() if registered is None else registered.confirm())
-    return replace(result, data=in_memory, notes=(*result.notes, *told, *stale_rules(run.treated, out, rules_out)))
+    told = (
+        kept_former + (() if registered is None else registered.confirm()) + stale_rules(run.treated, out, rules_out)
+    )
+    return replace(by_level, data=in_memory, notes=(*by_level.notes, *told))
+
+
+def cells_of(run: Prepared) -> dict[str, int]:
+    """Return how many released cells fields of wide records have; none where records are flat."""
+    if run.nested is None:
+        return {}
+    return {name: int(column.present.sum()) for name, column in run.kept.columns.items()}
 
 
 def masked_by(

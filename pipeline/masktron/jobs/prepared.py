@@ -19,6 +19,7 @@ from masktron.jobs.common import judging_stage, require_flat, require_records, s
 from masktron.jobs.described import completed
 from masktron.jobs.documents import Given
 from masktron.jobs.job import Job, open_job
+from masktron.jobs.level_wording import said_by_level
 from masktron.jobs.ordering import Ordering, identifying, ordering_of
 from masktron.jobs.originals import Originals, judge_originals
 from masktron.jobs.randomness import Randomness, randomness_of
@@ -35,6 +36,7 @@ from masktron.sources.records import Records
 from masktron.sources.source import Source
 from masktron.sources.wide.wide_source import WideSource
 from masktron.translation import TranslatedRule
+from masktron.unrolling.unrolled import Unrolled
 from masktron.write.treatments import Treatment
 
 
@@ -206,6 +208,11 @@ class Opened:
     nested: NestedOriginal | None = None
 
     @property
+    def unrolled(self) -> Unrolled | None:
+        """The rules of wide records, of a nested file."""
+        return None if self.nested is None else self.nested.nested.unrolled
+
+    @property
     def masked(self) -> frozenset[str]:
         """The fields that are going to be masked."""
         return frozenset(fact.name for fact in self.fields if fact.role is Role.CONFIDENTIAL)
@@ -284,7 +291,7 @@ def open_original(
     UsageError, RulebookError, DocumentError, InvalidOriginalError
         What is given cannot be masked.
     """
-    stated, given = config, Given(config.documents, data, spare=config.spare_documents)
+    given = Given(config.documents, data, spare=config.spare_documents)
     how = config.reading
     job = open_job(
         data,
@@ -298,6 +305,16 @@ def open_original(
         source=treated,
     )
     job, nested = wide_job(job, config)
+    with said_by_level() as rewording:
+        rewording.know(job.source, None if nested is None else nested.unrolled)
+        return _judged_original(job, nested, config, progress, executor)
+
+
+def _judged_original(
+    job: Job, nested: NestedJob | None, config: Config, progress: Progress, executor: Executor | None
+) -> Opened:
+    """Find out what fields are, and judge the original, of which a nested one has wide records."""
+    stated, data = config, job.source.path
     require_flat(job)
     judged = None if nested is None else judge_originals(nested.job, config, progress, executor)
     if nested is not None:

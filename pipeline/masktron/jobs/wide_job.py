@@ -231,17 +231,21 @@ class _WideNames:
         Raises
         ------
         UsageError
-            There is none.
+            There is none, or several are called so.
         """
-        names: Mapping[str, tuple[LevelPath, Field]] = self._source.levels.names
-        found = names.get(name)
+        tree = self._source.levels
+        found = tree.named(name)
+        if found is None and (several := tree.candidates(name)):
+            raise UsageError(
+                f"{what} is declared for {name!r}, which several levels of the file have",
+                where=str(self._source.path),
+                hint=f"say which: {' or '.join(several)}",
+            )
         if found is None:
-            short = [full for full in names if full.rpartition("/")[2] == name]
-            hint = f"there is {' and '.join(short)}" if short else did_you_mean(name, list(names))
             raise UsageError(
                 f"{what} is declared for {name!r}, a field that the file does not have",
                 where=str(self._source.path),
-                hint=hint,
+                hint=did_you_mean(name, list(tree.names)),
             )
         return [leaf.name for leaf in self._leaves.get(found, ())]
 

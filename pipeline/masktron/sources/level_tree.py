@@ -101,14 +101,35 @@ class Tree:
         """Every field by the name that settings and reports have for it, with its level.
 
         It is the field's own where no other level has one like it; else the path stands before it: ``Person/Age``,
-        ``Person/@id``. A field of the top level whose name another level has keeps its own.
+        ``Person/@id``, and for a field of the top level the name of that, ``Household/Age``.
         """
         times = Counter(f.name for level in self._levels.values() for f in level.fields)
         return {
-            f.name if times[f.name] == 1 else "/".join((*path, f.name)): (path, f)
+            f.name if times[f.name] == 1 else self._full(path, f): (path, f)
             for path, level in self._levels.items()
             for f in level.fields
         }
+
+    def named(self, name: str) -> tuple[LevelPath, Field] | None:
+        """Return the field that a name means, with its level; None where it means none, or may mean several.
+
+        A field that no other level has one like may be named with its path, too.
+        """
+        return self.names.get(name) or self._full_names.get(name)
+
+    def candidates(self, name: str) -> tuple[str, ...]:
+        """Return the names of all fields that are called so on their own levels."""
+        return tuple(full for full, (_, field) in self.names.items() if field.name == name)
+
+    def _full(self, path: LevelPath, field: Field) -> str:
+        if path:
+            return "/".join((*path, field.name))
+        clash = any(child.name == self.top.name for child in self.top.children)
+        return field.name if clash else f"{self.top.name}/{field.name}"
+
+    @cached_property
+    def _full_names(self) -> Mapping[str, tuple[LevelPath, Field]]:
+        return {self._full(path, f): (path, f) for path, level in self._levels.items() for f in level.fields}
 
     @cached_property
     def _levels(self) -> Mapping[LevelPath, Level]:

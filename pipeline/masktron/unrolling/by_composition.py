@@ -18,6 +18,9 @@ from masktron.sources.wide.wide_record import UnitPlace, WideRecord, kind_text
 from masktron.unrolling.member_sequence import FieldOfLevel
 from masktron.unrolling.unrolled import Unrolled, UnrolledCheck, unroll
 
+OF_COMPOSITION = ":composition."
+"""Behind the id of a check that is written for some compositions, before their numbers."""
+
 type _Said = tuple[tuple[str, ...], UnrolledCheck, str]
 """Of a check: the contexts of its rule and of those before it in the pattern, where it comes from, and its test."""
 
@@ -99,7 +102,7 @@ class _Joined:
         having = [code for code, kind in enumerate(self._wide.kinds) if not place.name or place.name in kind]
         everywhere = list(codes) == having
         guard = self._there(place) if everywhere else self._guard(codes)
-        suffix = "" if everywhere else ":composition." + ".".join(map(kind_text, codes))
+        suffix = "" if everywhere else OF_COMPOSITION + ".".join(map(kind_text, codes))
         *before, own = first.pattern.rules[: first.position + 1]
         rules = [replace(rule, context=self._guarded(rule, guard), checks=()) for rule in before]
         checks = tuple(self._numbered(clause, suffix) for clause in clauses)

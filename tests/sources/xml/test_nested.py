@@ -87,12 +87,15 @@ def test_names_of_fields_say_the_level_where_two_have_them(write):
     tree = survey_levels(write("<D><H i='1'><A>1</A><P i='2'><A>1</A><B>1</B></P></H><H/></D>"))[2]
     assert tree is not None
     assert {name: path for name, (path, _) in tree.names.items()} == {
-        "@i": (),
-        "A": (),
+        "H/@i": (),
+        "H/A": (),
         "P/@i": ("P",),
         "P/A": ("P",),
         "B": ("P",),
     }
+    assert tree.named("A") is None
+    assert tree.candidates("A") == ("H/A", "P/A")
+    assert tree.named("P/B") == tree.named("B") == (("P",), tree.top.children[0].field("B"))
 
 
 @pytest.mark.parametrize(

@@ -10,9 +10,11 @@ from masktron.addresses import AddressPath
 from masktron.config import Config
 from masktron.errors import DocumentError, ResourceError, UsageError
 from masktron.hierarchies import read_hierarchy
+from masktron.jobs.level_wording import said_by_level
 from masktron.jobs.limits import refuse_class_limits
 from masktron.jobs.post_randomised import read_transition
 from masktron.jobs.prepared import open_original
+from masktron.jobs.told_by_level import told_by_level
 from masktron.jobs.tune import RESULT
 from masktron.jobs.tune.asked import TuneSettings, hierarchies_in, matrices_in
 from masktron.jobs.tune.bench import Bench
@@ -104,9 +106,10 @@ def run_tune(
         told = MapSoFar(None if out is None else out / RESULT, so_far)
         found = recipes(original.config, asked, **kinds_masked(original))
         _require_there(candidate, found)
-        with Bench(original, ()) as bench:
+        with Bench(original, ()) as bench, said_by_level() as rewording:
+            rewording.know(original.job.source, original.unrolled)
             trials = Trials(original, bench, asked, found, deadline, helpers, file, out, kept, progress, told)
-            result = trials.result()
+            result = told_by_level(trials.result(), rewording.wording)
     finally:
         for helper in helpers:
             helper.close()

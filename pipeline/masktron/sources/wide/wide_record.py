@@ -144,14 +144,14 @@ class WideRecord:
 
     def only(self, names: Collection[str]) -> WideRecord:
         """Return the wide record without fields that no unit has, given the names of those that some have."""
-        for place in self.places:
-            place.leaves[:] = [leaf for leaf in place.leaves if leaf.name in names]
         fields = [f for f in self.layout.fields if f.name in names or not self._is_leaf(f.name)]
-        return replace(self, layout=replace(self.layout, fields=tuple(fields)))
+        return replace(
+            self, unit=_with_fields(self.unit, None, names), layout=replace(self.layout, fields=tuple(fields))
+        )
 
     def of_kinds(self, kinds: Sequence[frozenset[str]]) -> WideRecord:
         """Return the wide record with an attribute that says which composition, of all that there are, a unit has."""
-        name = "composition"
+        name = "unit.composition"
         while self.layout.field(f"@{name}") is not None:
             name += "_"
         marked = (Field(f"@{name}", name, attribute=True), *self.layout.fields)
@@ -182,6 +182,14 @@ def _pruned(place: UnitPlace, members: frozenset[str], parent: UnitPlace | None)
     for kind in place.members:
         own.members.append(tuple(_pruned(one, members, own) for one in kind if one.name in members))
     return own
+
+
+def _with_fields(place: UnitPlace, parent: UnitPlace | None, names: Collection[str]) -> UnitPlace:
+    """Return an element, with all that is below it, without fields that have none of some names."""
+    found = replace(place, parent=parent, leaves=[], members=[])
+    found.leaves.extend(replace(leaf, place=found) for leaf in place.leaves if leaf.name in names)
+    found.members.extend(tuple(_with_fields(member, found, names) for member in kind) for kind in place.members)
+    return found
 
 
 class _Names:

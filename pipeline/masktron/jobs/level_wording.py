@@ -1,0 +1,173 @@
+"""Fields and rules of wide records in the words of nested files: by level, with a position where that matters."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Self
+
+from masktron.errors import MasktronError, RefusalFacts
+from masktron.sources.level_tree import Tree
+from masktron.sources.source import Source
+from masktron.sources.wide.wide_record import UnitPlace
+from masktron.sources.wide.wide_source import WideSource
+from masktron.unrolling.by_composition import OF_COMPOSITION
+from masktron.unrolling.unrolled import Unrolled
+
+_ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
+_BETWEEN = r"(?:, and | and |, )"
+
+
+def ordinal(position: int) -> str:
+    """Return the word for a position, which counts from 0: ``first``."""
+    if position < len(_ORDINALS):
+        return _ORDINALS[position]
+    number = position + 1
+    teen = number % 100 in (11, 12, 13)
+    return f"{number}{'th' if teen else {1: 'st', 2: 'nd', 3: 'rd'}.get(number % 10, 'th')}"
+
+
+def place_words(place: UnitPlace) -> str:
+    """Return what a member is called: ``second Person``, ``first Spell of the second Person``."""
+    return " of the ".join(f"{ordinal(at)} {kind}" for kind, at in reversed(place.path))
+
+
+@dataclass(frozen=True, slots=True)
+class WideName:
+    """What a name of wide records means.
+
+    Attributes
+    ----------
+    level : str
+        The name that it has by its level, the same one at all positions.
+    single : str
+        What it is called where it stands alone.
+    """
+
+    level: str
+    single: str
+
+
+@dataclass(frozen=True)
+class LevelWording:
+    """The names of the wide records of a file.
+
+    Attributes
+    ----------
+    known : mapping of str to WideName
+    """
+
+    known: Mapping[str, WideName] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, source: Source, unrolled: Unrolled | None = None) -> Self:
+        """Return the names of a source of wide records, and of its rules; of any other source, none."""
+        if not isinstance(source, WideSource):
+            return cls()
+        tree = Tree(source.wide.unit.level, source.levels.layout)  # that of the original, whose fields it has
+        names = {(path, own): name for name, (path, own) in tree.names.items()}
+        known: dict[str, WideName] = {}
+        for place in source.wide.places:
+            if place.presence:
+                number = f"the number of {place.level.name}"
+                known[f"@{place.presence}"] = WideName(number, f"whether there is a {place_words(place)}")
+            for leaf in place.leaves:
+                level = names[place.level_path, leaf.field]
+                single = f"{leaf.field.name} of the {place_words(place)}" if place.path else level
+                if level != leaf.name:
+                    known[leaf.name] = WideName(level, single)
+        if source.wide.kind:
+            known[f"@{source.wide.kind}"] = WideName("the composition", "the composition")
+        if unrolled is not None:
+            places = {place.name: place for place in source.wide.places}
+            for check, origin in zip(unrolled.rulebook.checks, unrolled.origins, strict=True):
+                everywhere = check.id.rpartition(OF_COMPOSITION)[0] or check.id
+                if everywhere != check.id:
+                    known[check.id] = WideName(everywhere, everywhere)
+                written, _, node = everywhere.partition(":" + origin.node) if origin.node else (check.id, "", "")
+                if origin.node and not node:
+                    at = places.get(origin.node) or places.get(origin.node.rpartition(".")[0])
+                    known[check.id] = WideName(written, f"{written} ({place_words(at)})" if at else written)
+        return cls(known)
+
+    def text(self, text: str) -> str:
+        """Return a text with the names of levels; a list of one field at several positions names it once."""
+        return self._names_in.sub(lambda found: self._listed(found[0], single=True), text) if self.known else text
+
+    def option(self, text: str) -> str:
+        """Return a text that masktron reads, such as an option, with the names that settings have for fields."""
+        return self._names_in.sub(lambda found: self._listed(found[0], single=False), text) if self.known else text
+
+    def name(self, name: str) -> str:
+        """Return the name that a field or rule has by its level."""
+        return self.known[name].level if name in self.known else name
+
+    def names(self, names: Iterable[str]) -> tuple[str, ...]:
+        """Return the names that fields or rules have by their levels, once each."""
+        return tuple(dict.fromkeys(map(self.name, names)))
+
+    def facts(self, facts: RefusalFacts) -> RefusalFacts:
+        """Return why a run was refused with the names that settings have for fields and rules."""
+        return replace(
+            facts,
+            fields=self.names(facts.fields),
+            conditions=self.names(facts.conditions),
+            rules=self.names(facts.rules),
+        )
+
+    @cached_property
+    def _names_in(self) -> re.Pattern[str]:
+        # a field of the top level that is called like others is a word like any other: it is told where others stand
+        inner = sorted((name for name in self.known if "." in name), key=len, reverse=True)
+        every = sorted(self.known, key=len, reverse=True)
+        one, other = ("|".join(map(re.escape, names)) for names in (inner, every))
+        start, end = r"(?<![\w.@:/-])", r"(?![\w-])(?!\.\w)(?!:\w)"
+        return re.compile(rf"{start}(?:{one or '(?!)'}){end}(?:{_BETWEEN}(?:{other}){end})*")
+
+    def _listed(self, text: str, *, single: bool) -> str:
+        parts = re.split(rf"({_BETWEEN})", text)
+        names, between = parts[::2], parts[1::2]
+        levels = [self.name(name) for name in names]
+        told: dict[str, str] = {}
+        for name, level in zip(names, levels, strict=True):
+            alone = single and levels.count(level) == 1 and name in self.known
+            told.setdefault(level, self.known[name].single if alone else level)
+        shown = list(told.values())
+        last = between[-1] if between and len(shown) > 1 else ""
+        return ", ".join(shown) if last in ("", ", ") else f"{', '.join(shown[:-1])}{last}{shown[-1]}"
+
+
+@dataclass(slots=True)
+class Rewording:
+    """Who says it by level what a job says of wide records, once it has them."""
+
+    wording: LevelWording = field(default_factory=LevelWording)
+
+    def know(self, source: Source, unrolled: Unrolled | None = None) -> None:
+        """Learn the names of a file."""
+        self.wording = LevelWording.of(source, unrolled)
+
+
+@contextmanager
+def said_by_level() -> Generator[Rewording]:
+    """Let errors name fields and rules by level once the names are known."""
+    rewording = Rewording()
+    try:
+        yield rewording
+    except MasktronError as error:
+        for part in ("what", "where", "hint"):
+            setattr(error, part, rewording.wording.text(getattr(error, part)))
+        error.args = (error.what, *error.args[1:])
+        error.facts = tuple(rewording.wording.facts(fact) for fact in error.facts)
+        raise
+
+
+def merged[T](rows: Sequence[T], name: Callable[[T], str], wording: LevelWording) -> dict[str, list[T]]:
+    """Return rows by the names that their fields have by level, in their order."""
+    found: dict[str, list[T]] = {}
+    for row in rows:
+        found.setdefault(wording.name(name(row)), []).append(row)
+    return found

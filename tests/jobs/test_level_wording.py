@@ -1,0 +1,145 @@
+"""Results and errors of nested files name fields by level, and positions where these matter."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import jsonschema
+import pytest
+
+import masktron
+from masktron.config import AS_IT_SAYS, Config, Role
+from masktron.jobs.job import open_job
+from masktron.jobs.key_treatments import run_keys
+from masktron.jobs.level_wording import LevelWording, ordinal
+from masktron.jobs.wide_job import wide_job
+from masktron.sources.wide.composition import Composition
+from masktron.sources.wide.wide_record import WideRecord
+from nested_pairs import HOUSEHOLD, LAYOUT
+from nested_survey import ROLES, made, parsed
+from paths import SCHEMAS
+
+KEY = bytes(range(16, 48))
+WIDE = re.compile(r"@?Person\.\d|Spell\.\d")
+
+
+@pytest.fixture(scope="module")
+def masked(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("masked")
+    data, rules = made(folder, 1)
+    out = folder / "released.xml"
+    result = masktron.mask(data, rules, out, roles=ROLES, k=3, key=KEY, rare_units="exclude", max_observed_share=100)
+    return data, rules, out, result
+
+
+def wording(tmp_path: Path, **how: bool) -> LevelWording:
+    job, nested = wide_job(open_job(*made(tmp_path, 3, **how), reading=AS_IT_SAYS))
+    assert nested is not None
+    return LevelWording.of(job.source, nested.unrolled)
+
+
+def test_one_field_at_several_positions_is_named_once_and_one_alone_with_its_position(tmp_path: Path) -> None:
+    said = wording(tmp_path, spells=True)
+    assert said.text("the fields Total, Person.1.Wage, Person.2.Wage and Person.1.Age differ") == (
+        "the fields Total, Wage and Age of the first Person differ"
+    )
+    assert said.text("11 by Person.2.Age alone: look") == "11 by Age of the second Person alone: look"
+    assert said.text("Person.1.Spell.1.Pay.") == "Pay of the first Spell of the first Person."
+    assert said.text("mean keeps total, wage:Person.1, wage:Person.2") == "mean keeps total, wage"
+    assert said.text("breaks wage:Person.2") == "breaks wage (second Person)"
+    assert said.text("(@Person.2, @Person.3, Size)") == "(the number of Person, Size)"
+    assert said.option("--role Person.2.Wage=untouched") == "--role Wage=untouched"
+    assert said.text("see Person.1.Wages, xPerson.1.Wage, Person.9.Wage") == (
+        "see Person.1.Wages, xPerson.1.Wage, Person.9.Wage"
+    )
+    assert [ordinal(at) for at in (0, 9, 10, 11, 20, 21, 110)] == [
+        "first", "tenth", "11th", "12th", "21st", "22nd", "111th",
+    ]  # fmt: skip
+
+
+def test_a_result_has_one_row_for_a_field_of_a_level(masked) -> None:
+    data, _, out, result = masked
+    plain = json.loads(json.dumps(result.as_dict()))
+    jsonschema.validate(plain, json.loads((SCHEMAS / "mask.schema.json").read_text()))
+    assert not WIDE.search(json.dumps(plain))
+    assert not WIDE.search(str(result))
+    kept = [unit for at, unit in enumerate(parsed(data)) if at not in result.excluded]
+    for total in result.totals:
+        before, after = (
+            [int(value) for unit in units for one in unit.iter(total.name) if (value := one.text)]
+            for units in (kept, parsed(out))
+        )
+        assert (total.before, total.after, total.records) == (sum(before), sum(after), len(before))
+    assert [total.name for total in result.totals] == ["Total", "Wage", "Benefit", "Income"]
+    (block,) = result.blocks
+    assert block.variables == ("Total", "Wage", "Benefit", "Income")
+    assert block.rules == ("total", "income", "wage", "benefit", "child-wage")
+    assert result.keys is not None
+    assert result.keys.fields == ("Role", "Age")
+
+
+def test_what_is_unchanged_is_a_share_of_all_cells(masked) -> None:
+    data, _, out, result = masked
+    manifest = json.loads(out.with_name("released.manifest.json").read_text(encoding="utf-8"))
+    kept = [unit for at, unit in enumerate(parsed(data)) if at not in result.excluded]
+    pairs = [(kept[origin], unit) for origin, unit in zip(manifest["order"], parsed(out), strict=True)]
+    for name, share in result.unchanged.items():
+        cells = [
+            (one.text, other.text)
+            for before, after in pairs
+            for one, other in zip(before.iter(name), after.iter(name), strict=True)
+        ]
+        assert share == pytest.approx(100 * sum(one == other for one, other in cells) / len(cells))
+
+
+def test_assess_and_keys_name_fields_by_level(masked) -> None:
+    data, rules, out, _ = masked
+    manifest = out.with_name("released.manifest.json")
+    found = masktron.assess(out, data, manifest=manifest, measures=["total_change", "information_loss"])
+    assert found.numeric == ("Total", "Wage", "Benefit", "Income")
+    assert not WIDE.search(json.dumps(found.as_dict()))
+    told = run_keys(rules=rules, data=data, config=Config(roles={name: Role(role) for name, role in ROLES.items()}))
+    assert not WIDE.search(json.dumps(told.as_dict()))
+    (role, age) = told.fields
+    assert (role.field, age.field) == ("Role", "Age")
+    assert role.values is not None
+    assert sum(role.values.values()) == sum(len(unit.findall("Person")) for unit in parsed(data))
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [("@id", "say which: Household/@id or Person/@id"), ("Person/@idd", "did you mean Person/@id")],
+)
+def test_names_that_mean_no_field_or_several_are_refused(name: str, told: str, tmp_path: Path) -> None:
+    data, rules = made(tmp_path, 1)
+    data.write_text(data.read_text().replace("<Person>", '<Person id="7">'))
+    with pytest.raises(masktron.UsageError, match=re.escape(told)):
+        masktron.mask(data, rules, tmp_path / "r.xml", roles={name: "untouched"}, k=3)
+    assert not (tmp_path / "r.xml").exists()
+
+
+def test_a_field_of_the_top_level_may_be_named_with_it(tmp_path: Path) -> None:
+    data, rules = made(tmp_path, 1)
+    data.write_text(data.read_text().replace("<Person>", '<Person id="7">'))
+    roles = {**{name: role for name, role in ROLES.items() if name != "@id"}, "Household/@id": "identifier"}
+    roles |= {"Person/@id": "untouched", "Household/Region": "untouched", "Person/Age": "quasi-identifier"}
+    del roles["Region"], roles["Age"]
+    masktron.mask(
+        data, rules, out := tmp_path / "r.xml", roles=roles, k=3, key=KEY, rare_units="exclude",
+        max_observed_share=100,
+    )  # fmt: skip
+    assert {unit.get("id") for unit in parsed(out)} == {None}
+    assert {one.get("id") for unit in parsed(out) for one in unit.findall("Person")} == {"7"}
+
+
+def test_a_wide_record_without_some_fields_is_another_one() -> None:
+    member = Composition(((),))
+    whole = WideRecord.of(HOUSEHOLD, Composition(((member, member), ())), LAYOUT)
+    before = [leaf.name for place in whole.places for leaf in place.leaves]
+    some = whole.only({"Size", "Person.2.Age"})
+    assert [leaf.name for place in some.places for leaf in place.leaves] == ["Size", "Person.2.Age"]
+    assert all(leaf.place is place for place in some.places for leaf in place.leaves)
+    assert all(place.parent is None or place.parent in some.places for place in some.places)
+    assert [leaf.name for place in whole.places for leaf in place.leaves] == before
