@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections import Counter
 
 from masktron.classify.edit import Edit, reading_removed
+from masktron.classify.effort import Effort
 from masktron.classify.reading import CLASSES, Reading
 from masktron.classify.situation import situations
 from masktron.errors import RulebookError
@@ -41,9 +42,17 @@ def classify(rulebook: Rulebook, layout: Layout | None = None) -> tuple[Edit, ..
     """
     records = record_names(rulebook, layout)
     scope = Scope(ROOT, namespaces=dict(rulebook.namespaces), record_names=records, base=ROOT)
-    readings = [Reading(*where) for where in situations(rulebook, layout, scope)]
+    effort = Effort.shared(len(rulebook.checks))
+    readings = [Reading(*where) for where in situations(rulebook, layout, scope, effort)]
     known = frozenset(name for reading in readings for name in reading.named())
-    return tuple(reading.edit(known) for reading in readings)
+    edits = [reading.edit(known) for reading in readings]
+    if effort.narrow and any(reading.ran_out for reading in readings):
+        again = [Reading(*where) for where in situations(rulebook, layout, scope, Effort())]
+        edits = [
+            reading.edit(known) if narrow.ran_out else edit
+            for edit, narrow, reading in zip(edits, readings, again, strict=True)
+        ]
+    return tuple(edits)
 
 
 def record_names(rulebook: Rulebook, layout: Layout | None) -> frozenset[str]:

@@ -43,6 +43,8 @@ class Reading:
     situation: Situation
     position: int
     check: Check
+    ran_out: bool = field(init=False, default=False)
+    """Whether there was more to compare than the effort allows."""
     _translated: dict[Place, Expression] = field(init=False, default_factory=dict)
 
     @property
@@ -89,6 +91,7 @@ class Reading:
         except CrossRecordError as error:
             return self._cross_record(error.expression, variables), None
         except TooManyDisjunctsError as error:
+            self.ran_out = True
             return opaque_edit([error.reason], variables), None
         except RecursionError:
             return opaque_edit(["it is nested too deeply"], variables), None

@@ -298,9 +298,10 @@ def _result[T](found: T | RulebookError) -> T:
     return found
 
 
-def situations(rulebook: Rulebook, layout: Layout | None, scope: Scope) -> Iterator[tuple[Situation, int, Check]]:
+def situations(
+    rulebook: Rulebook, layout: Layout | None, scope: Scope, effort: Effort
+) -> Iterator[tuple[Situation, int, Check]]:
     """Yield every check with its pattern and the position of its rule there, as `Rulebook.situated` does."""
-    effort = Effort()
     for pattern in rulebook.patterns:
         situation = Situation(rulebook, layout, pattern, scope, effort)
         for position, rule in enumerate(pattern.rules):

@@ -226,6 +226,11 @@ def _orders(
     ]
     if not options:
         yield from _unwound(pending, solved, long, seen)
+    only = [option for option in options if len(pending[option[2]].pivots()) == 1]
+    if (
+        only
+    ):  # nothing is chosen there: placed now or later, it is solved the same, so that no subset of them is tried
+        options = only[:1]
     for _, _, position, pivot in sorted(options):
         rest = (*pending[:position], *pending[position + 1 :])
         yield from _orders(rest, ((pivot, pending[position]), *solved), long, seen)

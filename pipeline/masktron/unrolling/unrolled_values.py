@@ -58,7 +58,7 @@ class WideText:
 
 TRUE = WideText(("true()",), "boolean", bare=True)
 FALSE = WideText(("false()",), "boolean", bare=True)
-EMPTY = WideText(("*[false()]",), "any", bare=True)
+EMPTY = WideText(("no-member[false()]",), "any", bare=True)
 """No node, in any context."""
 
 
