@@ -50,7 +50,7 @@ $(WARM): $(CORE)
 	@$(BIN)/masktron doctor --warm
 	@touch $@
 
-demo: $(WARM) $(STAMP)  ## validate, mask and check two samples, and say where the results lie
+demo: $(WARM) $(STAMP)  ## validate, mask and check three samples, one of them nested, and say where the results lie
 	@$(BIN)/masktron demo --out demo-output
 
 collected: $(STAMP)  # compiled by one process, before several import them: the tests, and packages that they alone need

@@ -1,15 +1,15 @@
-"""What the invalid samples get wrong: for each rule a known, small number of violations."""
+"""What the invalid flat samples get wrong: for each rule a known, small number of violations."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 
 import business
 import household
 from draws import cents, to_cents
 from survey import Fault, Record
 
-type Change = Callable[[Record], Mapping[str, str | None]]
+type Change = Callable[[Record], Record]
 
 
 def _number(record: Record, name: str) -> int:
@@ -17,16 +17,16 @@ def _number(record: Record, name: str) -> int:
 
 
 def _put(**texts: str) -> Change:
-    return lambda record: texts
+    return lambda record: record | texts
 
 
 def _shift(**amounts: int) -> Change:
     """Add to whole numbers."""
-    return lambda record: {name: str(_number(record, name) + amount) for name, amount in amounts.items()}
+    return lambda record: record | {name: str(_number(record, name) + amount) for name, amount in amounts.items()}
 
 
 def _shift_cents(name: str, amount: int) -> Change:
-    return lambda record: {name: cents(to_cents(record[name] or "0") + amount)}
+    return lambda record: record | {name: cents(to_cents(record[name] or "0") + amount)}
 
 
 def _is(name: str, *texts: str) -> Callable[[Record], bool]:
@@ -45,39 +45,39 @@ def _well_paid(record: Record) -> bool:
     return record["Status"] == "EMP" and _number(record, "Wages") > 900
 
 
-def _tax_all(record: Record) -> Mapping[str, str | None]:
-    return {"Tax": record["Income"], "NetIncome": "0"}
+def _tax_all(record: Record) -> Record:
+    return record | {"Tax": record["Income"], "NetIncome": "0"}
 
 
-def _wages_to_transfers(record: Record) -> Mapping[str, str | None]:
-    return {"Wages": "0", "Transfers": str(_number(record, "Wages") + _number(record, "Transfers"))}
+def _wages_to_transfers(record: Record) -> Record:
+    return record | {"Wages": "0", "Transfers": str(_number(record, "Wages") + _number(record, "Transfers"))}
 
 
-def _free_tenant(record: Record) -> Mapping[str, str | None]:
-    return {"Rent": "0.00", "Housing": record["Energy"]}
+def _free_tenant(record: Record) -> Record:
+    return record | {"Rent": "0.00", "Housing": record["Energy"]}
 
 
-def _rent_for_owner(record: Record) -> Mapping[str, str | None]:
-    return {"Rent": "100.00", "Housing": cents(to_cents(record["Energy"] or "0") + 10_000)}
+def _rent_for_owner(record: Record) -> Record:
+    return record | {"Rent": "100.00", "Housing": cents(to_cents(record["Energy"] or "0") + 10_000)}
 
 
-def _fifth_to_social(record: Record) -> Mapping[str, str | None]:
+def _fifth_to_social(record: Record) -> Record:
     """A fifth of the wages becomes social contributions, which leaves the costs as they are."""
     moved = _number(record, "Wages") // 5
     return _shift(Wages=-moved, Social=moved)(record)
 
 
-def _negative_quarter(record: Record) -> Mapping[str, str | None]:
+def _negative_quarter(record: Record) -> Record:
     moved = _number(record, "Q1") + 100
     return _shift(Q1=-moved, Q2=moved)(record)
 
 
-def _negative_part_time(record: Record) -> Mapping[str, str | None]:
-    return {"FullTime": str(_number(record, "Staff") + 3), "PartTime": "-3"}
+def _negative_part_time(record: Record) -> Record:
+    return record | {"FullTime": str(_number(record, "Staff") + 3), "PartTime": "-3"}
 
 
-def _cheap(record: Record) -> Mapping[str, str | None]:
-    return {
+def _cheap(record: Record) -> Record:
+    return record | {
         **dict.fromkeys(("Purchases", "Wages", "Social", "Other", "Costs"), "0"),
         "Profit": record["Turnover"],
     }
@@ -96,7 +96,7 @@ HOUSEHOLD = (
     Fault(("income-sum",), 4, _shift(Wages=1000), lambda r: r["Property"] is not None and r["Status"] == "EMP"),
     Fault(("income-sum-short",), 2, _shift(Transfers=500), lambda r: r["Property"] is None),
     Fault(("net-balance",), 3, _shift(NetIncome=-25)),
-    Fault(("net-order",), 2, lambda r: {"NetIncome": str(_number(r, "Income") + 1)}, _no_tax),
+    Fault(("net-order",), 2, lambda r: r | {"NetIncome": str(_number(r, "Income") + 1)}, _no_tax),
     Fault(("tax-limit",), 2, _tax_all, lambda r: _number(r, "Income") > 25_000),
     Fault(("property-range",), 1, _shift(Property=-30_000, Income=-30_000, NetIncome=-30_000),
           lambda r: 0 < _number(r, "Property") < 30_000 and _number(r, "Income") > 60_000),

@@ -166,7 +166,7 @@ def test_the_demo_has_json_and_names_what_is_confidential(tmp_path: Path, run: R
     content = json.loads((tmp_path / "demo.json").read_text())
     conforms(content, "demo")
     assert content["complies"]
-    for folder in ("household", "business"):
+    for folder in ("household", "business", "establishments"):
         listed = {line.split()[0] for line in outcome.out.splitlines() if line.startswith("  ")}
         assert {p.name for p in (tmp_path / "demo" / folder).iterdir()} - {"patterns.sch"} <= listed
     assert [line for line in outcome.out.splitlines() if "manifest.json  " in line and "confidential" in line]

@@ -108,6 +108,18 @@ def test_a_rulebook_has_a_bound_too() -> None:
         effort.spend(2)
 
 
+def test_costly_rules_cost_no_other_its_class(tmp_path: Path) -> None:
+    """Counts over many members have thousands of alternatives; what comes behind them is understood all the same."""
+    costly = " and ".join(f"(F{i} &gt; 1 or G{i} &lt; 2)" for i in range(40))
+    checks = "".join(f'<assert id="c{i}" test="{costly}"/>' for i in range(4)) + '<assert id="sum" test="A + B = C"/>'
+    path = tmp_path / "rules.sch"
+    path.write_text(
+        '<schema xmlns="http://purl.oclc.org/dsdl/schematron">'
+        f'<pattern><rule context="R">{checks}</rule></pattern></schema>'
+    )
+    assert [edit.name for edit in classify(read_rules(path))] == [*["opaque"] * 4, "linear"]
+
+
 SPELLINGS = {
     "unique key": "count(//R[ID = current()/ID]) = 1",
     "class": "count(../R[G = current()/G and A &gt; 3]) &gt; 0 or A",

@@ -123,7 +123,7 @@ def test_what_the_demo_writes(folder: Path, run: Runner) -> None:
     out = folder / "demo"
     assert run("demo", "--out", out, "--json", folder / "demo.json").code == 0
     assert mode(folder / "demo.json") == 0o600
-    for sample in ("household", "business"):
+    for sample in ("household", "business", "establishments"):
         written = modes(out / sample)
         for name in ("masked.manifest.json", "mask.json", "check.json", "invalid.svrl.xml"):
             assert written[name] == 0o600

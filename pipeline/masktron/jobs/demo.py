@@ -22,12 +22,14 @@ from masktron.results import DemoResult, SampleResult
 from masktron.write.atomic import atomic_path
 from masktron.write.manifest import write_json
 
-SAMPLES = ("household", "business")
+SAMPLES = ("household", "business", "establishments")
 HIERARCHIES = {
     "household": ("household-region.csv", "household-occupation.csv", "household-tenure.csv"),
     "business": ("business-region.csv", "business-sector.csv", "business-nace.csv"),
+    "establishments": (),
 }
-KEYS = {"household": "Id", "business": "@id"}
+"""The last one is nested, and keys of nested files are not recoded."""
+KEYS = {"household": "Id", "business": "@id", "establishments": "@id"}
 
 
 def run_demo(out: Path, console: Console, progress: Progress) -> DemoResult:
@@ -47,7 +49,8 @@ def run_demo(out: Path, console: Console, progress: Progress) -> DemoResult:
         folder = Path(one.masked.output).parent.as_posix()
         console.print(f"\nThe results of {one.sample} lie in {plain(folder)}/", soft_wrap=True)
         classes = dict.fromkeys(HIERARCHIES[one.sample], "classes of a key")
-        for name, meaning in (_FILES | classes).items():
+        recoded = {_RULES: "the rules as they are asked of it: its keys are written in classes"} if classes else {}
+        for name, meaning in ({_MASKED: "the masked file"} | recoded | _FILES | classes).items():
             line = f"  {name.replace('SAMPLE', one.sample):26}{meaning}"
             console.print(line, soft_wrap=True)
     verdict = "Every masked file obeys every rule." if result.complies else "[red]A file does not comply."
@@ -55,9 +58,8 @@ def run_demo(out: Path, console: Console, progress: Progress) -> DemoResult:
     return result
 
 
+_MASKED, _RULES = "masked.xml", "masked.rules.sch"
 _FILES = {
-    "masked.xml": "the masked file",
-    "masked.rules.sch": "the rules as they are asked of it: its keys are written in classes",
     "masked.manifest.json": "how it was made: confidential",
     "mask.json": "the result of mask, blocks, losses, counts: confidential",
     "check.json": "the result of check",
@@ -92,7 +94,7 @@ def _copy(source: Path, target: Path) -> None:
 
 def _run_sample(sample: str, folder: Path, console: Console, progress: Progress) -> SampleResult:
     rules, data = folder / f"{sample}.sch", folder / f"{sample}.xml"
-    masked, manifest = folder / "masked.xml", folder / "masked.manifest.json"
+    masked, manifest = folder / _MASKED, folder / "masked.manifest.json"
 
     console.rule(f"[bold]{sample}: validate a file before it is edited")
     before = run_validate(
