@@ -144,7 +144,7 @@ def mask_result(
         allowed=tuple(judged.job.rulebook.checks[index].id for index in judged.originals.released),
         notes=(
             *file_notes(source),
-            *notes_of(run.job),
+            *notes_of(judged.job),
             *run.sized,
             *run.originals.notes,
             *source.outline_notes(left),
