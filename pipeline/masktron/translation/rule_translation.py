@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 
 from masktron.classify import Edit, classify, reading_removed, record_names
 from masktron.classify.display import render_cross_record, render_form
+from masktron.classify.effort import Effort
 from masktron.classify.forms import form_of
 from masktron.classify.situation import Situation, situations
 from masktron.constraints import Constraint, CrossRecordEdit, DomainEdit, OpaqueEdit
@@ -71,7 +72,7 @@ def translated(
     Translation
     """
     scope = Scope(ROOT, namespaces=dict(rulebook.namespaces), record_names=record_names(rulebook, layout), base=ROOT)
-    situated = list(situations(rulebook, layout, scope))
+    situated = list(situations(rulebook, layout, scope, Effort()))
     records = _record_paths(situated)
     rules = [
         _rule(rulebook, edit, situation, position, records, recodings)
