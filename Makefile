@@ -77,6 +77,7 @@ format: $(STAMP)  ## reformat the code
 bench: $(WARM) $(STAMP)  ## speed, as ratios in the same run; SCALE=10 for a million records
 	@$(BIN)/python benchmarks/validation.py --scale $(SCALE) --json bench-output/validation.json
 	@$(BIN)/python benchmarks/tables.py --scale $(SCALE) --json bench-output/tables.json
+	@$(BIN)/python benchmarks/nested.py
 	@$(BIN)/python benchmarks/partitions.py --scale $(SCALE)
 	@$(BIN)/python benchmarks/projection.py
 	@$(BIN)/python benchmarks/tuning.py --json bench-output/tuning.json
