@@ -398,5 +398,5 @@ def _one_level(path: Path) -> DocumentError:
     return DocumentError(
         "the file has records of one level only",
         where=str(path),
-        hint="take it as a table of records; only XML files can hold records in records",
+        hint="take it as a table of records; or say in [levels] of the settings which of them stand in others",
     )
