@@ -101,7 +101,7 @@ def test_a_released_table_that_was_changed_does_not_comply(survey: Path, tmp_pat
         tmp_path / "b.csv", survey / "rules.sch", manifest=manifest, original=survey / "households.csv"
     )
     assert any("SHA-256 differs" in one for one in found.problems)
-    assert any("Role differs from the original in 1 record" in one for one in found.problems)
+    assert any("Role of the second Person differs from the original in 1 record" in one for one in found.problems)
 
 
 def failing(at: int, real: Callable[..., None]) -> Callable[..., None]:
