@@ -281,7 +281,7 @@ def test_assess_takes_the_settings_that_say_what_fields_are(frame: pd.DataFrame)
         "format_options",
         "metadata",
     }
-    own |= {"against", "against_original", "against_manifest"}
+    own |= {"against", "against_original", "against_manifest", "levels"}
     assert set(_defaults(masktron.assess)) == {"manifest", "measures", "class_field", "same_order", "config", *own}
     with pytest.raises(UsageError, match="did you mean roles"):
         masktron.assess(frame, frame, role={"A": "key"})  # type: ignore[call-arg]

@@ -35,7 +35,7 @@ def masked(tmp_path_factory):
 
 
 def wording(tmp_path: Path, **how: bool) -> LevelWording:
-    job, nested = wide_job(open_job(*made(tmp_path, 3, **how), reading=AS_IT_SAYS))
+    job, nested = wide_job(open_job(*made(tmp_path, 3, **how), reading=AS_IT_SAYS), Config())
     assert nested is not None
     return LevelWording.of(job.source, nested.unrolled)
 

@@ -465,7 +465,7 @@ def test_what_is_too_long_to_carry_goes_the_exact_way(tmp_path, monkeypatch):
 def test_names_without_end_go_the_exact_way(tmp_path, monkeypatch):
     path = written(tmp_path, document(*(f"<R><W{i}/></R>" for i in range(20))))
     assert survey_plain(path) is not None
-    monkeypatch.setattr(establishing, "_MAX_NAMES", 10)
+    monkeypatch.setattr(establishing, "MOST_NAMES", 10)
     assert survey_plain(path) is None
 
 

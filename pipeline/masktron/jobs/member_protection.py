@@ -13,7 +13,8 @@ from masktron.jobs.member_ordering import ordered_members
 from masktron.rulebook.analysis import context_of
 from masktron.sources.level_tree import TOP, LevelPath, Tree
 from masktron.sources.records import Field
-from masktron.sources.wide.member_source import MemberSource, SumOfMembers
+from masktron.sources.wide.member_source import MemberSource
+from masktron.sources.wide.sum_of_members import SumOfMembers
 from masktron.unrolling.unrolled import Unrolled, unroll
 from masktron.xpath.namespaces import with_standard
 from masktron.xpath.tokens import parse

@@ -10,13 +10,13 @@ from masktron.kernels.compiling import folder_of, is_compiled, is_kept
 from masktron.kernels.keys import intern, reslot, tally
 from masktron.kernels.level_scanner import scan_levels
 from masktron.kernels.numbers import powers_of_ten, read_numbers
-from masktron.kernels.scanner import byte_classes, scan_records, table_of
+from masktron.kernels.scanner import byte_classes, line_breaks, scan_records, table_of
 from masktron.kernels.texts import code_texts
 from masktron.kernels.written_numbers import scale_doubles, write_decimals
 
 ENTRIES = (
     *(scan_records, read_numbers, code_texts, order_cells, intern, reslot, tally, assemble, lay_out, gather),
-    *(scale_doubles, write_decimals, scan_levels),
+    *(scale_doubles, write_decimals, scan_levels, line_breaks),
 )
 """What is called from outside the kernels."""
 
@@ -48,6 +48,7 @@ def compile_kernels() -> None:
     scan_records(
         data, 0, 0, 1, *table, True, byte_classes(), places, places, places, flags, octets, cells, cells, statuses
     )  # fmt: skip
+    line_breaks(data, 0, 0)
     level = (octets, *names, places, np.zeros(3, np.int64), np.zeros(2, np.int64))
     scan_levels(
         data, 0, 1, *level, True, byte_classes(),

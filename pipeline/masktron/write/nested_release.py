@@ -9,7 +9,7 @@ from typing import Any, Self
 
 from masktron.sources.level_tree import TOP, LevelPath
 from masktron.sources.wide.member_order import FILE_ORDER, MemberOrder
-from masktron.sources.wide.member_source import SumOfMembers
+from masktron.sources.wide.sum_of_members import SumOfMembers
 
 
 @dataclass(frozen=True, slots=True)

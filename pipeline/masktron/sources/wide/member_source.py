@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from functools import cached_property
 from pathlib import Path
@@ -20,29 +19,9 @@ from masktron.sources.source import Source
 from masktron.sources.wide.member_order import FILE_ORDER, MemberOrder
 from masktron.sources.wide.member_rows import MemberRows
 from masktron.sources.wide.open_places import member_record, member_rows
+from masktron.sources.wide.sum_of_members import SumOfMembers
 from masktron.sources.wide.wide_record import WideRecord
 from masktron.sources.wide.wide_source import WideSource
-
-
-@dataclass(frozen=True, slots=True)
-class SumOfMembers:
-    """A field of a record around members that is the sum of one of theirs.
-
-    Attributes
-    ----------
-    level : tuple of str
-        Of the record around them.
-    field : str
-    of : str
-        The field of the members.
-    rule : str
-        Id of the rule that says so.
-    """
-
-    level: LevelPath
-    field: str
-    of: str
-    rule: str
 
 
 class MemberSource(WideSource):

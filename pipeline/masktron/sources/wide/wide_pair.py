@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from masktron.sources.level_tree import TOP, LevelPath
 from masktron.sources.source import Source
 from masktron.sources.wide.member_order import FILE_ORDER, MemberOrder
-from masktron.sources.wide.member_source import MemberSource, SumOfMembers
+from masktron.sources.wide.member_source import MemberSource
+from masktron.sources.wide.sum_of_members import SumOfMembers
 from masktron.sources.wide.wide_source import WideSource
 
 
