@@ -280,6 +280,7 @@ def test_assess_takes_the_settings_that_say_what_fields_are(frame: pd.DataFrame)
         "format",
         "format_options",
         "metadata",
+        "levels",
     }
     own |= {"against", "against_original", "against_manifest", "levels"}
     assert set(_defaults(masktron.assess)) == {"manifest", "measures", "class_field", "same_order", "config", *own}

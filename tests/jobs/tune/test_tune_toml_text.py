@@ -199,3 +199,20 @@ def test_limits_of_the_command_are_written_where_limits_stand() -> None:
     made = changed(without, config_from({**tomllib.loads(without), "limits": limits}), Path("masktron.toml"))
     assert tomllib.loads(made) == {"k": 5, "roles": {"Id": "key"}, "limits": limits}
     assert "# board" in made
+
+
+def test_levels_of_nested_tables_are_written_as_they_are_read(tmp_path: Path) -> None:
+    levels: Any = {
+        "Household": {"key": ["REGION", "HID"]},
+        "Person": {"data": tmp_path / "persons.xlsx", "format_options": {"sheet": "2"}, "key": "PID"},
+        "Spell": {"data": "sqlite:spells.sqlite?table=s", "parent": "Person", "parent_key": "P"},
+    }
+    path = tmp_path / "tuned" / "masktron.toml"
+    path.parent.mkdir()
+    config = Config(levels=levels)
+    write_settings(path, config)
+    found = load_config(path).levels
+    assert (path.parent / "../persons.xlsx").resolve() == (found["Person"].data or Path()).resolve()
+    assert found["Person"].format_options == {"sheet": "2"}
+    assert found["Household"] == config.levels["Household"]
+    assert found["Spell"] == config.levels["Spell"]

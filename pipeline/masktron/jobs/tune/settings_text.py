@@ -9,9 +9,11 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
+from masktron.addresses import AddressPath
 from masktron.config import Config, Register, Role, config_from
 from masktron.errors import UsageError
 from masktron.files import read_text
+from masktron.level_settings import LevelSetting
 from masktron.perturbation_settings import pram_relative_to
 from masktron.recoding_settings import relative_to, resolved
 from masktron.toml_text import TomlText, toml_text, toml_value
@@ -194,7 +196,17 @@ def _said(config: Config, name: str, path: Path) -> Any:
         return {field: relative_to(how, path.parent) for field, how in config.recode.items()}
     if name == "pram":
         return {field: pram_relative_to(how, path.parent) for field, how in config.pram.items()}
+    if name == "levels":
+        return {level: _level(one, path) for level, one in config.levels.items()}
     return _plain(getattr(config, name), path)
+
+
+def _level(level: LevelSetting, path: Path) -> dict[str, Any]:
+    """Return what a file says of a level of nested records; an address is no path."""
+    said = {one.name: getattr(level, one.name) for one in fields(level) if one.name != "name"}
+    return {
+        name: str(one) if isinstance(one, AddressPath) else _plain(one, path) for name, one in said.items() if one
+    }
 
 
 def _plain(value: Any, path: Path) -> Any:
