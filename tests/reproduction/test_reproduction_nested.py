@@ -27,6 +27,7 @@ def test_the_made_survey_obeys_its_rules(tmp_path: Path) -> None:
     assert {one.id for one in result.rules if one.fired} == {one.id for one in result.rules}
 
 
+@pytest.mark.full
 def test_only_the_masked_households_keep_rules_and_stay_alike(small: tuple[Path, NestedComparison]) -> None:
     ours, persons, flat = small[1].outcomes
     assert (ours.broken, ours.apart) == ({}, 0)
@@ -38,6 +39,7 @@ def test_only_the_masked_households_keep_rules_and_stay_alike(small: tuple[Path,
     assert persons.household_loss == 0
 
 
+@pytest.mark.full
 def test_other_ways_change_numbers_alone(small: tuple[Path, NestedComparison]) -> None:
     def frame(name: str) -> list[tuple[str, str | None]]:
         own = {*nested_compared.OF_HOUSEHOLDS, *nested_compared.OF_PERSONS}
@@ -63,6 +65,7 @@ def test_loss_by_hand() -> None:
     assert lost(before, pd.DataFrame({"A": [0.0, 1.0], "B": [1.0, 1.0]})) == 50
 
 
+@pytest.mark.full
 def test_the_page_has_every_way(
     small: tuple[Path, NestedComparison], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
