@@ -72,29 +72,18 @@ class NestedColumns:
 
     def fields(self, path: LevelPath, *roles: Role) -> list[Field]:
         """Return the fields of a level that have one of some roles."""
-        level = self.source.levels.level(path)
+        level, leaves = self.source.levels.level(path), self.source.wide.by_field()
         return [
             own
             for own in level.fields
-            if any(
-                self.roles.get(leaf.name) in roles
-                for place in self.source.wide.places
-                if place.level_path == path
-                for leaf in place.leaves
-                if leaf.field == own
-            )
+            if any(self.roles.get(leaf.name) in roles for leaf in leaves.get((path, own), ()))
         ]
 
     def is_number(self, path: LevelPath, own: Field) -> bool:
         """Whether a field is masked as a number wherever it is masked."""
-        leaves = [
-            leaf.name
-            for place in self.source.wide.places
-            if place.level_path == path
-            for leaf in place.leaves
-            if leaf.field == own and self.roles.get(leaf.name) is Role.CONFIDENTIAL
-        ]
-        return bool(leaves) and self.numeric.issuperset(leaves)
+        leaves = self.source.wide.by_field().get((path, own), ())
+        masked = [leaf.name for leaf in leaves if self.roles.get(leaf.name) is Role.CONFIDENTIAL]
+        return bool(masked) and self.numeric.issuperset(masked)
 
     def column(self, columns: Columns, path: LevelPath, above: LevelPath, own: Field) -> Column:
         """Return a field as the records of a level have it: their own, or that of the record around them.

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from masktron.codes import looks_like_codes
 from masktron.config import Config, Role
-from masktron.sources.level_tree import LevelPath
-from masktron.sources.records import Column, Field
+from masktron.sources.records import Column
 from masktron.sources.wide.wide_source import WideSource
 
 
@@ -25,29 +22,14 @@ def with_kinds_of_levels(config: Config, source: WideSource) -> Config:
     declared = {*config.nominal, *config.ordinal, *config.numeric}
     found = [
         name
-        for (path, field), names in _positions(source).items()
-        if len(names) > 1
+        for (path, field), leaves in source.wide.by_field().items()
+        if len(names := [leaf.name for leaf in leaves if source.layout.field(leaf.name) is not None]) > 1
         and not declared.intersection(names)
         and all(config.roles.get(name, Role.CONFIDENTIAL) is Role.CONFIDENTIAL for name in names)
         and _has_quantities(source.tables.tables[path].records.columns[field.name])
         for name in names
     ]
     return config.updated(numeric=(*config.numeric, *found))
-
-
-def _positions(source: WideSource) -> dict[tuple[LevelPath, Field], list[str]]:
-    """Return the fields of the wide record by that of their level."""
-    found: dict[tuple[LevelPath, Field], list[str]] = {}
-    for path, field, name in _leaves(source):
-        found.setdefault((path, field), []).append(name)
-    return found
-
-
-def _leaves(source: WideSource) -> Iterator[tuple[LevelPath, Field, str]]:
-    for place in source.wide.places:
-        for leaf in place.leaves:
-            if source.layout.field(leaf.name) is not None:
-                yield place.level_path, leaf.field, leaf.name
 
 
 def _has_quantities(column: Column) -> bool:

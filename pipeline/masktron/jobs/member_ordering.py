@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from masktron.config import Config, Role, did_you_mean
@@ -27,8 +27,6 @@ _LOOKS = (
 """Names of fields that members are sorted by unasked, in this order: role, sex and age."""
 _WORD = re.compile(r"[a-z]+|[A-Z]+(?![a-z])|[A-Z][a-z]+")
 _WRITTEN = frozenset({Role.QUASI_IDENTIFIER, Role.UNTOUCHED, Role.KEY})
-
-type Unrolling = Callable[[WideSource], Unrolled]
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +63,7 @@ def ordered_members(job: Job, config: Config) -> MemberOrdering:
     inexact = _inexact(source.tables)
     given_up: dict[LevelPath, tuple[int, ...]] = {}
     while True:
-        source = WideSource(job.source, member_order=order)
+        source = source.in_order(order)
         unrolled = unroll_each(job.rulebook, source.wide, source.levels.layout, inexact)
         kept = {path: checks for path, checks in unrolled.sequences.items() if path in order.keys}
         if not kept:

@@ -18,9 +18,7 @@ from masktron.jobs.member_protection import members_alone, protected_level
 from masktron.rulebook.schema import Rulebook
 from masktron.sources.joined.joined_source import JoinedSource
 from masktron.sources.level_tree import TOP, LevelPath, Tree
-from masktron.sources.records import Field
 from masktron.sources.source import Source
-from masktron.sources.wide.wide_record import UnitField
 from masktron.sources.wide.wide_source import WideSource
 from masktron.unrolling.unrolled import Unrolled
 
@@ -214,12 +212,7 @@ class _WideNames:
     def __init__(self, source: WideSource) -> None:
         self._source = source
         self._presences = {place.presence for place in source.wide.places if place.presence} | {source.wide.kind}
-        self._leaves: dict[tuple[LevelPath, Field], list[UnitField]] = {}
-        for place in source.wide.places:
-            path = place.level_path
-            for leaf in place.leaves:
-                if source.layout.field(leaf.name) is not None:
-                    self._leaves.setdefault((path, leaf.field), []).append(leaf)
+        self._leaves = source.wide.by_field()
 
     def is_presence(self, name: str) -> bool:
         """Whether a field says whether a member is there."""
@@ -247,7 +240,8 @@ class _WideNames:
                 where=str(self._source.path),
                 hint=did_you_mean(name, list(tree.names)),
             )
-        return [leaf.name for leaf in self._leaves.get(found, ())]
+        names = [leaf.name for leaf in self._leaves.get(found, ())]
+        return [one for one in names if self._source.layout.field(one) is not None]
 
     def all_of(self, names: Collection[str], what: str) -> tuple[str, ...]:
         """Return the wide fields of several fields."""

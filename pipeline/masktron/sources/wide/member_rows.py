@@ -154,18 +154,10 @@ class MemberRows:
             Of a field, some members would have new cells and others not.
         """
         found: dict[LevelPath, dict[str, Coded]] = {}
-        for path, level in self.tables.tree.levels():
-            for own in level.fields:
-                leaves = [
-                    leaf
-                    for place in self.wide.places
-                    if place.level_path == path
-                    for leaf in place.leaves
-                    if leaf.field is own or leaf.field == own
-                ]
-                if any(leaf.name in cells for leaf in leaves):
-                    new = [(self.rows[leaf.place.name], cells.get(leaf.name)) for leaf in leaves]
-                    found.setdefault(path, {})[own.name] = self._joined(path, own.name, new)
+        for (path, own), leaves in self.wide.by_field().items():
+            if any(leaf.name in cells for leaf in leaves):
+                new = [(self.rows[leaf.place.name], cells.get(leaf.name)) for leaf in leaves]
+                found.setdefault(path, {})[own.name] = self._joined(path, own.name, new)
         return found
 
     def _joined(self, path: LevelPath, name: str, parts: list[tuple[NDArray[np.intp], Coded | None]]) -> Coded:

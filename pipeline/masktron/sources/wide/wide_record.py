@@ -169,6 +169,14 @@ class WideRecord:
         """The unit and all its members, in document order."""
         return tuple(self.unit.below())
 
+    def by_field(self) -> dict[tuple[LevelPath, Field], list[UnitField]]:
+        """Return its fields at all positions, by level and field of the nested file."""
+        found: dict[tuple[LevelPath, Field], list[UnitField]] = {}
+        for place in self.places:
+            for leaf in place.leaves:
+                found.setdefault((place.level_path, leaf.field), []).append(leaf)
+        return found
+
 
 def kind_text(code: int) -> str:
     """Return what stands in a wide record of a composition, given its place among all, or -1 where it is none."""

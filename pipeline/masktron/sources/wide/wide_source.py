@@ -72,6 +72,12 @@ class WideSource(Source):
         """The records of all levels."""
         return self.nested.level_tables()
 
+    def in_order(self, member_order: MemberOrder) -> WideSource:
+        """Return the same file with members in another order, whose records are not read again."""
+        found = WideSource(self.nested, member_order=member_order)
+        found.tables = self.tables
+        return found
+
     @cached_property
     def wide(self) -> WideRecord:
         """The fields of a record."""
@@ -231,24 +237,17 @@ class WideSource(Source):
             Some members would lose a field and others not.
         """
         found: dict[LevelPath, frozenset[str]] = {}
-        for path, level in self.levels.levels():
-            for own in level.fields:
-                leaves = {
-                    leaf.name
-                    for place in self.wide.places
-                    if place.level_path == path
-                    for leaf in place.leaves
-                    if leaf.field == own and self.layout.field(leaf.name) is not None
-                }
-                gone = leaves.intersection(names)
-                if gone and gone != leaves:
-                    raise UsageError(
-                        f"{own.name} is removed of some members and not of others: {', '.join(sorted(gone))}",
-                        where=str(self.path),
-                        hint=f"give {'/'.join((*path, own.name))} one role",
-                    )
-                if gone:
-                    found[path] = found.get(path, frozenset()) | {own.name}
+        for (path, own), leaves in self.wide.by_field().items():
+            known = {leaf.name for leaf in leaves if self.layout.field(leaf.name) is not None}
+            gone = known.intersection(names)
+            if gone and gone != known:
+                raise UsageError(
+                    f"{own.name} is removed of some members and not of others: {', '.join(sorted(gone))}",
+                    where=str(self.path),
+                    hint=f"give {'/'.join((*path, own.name))} one role",
+                )
+            if gone:
+                found[path] = found.get(path, frozenset()) | {own.name}
         return found
 
     def alike(self, path: Path) -> Self:

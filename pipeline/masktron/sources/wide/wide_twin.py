@@ -27,18 +27,20 @@ def write_wide(path: Path, members: MemberRows) -> None:
     with path.open("w", encoding="utf-8", newline="\n") as file:
         file.write("<?xml version='1.0' encoding='UTF-8'?>\n" + "".join(f"<{tag}>" for tag in around) + "\n")
         units = len(members.rows[members.wide.unit.name])
+        kinds = members.kind_codes(members.wide.kinds) if members.wide.kind else None
         for first in range(0, units, _AT_ONCE):
-            for line in _lines(members, record, np.arange(first, min(first + _AT_ONCE, units))):
+            for line in _lines(members, record, kinds, np.arange(first, min(first + _AT_ONCE, units))):
                 file.write(line)
         file.write("".join(f"</{tag}>" for tag in reversed(around)) + "\n")
 
 
-def _lines(members: MemberRows, record: str, units: NDArray[np.intp]) -> Iterator[str]:
+def _lines(
+    members: MemberRows, record: str, kinds: NDArray[np.intp] | None, units: NDArray[np.intp]
+) -> Iterator[str]:
     tags: list[list[str]] = []
     elements: list[list[str]] = []
-    if members.wide.kind:
-        codes = members.kind_codes(members.wide.kinds)[units].tolist()
-        tags.append([f' {members.wide.kind}="{kind_text(code)}"' for code in codes])
+    if kinds is not None:
+        tags.append([f' {members.wide.kind}="{kind_text(code)}"' for code in kinds[units].tolist()])
     for place in members.wide.places:
         rows = members.rows[place.name][units]
         if place.presence:
