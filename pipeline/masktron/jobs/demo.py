@@ -51,7 +51,7 @@ def run_demo(out: Path, console: Console, progress: Progress) -> DemoResult:
         classes = dict.fromkeys(HIERARCHIES[one.sample], "classes of a key")
         recoded = {_RULES: "the rules as they are asked of it: its keys are written in classes"} if classes else {}
         for name, meaning in ({_MASKED: "the masked file"} | recoded | _FILES | classes).items():
-            line = f"  {name.replace('SAMPLE', one.sample):26}{meaning}"
+            line = f"  {name.replace('SAMPLE', one.sample):28}{meaning}"
             console.print(line, soft_wrap=True)
     verdict = "Every masked file obeys every rule." if result.complies else "[red]A file does not comply."
     console.print(f"\n[bold]{verdict}")

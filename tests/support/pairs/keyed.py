@@ -275,7 +275,7 @@ def _settings(
         settings["key_k"] = b.rng.choice((2, 3, 3, 5))
         wishes: dict[str, Any] = {}
         if b.chance(0.3):
-            wishes["subsets"] = b.rng.randint(1, 3)
+            wishes["subsets"] = min(b.rng.randint(1, 3), len(keys))  # more is refused
         if b.chance(0.2):
             wishes["missing_matches"] = True
         if b.chance(0.3):

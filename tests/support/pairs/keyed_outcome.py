@@ -139,7 +139,8 @@ def _faults(keyed: KeyedPair, result: MaskResult, folder: Path, data: Path, rule
     asked = translated if translated.exists() else rules
     found += [f"{name} broken {count} times" for name, count in violations(asked, out, data).items()]
     fates = {one.rule: one.fate for one in result.fates}
-    found += _faults_of_rules(keyed, fates, rules, asked, out, data)
+    reasons = {one.rule: one.reason for one in result.fates}
+    found += _faults_of_rules(keyed, fates, reasons, rules, asked, out, data)
     before, after = table(data), table(out)
     if len(before) != len(after):
         return [*found, f"{len(after)} of {len(before)} records"]
@@ -157,13 +158,30 @@ def _faults(keyed: KeyedPair, result: MaskResult, folder: Path, data: Path, rule
     return found
 
 
+def _asked_in(reasons: dict[str, str], now: set[str]) -> set[str]:
+    """Return the rules that are said to be asked in another one, which is asked and says so itself."""
+    found = set()
+    for name, reason in reasons.items():
+        other = reason.removeprefix("asked in ")
+        both = reasons.get(other, "").removeprefix("asked together with ").split(", ")
+        if other != reason and other in now and name in both:
+            found.add(name)
+    return found
+
+
 def _faults_of_rules(
-    keyed: KeyedPair, fates: dict[str, str], rules: Path, asked: Path, out: Path, data: Path
+    keyed: KeyedPair,
+    fates: dict[str, str],
+    reasons: dict[str, str],
+    rules: Path,
+    asked: Path,
+    out: Path,
+    data: Path,
 ) -> list[str]:
     """Compare the rules that are asked of a file with those of the original."""
-    gone = {name for name, fate in fates.items() if fate in ("implied", "lost")}
-    found = []
     now = ids_of(asked) - {"nothing-left"}
+    gone = {name for name, fate in fates.items() if fate in ("implied", "lost")} | (_asked_in(reasons, now) - now)
+    found = []
     maybe = {name for name, fate in fates.items() if fate == "vacuous"}  # asked of what has no class, if of anything
     if not now | gone <= ids_of(rules) <= now | gone | maybe or now & gone:
         found.append("rules are neither asked nor said to be gone")

@@ -32,7 +32,8 @@ def tables(result: DemoResult) -> list[RenderableType]:
 
 
 def _keys(sample: SampleResult, figure: str, digits: str) -> str:
-    """Say what a figure of the keys was before they were treated, and what it is."""
+    """Say what a figure of the keys is, and what it was before they were treated, where they were."""
     masked = sample.masked
-    before, now = (next(one.value for one in part if one.name == figure) for part in (masked.before, masked.figures))
-    return f"{before:{digits}} before, {now:{digits}} now"
+    before, now = ([one.value for one in part if one.name == figure] for part in (masked.before, masked.figures))
+    told = [f"{value:{digits}} {when}" for values, when in ((before, "before"), (now, "now")) for value in values]
+    return ", ".join(told) or "not asked"
