@@ -8,10 +8,16 @@ from pathlib import Path
 
 
 def lives(number: int) -> bool:
-    """Tell whether a process is there, and not only its number for a parent that does not ask."""
+    """Tell whether a process is there, and not only its number for a parent that does not ask.
+
+    A process whose first thread has ended holds its files, and their locks, until its other threads have.
+    """
     try:
         os.kill(number, 0)
-        return not Path("/proc").is_dir() or "(zombie)" not in Path(f"/proc/{number}/status").read_text()
+        own = Path(f"/proc/{number}")
+        if not own.parent.is_dir():
+            return True
+        return "(zombie)" not in (own / "status").read_text() or len(list((own / "task").iterdir())) > 1
     except (ProcessLookupError, FileNotFoundError):
         return False
 
