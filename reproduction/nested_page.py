@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from reproduction.nested_compared import NestedComparison, NestedOutcome
+    from reproduction.nested_compared import NestedComparison, NestedOutcome, NestedRelease
 
 _HEAD = """\
 # Households masked under their rules, beside persons alone and a flat file
@@ -30,6 +30,22 @@ numbers of one member finds the household, and with it all others. Loss is 100 S
 Seconds are those of runs beside other work; `mask` also judges the original and the written file, with engines that
 are not ours.
 """
+_RELEASES = """\
+What the commands say of the files of masktron. *Linked* are households, and persons, whose masked numbers are nearest
+to their own original ones: an intruder who knows a household's composition and all its original numbers finds them.
+*Total moved most* is the weighted total of a masked number, beside that of the original.
+"""
+_COLUMNS = (
+    "k",
+    "`mask`, s",
+    "`check`, s",
+    "`assess`, s",
+    "complies",
+    "linked households, %",
+    "linked persons, %",
+    "total of households moved most",
+    "total of persons moved most",
+)
 
 
 def nested_page(found: NestedComparison) -> str:
@@ -43,6 +59,10 @@ def nested_page(found: NestedComparison) -> str:
         "## Protection and loss\n",
         _ALIKE,
         _table(names, rows),
+        "## Commands\n",
+        f"`validate` takes {found.validating:.0f} s on the original.\n",
+        _RELEASES,
+        _table(_COLUMNS, [_release(one) for one in found.releases]),
         "## Rules\n",
         "Households, and persons in rules on persons, that break a rule of the written file, by libxml2. *Rows* are "
         "households whose own numbers differ between the rows of the flat file.\n",
@@ -60,6 +80,18 @@ def _row(one: NestedOutcome) -> tuple[str, ...]:
         f"{one.household_loss:.2f}",
         f"{one.person_loss:.2f}",
         f"{one.seconds:.0f}",
+    )
+
+
+def _release(one: NestedRelease) -> tuple[str, ...]:
+    return (
+        str(one.k),
+        f"{one.masking:.0f}",
+        f"{one.checking:.0f}",
+        f"{one.assessing:.0f}",
+        "yes" if one.complies else "no",
+        *(f"{share:.1f}" for share in one.linked),
+        *(f"{name} {change:.2f} %" for name, change in one.change),
     )
 
 
