@@ -278,7 +278,7 @@ def triangular(system: tuple[Equality, ...]) -> set[frozenset[str]]:
     """Return all sets of pivots, one for each equality, that can be solved one after the other: by brute force."""
     found = set()
     for order in itertools.permutations(system):
-        for pivots in itertools.product(*(equality.pivots() for equality in order)):
+        for pivots in itertools.product(*(equality.pivots for equality in order)):
             later = [frozenset(pivots[at + 1 :]) for at in range(len(order))]
             if all(
                 pivot not in rest and rest.isdisjoint(equality.variables)

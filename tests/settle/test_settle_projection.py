@@ -29,11 +29,13 @@ from masktron.constraints import (
     Range,
     Whole,
 )
+from masktron.settle import residual_memory
 from masktron.settle.candidate_search import CandidateSearch, PrototypePattern
 from masktron.settle.grid import Grid
 from masktron.settle.lattice import Prototype, Search
 from masktron.settle.projection import Problem, conflict, project
 from masktron.settle.residual import Free, residual, residuals
+from masktron.settle.residual_memory import ResidualMemory
 from masktron.settle.residual_rules import ResidualRule, satisfied_columns, satisfies
 from masktron.settle.solver import GAP, silence
 
@@ -120,6 +122,31 @@ def test_what_is_left_holds_in_all_contexts(form: Form, a: Fraction, b: Fraction
     single = [residual(0, form, context, free) for context in known]
     each = all(satisfies([rule], {"A": a, "B": b}) for rule in single if rule)
     assert satisfies(residuals([(0, form)], known, free), {"A": a, "B": b}) == each
+
+
+@given(
+    st.lists(forms(ATOMS), min_size=1, max_size=3),
+    st.lists(st.lists(st.tuples(LEXEMES, st.sampled_from("xy")), min_size=1, max_size=4), min_size=1, max_size=8),
+    st.sampled_from([{}, {"D": ("x", "z")}]),
+    st.sampled_from([1, 4000]),
+)
+@example([((Member("D", frozenset("x")),), (Range("A", None, Fraction(0)),))], [[("0", "x")], [("0", "y")]], {}, 4000)
+def test_what_is_remembered_is_what_is_left(
+    rules: list[Form],
+    groups: list[list[tuple[str | None, str]]],
+    options: Mapping[str, Sequence[str]],
+    remembered: int,
+) -> None:
+    free = Free(frozenset("AB"), options, domain)
+    known: dict[tuple[int, ...], tuple[ResidualRule, ...]] = {}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(residual_memory, "MAX_READ", remembered)
+        memory = ResidualMemory(list(enumerate(rules)), free)
+        for group in groups:
+            contexts = [{"C": c, "D": d} for c, d in group]
+            numbers, found = memory.asked(contexts)
+            assert found == residuals(list(enumerate(rules)), contexts, free)
+            assert known.setdefault(numbers, found) == found, "a number stands for one set of rules"
 
 
 def test_of_many_contexts_the_tightest_bound_is_kept() -> None:

@@ -87,14 +87,35 @@ def _put_together(terms: MonomialSum, interval: Range) -> tuple[Atom, ...]:
 
 def intersection(one: Range, two: Range) -> Range | None:
     """Intersect two intervals; None where nothing is left."""
-    low, low_open = max(((r.low, r.low_open) for r in (one, two) if r.low is not None), default=(None, False))
-    high, negated_open = min(
-        ((r.high, not r.high_open) for r in (one, two) if r.high is not None), default=(None, True)
-    )
-    high_open = not negated_open
-    if low is not None and high is not None and (low > high or (low == high and (low_open or high_open))):
-        return None
+    low, low_open = _inner_end(one.low, one.low_open, two.low, two.low_open, 1)
+    high, high_open = _inner_end(one.high, one.high_open, two.high, two.high_open, -1)
+    if low is not None and high is not None:
+        sign = _compared(low, high)
+        if sign > 0 or (sign == 0 and (low_open or high_open)):
+            return None
     return Range(one.variable, low, high, low_open, high_open)
+
+
+def _inner_end(
+    one: Fraction | None, one_open: bool, two: Fraction | None, two_open: bool, side: int
+) -> tuple[Fraction | None, bool]:
+    """Return the larger of two lower ends (side 1), the lesser of two upper ones (-1), and whether it is open."""
+    if one is None:
+        return (None, False) if two is None else (two, two_open)
+    if two is None:
+        return one, one_open
+    sign = side * _compared(one, two)
+    if sign == 0:
+        return one, one_open or two_open
+    return (one, one_open) if sign > 0 else (two, two_open)
+
+
+def _compared(one: Fraction, two: Fraction) -> int:
+    """Return the sign of a difference; operators of fractions take several times as long to find their types."""
+    if one is two:
+        return 0
+    left, right = one.numerator * two.denominator, two.numerator * one.denominator
+    return (left > right) - (left < right)
 
 
 def hull(one: Range, two: Range) -> Range | None:

@@ -194,6 +194,10 @@ def _absorbs(weak: _Disjunct, strong: _Disjunct) -> bool:
     return weak.variables <= strong.variables and all(implies(strong.atoms, atom) for atom in weak.atoms)
 
 
+def _absorbed(strong: _Disjunct, others: list[_Disjunct]) -> bool:
+    return any(_absorbs(other, strong) for other in others)
+
+
 def _merged(one: _Disjunct, two: _Disjunct) -> Conjunction | None:
     """Write two disjuncts as one where they differ in what they ask of one variable or one expression."""
     if one.slots.keys() != two.slots.keys():
@@ -209,14 +213,18 @@ def _merged(one: _Disjunct, two: _Disjunct) -> Conjunction | None:
 
 
 def _weaker(disjunct: _Disjunct, others: list[_Disjunct]) -> Iterable[Conjunction]:
-    """Yield the disjunct without an atom, where others hold whenever this atom is what fails."""
+    """Yield the disjunct without an atom, where others hold whenever this atom is what fails.
+
+    The opposite of an atom reads no other variable, so that what reads one absorbs nothing here.
+    """
+    near = [other for other in others if other.variables <= disjunct.variables]
     for atom in disjunct.atoms:
         rest = tuple(other for other in disjunct.atoms if other != atom)
         alternatives = opposites(atom)
         if alternatives is None:
             continue
         parts = (normalise((*rest, alternative)) for alternative in alternatives)
-        if all(p is None or any(_absorbs(other, _disjunct(p)) for other in others) for p in parts):
+        if all(p is None or _absorbed(_disjunct(p), near) for p in parts):
             yield rest
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from fractions import Fraction
-from functools import reduce
+from functools import lru_cache, reduce
 from typing import assert_never
 
 import numpy as np
@@ -32,6 +32,8 @@ from masktron.sources.lexical import XML_SPACE, is_integer, parse_number
 type CellValue = Fraction | str | None
 """A cell: a number, any text, or None where the field is absent."""
 
+_DECIDED = 1 << 14
+"""Verdicts of engines on records of plain fields that are remembered."""
 ULPS = 8
 """Slack of equalities and of ``<=`` in `satisfied`, in units in the last place of the largest term."""
 
@@ -265,5 +267,11 @@ def _tested(atom: Lexical | Untranslated, texts: Mapping[str, NDArray[np.object_
         n = len(next(iter(texts.values())))
         return np.zeros(n, dtype=np.bool_)
     rows = list(zip(*(texts[name] for name in names), strict=True))
-    known = {row: decide(atom.test, atom.version, dict(zip(names, row, strict=True))) for row in set(rows)}
+    known = {row: _decided(atom.test, atom.version, names, row) for row in set(rows)}
     return np.fromiter((known[row] for row in rows), dtype=np.bool_, count=len(rows))
+
+
+@lru_cache(maxsize=_DECIDED)
+def _decided(test: str, version: str, names: tuple[str, ...], row: tuple[str | None, ...]) -> bool:
+    """Ask an engine once: groups, candidates and what is measured of them ask again for the same records."""
+    return decide(test, version, dict(zip(names, row, strict=True)))

@@ -21,8 +21,9 @@ from masktron.settle.grid import Grid
 from masktron.settle.lattice import Lexemes, Prototype, Search, SettleExit
 from masktron.settle.mixed_integer import Problem
 from masktron.settle.projection import conflict, project
-from masktron.settle.residual import Free, residuals
-from masktron.settle.residual_rules import Among, Condition, ResidualRule, satisfies, without
+from masktron.settle.residual import Free
+from masktron.settle.residual_memory import ResidualMemory
+from masktron.settle.residual_rules import Among, Condition, Disjunct, ResidualRule, satisfies, without
 from masktron.settle.system import Recipe, equalities, long_fractions, recipes
 
 MAX_PATTERNS = 4
@@ -35,6 +36,8 @@ MAX_CONTEXTS = 500
 """Combinations of unmasked fields that the search looks at; the engine looks at all."""
 MAX_KNOWN = 2000
 """Combinations of contexts and categories whose rules are remembered: groups often share them."""
+MAX_MEMORIES = 64
+"""Kinds of prototypes, by what is open in them, of which it is remembered what is left of the rules."""
 MAX_UNLIKE = 600
 """Points that engines read differently, kept for the end."""
 NEAR = 1.0
@@ -104,6 +107,7 @@ class CandidateSearch:
     domain: Callable[[InDomain], frozenset[str] | None]
     derived: bool = False
     _spelled: dict[str, dict[Fraction, str]] = field(init=False)
+    _memories: dict[object, ResidualMemory] = field(init=False, default_factory=dict)
     _rules: dict[object, tuple[ResidualRule, ...]] = field(init=False, default_factory=dict)
     _cases: dict[object, Search] = field(init=False, default_factory=dict)
     _ways: dict[object, Sequence[Recipe]] = field(init=False, default_factory=dict)
@@ -240,33 +244,52 @@ class CandidateSearch:
     def _residuals(
         self, pattern: PrototypePattern, texts: Mapping[str, str], options: Mapping[str, Mapping[str, float]]
     ) -> tuple[ResidualRule, ...]:
-        """Return what the rules ask of the prototype alone; remembered, since groups often share it."""
-        contexts = _contexts(pattern, texts)
-        key = (tuple(tuple(sorted(c.items())) for c in contexts), tuple(pattern.target), _items(options))
+        """Return what the rules ask of the prototype alone; the same object where groups share it."""
+        return self._shared(pattern, texts, options)[1]
+
+    def _shared(
+        self, pattern: PrototypePattern, texts: Mapping[str, str], options: Mapping[str, Mapping[str, float]]
+    ) -> tuple[object, tuple[ResidualRule, ...]]:
+        """Return what the rules ask of the prototype alone, with what is the same for the same rules."""
+        free = _free_key(pattern, options)
+        numbers, rules = self._memory(pattern, options).asked(_contexts(pattern, texts))
+        key = free, numbers
         if key not in self._rules:
             if len(self._rules) >= MAX_KNOWN:
                 self._rules.clear()
                 self._cases.clear()
                 self._ways.clear()
-            self._rules[key] = without(self._remaining(pattern, contexts, options), pattern.solved)
-        return self._rules[key]
+            self._rules[key] = without(rules, pattern.solved)
+        return key, self._rules[key]
 
     def _remaining(
         self, pattern: PrototypePattern, contexts: Sequence[Lexemes], options: Mapping[str, Mapping[str, float]]
     ) -> tuple[ResidualRule, ...]:
-        numbers = frozenset(pattern.target) | pattern.solved
-        free = Free(numbers, {name: tuple(sorted(own)) for name, own in options.items()}, self.domain)
-        return residuals(self.forms, contexts, free)
+        return self._memory(pattern, options).asked(contexts)[1]
+
+    def _memory(self, pattern: PrototypePattern, options: Mapping[str, Mapping[str, float]]) -> ResidualMemory:
+        key = _free_key(pattern, options)
+        if key not in self._memories:
+            if len(self._memories) >= MAX_MEMORIES:
+                self._memories.clear()
+                self._rules.clear()
+                self._cases.clear()
+            numbers = frozenset(pattern.target) | pattern.solved
+            free = Free(numbers, {name: tuple(sorted(own)) for name, own in options.items()}, self.domain)
+            self._memories[key] = ResidualMemory(self.forms, free)
+        return self._memories[key]
 
     def _first(self, pattern: PrototypePattern) -> Search:
         """The likeliest case of a pattern."""
         return self._case(pattern, pattern.combinations[0], {})
 
     def _case(self, pattern: PrototypePattern, texts: Mapping[str, str], positions: Mapping[int, int]) -> Search:
-        rules = self._residuals(pattern, texts, {})
-        chosen = tuple(condition for rule in rules for condition in _chosen(rule, pattern, positions))
+        shared, rules = self._shared(pattern, texts, {})
+        disjuncts = [_taken(rule, pattern, positions) for rule in rules]
+        chosen = tuple(condition for one in disjuncts if one is not None for condition in one.conditions)
         lexical = any(isinstance(condition, Lexical | Untranslated) for condition in chosen)
-        key = (id(rules), chosen, tuple(pattern.target.items()) if lexical else tuple(pattern.target))
+        places = tuple(-1 if one is None else one.position for one in disjuncts)
+        key = (shared, places, tuple(pattern.target.items()) if lexical else None)
         if key not in self._cases:
             grids = self._grids(pattern, chosen)
             self._cases[key] = replace(self.search, grids=grids, rules=rules, ways=self._recipes(chosen, grids))
@@ -321,13 +344,23 @@ def _fits(pattern: PrototypePattern, texts: Lexemes, numbers: Mapping[str, Fract
     return pattern.target.keys() == numbers.keys() and all(texts[name] == kept for name, kept in pattern.kept.items())
 
 
+def _free_key(pattern: PrototypePattern, options: Mapping[str, Mapping[str, float]]) -> object:
+    """Return what is the same for patterns that leave the same open."""
+    return tuple(pattern.target), pattern.solved, _items(options)
+
+
 def _chosen(rule: ResidualRule, pattern: PrototypePattern, positions: Mapping[int, int]) -> tuple[Condition, ...]:
-    """Conditions of the disjunct that a case takes: the one that is asked for, else the one most records satisfy."""
-    if not rule.disjuncts:
-        return ()
+    """Conditions of the disjunct that a case takes."""
+    best = _taken(rule, pattern, positions)
+    return () if best is None else best.conditions
+
+
+def _taken(rule: ResidualRule, pattern: PrototypePattern, positions: Mapping[int, int]) -> Disjunct | None:
+    """The disjunct that a case takes: the one that is asked for, else the one most records satisfy."""
+    if len(rule.disjuncts) < 2:
+        return rule.disjuncts[0] if rule.disjuncts else None
     wanted, counts = positions.get(rule.check), pattern.counts[rule.check]
-    best = min(rule.disjuncts, key=lambda d: (d.position != wanted, -counts[d.position], d.position))
-    return best.conditions
+    return min(rule.disjuncts, key=lambda d: (d.position != wanted, -counts[d.position], d.position))
 
 
 def _stage(candidate: Prototype, pattern: PrototypePattern, rank: int) -> SettleExit:

@@ -6,7 +6,7 @@ import functools
 import heapq
 import itertools
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, Literal
@@ -96,10 +96,11 @@ class Search:
             Squared distances to yield, the first not included unless it is 0.
         """
         seen: set[tuple[str | None, ...]] = set()  # recipes share points
+        walks = self._walks(target)
         for candidate in itertools.chain(
-            self._rounded(target, within),
-            self._around(target, "lattice", within, FEW_LOOKED),
-            self._around(target, "lattice", within, MAX_LOOKED),
+            self._rounded(walks, target, within),
+            self._around(walks, "lattice", within, FEW_LOOKED),
+            self._around(walks, "lattice", within, MAX_LOOKED),
         ):
             key = tuple(candidate.lexemes[name] for name in target)
             if key not in seen:
@@ -118,17 +119,25 @@ class Search:
             if grids == self.grids:
                 break
             within = 0.0, math.inf
-            yield from replace(self, grids=grids)._around(target, "finer", within, MAX_LOOKED)
+            finer = replace(self, grids=grids)
+            yield from finer._around(finer._walks(target), "finer", within, MAX_LOOKED)
 
     def coarser(self) -> Search:
         """Return the search on numbers that doubles hold exactly, for the fields that stand in equalities."""
         return replace(self, grids={n: g.coarser() if n in self.tied else g for n, g in self.grids.items()})
 
-    def _rounded(self, target: Mapping[str, float], within: tuple[float, float]) -> Iterator[Prototype]:
+    def _walks(self, target: Mapping[str, float]) -> list[_Walk]:
+        """Return the walk of each recipe; recipes share the points of their fields."""
+        known: dict[str, Callable[[int], Fraction | None]] = {}
+        return [_Walk(self.grids, recipe, target, known) for recipe in self.ways]
+
+    def _rounded(
+        self, walks: Sequence[_Walk], target: Mapping[str, float], within: tuple[float, float]
+    ) -> Iterator[Prototype]:
         """Yield what is close enough at once, in the order of the recipes, and then the rest, nearest first."""
         later: list[tuple[float, dict[str, Fraction]]] = []
-        for recipe in self.ways:
-            point = _Walk(self.grids, recipe, target).point((0,) * len(recipe.free))
+        for walk in walks:
+            point = walk.point((0,) * len(walk.recipe.free))
             distance = math.inf if point is None else self._distance(point, target)
             if point is None or not _inside(distance, within):
                 continue
@@ -141,13 +150,12 @@ class Search:
 
     def _around(
         self,
-        target: Mapping[str, float],
+        walks: Sequence[_Walk],
         stage: SettleExit,
         within: tuple[float, float],
         looked: int,
     ) -> Iterator[Prototype]:
         """Yield what the rules admit of the lattices of all recipes; those rounded before come again if finer."""
-        walks = [_Walk(self.grids, recipe, target) for recipe in self.ways]
         found = heapq.merge(*(self._sorted(walk, at, within, looked) for at, walk in enumerate(walks)))
         for _, at, offsets in itertools.islice(found, MAX_POINTS):
             if any(offsets) or stage == "finer":
@@ -194,11 +202,20 @@ class Search:
 class _Walk:
     """The points around a target that a recipe completes."""
 
-    def __init__(self, grids: Mapping[str, Grid], recipe: Recipe, target: Mapping[str, float]) -> None:
+    def __init__(
+        self,
+        grids: Mapping[str, Grid],
+        recipe: Recipe,
+        target: Mapping[str, float],
+        known: dict[str, Callable[[int], Fraction | None]],
+    ) -> None:
         self.grids = grids
         self.recipe = recipe
         self.target = target
-        self._walks = [grids[name].walk(target[name]) for name in recipe.free]
+        for name in recipe.free:
+            if name not in known:
+                known[name] = grids[name].walk(target[name])
+        self._walks = [known[name] for name in recipe.free]
 
     def point(self, offsets: Sequence[int]) -> dict[str, Fraction] | None:
         """Return a point, exactly; None where it does not exist."""

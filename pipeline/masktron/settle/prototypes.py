@@ -25,6 +25,7 @@ from masktron.kernels.distinct import factorized
 from masktron.progress import Told, untold
 from masktron.settle.completion import Completion
 from masktron.settle.lattice import Lexemes, Prototype, SettleExit
+from masktron.settle.record_texts import RecordTexts
 from masktron.sources.lexical import parse_number
 from masktron.sources.lexicon import Lexicon
 from masktron.sources.records import Column
@@ -70,6 +71,10 @@ class BlockRecords:
     columns: Mapping[str, Column]
     members: Sequence[NDArray[np.intp]]
     completion: Callable[[int], Completion | None] | None = None
+    _texts: RecordTexts = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_texts", RecordTexts(self.columns))
 
     def held_by(self, records: Iterable[int], stage: SettleExit) -> Prototype:
         """Return the prototype of values that records hold, one record for each variable."""
@@ -79,14 +84,14 @@ class BlockRecords:
     def contexts(self, group: int) -> list[int]:
         """Return a record for each combination of the unmasked fields in a group."""
         members = self.members[group][::-1]
-        fields = [self.columns[name].lexemes_of(members).tolist() for name in self.conditions]
+        fields = [self._texts.of(name, members) for name in self.conditions]
         texts = zip(*fields, strict=True) if fields else [()] * len(members)
         seen = dict(zip(texts, members.tolist(), strict=True))
         return list(seen.values())[::-1]
 
     def row(self, group: int, prototype: Prototype, record: int) -> dict[str, str | None] | None:
         """Write a prototype into a record; None where a solved variable of the record has no value then."""
-        row = {name: column.lexeme(record) for name, column in self.columns.items()}
+        row = self._texts.row(record)
         row.update(prototype.lexemes)
         completion = self.completion(group) if self.completion else None
         if completion is None:

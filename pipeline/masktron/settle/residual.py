@@ -7,7 +7,7 @@ the prototype alone. It is a necessary condition, up to the rounding of doubles;
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import assert_never
@@ -72,9 +72,20 @@ def residual(check: int, form: Form, known: Mapping[str, CellValue], free: Free)
         All other fields that the rule reads; one that is not here is absent.
     free : Free
     """
+    return rule_of(check, (_conditions(conjunction, known, free) for conjunction in form))
+
+
+def rule_of(check: int, conjunctions: Iterable[tuple[Condition, ...] | None]) -> ResidualRule | None:
+    """Put together what each disjunct still asks for; None where one asks for nothing, so that the rule holds.
+
+    Parameters
+    ----------
+    check : int
+    conjunctions : iterable of tuple of Condition, or None
+        None stands for a disjunct that cannot hold any more.
+    """
     left: list[Disjunct] = []
-    for position, conjunction in enumerate(form):
-        conditions = _conditions(conjunction, known, free)
+    for position, conditions in enumerate(conjunctions):
         if conditions == ():
             return None
         if conditions is not None:
@@ -89,21 +100,27 @@ def residuals(
 
     Of inequalities that differ in their constants, only the tightest is kept.
     """
+    return tuple(
+        rule
+        for check, form in forms
+        for rule in joined(check, [residual(check, form, context, free) for context in contexts])
+    )
+
+
+def joined(check: int, left: Iterable[ResidualRule | None]) -> list[ResidualRule]:
+    """Return what has to hold where a rule has to in all of some contexts, given what is left of it in each."""
+    alone: list[Disjunct] = []
+    several: dict[tuple[Disjunct, ...], None] = {}
+    for rule in left:
+        if rule is not None and len(rule.disjuncts) == 1:
+            alone.append(rule.disjuncts[0])
+        elif rule is not None:
+            several[rule.disjuncts] = None
     rules: list[ResidualRule] = []
-    for check, form in forms:
-        alone: list[Disjunct] = []
-        several: dict[tuple[Disjunct, ...], None] = {}
-        for context in contexts:
-            rule = residual(check, form, context, free)
-            if rule is not None and len(rule.disjuncts) == 1:
-                alone.append(rule.disjuncts[0])
-            elif rule is not None:
-                several[rule.disjuncts] = None
-        if alone:
-            conditions = tightest(condition for disjunct in alone for condition in disjunct.conditions)
-            rules.append(ResidualRule(check, (Disjunct(alone[0].position, conditions),)))
-        rules += [ResidualRule(check, disjuncts) for disjuncts in several]
-    return tuple(rules)
+    if alone:
+        conditions = tightest(condition for disjunct in alone for condition in disjunct.conditions)
+        rules.append(ResidualRule(check, (Disjunct(alone[0].position, conditions),)))
+    return rules + [ResidualRule(check, disjuncts) for disjuncts in several]
 
 
 def _conditions(
@@ -112,11 +129,17 @@ def _conditions(
     """Return what a conjunction still asks for; None where it cannot hold any more."""
     left: dict[Condition, None] = {}
     for atom in conjunction:
-        found = list(_remaining(atom, known, free))
-        if None in found:
+        found = left_of_atom(atom, known, free)
+        if found is None:
             return None
-        left.update(dict.fromkeys(condition for condition in found if condition is not None))
+        left.update(dict.fromkeys(found))
     return tuple(left)
+
+
+def left_of_atom(atom: Atom, known: Mapping[str, CellValue], free: Free) -> tuple[Condition, ...] | None:
+    """Return what an atom still asks for: nothing where it holds, None where it fails."""
+    found = list(_remaining(atom, known, free))
+    return None if None in found else tuple(condition for condition in found if condition is not None)
 
 
 def _remaining(atom: Atom, known: Mapping[str, CellValue], free: Free) -> Iterator[Condition | None]:

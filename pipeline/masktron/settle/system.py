@@ -9,6 +9,7 @@ its pivot is solved and then rounded to its grid.
 
 from __future__ import annotations
 
+import functools
 import itertools
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -29,19 +30,26 @@ MAX_CHOICES = 256
 """Choices of pivots that are looked at in search of recipes."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)  # no slots: what follows from the monomials is found out once
 class Equality:
     """``sum(monomials) = 0``, or, where it is approximate, as near to it as the grid of the pivot allows."""
 
     monomials: tuple[Monomial, ...]
     approximate: bool = False
 
-    @property
+    def __hash__(self) -> int:
+        return self._hash
+
+    @functools.cached_property
+    def _hash(self) -> int:
+        return hash((self.monomials, self.approximate))
+
+    @functools.cached_property
     def variables(self) -> frozenset[str]:
         """All variables of the equality."""
         return frozenset(name for monomial in self.monomials for name, _ in monomial.powers)
 
-    @property
+    @functools.cached_property
     def linear(self) -> bool:
         """Whether no monomial has several variables or a power."""
         return all(monomial.linear for monomial in self.monomials)
@@ -63,19 +71,21 @@ class Equality:
             sums[monomial.powers] = sums.get(monomial.powers, Fraction(0)) + monomial.coefficient
         return sums
 
-    def pivots(self) -> list[str]:
+    @functools.cached_property
+    def pivots(self) -> tuple[str, ...]:
         """Variables that can be solved for, the best first.
 
         Best is a variable that needs no division and stands alone on its side, as a total does.
         """
         options: list[tuple[bool, bool, int, str]] = []
+        occurrences = Counter(name for monomial in self.monomials for name, _ in monomial.powers)
+        signs = Counter(monomial.coefficient > 0 for monomial in self.monomials)
         for position, monomial in enumerate(self.monomials):
             for name, power in monomial.powers:
-                occurrences = sum(name == other for m in self.monomials for other, _ in m.powers)
-                if power == 1 and occurrences == 1:
-                    same_side = sum((m.coefficient > 0) == (monomial.coefficient > 0) for m in self.monomials)
+                if power == 1 and occurrences[name] == 1:
+                    same_side = signs[monomial.coefficient > 0]
                     options.append((len(monomial.powers) > 1, same_side > 1, -position, name))
-        return [name for *_, name in sorted(options)]
+        return tuple(name for *_, name in sorted(options))
 
     def solve(self, pivot: str, values: Mapping[str, Fraction]) -> Fraction | None:
         """Return the value of the pivot that makes the equality true; None where it takes a division by zero."""
@@ -226,12 +236,12 @@ def _orders(
     options = [
         (pivot not in long and bool(equality.variables & long), rank, position, pivot)
         for position, equality in enumerate(pending)
-        for rank, pivot in enumerate(equality.pivots())
+        for rank, pivot in enumerate(equality.pivots)
         if readers[pivot] == 1
     ]
     if not options:
         yield from _unwound(pending, solved, long, seen)
-    only = [option for option in options if len(pending[option[2]].pivots()) == 1]
+    only = [option for option in options if len(pending[option[2]].pivots) == 1]
     if (
         only
     ):  # nothing is chosen there: placed now or later, it is solved the same, so that no subset of them is tried
@@ -250,7 +260,7 @@ def _unwound(
     """Place an equality after the others by eliminating its pivot from them, or else go on without the last one."""
     for position, equality in enumerate(pending):
         others = (*pending[:position], *pending[position + 1 :])
-        for pivot in equality.pivots() if equality.linear and not equality.approximate else ():
+        for pivot in equality.pivots if equality.linear and not equality.approximate else ():
             if all(other.linear for other in others if pivot in other.variables):
                 freed = (other.without(pivot, equality) for other in others)
                 rest = tuple(other for other in freed if other.variables)

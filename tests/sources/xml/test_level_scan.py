@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -14,8 +15,11 @@ from examples import examples
 from masktron.errors import DocumentError
 from masktron.sources.columns import Cell
 from masktron.sources.level_tables import LevelTables
+from masktron.sources.level_tree import LevelPath, Tree
 from masktron.sources.unit_batches import UnitBatch
+from masktron.sources.xml import level_filling
 from masktron.sources.xml.layout import survey_levels
+from masktron.sources.xml.level_filling import fill_levels
 from masktron.sources.xml.nested import read_levels
 from masktron.sources.xml.nested_units import NestedUnits, iter_units, survey_nested
 from nested_files import nested_files
@@ -64,6 +68,30 @@ def cells_agree(batch: UnitBatch, tables: LevelTables, seen: dict[tuple[str, ...
     return 0
 
 
+def no_codes(tree: Tree) -> dict[tuple[LevelPath, str], frozenset[str]]:
+    return {(at, field.name): frozenset() for at, level in tree.levels() for field in level.fields}
+
+
+def tables_agree(found: LevelTables | None, wanted: LevelTables, *, odd: bool = False) -> None:
+    """Compare tables that were filled from batches with those of expat; with odd units, expat reads the file."""
+    if odd:
+        assert found is None
+    if found is None:
+        return
+    assert found.tables.keys() == wanted.tables.keys()
+    for path, table in found.tables.items():
+        other = wanted.tables[path]
+        np.testing.assert_array_equal(table.parent, other.parent)
+        np.testing.assert_array_equal(table.records.lines, other.records.lines)
+        assert table.level == other.level
+        for name, column in table.records.columns.items():
+            known, rows = other.records.columns[name], np.arange(len(table))
+            assert column.lexemes_of(rows).tolist() == known.lexemes_of(rows).tolist()
+            np.testing.assert_array_equal(column.states[column.codes], known.states[known.codes])
+            np.testing.assert_array_equal(column.values, known.values)
+            assert column.decimals == known.decimals
+
+
 def compared(path: Path, *, block: int = 1 << 20) -> bool:
     """Compare survey and batches with expat; return whether the compiled survey took the file."""
     found = survey_nested(path, block=block)
@@ -76,6 +104,7 @@ def compared(path: Path, *, block: int = 1 << 20) -> bool:
     tables = read_levels(path, tree)
     batches = list(iter_units(path, tree, nested, block=max(block, 64)))
     assert sum(map(len, batches)) == tree.top.count == nested.units
+    tables_agree(fill_levels(path, tree, nested, no_codes(tree)), tables, odd=any(one.odd.any() for one in batches))
     seen: dict[tuple[str, ...], int] = {}
     for batch in batches:
         if batch.odd.any():
@@ -142,6 +171,18 @@ def test_what_is_no_tree_is_left_to_expat(write, unit: str, error: type[Exceptio
     else:
         with pytest.raises(error):
             survey_levels(path)
+
+
+def test_tables_are_filled_from_several_batches(write, monkeypatch: pytest.MonkeyPatch) -> None:
+    units = [PLAIN, "<H><Size>1.50</Size><P nr='NA'><Age>x</Age><S/></P></H>", "<H id='a&amp;b'/>", USUAL]
+    path = write(households(*units * 30))
+    _, _, tree, nested = survey_nested(path)
+    monkeypatch.setattr(level_filling, "iter_units", partial(iter_units, block=300))
+    codes = {place: frozenset({"NA"}) for place in no_codes(tree)}
+    found = fill_levels(path, tree, nested, codes)
+    assert found is not None
+    tables_agree(found, read_levels(path, tree, missing={"*": frozenset({"NA"})}))
+    assert len(found.tables["P", "S"]) == 60
 
 
 def test_a_kind_that_is_repeated_late_and_never_in_the_first_units(write) -> None:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +14,7 @@ from masktron.masking.record_rules import RecordRules
 from masktron.plan import Block
 from masktron.settle.candidate_search import MAX_CONTEXTS, PrototypePattern
 from masktron.settle.lattice import Lexemes
+from masktron.settle.record_texts import RecordTexts
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -36,6 +37,10 @@ class GroupPatterns:
     aggregates: Aggregates
     box: Mapping[str, tuple[float, float]]
     satisfied: Sequence[NDArray[np.bool_]]
+    _texts: RecordTexts = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_texts", RecordTexts(self.rules.file.columns))
 
     @classmethod
     def of(cls, rules: RecordRules, block: Block, aggregates: Aggregates) -> GroupPatterns:
@@ -51,14 +56,15 @@ class GroupPatterns:
         A pattern with a field of which one record alone has a value would publish this value, since there is nothing
         to average; such patterns come after all others.
         """
-        patterns, first, which = np.unique(
-            self.aggregates.missing[members], axis=0, return_index=True, return_inverse=True
-        )
+        contexts = self._contexts(members)
+        missing = self.aggregates.missing[members]
+        if (missing == missing[0]).all():
+            return [self._pattern(group, members, members, contexts)]
+        patterns, first, which = np.unique(missing, axis=0, return_index=True, return_inverse=True)
         weights = self._weights(members)
-        single = (self.aggregates.missing[members] == 0).sum(axis=0) == 1
+        single = (missing == 0).sum(axis=0) == 1
         alone = ((patterns == 0) & single).any(axis=1)
         heaviest = np.lexsort((first, -np.bincount(which.ravel(), weights, len(patterns)), alone))
-        contexts = self._contexts(members)
         return [self._pattern(group, members, members[which.ravel() == at], contexts) for at in heaviest.tolist()]
 
     def _pattern(
@@ -80,10 +86,7 @@ class GroupPatterns:
             combinations=self._combinations(group, members, categories),
             options={name: self._options(self._donors(group, members, name), name) for name in categories},
             contexts=contexts,
-            counts={
-                check: satisfied[own].sum(axis=0).tolist()
-                for check, satisfied in zip(self.block.checks, self.satisfied, strict=True)
-            },
+            counts=_Counts(self.block.checks, self.satisfied, own),
             box={name: _widened(self.box[name], target[name]) for name in numbers},
         )
 
@@ -149,13 +152,38 @@ class GroupPatterns:
 
     def _contexts(self, members: NDArray[np.intp]) -> list[dict[str, str | None]]:
         names = self.block.conditions
-        fields = [self.rules.file.columns[name].lexemes_of(members).tolist() for name in names]
+        fields = [self._texts.of(name, members) for name in names]
         seen: dict[tuple[str | None, ...], None] = {}
         for at in range(len(members)):
             seen.setdefault(tuple(lexemes[at] for lexemes in fields))
             if len(seen) == MAX_CONTEXTS:
                 break
         return [dict(zip(names, texts, strict=True)) for texts in seen]
+
+
+class _Counts(Mapping[int, Sequence[int]]):
+    """How many of some records satisfy each disjunct of a rule; few rules are ever asked for."""
+
+    def __init__(
+        self, checks: Sequence[int], satisfied: Sequence[NDArray[np.bool_]], records: NDArray[np.intp]
+    ) -> None:
+        self._checks, self._satisfied, self._records = checks, satisfied, records
+        self._found: dict[int, list[int]] = {}
+
+    def __getitem__(self, check: int) -> list[int]:
+        if check not in self._found:
+            try:
+                at = self._checks.index(check)
+            except ValueError:
+                raise KeyError(check) from None
+            self._found[check] = self._satisfied[at][self._records].sum(axis=0).tolist()
+        return self._found[check]
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(self._checks)
+
+    def __len__(self) -> int:
+        return len(self._checks)
 
 
 def _known(file: FileValues, name: str) -> NDArray[np.float64]:

@@ -17,10 +17,11 @@ from numpy.typing import NDArray
 from masktron.aggregators.base import variables_of
 from masktron.classify.forms import variables_of as variables_of_form
 from masktron.constraints import Atom, Form, InDomain, Linear, Member, Polynomial, Product, Range, Untranslated
+from masktron.grouping.members import codes_of_columns
 from masktron.grouping.record_groups import RecordGroups
 from masktron.masking.record_rules import RecordRules, held_disjuncts
 from masktron.plan import Block
-from masktron.settle.prototypes import Settled
+from masktron.settle.prototypes import Settled, numbers_of
 from masktron.sources.lexical import parse_number
 
 type Atoms = frozenset[Atom]
@@ -169,8 +170,10 @@ class Determined:
         for form in self._rules.forms(self._block):
             holding = self._holding(form, records)
             # Few combinations of group and disjuncts differ, though there are many records.
-            for group, *which in np.unique(np.column_stack([labels, holding]), axis=0).tolist():
-                asked[group] |= _asked(form, tuple(map(bool, which)))
+            patterns = codes_of_columns(np.packbits(holding, axis=1).T, len(records))
+            of_pattern = [_asked(form, tuple(holding[at].tolist())) for at in _first(patterns).tolist()]
+            for at in _first(codes_of_columns((labels, patterns), len(records))).tolist():
+                asked[int(labels[at])] |= of_pattern[patterns[at]]
         yield from asked.items()
 
     def _has(self, group: int, name: str) -> bool:
@@ -181,13 +184,18 @@ class Determined:
     def _holding(self, form: Form, records: NDArray[np.intp]) -> NDArray[np.bool_]:
         """Which disjuncts some records satisfy as written; shape (records, disjuncts)."""
         texts = {name: self._written(name, records) for name in variables_of_form(form)}
-        seen = {name: np.array([parse_number(text or "") for text in own.tolist()]) for name, own in texts.items()}
+        seen = {name: numbers_of(own) for name, own in texts.items()}
         return held_disjuncts(form, len(records), seen, texts, self._rules.domains)
 
     def _written(self, name: str, records: NDArray[np.intp]) -> NDArray[np.object_]:
         if name not in self._block.variables:
             return self._file.columns[name].lexemes_of(records)
         return self._prototypes.some(self._block.variables.index(name), self._grouping.labels, records)
+
+
+def _first(codes: NDArray[np.intp]) -> NDArray[np.intp]:
+    """Return the first record of each code, in the order of the codes."""
+    return np.unique(codes, return_index=True)[1].astype(np.intp)
 
 
 def _asked(form: Form, holding: tuple[bool, ...]) -> Atoms:

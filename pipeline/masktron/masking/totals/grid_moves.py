@@ -155,7 +155,7 @@ def companions_of(forms: Iterable[Form]) -> dict[str, list[tuple[str, Equality]]
     for total in totals:
         for name in sorted(total.variables):
             mates = found.setdefault(name, [])
-            mates += [(other, total) for other in total.pivots() if other != name]
+            mates += [(other, total) for other in total.pivots if other != name]
             del mates[COMPANIONS:]
     return found
 

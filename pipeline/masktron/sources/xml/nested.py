@@ -1,4 +1,4 @@
-"""Nested files read by expat: the records of all levels, each with the row of its parent."""
+"""Nested files as tables: the records of all levels, each with the row of its parent; of small files by expat."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from dataclasses import field as made
 from pathlib import Path
 from types import MappingProxyType
+from typing import TYPE_CHECKING
 from xml.parsers import expat
 
 import numpy as np
@@ -21,6 +22,9 @@ from masktron.sources.records import Field, Records
 from masktron.sources.xml.microdata import EVERY_FIELD, coded_column
 from masktron.sources.xml.parser import scan
 
+if TYPE_CHECKING:
+    from masktron.sources.xml.level_blocks import NestedFile
+
 _OFTEN = 1 << 12
 """Units after which a stage is told how far it is."""
 
@@ -30,6 +34,7 @@ def read_levels(
     tree: Tree,
     *,
     missing: Mapping[str, frozenset[str]] = MappingProxyType({}),
+    nested: NestedFile | None = None,
     told: Told = untold,
 ) -> LevelTables:
     """Read a nested file into tables, one for each level.
@@ -41,6 +46,8 @@ def read_levels(
         From `masktron.sources.xml.layout.survey_levels`.
     missing : mapping of str to frozenset of str
         Declared missing codes by the names of ``tree.names``, ``*`` for all fields.
+    nested : NestedFile, optional
+        What the survey knows of a large file: it is read in batches then, which changes nothing but the time.
     told : callable, optional
         Told of the units read, and of how many there are.
 
@@ -50,11 +57,18 @@ def read_levels(
         The file cannot be parsed, or is not the one that was surveyed.
     """
     path = Path(path)
+    everywhere = missing.get(EVERY_FIELD, frozenset())
+    codes = {place: missing.get(name, frozenset()) | everywhere for name, place in _places(tree)}
+    if nested is not None:
+        # numba is slow to load, and small files have no batches
+        from masktron.sources.xml.level_filling import fill_levels  # noqa: PLC0415
+
+        found = fill_levels(path, tree, nested, codes, told)
+        if found is not None:
+            return found
     reading = _Reading(path, tree, told)
     scan(path, reading.attach)
     reading.close()
-    everywhere = missing.get(EVERY_FIELD, frozenset())
-    codes = {place: missing.get(name, frozenset()) | everywhere for name, place in _places(tree)}
     tables = {at: _table(path, tree, at, place, codes) for at, place in reading.levels.items()}
     return LevelTables(path, tree, MappingProxyType(tables))
 

@@ -97,17 +97,51 @@ def columns_of_batches(
     DocumentError
         The store has no room.
     """
-    store = MemoryStore() if store is None else store
-    fillings = [_Filling(at, codes[field.name], read, store) for at, field in enumerate(layout.fields)]
-    lines = store.growing(np.int64)
+    filling = TableFilling(path, layout, codes, read, typed=typed, store=store)
     for batch in batches:
-        if batch.odd.any() or not all(filling.add(batch) for filling in fillings):
+        if not filling.add(batch):
             return None
-        lines.add(batch.lines)
         told(batch.first + len(batch))
-    # a filling is let go with what it knows as soon as its column is made
-    columns = {f.name: fillings.pop(0).column(f, typed.get(f.name, UNTYPED)) for f in layout.fields}
-    return Records(path, layout, MappingProxyType(columns), lines.whole())
+    return filling.records()
+
+
+class TableFilling:
+    """Flat records, read batch by batch into columns.
+
+    Parameters
+    ----------
+    path, layout, codes, read, typed, store
+        As in `columns_of_batches`.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        layout: Layout,
+        codes: Mapping[str, MissingCodes],
+        read: Read,
+        *,
+        typed: Mapping[str, Typed] = MappingProxyType({}),
+        store: ArrayStore | None = None,
+    ) -> None:
+        store = MemoryStore() if store is None else store
+        self._path, self._layout, self._typed = path, layout, typed
+        self._fillings = [_Filling(at, codes[field.name], read, store) for at, field in enumerate(layout.fields)]
+        self._lines = store.growing(np.int64)
+
+    def add(self, batch: Batch) -> bool:
+        """Add the records of a batch; tell whether neither a record nor a cell has markup inside."""
+        if batch.odd.any() or not all(filling.add(batch) for filling in self._fillings):
+            return False
+        self._lines.add(batch.lines)
+        return True
+
+    def records(self) -> Records:
+        """Return what was added; once, as a filling is let go with what it knows as soon as its column is made."""
+        columns = {
+            f.name: self._fillings.pop(0).column(f, self._typed.get(f.name, UNTYPED)) for f in self._layout.fields
+        }
+        return Records(self._path, self._layout, MappingProxyType(columns), self._lines.whole())
 
 
 def _told_of(told: Told, records: int, done: int) -> None:

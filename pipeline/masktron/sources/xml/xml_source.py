@@ -126,7 +126,7 @@ class XmlSource(Source):
         """Read the records of all levels; see `masktron.sources.xml.nested.read_levels`."""
         if self.tree is None:
             return super().level_tables(missing=missing, told=told)
-        return read_levels(self.path, self.tree, missing=missing, told=told)
+        return read_levels(self.path, self.tree, missing=missing, nested=self._surveyed.nested, told=told)
 
     @property
     def document_path(self) -> Path:

@@ -1,0 +1,39 @@
+"""Texts that are decoded once are those of the columns."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from masktron.settle import record_texts
+from masktron.settle.record_texts import RecordTexts
+from masktron.sources.records import Column, Field
+from masktron.sources.xml.microdata import coded_column
+
+TEXTS = {"A": [None, "1", "02", "", "x"], "B": ["7", "8", "9", None, "7 "]}
+
+
+@pytest.fixture
+def columns() -> dict[str, Column]:
+    codes = np.array([0, 1, 2, 3, 4, 2, 0], dtype=np.int32)
+    return {name: coded_column(Field(name, name), own, codes, frozenset()) for name, own in TEXTS.items()}
+
+
+@pytest.mark.parametrize("most", [1, 100])
+def test_texts_are_those_of_the_columns(
+    columns: dict[str, Column], monkeypatch: pytest.MonkeyPatch, most: int
+) -> None:
+    monkeypatch.setattr(record_texts, "MAX_TEXTS", most)
+    texts = RecordTexts(columns)
+    rows = np.array([6, 0, 3, 3, 5])
+    for _ in range(2):
+        for name, column in columns.items():
+            assert texts.of(name, rows) == column.lexemes_of(rows).tolist()
+        for record in (2, 2, 4):
+            assert texts.row(record) == {name: column.lexeme(record) for name, column in columns.items()}
+
+
+def test_a_row_belongs_to_whoever_asked(columns: dict[str, Column]) -> None:
+    texts = RecordTexts(columns)
+    texts.row(1)["A"] = "changed"
+    assert texts.row(1)["A"] == "1"
