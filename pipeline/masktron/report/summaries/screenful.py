@@ -87,19 +87,21 @@ class Screenful:
             yield Text.assemble((f"{'' if at else 'more':<{_LABEL}}", "bold"), row)
 
     def _laid(self, width: int) -> list[tuple[SummaryLine, list[str]]]:
-        """Choose what is shown, and cut it: as many brief lines as there is room for, whole as long as there is."""
+        """Choose what is shown, and cut it: brief lines as far as there is room, warnings before all others."""
         whole = sum(len(line.wrapped(width, cut=False)) for line in self.lines if line.whole)
         room = LINES - self.used - whole - 1
         kept: dict[int, list[str]] = {}
+        spare = max(room, 3)
         briefs = [at for at, line in enumerate(self.lines) if not line.whole]
-        for at in briefs[: max(room, 3)]:
-            kept[at] = self.lines[at].wrapped(width, cut=True)
-        spare = room - len(kept)
-        for at in kept:
-            full = self.lines[at].wrapped(width, cut=False)
-            if len(full) - 1 <= spare:
-                spare -= len(full) - 1
-                kept[at] = full
+        grave = [at for at in briefs if self.lines[at].style != "bold"]
+        for some in (grave, [at for at in briefs if at not in grave]):
+            chosen = some[:spare]
+            spare -= len(chosen)
+            for at in chosen:
+                full = self.lines[at].wrapped(width, cut=False)
+                fits = len(full) - 1 <= spare
+                kept[at] = full if fits else self.lines[at].wrapped(width, cut=True)
+                spare -= len(kept[at]) - 1
         return [
             (line, line.wrapped(width, cut=False) if line.whole else kept[at])
             for at, line in enumerate(self.lines)

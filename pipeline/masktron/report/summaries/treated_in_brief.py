@@ -16,7 +16,7 @@ def treated_in_brief(treatments: Sequence[TreatmentResult], fates: Sequence[Rule
     if kinds:
         named = (f"{kind} of {', '.join(one.field for one in own[kind])}" for kind in kinds)
         lines.append(SummaryLine("treated", "; ".join(named)))
-    for kind in kinds:
+    for kind in [kind for kind in kinds if kind != "recoding"]:
         lines += brief("treated", ["; ".join(f"{one.field}: {one.how}" for one in own[kind])])
     if fates:
         fated = dict.fromkeys(one.fate for one in fates)
