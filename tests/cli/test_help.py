@@ -29,7 +29,7 @@ def options_of(name: str) -> list[list[str]]:
 
 @pytest.mark.parametrize("name", ["", *NAMES])
 def test_help_fits_80_columns_and_names_no_types(name: str, capsys: pytest.CaptureFixture[str]) -> None:
-    told = Runner(capsys)(*[name] * bool(name), "--help").out
+    told = Runner(capsys, whole=False)(*[name] * bool(name), "--help").out
     assert max(map(len, told.splitlines())) <= 80
     assert not re.search(r"<[A-Za-z]+>|\{[A-Z]+\}", told)
     for spellings in options_of(name) if name else ():
@@ -38,7 +38,7 @@ def test_help_fits_80_columns_and_names_no_types(name: str, capsys: pytest.Captu
 
 @pytest.mark.parametrize("name", NAMES)
 def test_options_stand_in_panels_from_common_to_rare(name: str, capsys: pytest.CaptureFixture[str]) -> None:
-    told = Runner(capsys)(name, "--help").out
+    told = Runner(capsys, whole=False)(name, "--help").out
     titles = [title for title in re.findall(r"╭─ ([\w ]+) ─", told) if title != "Arguments"]
     assert titles == [panel for panel in PANELS if panel in titles]
     assert titles[-1] == "Output"
@@ -60,7 +60,7 @@ def test_an_option_without_a_panel_is_an_error() -> None:
 
 
 def test_words_in_brackets_are_not_lost(capsys: pytest.CaptureFixture[str]) -> None:
-    told = Runner(capsys)("mask", "--help").out
+    told = Runner(capsys, whole=False)("mask", "--help").out
     assert "[dask]" in told
     assert "[levels]" in told
     assert "[default: 5]" in told
@@ -94,7 +94,7 @@ def test_errors_of_usage_name_one_page(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    done = Runner(capsys)(*arguments)
+    done = Runner(capsys, whole=False)(*arguments)
     assert done.code == 2
     assert re.findall(r"see (docs/[a-z-]+\.md)", done.err) == [f"docs/{page}.md"]
     assert "Traceback" not in done.err
@@ -107,7 +107,7 @@ def test_the_option_that_an_error_is_about_decides() -> None:
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 def test_completion_is_printed(shell: str, capsys: pytest.CaptureFixture[str]) -> None:
-    done = Runner(capsys)("completion", shell)
+    done = Runner(capsys, whole=False)("completion", shell)
     assert done.code == 0
     assert f"complete_{shell}" in done.out
 
@@ -117,7 +117,7 @@ def test_bash_completes_commands_and_options(tmp_path: Path, capsys: pytest.Capt
     program = tmp_path / "masktron"
     program.write_text(f"#!{sys.executable}\nfrom masktron.cli import main\nmain()\n")
     program.chmod(0o700)
-    script = Runner(capsys)("completion", "bash").out
+    script = Runner(capsys, whole=False)("completion", "bash").out
     for words, found in (
         ("masktron ass", ["assess"]),
         ("masktron mask --quasi", ["--quasi-identifier"]),

@@ -35,7 +35,7 @@ def test_defaults_fit_a_screen(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    run, out = Runner(capsys), Path("m.xml")
+    run, out = Runner(capsys, whole=False), Path("m.xml")
     data, rules = SAMPLES / f"{sample}.xml", RULES / f"{sample}.sch"
     given = ["--config", SAMPLES / f"{sample}.toml", *options]
     if sample == "csv":
