@@ -22,15 +22,24 @@ class Outcome:
     err: str
 
 
-class Runner:
-    """Calls ``masktron`` with arguments; width is fixed so that messages do not wrap."""
+SUMMARISED = {"mask", "check", "assess", "keys", "validate"}
+"""Commands that print all they found with ``--verbose`` alone."""
 
-    def __init__(self, capsys: pytest.CaptureFixture[str]) -> None:
-        self.capsys = capsys
+
+class Runner:
+    """Calls ``masktron`` with arguments; width is fixed, and all is printed, so that messages do not wrap.
+
+    With ``whole=False`` commands print what they do by default.
+    """
+
+    def __init__(self, capsys: pytest.CaptureFixture[str], *, whole: bool = True) -> None:
+        self.capsys, self.whole = capsys, whole
 
     def __call__(self, *arguments: object) -> Outcome:
         self.capsys.readouterr()
         argv = ["masktron", *(str(argument) for argument in arguments)]
+        if self.whole and argv[1:2] and argv[1] in SUMMARISED and "--help" not in argv:
+            argv.insert(2, "--verbose")
         with patch.object(sys, "argv", argv), patch.dict("os.environ", {"COLUMNS": "200"}):
             try:
                 main()

@@ -27,6 +27,8 @@ from masktron.cli.describe import describe
 from masktron.cli.doctor import doctor
 from masktron.cli.explain import explain
 from masktron.cli.formats import formats
+from masktron.cli.help_pages import page_of_error, page_of_usage
+from masktron.cli.help_text import PanelledCommand, PanelledGroup
 from masktron.cli.hierarchy import hierarchy
 from masktron.cli.key_treatments import keys
 from masktron.cli.mask import mask
@@ -37,6 +39,7 @@ from masktron.cli.recode import recode
 from masktron.cli.report import report
 from masktron.cli.rerun import rerun
 from masktron.cli.rules import rules
+from masktron.cli.shell_completion import answer_shells, completion
 from masktron.cli.suggest import suggest
 from masktron.cli.told_errors import tell_error, tell_fault, tell_other, tell_usage
 from masktron.cli.tune import tune
@@ -58,7 +61,8 @@ EPILOG = (
     "Exit codes: 0 complies; 1 an edit, contract or limit fails, or a hard rule fires on nothing; 2 usage; "
     "3 rulebook; 4 document; 5 the rules and k cannot both be kept, or the "
     "records were released before; 6 an engine lacks time or memory; 7 a fault of masktron itself; 128+n ended by "
-    "signal n. Every command but web also writes its result as JSON: --json FILE, or - for standard output."
+    "signal n. Every command but web and completion also writes its result as JSON: --json FILE, or - "
+    "for standard output."
 )
 
 
@@ -101,6 +105,7 @@ COMMANDS = (
     (doctor, "masktron doctor --warm"),
     (combine, "masktron combine estimates.csv"),
     (web, "masktron web"),
+    (completion, "masktron completion bash"),
 )
 """Each with an example, in the order of the help."""
 
@@ -108,6 +113,7 @@ COMMANDS = (
 def _with(commands: Iterable[tuple[Callable[..., None], str]]) -> typer.Typer:
     made = typer.Typer(
         name="masktron",
+        cls=PanelledGroup,
         help="Mask survey microdata so that every Schematron edit rule still holds.",
         epilog=EPILOG,
         no_args_is_help=True,
@@ -117,7 +123,7 @@ def _with(commands: Iterable[tuple[Callable[..., None], str]]) -> typer.Typer:
     )
     made.callback()(_main)
     for command, example in commands:
-        made.command(epilog=f"Example: {example}")(command)
+        made.command(cls=PanelledCommand, epilog=f"Example: {example}")(command)
     return made
 
 
@@ -151,18 +157,22 @@ def _run(begun: float | None) -> None:
         if isinstance(stream, io.TextIOWrapper):
             # A name that the terminal's encoding lacks is no reason to stop.
             stream.reconfigure(errors="backslashreplace")
+    answer_shells()
     reader = _Reader()
     try:
         with without_passwords(sys.argv[1:]) as arguments:
             _read_by(next(iter(arguments), ""))(arguments, obj=begun)
     except SystemExit as ended:
+        if (where := _page_of_refusal(ended)) is not None:
+            sys.stderr.write(f"  {where}\n")
         tell_usage(ended)
         reader.require_there(ended)
         if not isinstance(ended.code, int) or ended.code < _BY_SIGNAL:  # who ends a run wants nothing begun
             _compile_later()
         raise
     except MasktronError as error:
-        _complain(str(error))
+        page = page_of_error(error, sys.argv[1:])
+        _complain(f"{error}\n  {page}" if page else str(error))
         tell_error(error)
         sys.exit(error.exit_code)
     except OSError as error:
@@ -177,6 +187,14 @@ def _run(begun: float | None) -> None:
         sys.exit(Exit.RESOURCES)
     except Exception as error:  # noqa: BLE001 -- whatever it is, it is told, and with its own exit code
         _end_by_fault(error)
+
+
+def _page_of_refusal(ended: SystemExit) -> str | None:
+    """Return where to read on, where typer has refused the command line."""
+    refused = ended.__context__
+    if refused is None or not hasattr(refused, "format_message"):
+        return None
+    return page_of_usage(str(refused.format_message()), sys.argv[1:])
 
 
 def _end_by_fault(error: Exception) -> NoReturn:

@@ -72,6 +72,7 @@ def assess(
     format: options.Format = None,  # noqa: A002 -- the name of the option
     format_option: options.FormatOptions = None,
     metadata: options.Metadata = None,
+    verbose: options.Verbose = False,
     json: options.Json = None,
     html: options.Html = None,
 ) -> None:
@@ -126,7 +127,7 @@ def assess(
             html=html,
             progress=progress,
         )
-    running.report(result, json)
+    running.report(result, json, verbose=verbose)
     if html is not None:
         running.show([f"written, CONFIDENTIAL: {plain(html.as_posix())}"], json)
 

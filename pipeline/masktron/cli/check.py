@@ -39,6 +39,7 @@ def check(
     executor: options.Executor = None,
     scheduler: options.Scheduler = None,
     rule_timeout: options.RuleTimeout = None,
+    verbose: options.Verbose = False,
     json: options.Json = None,
     html: options.Html = None,
 ) -> None:
@@ -93,7 +94,7 @@ def check(
             stated=Stated(same_order),
             progress=progress,
         )
-    running.report(result, json, html)
+    running.report(result, json, html, verbose=verbose)
     raise typer.Exit(result.exit_code)
 
 

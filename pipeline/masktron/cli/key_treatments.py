@@ -41,6 +41,7 @@ def keys(
     metadata: options.Metadata = None,
     phase: options.Phase = None,
     rule_timeout: options.RuleTimeout = None,
+    verbose: options.Verbose = False,
     json: options.Json = None,
 ) -> None:
     """Say what keys tell, and try treatments: what they make of the risk and of the rules. Nothing is written."""
@@ -74,4 +75,4 @@ def keys(
         from masktron.jobs.key_treatments import run_keys
 
         result = run_keys(data, rules, config=settings, progress=progress)
-    running.report(result, json)
+    running.report(result, json, verbose=verbose)

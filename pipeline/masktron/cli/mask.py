@@ -206,6 +206,7 @@ def mask(
     replace: options.Replace = False,
     register: options.RegisterFile = None,
     again: options.Again = None,
+    verbose: options.Verbose = False,
     json: options.Json = None,
     html: options.Html = None,
     html_public: options.HtmlPublic = None,
@@ -317,7 +318,7 @@ def mask(
         if refused.refusal is not None:
             running.report(refused.refusal, json)
         raise refused
-    running.report(result, json)
+    running.report(result, json, verbose=verbose)
     if pages is not None:
         running.show(tables_of(pages), json)
     left_out = result.records_in - result.records_out

@@ -265,7 +265,7 @@ Executor = Annotated[
     typer.Option(
         metavar="local|dask",
         help="Who works on parts of a large file: processes of this machine, or the workers of a Dask cluster "
-        "(masktron[dask]).",
+        "(masktron\\[dask]).",
         show_default="local",
     ),
 ]
@@ -358,5 +358,8 @@ KeyK = Annotated[
         help="Leave out cells of quasi-identifiers until K records share every combination of them; \\[keys] in "
         "settings says how.",
     ),
+]
+Verbose = Annotated[
+    bool, typer.Option("--verbose", "-v", help="Print all tables and notes; by default what fits a screen.")
 ]
 AllowEmpty = Annotated[bool, typer.Option("--allow-empty", help="Take a file without records as valid.")]

@@ -46,11 +46,14 @@ def check_outputs(
     refuse_outputs(files, inputs, made)
 
 
-def report(result: JobResult, json: Path | None, html: Path | None = None) -> None:
-    """Print a result, and write it as JSON and as a page where that is wanted."""
+def report(result: JobResult, json: Path | None, html: Path | None = None, *, verbose: bool = True) -> None:
+    """Print a result, all of it or what fits a screen, and write it as JSON and as a page where that is wanted."""
     from masktron.report.rendering import tables_of
 
-    show(tables_of(result), json)
+    if verbose:
+        show(tables_of(result), json)
+    else:
+        show_in_short(result, json)
     write(result.as_dict(), json)
     if html is not None:
         from masktron.report.pages.page_files import write_pages
@@ -61,6 +64,16 @@ def report(result: JobResult, json: Path | None, html: Path | None = None) -> No
         write_pages({html: page})
         mark = ", CONFIDENTIAL" if page.edition == "internal" else ""
         show([f"written{mark}: {plain(html.as_posix())}"], json)
+
+
+def show_in_short(result: JobResult, json: Path | None, further: Iterable[RenderableType] = ()) -> None:
+    """Print what fits a screen of a result, and what is said below."""
+    from masktron.report.rendering import show, summary_of
+    from masktron.report.summaries.screenful import COLUMNS
+
+    narrow = console(stderr=is_stdout(json))
+    narrow.width = min(narrow.width, COLUMNS)
+    show([*summary_of(result), *further], narrow)
 
 
 def show(parts: Iterable[RenderableType], json: Path | None) -> None:

@@ -39,6 +39,7 @@ def validate(
     allow_empty: options.AllowEmpty = False,
     svrl: Annotated[Path | None, options.report_option("svrl")] = None,
     csv: Annotated[Path | None, options.report_option("csv")] = None,
+    verbose: options.Verbose = False,
     json: options.Json = None,
     sarif: Annotated[Path | None, options.report_option("sarif")] = None,
     junit: Annotated[Path | None, options.report_option("junit")] = None,
@@ -137,7 +138,11 @@ def validate(
                 judge=judge,
                 executor=asked_executor(settings),
             )
-    running.show([*tables_of(result), *outputs.told(release_safe=release_safe)], json)
+    told = outputs.told(release_safe=release_safe)
+    if verbose:
+        running.show([*tables_of(result), *told], json)
+    else:
+        running.show_in_short(result, json, told)
     raise typer.Exit(result.exit_code)
 
 

@@ -15,7 +15,7 @@ from masktron.jobs.mask import run_mask
 from masktron.jobs.validate import run_validate
 from masktron.progress import Progress
 from masktron.report.outputs import Outputs
-from masktron.report.rendering import show, tables_of
+from masktron.report.rendering import show, summary_of, tables_of
 from masktron.report.text import plain
 from masktron.resources import resource
 from masktron.results import DemoResult, SampleResult
@@ -113,10 +113,10 @@ def _run_sample(sample: str, folder: Path, console: Console, progress: Progress)
         data, rules, masked, config=load_config(folder / f"{sample}.toml"), manifest=manifest, progress=progress
     )
     write_json(folder / "mask.json", result.as_dict())
-    show(tables_of(result), console)
+    show(summary_of(result), console)
 
     console.rule(f"[bold]{sample}: check the masked file")
     verdict = run_check(masked, rules, original=data, manifest=manifest, progress=progress)
     write_json(folder / "check.json", verdict.as_dict())
-    show(tables_of(verdict)[1:], console)
+    show(summary_of(verdict), console)
     return SampleResult(sample, before, result, verdict)

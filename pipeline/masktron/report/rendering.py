@@ -69,6 +69,19 @@ def tables_of(result: JobResult) -> list[RenderableType]:
     return drawn
 
 
+SUMMARIES = frozenset({ValidateResult, MaskResult, CheckResult, AssessResult, KeysResult})
+"""Results that have a summary; its module of `masktron.report.summaries` is called like that of the tables."""
+
+
+def summary_of(result: JobResult) -> list[RenderableType]:
+    """Draw a result so that it fits a screen: what `tables_of` has beside that is counted; all of it without one."""
+    if type(result) not in SUMMARIES:
+        return tables_of(result)
+    module = import_module(f"masktron.report.summaries.{TABLES[type(result)]}_summary")
+    drawn: list[RenderableType] = module.summary(result)
+    return drawn
+
+
 def text_of(result: JobResult) -> str:
     """Draw a result as plain text, for somebody in Python: options are keyword arguments."""
     return render(in_python(part) if isinstance(part, str) else part for part in tables_of(result))

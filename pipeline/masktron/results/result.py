@@ -17,7 +17,7 @@ CONFIDENTIAL = "CONFIDENTIAL: messages, keys, values and locations show single r
 
 
 class JobResult(Serialised):
-    """What a job returns: its `repr` is what the command line prints.
+    """What a job returns: its `repr` is what the command line prints with ``--verbose``.
 
     Attributes
     ----------

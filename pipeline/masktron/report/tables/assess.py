@@ -26,19 +26,32 @@ def tables(result: AssessResult) -> list[RenderableType]:
         about = figure.group if figure.group != last else ""
         table.add_row(about, figure.name, valued(figure), figure.meaning + worst)
         last = figure.group
-    compared = (
-        f"{counted(len(result.numeric), 'number')} and {counted(len(result.categorical), 'field')} of categories"
-    )
-    nothing = ", ".join(one.name for one in result.figures if math.isnan(one.value) and not one.field)
-    unlike = [figure for figure in result.figures if math.isnan(figure.value) and figure.field]
     return [
         table,
-        *noted("nothing to tell", [f"{nothing}: the files have too little of what it is about"] if nothing else []),
-        *noted("no figure", [f"{one.name}: {one.field} had nothing before, or has nothing after" for one in unlike]),
+        *map(plain, untold(result)),
         *(plain(one) for one in ([] if result.keys is None else key_lines(result.keys.as_dict()))),
         *map(plain, level_lines(plain_data(result.levels))),
         *map(plain, treated_lines(plain_data(result.treatments), plain_data(result.fates))),
         *noted("note", result.notes),
-        f"{plain(result.masked)} against {plain(result.original)}: {counted(result.records, 'record')}, {compared}"
-        + (f"; earlier: {', '.join(map(plain, result.against))}" if result.against else ""),
+        compared_told(result),
     ]
+
+
+def untold(result: AssessResult) -> list[str]:
+    """Say which figures have no value, and why."""
+    nothing = ", ".join(one.name for one in result.figures if math.isnan(one.value) and not one.field)
+    unlike = [figure for figure in result.figures if math.isnan(figure.value) and figure.field]
+    said = [f"nothing to tell: {nothing}: the files have too little of what it is about"] if nothing else []
+    return said + [f"no figure: {one.name}: {one.field} had nothing before, or has nothing after" for one in unlike]
+
+
+def compared_told(result: AssessResult) -> str:
+    """Say what was compared with what."""
+    compared = (
+        f"{counted(len(result.numeric), 'number')} and {counted(len(result.categorical), 'field')} of categories"
+    )
+    earlier = f"; earlier: {', '.join(map(plain, result.against))}" if result.against else ""
+    return (
+        f"{plain(result.masked)} against {plain(result.original)}: {counted(result.records, 'record')}, "
+        f"{compared}{earlier}"
+    )

@@ -52,19 +52,19 @@ def tables(result: MaskResult) -> list[RenderableType]:
         *_totals(result),
         engines,
         *noted("tried", tuple(_tried(block) for block in result.blocks if block.candidates)),
-        *noted("solved per record", tuple(_solved(block) for block in result.blocks if block.solved)),
-        *noted("cut", tuple(_cuts(result.blocks))),
+        *noted("solved per record", tuple(solved_told(block) for block in result.blocks if block.solved)),
+        *noted("cut", tuple(cuts_told(result.blocks))),
         *noted("note", result.notes),
         *noted("note", tuple(note for engine in result.engines for note in engine.notes)),
         *noted("not judged", tuple(f"{one.engine}: {left}" for one in result.engines for left in one.not_judged)),
         *noted("not applicable", tuple(f"{rule}: {why}" for rule, why in result.not_applicable.items())),
         *noted("let go", result.allowed),
-        *noted("mended", tuple(map(_repair, result.repairs))),
+        *noted("mended", tuple(map(repair_told, result.repairs))),
     ]
     excluded = f", {counted(len(result.excluded), 'record')} left out" if result.excluded else ""
     lines.append(
         f"{counted(result.records_in, 'record')} in, {number(result.records_out)} out{excluded}; {verdict}; "
-        f"{_groups(result)}; information loss {figure_text(result.information_loss)} % (SSE/SST)"
+        f"{groups_told(result)}; information loss {figure_text(result.information_loss)} % (SSE/SST)"
     )
     lines += tested_line(result.tested)
     lines.append(plain(f"{result.method} promises: {result.promise}"))
@@ -135,7 +135,7 @@ def _totals(result: MaskResult) -> list[Table]:
     return tables
 
 
-def _groups(result: MaskResult) -> str:
+def groups_told(result: MaskResult) -> str:
     """Say how large the groups are, where there are any."""
     if result.draw is None:
         return f"k = {result.k}, smallest group {number(result.min_group)}"
@@ -184,7 +184,8 @@ def _farthest(draw: DrawResult) -> str:
     return ", ".join(said) or "nothing"
 
 
-def _repair(repair: RepairResult) -> str:
+def repair_told(repair: RepairResult) -> str:
+    """Say how far a total was off, and is now."""
     off = f"{abs(repair.before):g} steps of the grid too {'high' if repair.before > 0 else 'low'} after masking"
     return f"{repair.rule}: {off}, {repair.after:g} now; {counted(repair.groups, 'group')} moved"
 
@@ -256,7 +257,7 @@ def _tried(block: BlockResult) -> str:
     return f"{', '.join(block.variables)}: {'; '.join(map(_outcome, block.candidates))}"
 
 
-def _solved(block: BlockResult) -> str:
+def solved_told(block: BlockResult) -> str:
     """Say what groups share where not all variables are constant in them."""
     solved = dict.fromkeys(one.field for one in block.solved)
     grouped = [name for name in block.variables if name not in solved]
@@ -268,7 +269,7 @@ def _solved(block: BlockResult) -> str:
     )
 
 
-def _cuts(blocks: Iterable[BlockResult]) -> Iterator[str]:
+def cuts_told(blocks: Iterable[BlockResult]) -> Iterator[str]:
     """Say of each partition what cutting it has done, once for all of its blocks."""
     cuts: dict[CutResult, list[str]] = {}
     for block in blocks:

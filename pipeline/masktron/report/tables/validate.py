@@ -12,6 +12,17 @@ from masktron.results import ValidateResult
 
 def tables(result: ValidateResult) -> list[RenderableType]:
     """One row per rule, the verdict below."""
+    return [
+        rules_table(result.rules),
+        *map(plain, labels_told(result)),
+        *noted("note", result.notes),
+        *tested_line(result.tested if result.records else None),
+        validity(result),
+    ]
+
+
+def validity(result: ValidateResult) -> str:
+    """Say whether the file is valid, and by which engine."""
     if not result.valid:
         verdict = f"[red]{_wrong(result)}[/]"
     elif result.violations:
@@ -21,22 +32,17 @@ def tables(result: ValidateResult) -> list[RenderableType]:
         verdict = "[green]valid[/]" if fired else "[yellow]valid, but no rule fired[/]"
     # behind a list of rules a comma would make one more of it
     soft = f"{';' if ';' in verdict else ','} {soft_warnings(result.warnings)}" if result.warnings else ""
-    return [
-        rules_table(result.rules),
-        *_labels(result),
-        *noted("note", result.notes),
-        *tested_line(result.tested if result.records else None),
-        f"{plain(result.data)}: {counted(result.records, 'record')}, {verdict}{soft}  ({plain(result.engine)})",
-    ]
+    records = counted(result.records, "record")
+    return f"{plain(result.data)}: {records}, {verdict}{soft}  ({plain(result.engine)})"
 
 
-def _labels(result: ValidateResult) -> list[str]:
+def labels_told(result: ValidateResult) -> list[str]:
     """Say what the labels of the fields are, and what codes for missing values they have."""
     lines = []
     for field in result.fields:
         codes = ", ".join(f"{code}: {label}" if label else code for code, label in field.missing.items())
         said = "; ".join(filter(None, (field.label, f"missing {codes}" if codes else "")))
-        lines += [f"field: {plain(field.name)}: {plain(said)}"] if said else []
+        lines += [f"field: {field.name}: {said}"] if said else []
     return lines
 
 

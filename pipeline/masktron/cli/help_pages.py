@@ -1,0 +1,101 @@
+"""Which page of the documentation helps against an error, by what it is about."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from masktron.errors import MasktronError
+
+SAID = "see docs/{}.md"
+"""How a page is named: by its name, which stays whatever the documentation is published as."""
+
+OF_OPTIONS: Mapping[str, str] = MappingProxyType(
+    {
+        option: page
+        for page, options in {
+            "keys": "--quasi-identifier",
+            "recoding": "--recode --allow-lost --rules-out --hierarchy --suppressed --loss --importance --width",
+            "suppression": "--key-k --diversity",
+            "pram": "--pram",
+            "swapping": "--swap --swap-rate",
+            "nested-files": "--rare-units --protect --member-order --table",
+            "repeating": "--register --again",
+            "clusters": "--executor --scheduler",
+            "workers": "--workers",
+            "large-files": "--memory --unit-records --max-block-records --resume",
+            "methods": "--method --methods --param --aggregator --grouping --group-size-vars",
+            "refusals": "--on-refusal --max-observed-share",
+            "tuning": "--candidate --budget --risk --utility",
+            "formats": "--format --format-option --record --metadata --to --to-option --rename",
+            "reports": "--html --html-public --beside",
+            "suggesting": "--accept",
+            "writing-rules": "--phase --document --allow-unfired",
+        }.items()
+        for option in options.split()
+    }
+)  # fmt: skip
+"""The page about an option, where there is one of its own."""
+
+OF_COMMANDS: Mapping[str, str] = MappingProxyType(
+    {
+        "describe": "formats",
+        "suggest": "suggesting",
+        "rules": "writing-rules",
+        "validate": "writing-rules",
+        "explain": "writing-rules",
+        "mask": "methods",
+        "rerun": "repeating",
+        "check": "methods",
+        "assess": "keys",
+        "tune": "tuning",
+        "hierarchy": "recoding",
+        "recode": "recoding",
+        "keys": "keys",
+        "report": "reports",
+        "convert": "formats",
+        "formats": "formats",
+        "metadata": "formats",
+        "methods": "methods",
+        "web": "web",
+        "completion": "command-line",
+    }
+)
+"""The page about what a command does."""
+ELSE = "command-line"
+"""The page about the command line, for all others."""
+
+
+def page_of_usage(said: str, arguments: Sequence[str]) -> str:
+    """Return where to read on after an error of usage.
+
+    Parameters
+    ----------
+    said : str
+        The error: the first option in it that has a page decides.
+    arguments : sequence of str
+        The command line behind the program's name; else its command decides.
+    """
+    own = [OF_OPTIONS[option] for option in re.findall(r"--[a-z][a-z-]*", said) if option in OF_OPTIONS]
+    command = next(iter(arguments), "")
+    return SAID.format(own[0] if own else OF_COMMANDS.get(command, ELSE))
+
+
+def page_of_error(error: MasktronError, arguments: Sequence[str]) -> str | None:
+    """Return where to read on after an error that ends a command; None where no page helps, or it names one.
+
+    Errors of usage (exit code 2), and refusals to mask (exit code 5).
+    """
+    from masktron.errors import InfeasibleError, ReleasedBeforeError, UsageError
+
+    said = str(error)
+    if re.search(r"docs/[a-z-]+\.md", said):
+        return None
+    if isinstance(error, ReleasedBeforeError):
+        return SAID.format("repeating")
+    if isinstance(error, InfeasibleError):
+        return SAID.format("refusals")
+    return page_of_usage(said, arguments) if isinstance(error, UsageError) else None

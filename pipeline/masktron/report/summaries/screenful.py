@@ -1,0 +1,109 @@
+"""Lines that fit a screen: what has to be said is said whole, the rest is cut to a line each, or counted."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from rich.console import Console, ConsoleOptions, RenderResult
+from rich.text import Text
+
+from masktron.counts import counted
+from masktron.report.text import printable
+
+LINES, COLUMNS = 30, 100
+"""What fits."""
+_LABEL = 10
+"""Columns for what a line is about."""
+ALL = "all tables and notes: --verbose; for programs: --json FILE"
+
+
+@dataclass(frozen=True, slots=True)
+class SummaryLine:
+    """Something to say.
+
+    Attributes
+    ----------
+    label, text : str
+        What it is about, and what is said.
+    whole : bool
+        Whether it is never cut.
+    style : str
+        Of the label, for rich.
+    """
+
+    label: str
+    text: str
+    whole: bool = True
+    style: str = "bold"
+
+    def wrapped(self, width: int, *, cut: bool) -> list[str]:
+        """Return the lines of the text, or the only one that is left of it, with dots where more was."""
+        text = printable(self.text.replace("\n", " "))
+        room = max(width - _LABEL, 20)
+        lines = textwrap.wrap(text, room, break_on_hyphens=False) or [""]
+        if not cut or len(lines) == 1:
+            return lines
+        return [
+            textwrap.shorten(text, room, placeholder=" ...") if " " in lines[0] else f"{lines[0][: room - 4]} ..."
+        ]
+
+
+def brief(label: str, texts: Iterable[str], style: str = "bold") -> list[SummaryLine]:
+    """Return lines that may be cut, or counted where there are too many; what matters most comes first."""
+    return [SummaryLine(label, text, whole=False, style=style) for text in texts]
+
+
+@dataclass(frozen=True, slots=True)
+class Screenful:
+    """Lines in their order, of which the brief ones give way.
+
+    Attributes
+    ----------
+    lines : sequence of SummaryLine
+    rest : str
+        How to read what was cut, the last line.
+    used : int
+        Lines of the screen that stand above it.
+    """
+
+    lines: Sequence[SummaryLine]
+    rest: str = ALL
+    used: int = 0
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        width = min(options.max_width, COLUMNS)
+        laid = self._laid(width)
+        left_out = len(self.lines) - len(laid)
+        said = ""
+        for line, rows in laid:
+            for at, row in enumerate(rows):
+                label = line.label if at == 0 and line.label != said else ""
+                yield Text.assemble((f"{label:<{_LABEL}}", line.style), row)
+            said = line.label
+        more = f"{counted(left_out, 'more matter')} to know, and {self.rest}" if left_out else self.rest
+        for at, row in enumerate(SummaryLine("more", more).wrapped(width, cut=False)):
+            yield Text.assemble((f"{'' if at else 'more':<{_LABEL}}", "bold"), row)
+
+    def _laid(self, width: int) -> list[tuple[SummaryLine, list[str]]]:
+        """Choose what is shown, and cut it: brief lines as far as there is room, warnings before all others."""
+        whole = sum(len(line.wrapped(width, cut=False)) for line in self.lines if line.whole)
+        room = LINES - self.used - whole - 1
+        kept: dict[int, list[str]] = {}
+        spare = max(room, 3)
+        briefs = [at for at, line in enumerate(self.lines) if not line.whole]
+        grave = [at for at in briefs if self.lines[at].style != "bold"]
+        for some in (grave, [at for at in briefs if at not in grave]):
+            chosen = some[:spare]
+            spare -= len(chosen)
+            for at in chosen:
+                full = self.lines[at].wrapped(width, cut=False)
+                fits = len(full) - 1 <= spare
+                kept[at] = full if fits else self.lines[at].wrapped(width, cut=True)
+                spare -= len(kept[at]) - 1
+        return [
+            (line, line.wrapped(width, cut=False) if line.whole else kept[at])
+            for at, line in enumerate(self.lines)
+            if line.whole or at in kept
+        ]

@@ -1,0 +1,41 @@
+"""A validation on one screen: of many rules those that fail, warn or are not tested."""
+
+from __future__ import annotations
+
+from rich.console import RenderableType
+
+from masktron.counts import counted
+from masktron.report.summaries.screenful import Screenful, SummaryLine, brief
+from masktron.report.tables.cells import rules_table
+from masktron.report.tables.validate import labels_told, validity
+from masktron.results import RuleResult, ValidateResult
+
+_ALL = 20
+"""Rules that are all shown; of more, only those of which something is to be said."""
+
+
+def summary(result: ValidateResult) -> list[RenderableType]:
+    """Rules, notes as far as they fit, and the verdict below."""
+    many = len(result.rules) > _ALL
+    telling = [rule for rule in result.rules if not many or _tells(rule)]
+    shown = telling[:_ALL]
+    lines = []
+    if beside := telling[_ALL:]:
+        ids = ", ".join(rule.id for rule in beside)
+        lines.append(
+            SummaryLine("rules", f"{counted(len(beside), 'more rule')} of which something is to be said: {ids}")
+        )
+    if silent := len(result.rules) - len(telling):
+        lines.append(SummaryLine("rules", f"{counted(silent, 'rule')} fired, and never failed"))
+    lines += [*brief("note", result.notes), *brief("fields", labels_told(result))]
+    if result.records:
+        lines.append(SummaryLine("tested", str(result.tested)))
+    rest = "every rule and all notes: --verbose; for programs: --json FILE"
+    table = [rules_table(shown)] if shown else []
+    return [*table, Screenful(lines, rest, used=len(shown) + 3), validity(result)]
+
+
+def _tells(rule: RuleResult) -> bool:
+    """Whether a rule failed, could not be evaluated, may fail, or tested nothing."""
+    tested = rule.fired and rule.untested is None
+    return bool(rule.failed or rule.errors or not tested or not rule.passes or rule.allowed is not None)

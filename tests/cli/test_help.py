@@ -1,0 +1,134 @@
+"""Help of every command: its width, its panels, their order; completion in shells; the page that an error names."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from typer.main import get_command
+
+from cli_runner import Runner
+from masktron import cli
+from masktron.cli.help_pages import ELSE, OF_COMMANDS, OF_OPTIONS, page_of_usage
+from masktron.cli.panels import PANELS, PanelError, panel_of
+from paths import DOCS
+
+NAMES = [command.__name__ for command, _ in cli.COMMANDS]
+
+
+def options_of(name: str) -> list[list[str]]:
+    """Return the spellings of the options of a command that are shown."""
+    parameters = get_command(cli.app).commands[name].params
+    return [one.opts for one in parameters if one.param_type_name == "option" and not one.hidden]
+
+
+@pytest.mark.parametrize("name", ["", *NAMES])
+def test_help_fits_80_columns_and_names_no_types(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    told = Runner(capsys, whole=False)(*[name] * bool(name), "--help").out
+    assert max(map(len, told.splitlines())) <= 80
+    assert not re.search(r"<[A-Za-z]+>|\{[A-Z]+\}", told)
+    for spellings in options_of(name) if name else ():
+        assert all(spelling in told for spelling in spellings)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_options_stand_in_panels_from_common_to_rare(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    told = Runner(capsys, whole=False)(name, "--help").out
+    titles = [title for title in re.findall(r"╭─ ([\w ]+) ─", told) if title != "Arguments"]
+    assert titles == [panel for panel in PANELS if panel in titles]
+    assert titles[-1] == "Output"
+    required = {one.opts[0] for one in get_command(cli.app).commands[name].params if one.required}
+    for title in titles:
+        body = told.split(f"╭─ {title} ─")[1].split("╰")[0]
+        shown = re.findall(r"^│ (--?[a-z-]+)", body, re.MULTILINE)
+        needed = [one for one in shown if one in required]
+        places = [PANELS[title].index(one) for one in shown if one in PANELS[title] and one not in needed]
+        assert places == sorted(places)
+        assert shown[: len(needed)] == needed
+
+
+def test_an_option_without_a_panel_is_an_error() -> None:
+    names = [option for options in PANELS.values() for option in options]
+    assert len(names) == len({*names})
+    with pytest.raises(PanelError):
+        panel_of("mask", ["--nowhere"])
+
+
+def test_words_in_brackets_are_not_lost(capsys: pytest.CaptureFixture[str]) -> None:
+    told = Runner(capsys, whole=False)("mask", "--help").out
+    assert "[dask]" in told
+    assert "[levels]" in told
+    assert "[default: 5]" in told
+
+
+def test_every_page_that_an_error_can_name_is_there() -> None:
+    assert {*OF_COMMANDS} <= {*NAMES}
+    known = {option for name in NAMES for spellings in options_of(name) for option in spellings}
+    assert {*OF_OPTIONS} <= known
+    for page in {ELSE, *OF_COMMANDS.values(), *OF_OPTIONS.values()}:
+        assert (DOCS / f"{page}.md").is_file(), page
+
+
+@pytest.mark.parametrize(
+    ("arguments", "page"),
+    [
+        (["mask"], "methods"),
+        (["mask", "d.csv", "--pram"], "pram"),
+        (["mask", "--nowhere"], "methods"),
+        (["nowhere"], "command-line"),
+        (["web", "--port", "x"], "web"),
+        (["completion", "sh"], "command-line"),
+        (["mask", "d.csv", "-r", "r.sch", "-o", "m.csv", "--recode", "AGE"], "recoding"),
+    ],
+)
+def test_errors_of_usage_name_one_page(
+    arguments: list[str],
+    page: str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    done = Runner(capsys, whole=False)(*arguments)
+    assert done.code == 2
+    assert re.findall(r"see (docs/[a-z-]+\.md)", done.err) == [f"docs/{page}.md"]
+    assert "Traceback" not in done.err
+
+
+def test_the_option_that_an_error_is_about_decides() -> None:
+    assert page_of_usage("--key-k must be 2 or more", ["mask"]) == "see docs/suppression.md"
+    assert page_of_usage("something else", ["tune"]) == "see docs/tuning.md"
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_completion_is_printed(shell: str, capsys: pytest.CaptureFixture[str]) -> None:
+    done = Runner(capsys, whole=False)("completion", shell)
+    assert done.code == 0
+    assert f"complete_{shell}" in done.out
+
+
+@pytest.mark.skipif(shutil.which("bash") is None, reason="there is no bash")
+def test_bash_completes_commands_and_options(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    program = tmp_path / "masktron"
+    program.write_text(f"#!{sys.executable}\nfrom masktron.cli import main\nmain()\n")
+    program.chmod(0o700)
+    script = Runner(capsys, whole=False)("completion", "bash").out
+    for words, found in (
+        ("masktron ass", ["assess"]),
+        ("masktron mask --quasi", ["--quasi-identifier"]),
+        ("masktron mask x.xml --rules r.sch --verb", ["--verbose"]),
+    ):
+        parts = words.split(" ")
+        asked = f"{script}\nCOMP_WORDS=({words}); COMP_CWORD={len(parts) - 1}\n_masktron_completion masktron\n"
+        asked += 'printf "%s\\n" "${COMPREPLY[@]}"; complete -p masktron'
+        environment = {**os.environ, "PATH": f"{tmp_path}{os.pathsep}{os.environ['PATH']}"}
+        done = subprocess.run(
+            ["bash", "--norc", "-c", asked], capture_output=True, text=True, env=environment, check=True
+        )
+        assert done.stdout.splitlines()[:-1] == found, done.stderr
+        assert "_masktron_completion" in done.stdout.splitlines()[-1]
