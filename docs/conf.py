@@ -45,6 +45,8 @@ nb_execution_timeout = 120
 nb_execution_excludepatterns = ["[!t]*"]
 nb_merge_streams = True
 
+smartquotes = False
+python_maximum_signature_line_length = 60
 autodoc_member_order = "bysource"
 autodoc_typehints = "signature"
 autodoc_class_signature = "separated"

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from page_sources import FILES_AS_PAGES, site_source
+from program_pages import program_pages
 from sphinx.application import Sphinx
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -22,6 +23,7 @@ def checkout_pages() -> Iterator[tuple[str, str]]:
 def all_pages() -> Iterator[tuple[str, str]]:
     """Name and text of every page that is made."""
     yield from checkout_pages()
+    yield from program_pages()
 
 
 def write_pages(folder: Path) -> None:
