@@ -42,7 +42,7 @@ suppress_warnings = ["myst.header"]  # a part of a page may begin at the third l
 nb_execution_mode = "force"
 nb_execution_raise_on_error = True
 nb_execution_timeout = 120
-nb_execution_excludepatterns = ["[!t]*"]
+nb_output_stderr = "remove"
 nb_merge_streams = True
 
 smartquotes = False

@@ -27,11 +27,12 @@ class Runner:
 
     def __init__(self, capsys: pytest.CaptureFixture[str]) -> None:
         self.capsys = capsys
+        self.width = "200"
 
     def __call__(self, *arguments: object) -> Outcome:
         self.capsys.readouterr()
         argv = ["masktron", *(str(argument) for argument in arguments)]
-        with patch.object(sys, "argv", argv), patch.dict("os.environ", {"COLUMNS": "200"}):
+        with patch.object(sys, "argv", argv), patch.dict("os.environ", {"COLUMNS": self.width}):
             try:
                 main()
             except SystemExit as stop:
