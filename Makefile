@@ -79,9 +79,9 @@ $(SITE): $(CORE)
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile --group docs
 	@touch $@
 
-docs: $(WARM) $(SITE)  ## the site of the documentation, in docs-output/index.html; a warning is an error
-	@$(BIN)/python -m sphinx -q -W --keep-going -n -b html -d docs-output/.doctrees docs docs-output
-	@echo "docs-output/index.html"
+docs: $(WARM) $(SITE)  ## the site of the documentation, in docs-output/html/index.html; a warning is an error
+	@$(BIN)/python -m sphinx -q -W --keep-going -n -b html -d docs-output/.doctrees docs docs-output/html
+	@echo "docs-output/html/index.html"
 
 bench: $(WARM) $(STAMP)  ## speed, as ratios in the same run; SCALE=10 for a million records
 	@$(BIN)/python benchmarks/validation.py --scale $(SCALE) --json bench-output/validation.json
@@ -99,4 +99,4 @@ reproduce: $(WARM) $(STAMP)  ## the figures of the papers beside ours, in docs/r
 	@$(BIN)/python -m reproduction
 
 clean:  ## remove the environment and all that was generated
-	rm -rf $(VENV) demo-output bench-output docs-output docs/*/generated docs/jupyter_execute dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) demo-output bench-output docs-output docs/*/generated dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -46,9 +46,10 @@ def prose(text: str) -> str:
 
 def program_pages() -> Iterator[tuple[str, str]]:
     """Name and text of each page."""
+    made = vars(get_command(app))["commands"]
     for command, example in COMMANDS:
         name = command.__name__.replace("_", "-")
-        yield f"{HERE}/commands/{name}", command_page(name, example)
+        yield f"{HERE}/commands/{name}", command_page(name, made[name], example)
     yield f"{HERE}/settings", settings_page()
     yield f"{HERE}/methods", methods_page()
     yield f"{HERE}/measures", measures_page()
@@ -59,9 +60,8 @@ def program_pages() -> Iterator[tuple[str, str]]:
     yield from python_pages()
 
 
-def command_page(name: str, example: str) -> str:
+def command_page(name: str, command: Any, example: str) -> str:
     """Return the page of a command, from its parameters."""
-    command = vars(get_command(app))["commands"][name]
     wanted = [one for one in command.params if not one.hidden and one.name != "help"]
     arguments = [one for one in wanted if type(one).__name__.endswith("Argument")]
     options = [one for one in wanted if one not in arguments]
@@ -196,8 +196,8 @@ def measures_page() -> str:
     parts = [
         "# Measures\n",
         "Numbers that say something of a masked file. `masktron assess` shows them, `--limit NAME=BOUND` makes one of them "
-        "a condition of a release: the most that it may be where lower is better, else the least. The ranges that are "
-        "called usual are for surveys of persons, households and enterprises masked with k from 3 to 10.\n",
+        "a condition of a release: the most that it may be where lower is better, else the least. Each says "
+        "what is usual.\n",
     ]
     for group, head in heads.items():
         parts.append(f"## {head}\n")

@@ -87,7 +87,18 @@ def test_the_site_loads_nothing_from_elsewhere(site: Path) -> None:
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", WIDTHS)
 def test_pages_in_a_browser_ask_nobody_and_fit(site: Path, browser: Any, width: int, scheme: str) -> None:
-    names = ["index", "methods", "methods/drawing", "engines/truth", "glossary", "tutorials/index", "design"]
+    names = [
+        "index",
+        "methods",
+        "methods/drawing",
+        "engines/truth",
+        "glossary",
+        "tutorials/csv",
+        "tutorials/notebook",
+        "reference/generated/commands/mask",
+        "reference/generated/schemas/mask",
+        "design",
+    ]
     for name in names:
         with shown(browser, site / f"{name}.html", width=width, scheme=scheme) as page:
             page.wait_for_load_state("networkidle")
