@@ -15,12 +15,18 @@ from paths import ROOT
 
 COMMANDS = vars(get_command(app))["commands"]
 OPTIONS = {name: {text for one in command.params for text in one.opts} for name, command in COMMANDS.items()}
-_FENCED = re.compile(r"^```(?:console|bash|sh)?\n(.*?)^```", flags=re.MULTILINE | re.DOTALL)
+_FENCED = re.compile(r"^```([^\n]*)\n(.*?)^``` *$", flags=re.MULTILINE | re.DOTALL)
+_SHELLS = ("", "console", "bash", "sh")
 
 
 def unknown(text: str) -> list[str]:
     """Commands and options of a page that masktron has not."""
-    lines = [line for block in _FENCED.findall(text) for line in block.replace("\\\n", " ").splitlines()]
+    lines = [
+        line
+        for language, block in _FENCED.findall(text)
+        if language in _SHELLS
+        for line in block.replace("\\\n", " ").splitlines()
+    ]
     found = []
     for line in lines:
         words = line.removeprefix("$ ")
@@ -43,5 +49,6 @@ def test_commands_and_options_are_there(page: Path) -> None:
 
 
 def test_what_is_not_there_is_found() -> None:
-    shown = "```\nmasktron mask a.csv --rulez b\n$ masktron maks a\nmasktron mask a -k 5 \\\n   --nothing\n```\n"
+    shown = "```xml\n<a/>\n```\n\n"
+    shown += "```\nmasktron mask a.csv --rulez b\n$ masktron maks a\nmasktron mask a -k 5 \\\n   --nothing\n```\n"
     assert unknown(shown) == ["mask --rulez", "masktron maks a", "mask --nothing"]
