@@ -5,6 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 CORE := $(VENV)/.core
 STAMP := $(VENV)/.installed
+SITE := $(VENV)/.docs
 WARM := $(VENV)/.compiled
 # what else is compiled first in each process that imports it, again and again where the environment forbids to keep it
 unexport PYTHONDONTWRITEBYTECODE
@@ -20,7 +21,7 @@ CANDIDATES := python3.14 python3.13 python3.12 python3 python \
 SUITABLE := -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 12))' >/dev/null 2>&1
 PYTHON ?= $(shell for p in $(CANDIDATES); do "$$p" $(SUITABLE) && { echo "$$p"; break; }; done)
 
-.PHONY: help install demo collected test test-full lint types format bench reproduce clean
+.PHONY: help install demo collected test test-full lint types format docs bench reproduce clean
 
 help:  ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
@@ -74,6 +75,14 @@ format: $(STAMP)  ## reformat the code
 	@$(BIN)/ruff format .
 	@$(BIN)/ruff check --fix .
 
+$(SITE): $(CORE)
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile --group docs
+	@touch $@
+
+docs: $(WARM) $(SITE)  ## the site of the documentation, in docs-output/html/index.html; a warning is an error
+	@$(BIN)/python -m sphinx -q -W --keep-going -n -b html -d docs-output/.doctrees docs docs-output/html
+	@echo "docs-output/html/index.html"
+
 bench: $(WARM) $(STAMP)  ## speed, as ratios in the same run; SCALE=10 for a million records
 	@$(BIN)/python benchmarks/validation.py --scale $(SCALE) --json bench-output/validation.json
 	@$(BIN)/python benchmarks/tables.py --scale $(SCALE) --json bench-output/tables.json
@@ -90,4 +99,4 @@ reproduce: $(WARM) $(STAMP)  ## the figures of the papers beside ours, in docs/r
 	@$(BIN)/python -m reproduction
 
 clean:  ## remove the environment and all that was generated
-	rm -rf $(VENV) demo-output bench-output dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) demo-output bench-output docs-output docs/*/generated dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -1,4 +1,4 @@
-"""`python -m reproduction`: masks and measures the reference data, and writes docs/reproduction.md with its plots."""
+"""`python -m reproduction`: masks and measures the reference data, and writes docs/reproduction.md and its pages."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from reproduction.measured import DOCUMENTED
 from reproduction.page import Results, page
 from reproduction.plots import loss_against_risk
 from reproduction.section import Section
+from reproduction.split_pages import split_pages
 
 SECTIONS: tuple[Callable[[Path, Path], Section], ...] = (
     hybrid_microaggregation.section,
@@ -23,6 +24,16 @@ SECTIONS: tuple[Callable[[Path, Path], Section], ...] = (
     hierarchical.section,
 )
 """What follows the first paper: each is given the folder of the data and that of the page."""
+
+PAGES = {
+    "MDAV": "mdav",
+    "Edit constraints and microaggregation (2009)": "edit-constraints-2009",
+    "Hybrid microdata using microaggregation (2010)": "hybrid-microaggregation-2010",
+    "Hybrid microdata via model-based clustering (2012)": "model-based-2012",
+    "Class-restricted clustering and microperturbation (2013)": "class-restricted-2013",
+    "Hierarchical cluster analysis for partially synthetic data (2013)": "hierarchical-2013",
+}
+"""Names of pages by the titles of their sections."""
 
 
 def main() -> int:
@@ -45,7 +56,10 @@ def main() -> int:
         loss_against_risk(one, DOCUMENTED, options.docs / "figures" / name)
     target = options.docs / "reproduction.md"
     sections = [section(options.data, options.docs) for section in SECTIONS]
-    target.write_text("\n".join([page(results), *(section.text for section in sections)]), encoding="utf-8")
+    text = "\n".join([page(results), *(section.text for section in sections)])
+    for name, part in split_pages(text, "reproduction", PAGES).items():
+        (options.docs / name).parent.mkdir(parents=True, exist_ok=True)
+        (options.docs / name).write_text(part, encoding="utf-8")
     marks = [*results.marks, *(mark for section in sections for mark in section.marks)]
     missed = [mark for mark in marks if not mark.reached]
     for mark in missed:

@@ -11,7 +11,13 @@ import masktron
 from paths import ROOT
 
 PACKAGE = Path(masktron.__file__).parent
-PAGES = sorted([*(ROOT / "docs").rglob("*.md"), ROOT / "README.md", ROOT / "CONTRIBUTING.md"])
+PAGES = sorted(
+    [
+        *(page for page in (ROOT / "docs").rglob("*.md") if "generated" not in page.parts),
+        ROOT / "README.md",
+        ROOT / "CONTRIBUTING.md",
+    ]
+)
 _MODULE = re.compile(r"`((?:[a-z_0-9]+/)*[a-z_0-9]+\.py)[`:]")
 
 

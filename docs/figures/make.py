@@ -40,7 +40,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description="Make the pictures of pages in README and docs.")
     parser.add_argument("census", type=Path, help="census.csv: 1,080 records of 13 variables")
     with tempfile.TemporaryDirectory() as folder:
-        photograph(pages(parser.parse_args(arguments).census, Path(folder)))
+        photograph_parts(pages(parser.parse_args(arguments).census, Path(folder)))
 
 
 def pages(census: Path, folder: Path) -> dict[str, Path]:
@@ -67,7 +67,7 @@ def pages(census: Path, folder: Path) -> dict[str, Path]:
     return found
 
 
-def photograph(found: dict[str, Path]) -> None:
+def photograph_parts(found: dict[str, Path], shots: Sequence[tuple[str, str, int, int, str]] = SHOTS) -> None:
     """Take a picture of each part that is shown, in a light window."""
     from playwright.sync_api import sync_playwright  # noqa: PLC0415 -- for this alone
 
@@ -75,7 +75,7 @@ def photograph(found: dict[str, Path]) -> None:
     with sync_playwright() as play:
         browser = play.chromium.launch(executable_path=program, args=["--headless", "--no-sandbox", "--disable-gpu"])
         window = browser.new_page(viewport={"width": WIDTH, "height": 900}, color_scheme="light")
-        for page, part, above, height, name in SHOTS:
+        for page, part, above, height, name in shots:
             window.goto(found[page].as_uri())
             box = window.locator(part or "body").first.bounding_box()
             clip = {**box, "y": box["y"] + above, "height": min(box["height"] - above, height or box["height"])}

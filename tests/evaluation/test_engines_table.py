@@ -1,6 +1,7 @@
 """Every row of the table of engine deviations, run on the engines; and the page that is made of it.
 
-``MASKTRON_WRITE_DOCS=1 pytest tests/evaluation/test_engines_table.py`` rewrites ``docs/engines.md``.
+``MASKTRON_WRITE_DOCS=1 pytest tests/evaluation/test_engines_table.py`` rewrites ``docs/engines.md``
+and the pages in ``docs/engines/``.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from masktron.rulebook.schema import XPathVersion
 from paths import DOCS
 
 PAGE = DOCS / "engines.md"
+PAGES = DOCS / "engines"
 DEVIATIONS = deviations()
 BINDINGS: dict[XPathVersion, str] = {"1.0": "xslt", "2.0": "xslt2", "3.0": "xslt3", "3.1": "xpath31"}
 NAMESPACE = "http://purl.oclc.org/dsdl/schematron"
@@ -203,10 +205,31 @@ def versions_line() -> str:
 
 
 def page() -> str:
-    parts = [HEAD, versions_line(), CONTENTS]
-    parts += [f"- [{row.title}](#{row.id}) ({row.engine}, XPath {', '.join(row.versions)})" for row in DEVIATIONS]
-    parts += [section(row) for row in DEVIATIONS]
-    return "\n".join(parts) + "\n"
+    parts = [HEAD, versions_line()]
+    for name, (title, rows) in TOPICS.items():
+        parts.append(f"\n## [{title}](engines/{name}.md)\n")
+        parts += [listed(row_by(one), name) for one in rows]
+    parts.append("\n```{toctree}\n:hidden:\n")
+    parts += [f"engines/{name}" for name in TOPICS]
+    return "\n".join([*parts, "```"]) + "\n"
+
+
+def listed(row: Deviation, topic: str) -> str:
+    """Return the line of a row, with the anchor that messages name."""
+    versions = ", ".join(row.versions)
+    return f'- <a id="{row.id}"></a>[{row.title}](engines/{topic}.md#{row.id}) ({row.engine}, XPath {versions})'
+
+
+def row_by(name: str) -> Deviation:
+    return next(row for row in DEVIATIONS if row.id == name)
+
+
+def topic_page(name: str) -> str:
+    title, rows = TOPICS[name]
+    head = (
+        f"# {title}\n\nA part of [Where engines depart from the standards](../engines.md), which says how to read it."
+    )
+    return "\n".join([head, *(section(row_by(one)) for one in rows)]) + "\n"
 
 
 def section(row: Deviation) -> str:
@@ -245,13 +268,58 @@ conversions between numbers and texts, which are masktron's where libxml2 depart
 libxml2 alone would have said is a note with its count in `validate` and `check`; `mask` writes only what it accepts.
 Contexts that XSLT 1.0 cannot decide in linear time are Saxon's in its backwards compatible mode, with its departures.
 """
-CONTENTS = "\n## Rows\n"
+
+TOPICS: dict[str, tuple[str, tuple[str, ...]]] = {
+    "comparisons": (
+        "Comparisons",
+        ("equal-number-text", "unequal-number-text", "equal-boolean-nodes", "order-text", "order-missing-negated",
+         "order-untyped", "order-untyped-text", "chained-comparison", "index-of-number", "distinct-values-number"),
+    ),
+    "spellings": (
+        "Spellings of numbers",
+        ("underscore", "foreign-digits", "no-break-space", "plus-sign", "saxon-plus-sign", "infinity",
+         "saxon-infinity", "plus-infinity", "exponent", "libxml2-exponent", "saxon-exponent"),
+    ),
+    "arithmetic": (
+        "Arithmetic",
+        ("decimal-literal", "decimal-arithmetic", "integer-literal", "float-promotion", "libxml2-rounding",
+         "libxml2-big-integer", "saxon-negative-zero", "negative-zero", "mod-sign", "mod-zero", "floor-empty"),
+    ),
+    "truth": (
+        "Truth values and errors",
+        ("or-error", "half-to-even-untyped", "saxon-nan-text", "saxon-internal-error", "errors-and-optimisation",
+         "static-type-of-instance", "saxon-sum-text", "nan-is-true", "sequence-is-true", "untyped-is-false",
+         "duration-is-false"),
+    ),
+    "texts": (
+        "Numbers written as texts",
+        ("saxon-number-text", "large-number-text", "decimal-digits", "libxml2-digits", "infinity-text"),
+    ),
+    "rulebooks": (
+        "Reading a rulebook",
+        ("comment-before-schema", "old-namespace", "include-order", "schema-extends", "pattern-documents",
+         "comment-in-assert", "instruction-in-assert", "name-in-message", "is-a-without-params", "unknown-phase"),
+    ),
+    "contexts": (
+        "Contexts, functions and reports",
+        ("reports-ignored", "attribute-context", "text-context", "context-comparison", "namespaced-data",
+         "phase-variables", "document-function", "xslt-functions", "position-in-rule", "namespace-axis"),
+    ),
+}  # fmt: skip
+"""Pages with their rows, in the order of the table."""
 
 
 def test_the_page_is_up_to_date() -> None:
-    fresh = page()
+    fresh = {PAGE: page()} | {PAGES / f"{name}.md": topic_page(name) for name in TOPICS}
     if os.environ.get("MASKTRON_WRITE_DOCS"):
-        PAGE.write_text(fresh, encoding="utf-8")
+        for path, text in fresh.items():
+            path.write_text(text, encoding="utf-8")
     measured = re.compile(r"^Measured with .*$", re.MULTILINE)
-    committed = PAGE.read_text(encoding="utf-8")
-    assert measured.sub("", committed) == measured.sub("", fresh), "run MASKTRON_WRITE_DOCS=1 pytest " + __file__
+    for path, text in fresh.items():
+        committed = path.read_text(encoding="utf-8")
+        assert measured.sub("", committed) == measured.sub("", text), "run MASKTRON_WRITE_DOCS=1 pytest " + __file__
+    assert sorted(PAGES.glob("*.md")) == sorted(set(fresh) - {PAGE})
+
+
+def test_each_row_is_on_one_page() -> None:
+    assert sorted(one for _, rows in TOPICS.values() for one in rows) == sorted(row.id for row in DEVIATIONS)

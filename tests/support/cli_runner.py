@@ -33,14 +33,14 @@ class Runner:
     """
 
     def __init__(self, capsys: pytest.CaptureFixture[str], *, whole: bool = True) -> None:
-        self.capsys, self.whole = capsys, whole
+        self.capsys, self.whole, self.width = capsys, whole, "200"
 
     def __call__(self, *arguments: object) -> Outcome:
         self.capsys.readouterr()
         argv = ["masktron", *(str(argument) for argument in arguments)]
         if self.whole and argv[1:2] and argv[1] in SUMMARISED and "--help" not in argv:
             argv.insert(2, "--verbose")
-        with patch.object(sys, "argv", argv), patch.dict("os.environ", {"COLUMNS": "200"}):
+        with patch.object(sys, "argv", argv), patch.dict("os.environ", {"COLUMNS": self.width}):
             try:
                 main()
             except SystemExit as stop:

@@ -1,7 +1,7 @@
 """The elements and attributes of ISO Schematron, by edition, and what masktron does with each.
 
 Taken from the RELAX NG schemas of ISO/IEC 19757-3:2016, :2020 and :2025 (annex A). Editions before 2016 are
-in that of 2016. ``docs/writing-rules.md`` shows the table; a test compares both.
+in that of 2016. ``docs/writing-rules/schematron.md`` shows the table; a test compares both.
 """
 
 from __future__ import annotations

@@ -1,0 +1,81 @@
+"""Tutorials: every command that they show is run, and says what they show."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cli_runner import Runner
+from console_pages import Command, cells, commands, matches, run_page, saved, say
+from paths import DOCS
+
+TUTORIALS = DOCS / "tutorials"
+
+
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture[str]) -> Runner:
+    return Runner(capsys)
+
+
+def test_commands_are_found_with_what_is_shown() -> None:
+    text = "```console\n$ one \\\n    two\na\n...\n$ three\n```\n\n```bash\n$ no\n```\n"
+    assert commands(text) == [Command("one two", ("a", "...")), Command("three", ())]
+
+
+@pytest.mark.parametrize(
+    ("shown", "said", "right"),
+    [
+        (("a", "b"), "a\nb\n", True),
+        (("a", "..."), "a\n", True),
+        (("...", "b 1 ... c"), "a\nb 1 2 c\n", True),
+        (("a",), "a\nb\n", False),
+        (("a", "...", "b"), "a\nc\n", False),
+        ((), "a\n", False),
+    ],
+)
+def test_what_is_shown_is_compared_with_what_is_said(shown: tuple[str, ...], said: str, right: bool) -> None:
+    assert matches(shown, said) is right
+
+
+def test_a_csv_in_ten_minutes(tmp_path: Path, run: Runner) -> None:
+    run_page(TUTORIALS / "csv.md", tmp_path, run)
+
+
+@pytest.mark.full
+def test_households_with_their_persons(tmp_path: Path, run: Runner) -> None:
+    run_page(TUTORIALS / "households.md", tmp_path, run)
+
+
+@pytest.mark.full
+def test_choosing_with_the_map(tmp_path: Path, run: Runner) -> None:
+    saved(TUTORIALS / "csv.md", tmp_path)
+    run_page(TUTORIALS / "choosing.md", tmp_path, run)
+
+
+def test_the_notebook(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    page = TUTORIALS / "notebook.md"
+    monkeypatch.chdir(TUTORIALS)
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    space: dict[str, Any] = {}
+    code = cells(page.read_text(encoding="utf-8"))
+    assert len(code) > 4
+    for cell in code:
+        exec(compile(cell, str(page), "exec"), space)  # noqa: S102 -- our own page
+    assert space["result"].min_group == 5
+
+
+@pytest.mark.full
+def test_the_workflow_checks_the_release_and_fails_for_another_one(tmp_path: Path, run: Runner) -> None:
+    run_page(TUTORIALS / "csv.md", tmp_path, run)
+    run_page(TUTORIALS / "continuous-integration.md", tmp_path, run)
+    text = (TUTORIALS / "continuous-integration.md").read_text(encoding="utf-8")
+    lines = [line.split("run: ")[-1].strip() for line in text.splitlines() if "run: masktron" in line]
+    assert len(lines) == 2
+    assert [say(line, tmp_path, run)[0] for line in lines] == [0, 0]
+    released = tmp_path / "released.csv"
+    head, first, *others = released.read_text(encoding="utf-8").splitlines()
+    spoiled = first.rpartition(",")[0] + ",1"
+    released.write_text("\n".join([head, spoiled, *others, ""]), encoding="utf-8")
+    assert [say(line, tmp_path, run)[0] for line in lines][-1] == 1
