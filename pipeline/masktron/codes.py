@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import re
 import shlex
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -166,7 +166,12 @@ def _roles(names: Iterable[str], role: Role) -> str:
 
 
 def fields_of(
-    records: Records, edits: Sequence[Edit], config: Config, *, weights_later: bool = False
+    records: Records,
+    edits: Sequence[Edit],
+    config: Config,
+    *,
+    weights_later: bool = False,
+    called: Callable[[str], str] = str,
 ) -> tuple[tuple[FieldFacts, ...], Suspects]:
     """Give every field a role, and find those that look like codes.
 
@@ -177,6 +182,8 @@ def fields_of(
     config : Config
     weights_later : bool
         As for `resolve_roles`.
+    called : callable, optional
+        As for `suspects`.
 
     Raises
     ------
@@ -190,7 +197,7 @@ def fields_of(
         roles = {**config.roles, **dict.fromkeys(error.fields, Role.IDENTIFIER)}
         try:
             named = resolve_roles(records, config.updated(roles=roles), weights_later=weights_later)
-            likely = suspects(records, named, edits, config)
+            likely = suspects(records, named, edits, config, called)
         except (UsageError, DocumentError):
             raise error from None  # the first comes first
         if likely.codes:
@@ -201,12 +208,18 @@ def fields_of(
             hint = f"{error.hint}{likely.others()}"
             raise UnnamedError(error.fields, error.what, where=error.where, hint=hint) from None
         raise
-    likely = suspects(records, facts, edits, config)
+    likely = suspects(records, facts, edits, config, called)
     likely.require_kinds(source)
     return facts, likely
 
 
-def suspects(records: Records, facts: Sequence[FieldFacts], edits: Sequence[Edit], config: Config) -> Suspects:
+def suspects(
+    records: Records,
+    facts: Sequence[FieldFacts],
+    edits: Sequence[Edit],
+    config: Config,
+    called: Callable[[str], str] = str,
+) -> Suspects:
     """Find the fields that would be masked as numbers and look like codes.
 
     A field looks like one of codes where all its values are written as integers, and either one of them begins with a
@@ -215,35 +228,60 @@ def suspects(records: Records, facts: Sequence[FieldFacts], edits: Sequence[Edit
     order with another field; a comparison with a constant, a set of values or the equality of two fields does not.
 
     Fields that are declared as numeric are quantities.
+
+    Parameters
+    ----------
+    records : Records
+    facts : sequence of FieldFacts
+    edits : sequence of Edit
+    config : Config
+    called : callable, optional
+        What settings call a field. Fields that are called alike (one of a member, at several positions of wide
+        records) are one field here, with the values of all of them.
     """
-    asked = [fact.name for fact in facts if fact.numeric and fact.role is Role.CONFIDENTIAL]
-    counts = {name: _values_of_codes(records.columns[name]) for name in asked if name not in config.numeric}
-    treated = {name for edit in edits for name in _quantities(edit)}
+    alike: dict[str, list[str]] = {}
+    for name in (fact.name for fact in facts if fact.numeric and fact.role is Role.CONFIDENTIAL):
+        if name not in config.numeric:
+            alike.setdefault(called(name), []).append(name)
+    columns = {name: [records.columns[one] for one in own] for name, own in alike.items()}
+    counts = {name: _values_of_codes(own) for name, own in columns.items()}
+    quantities = {name for edit in edits for name in _quantities(edit)}
+    treated = {name for name, own in alike.items() if not quantities.isdisjoint(own)}
     found = [(name, count) for name, count in counts.items() if count]
     nominal = [fact.name for fact in facts if fact.role is Role.CONFIDENTIAL and not fact.numeric]
-    shares = [(name, *_shares(records.columns[name])) for name in nominal if name not in config.ordinal]
+    shares = [(name, *_shares([records.columns[name]])) for name in nominal if name not in config.ordinal]
     codes = tuple(one for one in found if one[0] not in treated)
+    amounts = [one for name, own in alike.items() if not counts[name] for one in own]
     return Suspects(
         codes,
         tuple(one for one in found if one[0] in treated),
-        frozenset(name for name, _ in codes if _telling(*_shares(records.columns[name]))),
+        frozenset(name for name, _ in codes if _telling(*_shares(columns[name]))),
         tuple((name, count, held) for name, count, held in shares if _telling(count, held)),
-        tuple(_named(records, [name for name in counts if not counts[name]], treated, config)),
+        tuple(_named(records, amounts, quantities, config, called)),
     )
 
 
-def _named(records: Records, names: Iterable[str], treated: Collection[str], config: Config) -> Iterator[LikelyRole]:
-    """Yield those of some numbers that seem to be no amounts; of those that a rule reckons with, none is."""
+def _named(
+    records: Records,
+    names: Iterable[str],
+    treated: Collection[str],
+    config: Config,
+    called: Callable[[str], str],
+) -> Iterator[LikelyRole]:
+    """Yield those of some numbers that seem to be no amounts, once each; what a rule reckons with is none of them."""
+    told = set()
     for name in names:
-        if name not in treated and name not in config.roles:
-            found = likely_role(name, traits_of(records.columns[name]))
+        if name not in treated and name not in config.roles and called(name) not in told:
+            found = likely_role(called(name), traits_of(records.columns[name]))
             if found is not None:
+                told.add(found.name)
                 yield found
 
 
-def _shares(column: Column) -> tuple[int, int]:
-    """Return how many different values a field has, and how many values."""
-    return len(column.texts()), int(column.present.sum())
+def _shares(columns: Sequence[Column]) -> tuple[int, int]:
+    """Return how many different values a field has, and how many values; its columns are those of its positions."""
+    different = {text for column in columns for text in column.texts()}
+    return len(different), sum(int(column.present.sum()) for column in columns)
 
 
 def _telling(distinct: int, held: int) -> bool:
@@ -253,22 +291,25 @@ def _telling(distinct: int, held: int) -> bool:
 
 def looks_like_codes(column: Column) -> bool:
     """Whether a field of numbers looks like one of codes; see `suspects`."""
-    return _values_of_codes(column) > 0
+    return _values_of_codes([column]) > 0
 
 
-def _values_of_codes(column: Column) -> int:
+def _values_of_codes(columns: Sequence[Column]) -> int:
     """Return how many different values a field has that looks like one of codes, and 0 for any other."""
-    if column.decimals:
+    if any(column.decimals for column in columns):
         return 0
     # most amounts end here: there are very many of them
-    many = len(np.unique(column.numbers[column.used & (column.states == Status.PRESENT)])) > MOST_CODES
-    if many and not any(map(_LEADING_ZERO.match, column.each_text())):
+    many = any(
+        len(np.unique(column.numbers[column.used & (column.states == Status.PRESENT)])) > MOST_CODES
+        for column in columns
+    )
+    if many and not any(_LEADING_ZERO.match(text) for column in columns for text in column.each_text()):
         return 0
-    held = column.texts()
-    distinct = {str(lexeme).strip(XML_SPACE) for lexeme in held}
+    distinct = {str(lexeme).strip(XML_SPACE) for column in columns for lexeme in column.texts()}
     if not all(map(is_integer, distinct)):
         return 0
-    few = 2 <= len(distinct) <= MOST_CODES and int(column.present.sum()) >= RECORDS_A_CODE * len(distinct)
+    present = sum(int(column.present.sum()) for column in columns)
+    few = 2 <= len(distinct) <= MOST_CODES and present >= RECORDS_A_CODE * len(distinct)
     return len(distinct) if few or any(map(_LEADING_ZERO.fullmatch, distinct)) else 0
 
 

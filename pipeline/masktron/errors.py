@@ -52,10 +52,11 @@ class FormatOption:
 type RefusalKind = Literal[
     "copied", "no-prototype", "few-records", "missing-pattern", "across-records", "total", "aggregator",
     "no-aggregator", "solved-loss", "method", "contract", "limits", "written", "original", "keys",
-    "suppression",
+    "suppression", "rare-units",
 ]  # fmt: skip
 """Why a run of `mask` was refused. ``copied``: too many groups would publish a record; ``no-prototype``: no value
-satisfies the rules in some group; ``few-records``: fewer than k; ``missing-pattern``: a pattern of missing values is
+satisfies the rules in some group; ``few-records``: fewer than k; ``rare-units``: fewer than k units are composed
+alike; ``missing-pattern``: a pattern of missing values is
 rarer than k and has to be kept; ``across-records``: a rule over several records that masking breaks; ``total``: a
 figure over the file that cannot be mended; ``aggregator``: the one that was asked for breaks a rule;
 ``no-aggregator``: all do; ``solved-loss``: what is solved in each record would lose everything; ``method``: the
@@ -83,7 +84,7 @@ class RefusalFacts:
     groups : int
         Groups that it is about; 0 where it is about none.
     records : int
-        Records that there are, or that break rules in ``original``.
+        Records that there are, or that break rules in ``original``; of ``rare-units``, those of the rarest kind.
     """
 
     kind: RefusalKind

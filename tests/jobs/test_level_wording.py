@@ -51,6 +51,12 @@ def test_one_field_at_several_positions_is_named_once_and_one_alone_with_its_pos
     assert said.text("breaks wage:Person.2") == "breaks wage (second Person)"
     assert said.text("(@Person.2, @Person.3, Size)") == "(the number of Person, Size)"
     assert said.option("--role Person.2.Wage=untouched") == "--role Wage=untouched"
+    assert said.text("leave Person.2.Wage out: --role Person.2.Wage=identifier") == (
+        "leave Wage of the second Person out: --role Wage=identifier"
+    )
+    assert said.text("--nominal Person.1.Age --nominal Total --nominal Person.2.Age (or --ordinal FIELD)") == (
+        "--nominal Age --nominal Total (or --ordinal FIELD)"
+    )
     assert said.text("see Person.1.Wages, xPerson.1.Wage, Person.9.Wage") == (
         "see Person.1.Wages, xPerson.1.Wage, Person.9.Wage"
     )
@@ -143,3 +149,70 @@ def test_a_wide_record_without_some_fields_is_another_one() -> None:
     assert all(leaf.place is place for place in some.places for leaf in place.leaves)
     assert all(place.parent is None or place.parent in some.places for place in some.places)
     assert [leaf.name for place in whole.places for leaf in place.leaves] == before
+
+
+def test_fields_of_members_that_look_like_codes_are_asked_about_once_with_options_that_work(tmp_path: Path) -> None:
+    units = [
+        f"<H><Id>{at}</Id><Weight>{at}.5</Weight>"
+        + "".join(
+            f"<P><Sex>{(at + p) % 2 + 1}</Sex><Mood>{(at + p) % 9}</Mood><Age>{20 + (at * 7 + p) % 50}</Age>"
+            f"<PWeight>{at + p}.25</PWeight></P>"
+            for p in range(at % 3 + 1)
+        )
+        + "</H>"
+        for at in range(120)
+    ]
+    data, rules = tmp_path / "data.xml", tmp_path / "r.sch"
+    data.write_text(f"<S>{''.join(units)}</S>")
+    rules.write_text(
+        '<schema xmlns="http://purl.oclc.org/dsdl/schematron"><pattern><rule context="P">'
+        '<assert id="age" test="Age > 0">m</assert></rule></pattern></schema>'
+    )
+    with pytest.raises(masktron.MasktronError) as caught:
+        masktron.mask(data, rules, tmp_path / "out.xml", k=3, roles={"Id": "key"})
+    error = caught.value
+    assert error.what == (
+        "Sex has 2 different values, Mood has 9 different values: codes? They would be averaged, and no rule treats "
+        "them as quantities"
+    )
+    assert 'for codes: nominal=["Sex", "Mood"] (or' in error.hint
+    assert 'Weight is called like a survey weight: roles={"Weight": "weight"}' in error.hint
+    assert " of the " not in error.hint
+    roles = {"Id": "key", "Weight": "weight", "PWeight": "weight"}
+    masktron.mask(data, rules, tmp_path / "out.xml", k=3, roles=roles, nominal=["Sex", "Mood"])
+
+
+def test_settings_beside_the_manifest_name_the_keys_of_members_too(masked) -> None:
+    data, _, out, result = masked
+    manifest, wanted = out.with_suffix(".manifest.json"), ["key_k", "key_uniques", "global_risk"]
+    by_manifest = masktron.assess(out, data, manifest=manifest, measures=wanted)
+    told = masktron.assess(out, data, manifest=manifest, measures=wanted, roles={**ROLES, "Elsewhere": "key"})
+    assert by_manifest.keys is not None
+    assert told.keys is not None
+    assert result.keys is not None
+    assert told.keys.fields == by_manifest.keys.fields == result.keys.fields == ("Role", "Age")
+    assert [figure.value for figure in told.figures] == [figure.value for figure in by_manifest.figures]
+    roles = {**ROLES, "Role": "untouched"}
+    fewer = masktron.assess(out, data, manifest=manifest, measures=wanted, roles=roles).keys
+    assert fewer is not None
+    assert fewer.fields == ("Age",)
+
+
+def test_a_field_may_be_named_with_its_level_wherever_its_name_is_enough(tmp_path: Path) -> None:
+    data, rules = made(tmp_path, 1)
+    levels = {"Household/Region": "untouched", "Person/Role": "quasi-identifier", "Person/Age": "quasi-identifier"}
+    roles = {"Household/@id": "identifier", "Household/Size": "weight", **levels}
+    results = [
+        masktron.mask(
+            data, rules, tmp_path / f"{at}.xml", roles=own, k=3, key=KEY, rare_units="exclude",
+            max_observed_share=100, **how,
+        )
+        for at, (own, how) in enumerate([
+            (roles, {"numeric": ["Person/Benefit"], "member_order": ["Person/Age"]}),
+            ({**ROLES, "Size": "weight"}, {"numeric": ["Benefit"], "member_order": ["Age"]}),
+        ])
+    ]  # fmt: skip
+    assert (tmp_path / "0.xml").read_bytes() == (tmp_path / "1.xml").read_bytes()
+    assert results[0].keys == results[1].keys
+    with pytest.raises(masktron.MasktronError, match="the field Age has two roles, quasi-identifier and key"):
+        masktron.mask(data, rules, tmp_path / "2.xml", roles={**ROLES, "Person/Age": "key"}, k=3)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -539,3 +540,85 @@ def test_a_threshold_admits_nothing_of_an_untested_rule(data: Path, tmp_path: Pa
     found = masktron.validate(data, rules, max_failures={"soft": "100%"})
     (soft,) = [rule for rule in found.rules if rule.untested]
     assert (soft.failed, soft.passes, found.warnings) == (None, False, 0)
+
+
+NESTED = (
+    "<S>"
+    + "".join(
+        f"<H><Id>{at}</Id><Total>{at + 3}</Total><Size>2</Size><P n='1'><Age>{20 + at % 9}</Age><Pay>{at}</Pay></P>"
+        f"<P n='2'><Age>{30 + at % 7}</Age><Pay>3</Pay></P></H>"
+        for at in range(12)
+    )
+    + "</S>"
+)
+
+
+@pytest.mark.parametrize(
+    ("context", "test", "what", "hint"),
+    [
+        ("P", "not(Agee &gt; 99)", "reads 'Agee', a field that the file never has", "did you mean Age?"),
+        ("P", "not(@m = 3)", "reads '@m', a field that the file never has", "known: n"),
+        (
+            "H",
+            "not(Pay &lt; 0)",
+            "reads 'Pay', which no H has",
+            "it is of P: write P/Pay, or give the rule the context P",
+        ),
+        ("P", "not(Total &lt; 0)", "reads 'Total', which no P has", "it is of H: write ../Total, or give the rule"),
+        ("P", "not(../Pay &lt; 0)", "reads 'Pay', which no H has", "it is of P: write P/Pay"),
+        ("H", "not(sum(P/Total) &gt; Total)", "reads 'Total', which no P has", "write ../Total"),
+        ("H", "not(P[Size = 3]/Age &gt; 99)", "reads 'Size', which no P has", "write ../Size"),
+        ("P[Size = 2]", "Age &gt; 0", "reads 'Size', which no P has", "write ../Size"),
+    ],
+)
+def test_a_name_that_a_level_of_a_nested_file_does_not_have_is_not_tested(
+    tmp_path: Path, context: str, test: str, what: str, hint: str
+) -> None:
+    data, rules = (
+        tmp_path / "data.xml",
+        rulebook(tmp_path / "r.sch", ("good", "P", "Age &gt; 0"), ("bad", context, test)),
+    )
+    data.write_text(NESTED)
+    result = masktron.validate(data, rules)
+    assert result.exit_code == 3
+    found = next(one for one in result.rules if one.id == "bad").untested
+    assert found is not None
+    assert what in found.what
+    assert hint in found.hint
+    with pytest.raises(RulebookError, match=re.escape(what)):
+        masktron.mask(data, rules, tmp_path / "out.xml", k=3, roles={"Id": "key"})
+    assert not (tmp_path / "out.xml").exists()
+
+
+@pytest.mark.parametrize(
+    ("context", "test"),
+    [
+        ("H", "not(*/Pay &lt; 0)"),
+        ("H", "not(.//Pay &lt; 0)"),
+        ("*[Pay]", "not(Pay &lt; 0)"),
+        ("H | P", "not(Pay &lt; 0)"),
+        ("P", "not(ancestor::*/Total &lt; 0)"),
+        ("H/*", "not(@n = 3)"),
+        ("P", "../Total &gt;= 0 and ../P/Age &gt; 0"),
+    ],
+)
+def test_a_name_that_some_level_has_where_it_is_asked_for_is_tested(tmp_path: Path, context: str, test: str) -> None:
+    data, rules = tmp_path / "data.xml", rulebook(tmp_path / "r.sch", ("ok", context, test))
+    data.write_text(NESTED)
+    result = masktron.validate(data, rules)
+    assert [one.untested for one in result.rules] == [None]
+
+
+def test_a_wrong_level_is_told_of_the_masked_file_too_and_a_removed_field_is_not(tmp_path: Path) -> None:
+    data, out = tmp_path / "data.xml", tmp_path / "out.xml"
+    data.write_text(NESTED)
+    good = rulebook(tmp_path / "good.sch", ("age", "P", "Age &gt; 0"), ("n", "P", "not(@n = 3)"))
+    masktron.mask(
+        data, good, out, k=3, roles={"Id": "identifier", "@n": "identifier", "Age": "untouched"}, numeric=["Size"]
+    )
+    assert masktron.check(out, good, original=data).exit_code == 0
+    bad = rulebook(tmp_path / "bad.sch", ("age", "P", "Age &gt; 0"), ("pay", "H", "not(Pay &lt; 0)"))
+    for manifest in (None, tmp_path / "out.manifest.json"):
+        found = masktron.check(out, bad, original=data, manifest=manifest)
+        assert [one.id for one in found.rules if one.untested is not None] == ["pay"]
+        assert found.exit_code == 3

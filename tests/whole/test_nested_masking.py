@@ -94,14 +94,36 @@ def test_units_of_a_rare_composition_are_refused_by_name(tmp_path: Path) -> None
     data.write_text(text.replace("</Survey>", f"{lonely}</Survey>"), encoding="utf-8")
     with pytest.raises(
         masktron.InfeasibleError,
-        match=r"1 Household cannot be alike .* 7 Person \(1 Household: number 61 in line 62\)",
+        match=r"1 Household cannot be like k - 1 others, .* 7 Person \(1 Household: number 61 in line 62\)",
     ) as told:
         mask(data, rules, tmp_path / "r.xml", max_observed_share=100)
     assert "rare_units" in str(told.value)
+    assert "lower k" not in str(told.value)  # one stands alone
     assert not (tmp_path / "r.xml").exists()
     result = mask(data, rules, tmp_path / "r.xml", rare_units="exclude", max_observed_share=100)
     assert 60 in result.excluded
     assert any("7 Person (1 Household: number 61 in line 62)" in note for note in result.notes)
+
+
+def test_what_is_proposed_for_rare_units_lets_them_be_masked(tmp_path: Path) -> None:
+    data, rules = made(tmp_path, 6)
+    text = data.read_text(encoding="utf-8")
+    rare = ""
+    for persons, households in ((7, 3), (8, 4)):
+        many = "".join(
+            f"<Person><Role>{role}</Role><Age>40</Age></Person>" for role in ["head"] + ["other"] * (persons - 1)
+        )
+        one = f"<Size>{persons}</Size><Region>N</Region><Total>0</Total>{many}</Household>"
+        rare += "".join(f'<Household id="x{persons}{at}">{one}' for at in range(households))
+    data.write_text(text.replace("</Survey>", f"{rare}</Survey>"), encoding="utf-8")
+    with pytest.raises(masktron.InfeasibleError) as told:
+        mask(data, rules, tmp_path / "r.xml", k=5, max_observed_share=100)
+    assert "lower k: each is like 2 others (-k 3)" in told.value.hint
+    assert 'such as rare_units="exclude" or -k 3,' in told.value.hint
+    assert [fact.kind for fact in told.value.facts] == ["rare-units"]
+    assert len(mask(data, rules, tmp_path / "r.xml", k=3, max_observed_share=100).excluded) == 0
+    left = mask(data, rules, tmp_path / "s.xml", k=5, rare_units="exclude", max_observed_share=100)
+    assert {*range(60, 67)} <= {*left.excluded}
 
 
 @pytest.mark.parametrize(

@@ -21,6 +21,21 @@ from masktron.xpath.ir import Expression, FieldRef, OtherField, OtherNodes, Unkn
 
 
 @dataclass(frozen=True, slots=True)
+class MissingStep:
+    """A name that a rule asks for in records of a level of which none has it.
+
+    Attributes
+    ----------
+    path : tuple of str
+        Names of the levels below the top level, as `masktron.sources.level_tree.Tree` has them.
+    name : NameTest
+    """
+
+    path: tuple[str, ...]
+    name: NameTest
+
+
+@dataclass(frozen=True, slots=True)
 class Edit:
     """A check, understood.
 
@@ -43,6 +58,8 @@ class Edit:
         In a nested file, the quantifiers over the records at which it fires; empty for the units.
     around : tuple of str
         Variables of the constraint that are of records around those.
+    missing : tuple of MissingStep
+        In a nested file, what its test and its context ask for where it is not.
     """
 
     check: Check
@@ -54,6 +71,7 @@ class Edit:
     said: str = ""
     fires_on: str = ""
     around: tuple[str, ...] = ()
+    missing: tuple[MissingStep, ...] = ()
 
     @property
     def name(self) -> str:  # noqa: PLR0911 -- one branch per class

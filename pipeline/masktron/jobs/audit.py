@@ -161,7 +161,7 @@ class Audit:
             layout = original.layout
         except (UsageError, DocumentError):
             return found  # what is wrong with it is told where it is compared
-        fields = [field.name for field in layout.fields]
+        fields = [*(field.name for field in layout.fields), *(() if original.tree is None else original.tree.names)]
         return with_untested(results, job, evaluation, allowed=allowed, original=original, known=fields)
 
     def rules_fired(self, results: Sequence[RuleResult], evaluation: Evaluation) -> None:

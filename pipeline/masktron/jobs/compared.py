@@ -18,6 +18,7 @@ from masktron.jobs.keys_known import KnownKeys, known_keys, unmasked_fields, wit
 from masktron.jobs.ordering import WRITTEN
 from masktron.jobs.pairing import NOTHING_STATED, UNMASKED, Stated, paired
 from masktron.jobs.recoded import as_treated
+from masktron.jobs.wide_job import fields_as_wide
 from masktron.kernels.cores import usable_cores
 from masktron.large_arrays import kept
 from masktron.measures.assessed import Assessed, ColumnsOnDemand
@@ -76,6 +77,7 @@ def compare(
         A file cannot be read, has no flat records, or no record at all.
     """
     told: tuple[str, ...] = ()
+    config = fields_as_wide(config, original, roles_alone=described is not None)
     if described is None:
         config, told = completed(config, original)
     missing = config.missing if described is None else described.missing

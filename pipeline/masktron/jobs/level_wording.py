@@ -19,6 +19,9 @@ from masktron.unrolling.unrolled import Unrolled
 
 _ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
 _BETWEEN = r"(?:, and | and |, )"
+_OPTION = re.compile(r"(?<![\w-])--[a-z][a-z-]* ['\"]?$")
+_EACH_OPTION = re.compile(r"--[a-z][a-z-]* [^\s;)]+")
+_OPTIONS = re.compile(rf"(?<![\w-]){_EACH_OPTION.pattern}(?: {_EACH_OPTION.pattern})+")
 
 
 def ordinal(position: int) -> str:
@@ -94,8 +97,17 @@ class LevelWording:
         return cls(known)
 
     def text(self, text: str) -> str:
-        """Return a text with the names of levels; a list of one field at several positions names it once."""
-        return self._names_in.sub(lambda found: self._listed(found[0], single=True), text) if self.known else text
+        """Return a text with the names of levels; a list of one field at several positions names it once.
+
+        Behind an option (``--role Person.2.Age=untouched``) stands the name that settings have, and options that come
+        to the same stand once.
+        """
+        if not self.known:
+            return text
+        said = self._names_in.sub(
+            lambda found: self._listed(found[0], single=not _OPTION.search(text, 0, found.start())), text
+        )
+        return _OPTIONS.sub(lambda found: " ".join(dict.fromkeys(_EACH_OPTION.findall(found[0]))), said)
 
     def option(self, text: str) -> str:
         """Return a text that masktron reads, such as an option, with the names that settings have for fields."""

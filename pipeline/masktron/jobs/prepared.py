@@ -19,7 +19,7 @@ from masktron.jobs.common import judging_stage, require_flat, require_records, s
 from masktron.jobs.described import completed
 from masktron.jobs.documents import Given
 from masktron.jobs.job import Job, open_job
-from masktron.jobs.level_wording import said_by_level
+from masktron.jobs.level_wording import LevelWording, said_by_level
 from masktron.jobs.ordering import Ordering, identifying, ordering_of
 from masktron.jobs.originals import Originals, judge_originals
 from masktron.jobs.randomness import Randomness, randomness_of
@@ -325,7 +325,8 @@ def _judged_original(
     records = read_columns(job.source, missing=config.missing, memory=config.memory, told=reading)
     require_records(job, len(records), "a file without records has nobody to protect and is published as it is")
     require_names(job, may_be_untested(job, (*config.allow_unfired, *config.allow)))
-    fields, likely = fields_of(records, job.edits, config, weights_later=True)
+    called = LevelWording.of(job.source).name
+    fields, likely = fields_of(records, job.edits, config, weights_later=True, called=called)
     sized = size_notes(job)
     progress(judging_stage(job, sized), 0)
     originals = judge_originals(job, config, progress, executor)

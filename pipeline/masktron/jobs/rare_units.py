@@ -8,7 +8,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from masktron.config import Config
-from masktron.counts import counted
 from masktron.errors import InfeasibleError, RefusalFacts
 from masktron.jobs.job import Job
 from masktron.jobs.originals import Originals
@@ -49,19 +48,25 @@ def without_rare(job: Job, originals: Originals, compositions: NDArray[np.intp],
     )
     if len(codes) > _COMPOSITIONS:
         named += f"; and {len(codes) - _COMPOSITIONS} compositions more"
-    units = counted(int(rare.sum()), source.levels.level(source.record_level).name)
+    many, rarest = int(rare.sum()), int(np.bincount(compositions[rare])[codes].min())
+    units = f"{many} {source.levels.level(source.record_level).name}"
     if config.rare_units != "exclude":
         raise InfeasibleError(
-            f"{units} cannot be alike k - 1 others, since fewer than k = {config.k} are composed like it: {named}",
+            f"{units} cannot be like k - 1 others, since fewer than k = {config.k} have as many members: {named}",
             where=str(source.path),
-            hint="leave them out with --rare-units exclude, or lower k; or make large units less rare: leave out "
-            "members beyond a number of them, and top-code what rules say of their number (docs/nested-files.md)",
-            facts=[RefusalFacts("few-records", records=int(rare.sum()))],
+            hint=f"leave them out with --rare-units exclude{_smaller(rarest)}; or make large units less rare: leave "
+            "out members beyond a number of them, and top-code what rules say of their number (docs/nested-files.md)",
+            facts=[RefusalFacts("rare-units", records=rarest)],
         )
-    note = f"{units} left out, as fewer than k = {config.k} are composed like it: {named}"
+    note = f"{units} left out, as fewer than k = {config.k} have as many members: {named}"
     left = with_whole_units(job, replace(originals, keep=originals.keep & ~rare, notes=(*originals.notes, note)))
     # where units go whole, other members of theirs go, and may leave more rare ones
     return without_rare(job, left, compositions, config) if isinstance(source, MemberSource) else left
+
+
+def _smaller(rarest: int) -> str:
+    """Say which k all units would do for; nothing where one is alone."""
+    return "" if rarest < 2 else f", or lower k: each is like {rarest - 1} others (-k {rarest})"
 
 
 def units_of(job: Job, of_units: NDArray[np.bool_]) -> NDArray[np.bool_]:
@@ -91,7 +96,7 @@ def _composed(source: WideSource, units: NDArray[np.intp]) -> str:
     examples = ", ".join(f"number {unit + 1} in line {lines[unit]}" for unit in units[:_EXAMPLES].tolist())
     more = " ..." if len(units) > _EXAMPLES else ""
     listed = _members(source, source.wide.unit, int(units[0])) or "no members"
-    return f"{listed} ({counted(len(units), top)}: {examples}{more})"
+    return f"{listed} ({len(units)} {top}: {examples}{more})"
 
 
 def _members(source: WideSource, place: UnitPlace, unit: int) -> str:

@@ -5,10 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import takewhile
 
 import numpy as np
 
 from masktron.classify import Edit
+from masktron.classify.edit import MissingStep
 from masktron.config import did_you_mean
 from masktron.counts import counted
 from masktron.errors import MasktronError, RulebookError, ViolationError
@@ -20,6 +22,7 @@ from masktron.progress import no_progress
 from masktron.results import RuleResult, Untested
 from masktron.rulebook.context_paths import ANY, NamedPath, NameTest, context_paths
 from masktron.rulebook.schema import Check, Pattern, Rule
+from masktron.sources.level_tree import LevelPath, Tree
 from masktron.sources.names import Vocabulary
 from masktron.sources.source import Source
 from masktron.xpath.focus import ROOT, Scope
@@ -108,10 +111,10 @@ def untested(
     for edit in doubtful:
         index = edit.check.index
         before = found.get(index)
-        if before is not None and not before.misnamed:
+        if before is not None and not before.misnamed and not edit.missing:
             continue
         told = known if before is None else {*known, *_asked_where(rules[index], job)}
-        if reason := _unknown_fields(edit, rules[index], words, told):
+        if reason := _unknown_fields(edit, rules[index], words, told, job.source.tree):
             found[index] = reason if before is None else _together([before, reason], edit.check)
     return {index: found[index] for index in sorted(found)}
 
@@ -163,7 +166,8 @@ def require_names(job: Job, allowed: Collection[int]) -> None:
         rule = rules[edit.check.index]
         doubts = [_misnamed_context(rule, edit.check, words, job)]
         if _doubtful(edit, job, fields):
-            doubts.append(_unknown_fields(edit, rule, words, _asked_where(rule, job) if doubts[0] else ()))
+            asked = _asked_where(rule, job) if doubts[0] else ()
+            doubts.append(_unknown_fields(edit, rule, words, asked, job.source.tree))
         if reasons := [doubt for doubt in doubts if doubt is not None]:
             found[edit.check.index] = _together(reasons, edit.check)
     refuse(job, {index: found[index] for index in sorted(found)})
@@ -233,6 +237,8 @@ def told(results: Iterable[RuleResult]) -> Iterator[str]:
 
 def _doubtful(edit: Edit, job: Job, fields: Collection[str]) -> bool:
     """Whether a rule asks for a name that is no field of the records, or for a field in a namespace of its own."""
+    if edit.missing:
+        return True
     spaces = {field.tag.rpartition("}")[0].removeprefix("{") for field in job.source.layout.fields}
     names = ((f"@{name.local}" if name.attribute else name.local, name.space) for name in edit.asked)
     return any(name not in fields or (space != ANY and spaces != {space}) for name, space in names)
@@ -242,13 +248,28 @@ def _rules(job: Job) -> dict[int, Rule]:
     return {check.index: pattern.rules[position] for pattern, position, check in job.rulebook.situated()}
 
 
-def _unknown_fields(edit: Edit, rule: Rule, words: Vocabulary, known: Collection[str]) -> Untested | None:
-    """Say which names of a check, in this rule, the file never has: all of them, in the order of their letters."""
+def _unknown_fields(
+    edit: Edit, rule: Rule, words: Vocabulary, known: Collection[str], tree: Tree | None
+) -> Untested | None:
+    """Say which names of a check, in this rule, the file never has: all of them, in the order of their letters.
+
+    In a nested file, also those that it has, and not where the rule asks for them.
+    """
+    missing = {} if rule.visit_each else {(step.name.local, step.name.attribute): step for step in edit.missing}
+    names = {step.name for step in missing.values()}
+    names.update(one for one in edit.asked if (one.local, one.attribute) not in missing)
     own = " ".join((rule.shown, rule.visit_each, edit.check.test, *(let.value for let in rule.lets)))
     unknown, otherwise, hints = [], [], []
-    for name in sorted(edit.asked, key=lambda one: (one.local, one.attribute, one.space)):
+    for name in sorted(names, key=lambda one: (one.local, one.attribute, one.space)):
         shown = f"@{name.local}" if name.attribute else name.local
-        if shown in known or name.occurs(words):
+        if name.occurs(words):
+            step = missing.get((name.local, name.attribute))
+            if step is not None and tree is not None and _lacks(tree, step, known):
+                what, hint = _elsewhere(step, tree)
+                otherwise.append(f"{shown!r}, {what}")
+                hints.append((shown, hint))
+            continue
+        if shown in known or any(shown == one.rpartition("/")[2] for one in known):
             continue
         if rule.visit_each and not re.search(rf"(?<![\w.-]){re.escape(name.local)}(?![\w.-])", own):
             continue  # an earlier rule of the pattern asks for it
@@ -266,6 +287,39 @@ def _unknown_fields(edit: Edit, rule: Rule, words: Vocabulary, known: Collection
     hint = hints[0][1] if len(hints) == 1 else _one_by_one(hints)
     what = f"the rule {edit.check.id!r} reads {'; and '.join([*said, *otherwise])}"
     return Untested(what, _or_allow(hint, edit.check), misnamed=True)
+
+
+def _lacks(tree: Tree, step: MissingStep, known: Collection[str]) -> bool:
+    """Whether no record of the level has the name, and masking has not emptied it."""
+    return "/".join((*(step.path or (tree.top.name,)), _shown(step))) not in known
+
+
+def _elsewhere(step: MissingStep, tree: Tree) -> tuple[str, str]:
+    """Say that a name is one of other levels, and how to reach these."""
+    here = tree.level(step.path)
+    there = [
+        (path, level)
+        for path, level in tree.levels()
+        if level.field(_shown(step)) is not None or any(child.name == _shown(step) for child in level.children)
+    ]
+    what = f"which no {here.name} has"
+    if not there:
+        return what, ""
+    names = " and ".join(level.name for _, level in there)
+    if "}" in here.tag:  # how a prefix is called, the rulebook says
+        return what, f"it is of {names}"
+    ways = " or ".join("/".join((*_way(step.path, path), _shown(step))) for path, _ in there)
+    return what, f"it is of {names}: write {ways}, or give the rule the context {there[0][1].name}"
+
+
+def _way(here: LevelPath, there: LevelPath) -> tuple[str, ...]:
+    """Return the steps from records of one level to those of another one of the same unit."""
+    common = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(here, there, strict=False)))
+    return (*[".."] * (len(here) - common), *there[common:])
+
+
+def _shown(step: MissingStep) -> str:
+    return f"@{step.name.local}" if step.name.attribute else step.name.local
 
 
 def _together(reasons: Sequence[Untested], check: Check) -> Untested:

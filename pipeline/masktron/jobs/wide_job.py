@@ -70,6 +70,7 @@ def wide_job(job: Job, config: Config) -> tuple[Job, NestedJob | None]:
     """
     if job.source.tree is None:
         return job, None
+    config = _named_as_fields(config, job.source.tree, str(job.source.path))
     path = protected_level(job.source.tree, config.protect, str(job.source.path))
     found = members_alone(job, config, path) if path else ordered_members(job, config)
     return job_on(found.source, found.unrolled.rulebook), NestedJob(job, found.unrolled, found.notes)
@@ -95,31 +96,13 @@ def wide_settings(config: Config, wide: Job, nested: NestedJob) -> Config:
     if not isinstance(source, WideSource):
         raise TypeError(f"{source.path} has no wide records")
     _refuse_settings(config, source)
+    config = _named_as_fields(config, source.levels, str(source.path))
     if isinstance(source.nested, JoinedSource):
         _require_roles_of_keys(config, source.nested)
     names = _WideNames(source)
     rules = {check.id: check.index for check in nested.job.rulebook.checks}
-    roles: dict[str, Role] = {f.name: Role.UNTOUCHED for f in source.layout.fields if names.is_presence(f.name)}
-    weights = weights_by_level(source.levels, config.roles, str(source.path))
-    around = [path for path in weights if source.record_level[: len(path)] == path]
-    own_weight = max(around, key=len, default=None)
-    for name, role in config.roles.items():
-        fields = names.of(name, "a role")
-        # a record has one weight: those of members within it are written, and count in figures of theirs
-        other = role is Role.WEIGHT and source.levels.names[name][0] != own_weight
-        roles.update(dict.fromkeys(fields, Role.UNTOUCHED if other else role))
     named = replace(
-        config,
-        roles=roles,
-        missing={
-            one: codes
-            for name, codes in config.missing.items()
-            for one in ([name] if name == ALL_FIELDS else names.of(name, "missing codes"))
-        },
-        nominal=names.all_of(config.nominal, "the kind nominal"),
-        ordinal={one: order for name, order in config.ordinal.items() for one in names.of(name, "the kind ordinal")},
-        numeric=names.all_of(config.numeric, "the kind numeric"),
-        quasi_identifiers=names.all_of(config.quasi_identifiers, "the mark of a quasi-identifier"),
+        _with_wide_fields(config, source, names),
         allow=tuple(
             wide.rulebook.checks[at].id
             for rule in config.allow
@@ -144,9 +127,10 @@ def weights_by_level(levels: Tree, roles: Mapping[str, Role], where: str) -> dic
     """
     found: dict[LevelPath, str] = {}
     for name, role in roles.items():
-        if role is not Role.WEIGHT or name not in levels.names:
+        named = levels.named(name)
+        if role is not Role.WEIGHT or named is None:
             continue
-        path, own = levels.names[name]
+        path, own = named
         if path in found:
             level = "/".join((levels.top.name, *path))
             raise UsageError(
@@ -158,11 +142,103 @@ def weights_by_level(levels: Tree, roles: Mapping[str, Role], where: str) -> dic
     return found
 
 
+def _named_as_fields(config: Config, tree: Tree, where: str) -> Config:
+    """Return settings that have one name for each field, where a longer one says the same: ``Person/Age``.
+
+    Raises
+    ------
+    UsageError
+        A field has two roles by two of its names.
+    """
+    own = {place: name for name, place in tree.names.items()}
+
+    def name(given: str) -> str:
+        found = tree.named(given)
+        return given if found is None else own[found]
+
+    roles: dict[str, Role] = {}
+    for given, role in config.roles.items():
+        if roles.setdefault(name(given), role) is not role:
+            raise UsageError(
+                f"the field {name(given)} has two roles, {roles[name(given)]} and {role}",
+                where=where,
+                hint=f"keep one of them: {given} is another name for it",
+            )
+    return replace(
+        config,
+        roles=roles,
+        missing={name(given): codes for given, codes in config.missing.items()},
+        nominal=tuple(map(name, config.nominal)),
+        ordinal={name(given): order for given, order in config.ordinal.items()},
+        numeric=tuple(map(name, config.numeric)),
+        quasi_identifiers=tuple(map(name, config.quasi_identifiers)),
+        member_order=config.member_order and tuple(map(name, config.member_order)),
+    )
+
+
+def fields_as_wide(config: Config, source: Source, *, roles_alone: bool = False) -> Config:
+    """Return settings in which what is said of the fields of a nested file is said of those of its wide records.
+
+    Parameters
+    ----------
+    config : Config
+    source : Source
+        Any other than a nested one has the settings as they are.
+    roles_alone : bool
+        Whether roles and marks of quasi-identifiers alone count, and those of fields that are not there do not.
+
+    Raises
+    ------
+    UsageError
+        A field is not there.
+    """
+    if not isinstance(source, WideSource):
+        return config
+    if roles_alone:
+        known = source.levels.named
+        config = replace(
+            config,
+            roles={name: role for name, role in config.roles.items() if known(name)},
+            quasi_identifiers=tuple(name for name in config.quasi_identifiers if known(name)),
+            missing={},
+            nominal=(),
+            ordinal={},
+            numeric=(),
+        )
+    return _with_wide_fields(config, source, _WideNames(source))
+
+
+def _with_wide_fields(config: Config, source: WideSource, names: _WideNames) -> Config:
+    roles: dict[str, Role] = {f.name: Role.UNTOUCHED for f in source.layout.fields if names.is_presence(f.name)}
+    weights = weights_by_level(source.levels, config.roles, str(source.path))
+    around = [path for path in weights if source.record_level[: len(path)] == path]
+    own_weight = max(around, key=len, default=None)
+    for name, role in config.roles.items():
+        fields = names.of(name, "a role")
+        # a record has one weight: those of members within it are written, and count in figures of theirs
+        found = source.levels.named(name)
+        other = role is Role.WEIGHT and found is not None and found[0] != own_weight
+        roles.update(dict.fromkeys(fields, Role.UNTOUCHED if other else role))
+    return replace(
+        config,
+        roles=roles,
+        missing={
+            one: codes
+            for name, codes in config.missing.items()
+            for one in ([name] if name == ALL_FIELDS else names.of(name, "missing codes"))
+        },
+        nominal=names.all_of(config.nominal, "the kind nominal"),
+        ordinal={one: order for name, order in config.ordinal.items() for one in names.of(name, "the kind ordinal")},
+        numeric=names.all_of(config.numeric, "the kind numeric"),
+        quasi_identifiers=names.all_of(config.quasi_identifiers, "the mark of a quasi-identifier"),
+    )
+
+
 def roles_by_name(source: WideSource, roles: Mapping[str, Role]) -> dict[str, Role]:
     """Return roles of wide fields, given roles by the names of the tree; those of no field are left out."""
     names = _WideNames(source)
-    known = source.levels.names
-    return {one: role for name, role in roles.items() if name in known for one in names.of(name, "a role")}
+    known = source.levels.named
+    return {one: role for name, role in roles.items() if known(name) for one in names.of(name, "a role")}
 
 
 def compositions_of(job: Job) -> NDArray[np.intp]:

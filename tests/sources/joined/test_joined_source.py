@@ -61,6 +61,13 @@ def test_keys_that_join_nothing_are_told_with_their_line(
     assert f"{tmp_path}/{said}" in told(error.value)
 
 
+def test_the_table_of_another_file_may_be_meant(tmp_path: Path) -> None:
+    with pytest.raises(DocumentError) as error:
+        opened(tmp_path, HOUSEHOLDS.replace("2,1", "8,1"), PERSONS, TWO).tree  # noqa: B018
+    assert "the table of another file, such as of the original" in error.value.hint
+    assert "--table Person=FILE" in error.value.hint
+
+
 def test_a_field_of_a_household_that_differs_between_its_rows(tmp_path: Path) -> None:
     with pytest.raises(DocumentError) as error:
         opened(tmp_path, FLAT.replace("1,2,c", "1,3,c"), "", ONE).tree  # noqa: B018

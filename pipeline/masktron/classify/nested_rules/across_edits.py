@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from masktron.classify import classify
-from masktron.classify.edit import Edit
+from masktron.classify.edit import Edit, MissingStep
 from masktron.classify.forms import form_of
 from masktron.classify.nested_rules.level_classes import LevelReading, across_levels, names_in
 from masktron.classify.nested_rules.level_contexts import FiringKind, LevelContexts, kinds_of
@@ -64,7 +64,8 @@ def _edit(edit: Edit, asked: LevelCheck) -> Edit:
         # what it reads is not known but by name
         variables = tuple(name for name in sorted(asked.tree.names) if name.rpartition("/")[2] in edit.variables)
         reason = f"across levels: {asked.words().text(str(problem))}"
-        return replace(edit, constraint=OpaqueEdit(reason, variables), variables=variables, lints=())
+        opaque = OpaqueEdit(reason, variables)
+        return replace(edit, constraint=opaque, variables=variables, lints=(), missing=asked.missing)
     return replace(
         edit,
         constraint=read.constraint,
@@ -73,6 +74,7 @@ def _edit(edit: Edit, asked: LevelCheck) -> Edit:
         said=read.said,
         fires_on=read.fires_on,
         around=read.around,
+        missing=asked.missing,
     )
 
 
@@ -87,6 +89,7 @@ class LevelCheck:
     position: int
     check: Check
     unknown: dict[tuple[str, ...], str] = field(default_factory=dict)
+    missing: tuple[MissingStep, ...] = ()
     reader: TreeReader = field(init=False)
 
     def __post_init__(self) -> None:
@@ -106,7 +109,13 @@ class LevelCheck:
         own = self.pattern.rules[self.position]
         kind, when = self._fires_on(contexts, own)
         focus = replace(outer, node=kind.node, field=kind.field, current=MemberReach(kind.node, kind.field))
-        test = self.reader.truth(self.check.test, self._with(focus, own.lets))
+        # of contexts, only what this one asks for at what it fires on is its own
+        self.reader.table.missing.clear()
+        self._matched(contexts, kind, own)
+        try:
+            test = self.reader.truth(self.check.test, self._with(focus, own.lets))
+        finally:
+            self.missing = tuple(dict.fromkeys(self.reader.table.missing))
         earlier = [
             (rule, taken)
             for rule in self.pattern.rules[: self.position]

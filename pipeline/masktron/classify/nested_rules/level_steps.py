@@ -6,8 +6,10 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from masktron.classify.edit import MissingStep
 from masktron.classify.nested_rules.level_reach import MemberReach
 from masktron.classify.nested_rules.member_figures import FigureTable, Picked, RecordNode
+from masktron.rulebook.context_paths import ANY, NameTest
 from masktron.sources.records import Field
 from masktron.unrolling.unit_steps import StepName, UnitSteps
 from masktron.unrolling.unrolled_values import NotUnrolled
@@ -82,7 +84,9 @@ class LevelSteps:
     ) -> Iterator[MemberReach]:
         match axis:
             case "child" | "attribute":
-                yield from self._children(table, name, here, depth, attributes=axis == "attribute")
+                attributes = axis == "attribute"
+                found = self._children(table, name, here, depth, attributes=attributes)
+                yield from self._or_missing(table, name, here, found, attributes=attributes)
             case "self":
                 if self._named(name, here):
                     yield here
@@ -91,10 +95,9 @@ class LevelSteps:
             case "descendant":
                 for one in self.with_below(table, here, depth):
                     deep = max([depth, *(node.depth for node in one.bound)])
-                    for found in self._children(
-                        table, name, MemberReach(one.node, one.field), deep, attributes=False
-                    ):
-                        yield replace(found, bound=(*one.bound, *found.bound))
+                    within = MemberReach(one.node, one.field)
+                    for below in self._children(table, name, within, deep, attributes=False):
+                        yield replace(below, bound=(*one.bound, *below.bound))
             case "preceding-sibling" | "following-sibling":
                 yield from self._siblings(table, name, here, depth, before=axis == "preceding-sibling")
             case _:
@@ -112,6 +115,18 @@ class LevelSteps:
             if name.takes(child.tag):
                 node = table.node(child, here.node, depth + 1)
                 yield MemberReach(node, None, (node,))
+
+    def _or_missing(
+        self, table: FigureTable, name: StepName, here: MemberReach, found: Iterator[MemberReach], *, attributes: bool
+    ) -> Iterator[MemberReach]:
+        """Yield what is found, and note where it is nothing."""
+        first = next(found, None)
+        if first is not None:
+            yield first
+            yield from found
+        elif here.field is None and name.local != ANY:
+            asked = NameTest(name.local, name.space, attributes)
+            table.missing.append(MissingStep(here.node.path, asked))
 
     def _around(self, axis: str, name: StepName, here: MemberReach) -> Iterator[MemberReach]:
         if axis == "ancestor-or-self" and self._named(name, here):

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
+from masktron.classify.edit import MissingStep
 from masktron.constraints import Form
 from masktron.sources.level_tree import Level, LevelPath
 from masktron.sources.records import Field
@@ -104,9 +105,13 @@ type RuleFigure = SingleField | MemberFigure
 
 @dataclass(slots=True)
 class FigureTable:
-    """The figures of a rule by the names that they have as fields of a flat record; equal ones have one name."""
+    """The figures of a rule by the names that they have as fields of a flat record; equal ones have one name.
+
+    Steps to a name that no record of their level has lead to nothing, and are noted in `missing`.
+    """
 
     figures: dict[str, RuleFigure] = field(default_factory=dict)
+    missing: list[MissingStep] = field(default_factory=list)
     _names: dict[tuple[object, ...], str] = field(default_factory=dict)
     _nodes: dict[tuple[object, ...], RecordNode] = field(default_factory=dict)
 

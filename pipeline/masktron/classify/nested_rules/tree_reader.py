@@ -324,11 +324,14 @@ class _LevelWalk:
                 for below in self.reader.steps.with_below(self.reader.table, reach, focus.depth)
             )
         found: list[MemberReach] = []
+        known = len(self.reader.table.missing)
         for reach in base:
             for one in self.nodes(token[1], focus.at(reach)):
                 away = bool(reach.bound) and reach.node not in one.node.around()
                 bound, where = (*reach.bound, *one.bound), (*reach.where, *one.where)
                 found.append(MemberReach(one.node, one.field, bound, where, away or reach.repeats or one.repeats))
+        if found and len(base) > 1:  # some of them have it
+            del self.reader.table.missing[known:]
         return tuple(found)
 
     def _filtered(self, token: Any, focus: LevelFocus) -> Reaches:

@@ -88,6 +88,18 @@ def _few_records(fact: RefusalFacts, now: RefusedRun) -> Iterator[RemedyResult]:
         yield with_groups_of(fact.records // 2, now)
 
 
+def _rare_units(fact: RefusalFacts, now: RefusedRun) -> Iterator[RemedyResult]:
+    yield RemedyResult(
+        "exclude",
+        "leave out what fewer than k are composed like",
+        ("--rare-units exclude",),
+        settings={"rare_units": "exclude"},
+        reveals="totals and counts are without these units, and that some are left out tells something of them",
+    )
+    if 2 <= fact.records < now.config.k:
+        yield with_groups_of(fact.records, now)
+
+
 def _missing_pattern(fact: RefusalFacts, now: RefusedRun) -> Iterator[RemedyResult]:
     yield RemedyResult(
         "missing",
@@ -201,6 +213,7 @@ _MAKERS: Mapping[RefusalKind, Callable[[RefusalFacts, RefusedRun], Iterator[Reme
     "copied": _copied,
     "no-prototype": _no_prototype,
     "few-records": _few_records,
+    "rare-units": _rare_units,
     "missing-pattern": _missing_pattern,
     "across-records": _across,
     "total": _across,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from masktron.addresses import AddressPath
@@ -13,7 +14,7 @@ from masktron.hierarchies import read_hierarchy
 from masktron.jobs.level_wording import said_by_level
 from masktron.jobs.limits import refuse_class_limits
 from masktron.jobs.post_randomised import read_transition
-from masktron.jobs.prepared import open_original
+from masktron.jobs.prepared import Opened, open_original
 from masktron.jobs.told_by_level import told_by_level
 from masktron.jobs.tune import RESULT
 from masktron.jobs.tune.asked import TuneSettings, hierarchies_in, matrices_in
@@ -30,6 +31,8 @@ from masktron.progress import Progress, no_progress
 from masktron.results import TuneResult
 from masktron.scratch import folder_on_disk, remove_abandoned
 from masktron.sources.frame_path import FramePath
+from masktron.sources.level_tree import TOP
+from masktron.sources.wide.wide_source import WideSource
 from masktron.write.manifest import write_json
 
 _MOST_WORKERS = 4
@@ -103,6 +106,7 @@ def run_tune(
             ) from None
         asks = {"recode": asked.recode, "key_k": asked.key_k, "pram": asked.pram, "swap_rate": asked.swap_rate}
         refuse_treatments([name for name, value in asks.items() if value], original.job.source)
+        asked = _with_groupings(asked, original)
         told = MapSoFar(None if out is None else out / RESULT, so_far)
         found = recipes(original.config, asked, **kinds_masked(original))
         _require_there(candidate, found)
@@ -118,6 +122,22 @@ def run_tune(
     if out is not None:
         write_json(out / RESULT, result.as_dict())
     return result
+
+
+def _with_groupings(asked: TuneSettings, original: Opened) -> TuneSettings:
+    """Return what is asked for with the groupings that `mask` has: of whole units, all fields together alone."""
+    source = original.job.source
+    if not isinstance(source, WideSource) or source.record_level != TOP:
+        return asked
+    if "rules" in asked.groupings:
+        unit = source.levels.top.name
+        raise UsageError(
+            f"the grouping rules: each {unit} is alike others in all that is masked of it and of its members, and "
+            "mask has no other grouping than all",
+            where=str(source.path),
+            hint=f"leave --grouping out, or protect members alone (--protect), which tells more of each {unit}",
+        )
+    return replace(asked, groupings=("all",))
 
 
 def _with_axes(config: Config, asked: TuneSettings) -> Config:

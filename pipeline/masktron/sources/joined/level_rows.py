@@ -144,7 +144,9 @@ def _of_own_table(one: LevelColumns, table: _KeyedTable, above: LevelRows, table
             f"record {row + 1} is of the {above.columns.setting.name} with {shown_key(one.parent_key, own[row])}, "
             f"which {keyed.records.source.name} does not have",
             "keys are compared as they are written; add the record above, or leave this one out"
-            + (f" ({len(lost):,} records are like it)" if len(lost) > 1 else ""),
+            + (f" ({len(lost):,} records are like it)" if len(lost) > 1 else "")
+            + "; if it is the table of another file, such as of the original, name that of this one: "
+            f"--table {one.setting.name}=FILE",
         )
     return _grouped(one, table, parents) if one.grouped else _placed(one, parents)
 

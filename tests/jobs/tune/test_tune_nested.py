@@ -1,0 +1,29 @@
+"""Candidates for nested files are what `mask` would do: whole households are alike, whatever grouping is named."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import masktron
+from nested_survey import ROLES, made
+
+HOW = {"roles": ROLES, "rare_units": "exclude", "max_observed_share": 100}
+
+
+def test_no_candidate_groups_the_blocks_of_a_household_alone_and_mask_does_what_was_tried(tmp_path: Path) -> None:
+    data, rules = made(tmp_path, 1, 30)
+    asked = {"methods": ["mdav"], "k": [3, 4], "workers": 0}
+    tuned = masktron.tune(data, rules, ask=asked, **HOW)
+    assert [(one.k, one.grouping) for one in tuned.candidates] == [(3, "all"), (4, "all")]
+    first = tuned.candidates[0]
+    masked = masktron.mask(data, rules, tmp_path / "out.xml", k=3, grouping="rules", **HOW)
+    loss = next(figure.value for figure in masked.figures if figure.name == "pil")
+    assert first.figures["pil"] == pytest.approx(loss)
+
+
+def test_a_grouping_that_mask_does_not_have_for_households_is_refused(tmp_path: Path) -> None:
+    data, rules = made(tmp_path, 1, 30)
+    with pytest.raises(masktron.MasktronError, match="each Household is alike others in all that is masked of it"):
+        masktron.tune(data, rules, ask={"methods": ["mdav"], "groupings": ["rules", "all"], "workers": 0}, **HOW)
