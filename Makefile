@@ -9,6 +9,16 @@ SITE := $(VENV)/.docs
 WARM := $(VENV)/.compiled
 # what else is compiled first in each process that imports it, again and again where the environment forbids to keep it
 unexport PYTHONDONTWRITEBYTECODE
+# what makes a release has an environment of its own, of versions that locks/release.txt has
+RELEASE := .venv-release
+TOOLS := $(RELEASE)/.installed
+VERSION = $(shell sed -n 's/^version = "\(.*\)"/\1/p' pyproject.toml)
+# systems for which `make wheelhouse` gets wheels, all by default: make wheelhouse TARGETS="linux-3.13 windows-3.13"
+TARGETS ?=
+# podman, buildah or docker; BASE is an image with Python 3.12 to 3.14 as python3
+BUILDER ?= podman
+BASE ?= python:3.13-slim
+IMAGE ?= masktron:$(VERSION)
 SCALE ?= 1
 # one more than cores, since tests wait for processes, and 4 at most
 WORKERS ?= $(shell n=$$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 1); echo $$(( n < 4 ? n + 1 : 4 )))
@@ -21,7 +31,7 @@ CANDIDATES := python3.14 python3.13 python3.12 python3 python \
 SUITABLE := -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 12))' >/dev/null 2>&1
 PYTHON ?= $(shell for p in $(CANDIDATES); do "$$p" $(SUITABLE) && { echo "$$p"; break; }; done)
 
-.PHONY: help install demo collected test test-full lint types format docs bench reproduce clean
+.PHONY: help install demo collected test test-full lint types format docs bench reproduce locks dist wheelhouse sbom image clean
 
 help:  ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
@@ -98,5 +108,34 @@ bench: $(WARM) $(STAMP)  ## speed, as ratios in the same run; SCALE=10 for a mil
 reproduce: $(WARM) $(STAMP)  ## the figures of the papers beside ours, in docs/reproduction.md (needs ../shared/data)
 	@$(BIN)/python -m reproduction
 
+$(TOOLS): locks/release.txt
+	@"$(PYTHON)" -m venv $(RELEASE)
+	@$(RELEASE)/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes --only-binary :all: -r $<
+	@touch $@
+
+# after a change of pyproject.toml what is locked stays, unless it no longer fits; UPGRADE=--upgrade takes the newest
+COMPILE = $(RELEASE)/bin/uv pip compile --quiet --universal --python-version 3.12 --generate-hashes --no-config \
+	--no-emit-index-url --custom-compile-command "make locks" $(UPGRADE)
+locks: $(TOOLS)  ## resolve what pyproject.toml asks for anew, into locks/; UPGRADE=--upgrade for the newest versions
+	@$(COMPILE) pyproject.toml --all-extras -o locks/masktron.txt
+	@$(COMPILE) pyproject.toml -c locks/masktron.txt -o locks/core.txt
+	@$(COMPILE) --group pyproject.toml:release -o locks/release.txt
+
+dist: $(TOOLS)  ## wheel and sdist in dist/, looked at by twine
+	@rm -rf dist
+	@$(RELEASE)/bin/python -m build --no-isolation --outdir dist . >/dev/null
+	@$(RELEASE)/bin/twine check --strict dist/*
+
+wheelhouse: dist  ## wheels of masktron and all it needs, for installing where the network is closed, with an SBOM
+	@$(RELEASE)/bin/python tools/wheelhouse.py --out wheelhouse $(addprefix --target ,$(TARGETS))
+	@$(MAKE) --no-print-directory sbom
+
+sbom:  # of what is installed from the wheelhouse, which shows that it can be
+	@$(RELEASE)/bin/python tools/sbom.py --wheelhouse wheelhouse
+
+image:  ## the container image, from the wheelhouse alone; BUILDER, BASE and IMAGE can be named
+	@$(BUILDER) build --network none --build-arg BASE=$(BASE) --tag $(IMAGE) --file Containerfile .
+
 clean:  ## remove the environment and all that was generated
-	rm -rf $(VENV) demo-output bench-output docs-output docs/*/generated dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(RELEASE) wheelhouse demo-output bench-output docs-output docs/*/generated dist build
+	rm -rf .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -60,7 +60,12 @@ def web(
     ] = False,
     host_name: Annotated[
         list[str] | None,
-        typer.Option("--host-name", metavar="NAME", help="A name by which browsers ask for it; repeatable."),
+        typer.Option(
+            "--host-name",
+            metavar="NAME",
+            envvar="MASKTRON_HOST_NAMES",
+            help="A name by which browsers ask for it; repeatable.",
+        ),
     ] = None,
     tls_cert: Annotated[Path | None, typer.Option("--tls-cert", metavar="FILE", help="Certificate, in PEM.")] = None,
     tls_key: Annotated[Path | None, typer.Option("--tls-key", metavar="FILE", help="Its key, in PEM.")] = None,

@@ -28,7 +28,7 @@ def key_lines(keys: Mapping[str, Any]) -> list[str]:
         f"by the keys, {number(below['2'])} of {records} {'is' if below['2'] == 1 else 'are'} like no other one; "
         f"{number(below['3'])} stand in groups of fewer than 3, {number(below['5'])} of fewer than 5",
     ]
-    if not keys["wildcards"]:
+    if not keys.get("wildcards", True):  # manifests of before 1.0.0 may not say so, of files that they compared with
         lines.append("missing values of keys count as values of their own: too many patterns of them to compare")
     if (others := keys["below_without_weight"]) is not None:
         lines.append(

@@ -379,7 +379,8 @@ def _numeric(fact: Mapping[str, Any], role: str) -> bool:
 
 def _medoid_share(blocks: list[Any]) -> float:
     groups = sum(_count(block, "groups") for block in blocks)
-    copied = sum(_count(block, "copied") for block in blocks)
+    # the first manifests count copies by how values were found alone, medians of several records among them
+    copied = sum(_count(block, "copied") if "copied" in block else _observed(block) for block in blocks)
     if not copied <= groups > 0:
         raise ValueError("it does not have so many groups")
     return 100 * copied / groups
@@ -396,12 +397,15 @@ def _observed(block: Mapping[str, Any]) -> int:
 
 
 def _solved(blocks: list[Any]) -> tuple[tuple[str, str, int, int], ...]:
-    """Read what is solved in each record: one variable by each equality, and not all variables of a block."""
+    """Read what is solved in each record: one variable by each equality, and not all variables of a block.
+
+    The first manifests do not name what nothing was then: their runs solved no field in each record.
+    """
     found: list[tuple[str, str, int, int]] = []
     for block in blocks:
         own = [
             (_text(entry, "field"), _text(entry, "rule"), _count(entry, "disjunct"), _count(entry, "atom"))
-            for entry in _list(block, "solved", dict)
+            for entry in (_list(block, "solved", dict) if "solved" in block else ())
         ]
         names = {name for name, *_ in own}
         if not names <= set(block["variables"]) or (names and names == set(block["variables"])):
