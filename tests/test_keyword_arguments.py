@@ -17,7 +17,7 @@ from masktron.keyword_arguments import KEYWORDS, SWITCHES, in_python
 PACKAGE = Path(masktron.__file__).parent
 NOT_IN_PYTHON = {"all", "config", "help", "json", "records", "warm", "write"}
 NOT_IN_PYTHON |= {"allow-lost", "change", "test", "digits", "diversity", "hierarchy", "levels", "suppressed", "table"}
-NOT_IN_PYTHON |= {"width"}
+NOT_IN_PYTHON |= {"verbose", "width"}
 """Options of commands that have no function, or whose function takes them by place; and a mark in a document."""
 FUNCTIONS = (
     masktron.validate,

@@ -34,7 +34,7 @@ masktron.cli.running.check_outputs = wait
 """
 WRITTEN = """
 import masktron.cli.running
-masktron.cli.running.show = wait
+masktron.cli.running.show = masktron.cli.running.show_in_short = wait
 """
 CREW = """
 import types, slow

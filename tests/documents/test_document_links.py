@@ -21,7 +21,7 @@ def dead(page: Path) -> list[str]:
     for link in links(text):
         name, _, anchor = link.partition("#")
         target = page if not name else (DOCS / name[1:] if name.startswith("/") else page.parent / name)
-        if re.match(r"[a-z]+:", link) or "/generated/" in link:
+        if re.match(r"[a-z]+:", link) or "generated/" in link:
             continue
         if not target.exists() or (anchor and anchor not in anchors(target.read_text(encoding="utf-8"))):
             found.append(link)

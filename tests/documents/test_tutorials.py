@@ -16,7 +16,7 @@ TUTORIALS = DOCS / "tutorials"
 
 @pytest.fixture
 def run(capsys: pytest.CaptureFixture[str]) -> Runner:
-    return Runner(capsys)
+    return Runner(capsys, whole=False)
 
 
 def test_commands_are_found_with_what_is_shown() -> None:

@@ -592,7 +592,7 @@ def test_wrong_arguments(survey: Survey, tmp_path: Path, run: Runner) -> None:
         lambda content: content["plan"]["fields"][2].pop("codes"),
         lambda content: content["result"]["blocks"][0].update(groups=-1),
         lambda content: [block.update(copied=10**6) for block in content["result"]["blocks"]],
-        lambda content: content["result"]["blocks"][0].pop("copied"),
+        lambda content: content["result"]["blocks"][0].pop("groups"),
     ],
 )
 def test_a_manifest_that_makes_no_sense_is_refused(survey: Survey, spoil: Callable[[dict[str, Any]], object]) -> None:
