@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from cli_runner import Runner
-from console_pages import Command, cells, commands, matches, run_page, saved, say
+from console_pages import WIDTH, Command, cells, commands, matches, run_page, saved, say
 from paths import DOCS
 
 TUTORIALS = DOCS / "tutorials"
@@ -16,7 +16,7 @@ TUTORIALS = DOCS / "tutorials"
 
 @pytest.fixture
 def run(capsys: pytest.CaptureFixture[str]) -> Runner:
-    return Runner(capsys, whole=False)
+    return Runner(capsys, whole=False, width=WIDTH)
 
 
 def test_commands_are_found_with_what_is_shown() -> None:

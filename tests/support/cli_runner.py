@@ -32,8 +32,8 @@ class Runner:
     With ``whole=False`` commands print what they do by default.
     """
 
-    def __init__(self, capsys: pytest.CaptureFixture[str], *, whole: bool = True) -> None:
-        self.capsys, self.whole, self.width = capsys, whole, "200"
+    def __init__(self, capsys: pytest.CaptureFixture[str], *, whole: bool = True, width: str = "200") -> None:
+        self.capsys, self.whole, self.width = capsys, whole, width
 
     def __call__(self, *arguments: object) -> Outcome:
         self.capsys.readouterr()

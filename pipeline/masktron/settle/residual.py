@@ -72,7 +72,8 @@ def residual(check: int, form: Form, known: Mapping[str, CellValue], free: Free)
         All other fields that the rule reads; one that is not here is absent.
     free : Free
     """
-    return rule_of(check, (_conditions(conjunction, known, free) for conjunction in form))
+    left = (conditions_of(left_of_atom(atom, known, free) for atom in conjunction) for conjunction in form)
+    return rule_of(check, left)
 
 
 def rule_of(check: int, conjunctions: Iterable[tuple[Condition, ...] | None]) -> ResidualRule | None:
@@ -123,16 +124,14 @@ def joined(check: int, left: Iterable[ResidualRule | None]) -> list[ResidualRule
     return rules + [ResidualRule(check, disjuncts) for disjuncts in several]
 
 
-def _conditions(
-    conjunction: Sequence[Atom], known: Mapping[str, CellValue], free: Free
-) -> tuple[Condition, ...] | None:
-    """Return what a conjunction still asks for; None where it cannot hold any more."""
+def conditions_of(atoms: Iterable[tuple[Condition, ...] | None]) -> tuple[Condition, ...] | None:
+    """Return what a conjunction still asks for, given what each of its atoms does; None where one of these fails."""
     left: dict[Condition, None] = {}
-    for atom in conjunction:
-        found = left_of_atom(atom, known, free)
+    for found in atoms:
         if found is None:
             return None
-        left.update(dict.fromkeys(found))
+        if found:
+            left.update(dict.fromkeys(found))
     return tuple(left)
 
 

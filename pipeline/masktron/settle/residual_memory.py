@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 
 from masktron.classify.forms import CellValue, variables_of_atom
 from masktron.constraints import Atom, Form
-from masktron.settle.residual import Free, joined, left_of_atom, rule_of
+from masktron.settle.residual import Free, conditions_of, joined, left_of_atom, rule_of
 from masktron.settle.residual_rules import Condition, ResidualRule
 
 MAX_READ = 4_000
@@ -96,7 +96,7 @@ class _FormMemory:
 
     def _number(self, context: Mapping[str, CellValue]) -> int:
         """Return a number of what is left in a context, which is remembered."""
-        rule = rule_of(self._check, (_left_of(conjunction, context) for conjunction in self._form))
+        rule = rule_of(self._check, (conditions_of(atom.left(context) for atom in own) for own in self._form))
         number = self._number_of.setdefault(rule, next(self._numbers))
         self._left[number] = rule
         return number
@@ -126,15 +126,3 @@ class _AtomMemory:
                 self._known.clear()
             self._known[read] = left_of_atom(self._atom, context, self._free)
         return self._known[read]
-
-
-def _left_of(conjunction: Sequence[_AtomMemory], context: Mapping[str, CellValue]) -> tuple[Condition, ...] | None:
-    """Return what a conjunction still asks for; None where it cannot hold any more."""
-    left: dict[Condition, None] = {}
-    for atom in conjunction:
-        found = atom.left(context)
-        if found is None:
-            return None
-        if found:
-            left.update(dict.fromkeys(found))
-    return tuple(left)

@@ -8,7 +8,7 @@ from rich.console import RenderableType
 
 from masktron.report.key_lines import key_lines
 from masktron.report.level_lines import level_lines
-from masktron.report.summaries.screenful import Screenful, SummaryLine, brief
+from masktron.report.summaries.screenful import Screenful, SummaryLine, brief, further
 from masktron.report.summaries.treated_in_brief import treated_in_brief
 from masktron.report.tables.assess import compared_told, untold
 from masktron.report.tables.cells import in_short
@@ -27,5 +27,5 @@ def summary(result: AssessResult) -> list[RenderableType]:
         *brief("note", result.notes),
         *brief("no figure", untold(result)),
     ]
-    rest = "what each figure means, and all notes: --verbose; for programs: --json FILE"
+    rest = further("what each figure means, and all notes")
     return [Screenful(lines, rest, used=2), compared_told(result)]

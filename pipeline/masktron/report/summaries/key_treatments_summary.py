@@ -6,7 +6,7 @@ from rich.console import RenderableType
 
 from masktron.counts import counted
 from masktron.report.key_lines import key_lines
-from masktron.report.summaries.screenful import Screenful, SummaryLine, brief
+from masktron.report.summaries.screenful import Screenful, SummaryLine, brief, further
 from masktron.report.summaries.treated_in_brief import treated_in_brief
 from masktron.report.tables.cells import headed, valued
 from masktron.results import KeysResult
@@ -30,5 +30,5 @@ def summary(result: KeysResult) -> list[RenderableType]:
         *brief("note", result.notes),
         SummaryLine("records", f"{result.data}: {counted(result.records, 'record')}; nothing was written"),
     ]  # fmt: skip
-    rest = "what each figure means, and all notes: --verbose; for programs: --json FILE"
+    rest = further("what each figure means, and all notes")
     return [*parts, Screenful(lines, rest, used=len(result.before) + 1)]

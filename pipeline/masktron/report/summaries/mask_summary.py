@@ -25,7 +25,8 @@ _RISK = ("disclosure_risk", "strongest_linkage", "key_k", "key_uniques", "global
 
 def summary(result: MaskResult) -> list[RenderableType]:
     """What was done and promised, loss, risk, warnings, notes as far as they fit, files, and the verdict."""
-    return [Screenful([*_done(result), *_told(result), *_dangers(result), *_files(result), _verdict(result)])]
+    lines = [*_done(result), *_told(result), *_dangers(result), *_files(result)]
+    return [Screenful([*lines, SummaryLine("verdict", result.verdict)])]
 
 
 def _done(result: MaskResult) -> Iterator[SummaryLine]:
@@ -60,7 +61,7 @@ def _told(result: MaskResult) -> Iterator[SummaryLine]:
     less = result.draw is None and result.whole_record_k < result.k
     apart = "; k is promised of each block, not of whole records" if less else ""
     yield SummaryLine("alike", f"in ALL masked fields: at least {counted(result.whole_record_k, 'record')}{apart}")
-    moved = max((total for total in result.totals), key=lambda one: _size(one.change), default=None)
+    moved = max(result.totals, key=lambda one: _size(one.change), default=None)
     total = "" if moved is None else f"; weighted totals moved by {_size(moved.change):.3f} % at most ({moved.name})"
     yield SummaryLine("loss", f"information loss {figure_text(result.information_loss)} % (SSE/SST){total}")
     known = {one.name: one for one in result.figures}
@@ -97,7 +98,3 @@ def _files(result: MaskResult) -> Iterator[SummaryLine]:
         if result.rules_file:
             yield SummaryLine("files", f"rules as they are asked of it: {result.rules_file}")
         yield SummaryLine("files", f"manifest (confidential): {result.manifest}")
-
-
-def _verdict(result: MaskResult) -> SummaryLine:
-    return SummaryLine("verdict", result.verdict)

@@ -16,7 +16,11 @@ LINES, COLUMNS = 30, 100
 """What fits."""
 _LABEL = 10
 """Columns for what a line is about."""
-ALL = "all tables and notes: --verbose; for programs: --json FILE"
+
+
+def further(what: str) -> str:
+    """Say how to read what a summary leaves out."""
+    return f"{what}: --verbose; for programs: --json FILE"
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +73,7 @@ class Screenful:
     """
 
     lines: Sequence[SummaryLine]
-    rest: str = ALL
+    rest: str = further("all tables and notes")
     used: int = 0
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from rich.console import RenderableType
 
 from masktron.counts import counted
-from masktron.report.summaries.screenful import Screenful, SummaryLine, brief
+from masktron.report.summaries.screenful import Screenful, SummaryLine, brief, further
 from masktron.report.tables.cells import rules_table
 from masktron.report.tables.validate import labels_told, validity
 from masktron.results import RuleResult, ValidateResult
@@ -30,7 +30,7 @@ def summary(result: ValidateResult) -> list[RenderableType]:
     lines += [*brief("note", result.notes), *brief("fields", labels_told(result))]
     if result.records:
         lines.append(SummaryLine("tested", str(result.tested)))
-    rest = "every rule and all notes: --verbose; for programs: --json FILE"
+    rest = further("every rule and all notes")
     table = [rules_table(shown)] if shown else []
     return [*table, Screenful(lines, rest, used=len(shown) + 3), validity(result)]
 
