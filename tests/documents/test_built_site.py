@@ -136,7 +136,8 @@ def test_formulas_are_drawn(site: Path, browser: Any) -> None:
 
 def test_search_finds_without_a_network(site: Path, browser: Any) -> None:
     with shown(browser, (site / "search.html").as_uri() + "?q=microaggregation") as page:
-        page.wait_for_selector("#search-results ul.search li a")
+        # results are added one after the other; how many there are is said at the end
+        page.wait_for_function("/\\d/.test(document.querySelector('#search-results p.search-summary')?.textContent)")
         found = page.evaluate("[...document.querySelectorAll('#search-results li a')].map(one => one.href)")
         assert any("glossary" in link for link in found)
         assert [url for url in page.asked if not url.startswith(("file:", "data:"))] == []
