@@ -84,7 +84,16 @@ def deaf(*_):
 masktron.cli.running.check_outputs = deaf
 """
 WHILE_PARTS_GO = IN_PARTS.replace(
-    '        print("ready"', '        folder.rename(f"{folder}.gone-0123abcd")\n        print("ready"'
+    '        print("ready", flush=True)\n        sum(range(10 ** 12))\n',
+    """        import shutil
+        truly = shutil.rmtree
+        def slow(*given, **named):
+            shutil.rmtree = truly
+            print("ready", flush=True)
+            HOW
+        shutil.rmtree = slow
+        parts.remove()
+""",
 )
 """Ended while it removes its parts, whose folder has another name by then."""
 PRELUDE = """
@@ -231,10 +240,12 @@ def test_a_run_that_hears_nothing_leaves_parts_too(tmp_path: Path) -> None:
     assert (code, err) == (143, [f"terminated; no output was written; {left}"])
 
 
-def test_parts_that_were_being_removed_are_removed(tmp_path: Path) -> None:
-    code, _, err = interrupted(tmp_path, WHILE_PARTS_GO, signal.SIGTERM, "methods")
+@pytest.mark.parametrize("how", ["sum(range(10 ** 12))", "time.sleep(60)"], ids=["deaf", "hearing"])
+def test_parts_that_were_being_removed_are_removed(tmp_path: Path, how: str) -> None:
+    script = WHILE_PARTS_GO.replace("HOW", how)
+    code, _, err = interrupted(tmp_path, script, signal.SIGTERM, "methods")
     assert (code, err) == (143, ["terminated; nothing was written"])
-    assert not any(".gone-" in path.name for path in tmp_path.iterdir())
+    assert not any("parts" in path.name for path in tmp_path.iterdir())
 
 
 def test_a_signal_in_a_callback_comes_again(capfd: pytest.CaptureFixture[str]) -> None:

@@ -425,6 +425,7 @@ class RunParts:
                 if gone.exists():
                     shutil.rmtree(gone)
         finally:
+            remove_gone(self.folder)  # what stays where the removal is interrupted
             self.release()
 
     def _append(self, line: object) -> None:
