@@ -71,7 +71,7 @@ test: $(CORE)  ## the test suite (seeded parts of the long ones), lint and types
 	@$(MAKE) --no-print-directory --jobs 4 $(WARM) collected lint types
 	@$(BIN)/python -m pytest -q -m "not full" -n $(WORKERS) --dist loadfile
 
-test-full: $(STAMP) collected lint types  ## everything, the long suites too
+test-full: $(STAMP) $(SITE) collected lint types  ## everything, the long suites too
 	@HYPOTHESIS_PROFILE=full $(BIN)/python -m pytest -q -n $(WORKERS) --dist loadfile
 
 lint: $(STAMP)  ## ruff

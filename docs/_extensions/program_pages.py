@@ -233,6 +233,9 @@ def exit_page() -> str:
             "A command ends with a number that scripts can read. All but 0 come with a message that says what is wrong, where, "
             "and what to do. [My run was refused](../../refusals.md) helps with 1 and 5.\n",
             table(("code", "meaning", "error in Python"), rows),
+            "After exit code 7, please report the place that the message names. `MASKTRON_DEBUG=1` in the environment shows the "
+            "traceback, whose last line may quote a value. After a signal, one line says what had been written before, and which "
+            "finished parts stay for `--resume`.\n",
             "## Errors in Python\n\nAll of them are `masktron.errors.MasktronError`, with `what`, `where`, `hint` and "
             "`exit_code`.\n",
             *errors_told,
