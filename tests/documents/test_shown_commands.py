@@ -16,6 +16,7 @@ from paths import ROOT
 COMMANDS = vars(get_command(app))["commands"]
 OPTIONS = {name: {text for one in command.params for text in one.opts} for name, command in COMMANDS.items()}
 _FENCED = re.compile(r"^```([^\n]*)\n(.*?)^``` *$", flags=re.MULTILINE | re.DOTALL)
+_INLINE = re.compile(r"`(masktron\s[^`]+)`")
 _SHELLS = ("", "console", "bash", "sh")
 
 
@@ -27,6 +28,7 @@ def unknown(text: str) -> list[str]:
         if language in _SHELLS
         for line in block.replace("\\\n", " ").splitlines()
     ]
+    lines += [" ".join(found.split()) for found in _INLINE.findall(_FENCED.sub("", text))]
     found = []
     for line in lines:
         words = line.removeprefix("$ ")
@@ -51,4 +53,5 @@ def test_commands_and_options_are_there(page: Path) -> None:
 def test_what_is_not_there_is_found() -> None:
     shown = "```xml\n<a/>\n```\n\n"
     shown += "```\nmasktron mask a.csv --rulez b\n$ masktron maks a\nmasktron mask a -k 5 \\\n   --nothing\n```\n"
-    assert unknown(shown) == ["mask --rulez", "masktron maks a", "mask --nothing"]
+    shown += "Say `masktron masc a`, or `masktron\nmask a --nowhere`.\n"
+    assert unknown(shown) == ["mask --rulez", "masktron maks a", "mask --nothing", "masktron masc a", "mask --nowhere"]
