@@ -53,5 +53,5 @@ def test_commands_and_options_are_there(page: Path) -> None:
 def test_what_is_not_there_is_found() -> None:
     shown = "```xml\n<a/>\n```\n\n"
     shown += "```\nmasktron mask a.csv --rulez b\n$ masktron maks a\nmasktron mask a -k 5 \\\n   --nothing\n```\n"
-    shown += "Say `masktron masc a`, or `masktron\nmask a --nowhere`.\n"
-    assert unknown(shown) == ["mask --rulez", "masktron maks a", "mask --nothing", "masktron masc a", "mask --nowhere"]
+    assert unknown(shown) == ["mask --rulez", "masktron maks a", "mask --nothing"]
+    assert unknown("Say `masktron masc a`, or `masktron\nmask a --nowhere`.\n") == ["masktron masc a", "mask --nowhere"]
