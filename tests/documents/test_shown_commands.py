@@ -54,4 +54,7 @@ def test_what_is_not_there_is_found() -> None:
     shown = "```xml\n<a/>\n```\n\n"
     shown += "```\nmasktron mask a.csv --rulez b\n$ masktron maks a\nmasktron mask a -k 5 \\\n   --nothing\n```\n"
     assert unknown(shown) == ["mask --rulez", "masktron maks a", "mask --nothing"]
-    assert unknown("Say `masktron masc a`, or `masktron\nmask a --nowhere`.\n") == ["masktron masc a", "mask --nowhere"]
+    assert unknown("Say `masktron masc a`, or `masktron\nmask a --nowhere`.\n") == [
+        "masktron masc a",
+        "mask --nowhere",
+    ]
