@@ -27,6 +27,7 @@ extensions = [
     "mathml_renderer",
     "page_sources",
     "generated_pages",
+    "accessible_pages",
 ]
 exclude_patterns = ["_extensions", "_static", "figures", "jupyter_execute", "**.ipynb_checkpoints"]
 source_suffix = {".md": "myst-nb"}

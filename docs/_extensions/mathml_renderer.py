@@ -43,7 +43,7 @@ def _inline(self: HTML5Translator, node: nodes.math) -> None:
 
 
 def _block(self: HTML5Translator, node: nodes.math_block) -> None:
-    self.body.append('<div class="formula">')
+    self.body.append('<div class="formula" tabindex="0">')
     self.body.append(mathml(node.astext(), block=True, where=self.builder.current_docname))
     self.body.append("</div>\n")
     raise nodes.SkipNode

@@ -14,8 +14,9 @@ from typer.main import get_command
 
 from cli_runner import Runner
 from masktron import cli
-from masktron.cli.help_pages import ELSE, OF_COMMANDS, OF_OPTIONS, page_of_usage
+from masktron.cli.help_pages import ELSE, OF_COMMANDS, OF_OPTIONS, page_of_error, page_of_usage
 from masktron.cli.panels import PANELS, PanelError, panel_of
+from masktron.errors import UsageError
 from paths import DOCS
 
 NAMES = [command.__name__ for command, _ in cli.COMMANDS]
@@ -96,13 +97,19 @@ def test_errors_of_usage_name_one_page(
     monkeypatch.chdir(tmp_path)
     done = Runner(capsys, whole=False)(*arguments)
     assert done.code == 2
-    assert re.findall(r"see (docs/[a-z-]+\.md)", done.err) == [f"docs/{page}.md"]
+    assert re.findall(r"see (docs/[a-z/-]+\.md)", done.err) == [f"docs/{page}.md"]
     assert "Traceback" not in done.err
 
 
 def test_the_option_that_an_error_is_about_decides() -> None:
     assert page_of_usage("--key-k must be 2 or more", ["mask"]) == "see docs/suppression.md"
     assert page_of_usage("something else", ["tune"]) == "see docs/tuning.md"
+
+
+def test_an_error_that_names_a_page_gets_no_other_one() -> None:
+    for page in ("keys", "formats/databases"):
+        assert page_of_error(UsageError("no such table", hint=f"see docs/{page}.md"), ["mask"]) is None
+    assert page_of_error(UsageError("no such table"), ["mask"]) == "see docs/methods.md"
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])

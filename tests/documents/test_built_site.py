@@ -12,7 +12,7 @@ from urllib.parse import unquote, urldefrag
 import pytest
 from lxml import html
 
-from browser import shown, started
+from browser import axe_findings, shown, started
 from built_site import build, built, needs_site
 from paths import DOCS
 
@@ -122,6 +122,15 @@ def test_pages_in_a_browser_ask_nobody_and_fit(site: Path, browser: Any, width: 
             assert page.refused == {}
             assert page.evaluate(STICKS_OUT) == [], name
             assert page.evaluate("document.documentElement.dataset.theme") == scheme
+
+
+def test_axe_finds_nothing_on_any_page(site: Path, browser: Any) -> None:
+    found = {}
+    for path in html_pages(site):
+        with shown(browser, path) as page:
+            if findings := axe_findings(page):
+                found[str(path.relative_to(site))] = findings
+    assert found == {}
 
 
 def test_formulas_are_drawn(site: Path, browser: Any) -> None:

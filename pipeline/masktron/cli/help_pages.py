@@ -26,14 +26,20 @@ OF_OPTIONS: Mapping[str, str] = MappingProxyType(
             "repeating": "--register --again",
             "clusters": "--executor --scheduler",
             "workers": "--workers",
-            "large-files": "--memory --unit-records --max-block-records --resume",
+            "large-files": "--memory --unit-records --resume",
             "methods": "--method --methods --param --aggregator --grouping --group-size-vars",
-            "refusals": "--on-refusal --max-observed-share",
+            "refusals": "--on-refusal",
+            "how-to/fields": "--role --nominal --ordinal --numeric --missing",
+            "how-to/limits": "--limit --max-observed-share --max-block-records",
+            "how-to/keys-and-order": "--seed --keep-order --shuffle",
+            "how-to/assessing": "--measures --same-order",
+            "how-to/validating": "--max-failures --allow-unfired --allow-empty --document --rule-timeout "
+            "--release-safe",
             "tuning": "--candidate --budget --risk --utility",
             "formats": "--format --format-option --record --metadata --to --to-option --rename",
             "reports": "--html --html-public --beside",
             "suggesting": "--accept",
-            "writing-rules": "--phase --document --allow-unfired",
+            "writing-rules": "--phase",
         }.items()
         for option in options.split()
     }
@@ -49,8 +55,8 @@ OF_COMMANDS: Mapping[str, str] = MappingProxyType(
         "explain": "writing-rules",
         "mask": "methods",
         "rerun": "repeating",
-        "check": "methods",
-        "assess": "keys",
+        "check": "how-to/checking",
+        "assess": "how-to/assessing",
         "tune": "tuning",
         "hierarchy": "recoding",
         "recode": "recoding",
@@ -92,7 +98,7 @@ def page_of_error(error: MasktronError, arguments: Sequence[str]) -> str | None:
     from masktron.errors import InfeasibleError, ReleasedBeforeError, UsageError
 
     said = str(error)
-    if re.search(r"docs/[a-z-]+\.md", said):
+    if re.search(r"docs/[a-z/-]+\.md", said):
         return None
     if isinstance(error, ReleasedBeforeError):
         return SAID.format("repeating")
