@@ -1,4 +1,4 @@
-"""What errors say under `--release-safe`: the file, and neither the reason nor the place of a record."""
+"""What is said of findings, and under `--release-safe` of errors: the file, and no reason or place of a record."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import masktron
-from cli_runner import Runner, write_rules
+from cli_runner import Runner, write_data, write_rules
 from masktron.errors import DocumentError
 
 
@@ -29,3 +29,19 @@ def test_an_error_names_the_file_and_no_place_in_it(
     done = Runner(capsys)("validate", data, "-r", rules, "--release-safe")
     assert done.code == 4
     assert f"{name}:" not in done.err.replace(f"{name}: the file cannot be used", "")
+
+
+def test_findings_for_missing_values_and_for_rounding_say_what_to_write(tmp_path: Path) -> None:
+    rows: list[dict[str, object]] = [
+        {"A": "1", "B": "1", "T": "2"},
+        {"A": "0.1", "B": "0.2", "T": "0.3"},
+        {"A": None, "B": "1", "T": "2"},
+        {"A": "", "B": "1", "T": "2"},
+        {"A": "1", "B": "5", "T": "2"},
+    ]
+    data = write_data(tmp_path / "d.xml", rows)
+    notes = masktron.validate(data, write_rules(tmp_path / "r.sch", "A + B = T", "B > 0")).notes
+    lacking, rounded = (note for note in notes if "listed findings" in note)
+    assert lacking.startswith("R1: in 2 of 4 listed findings a field is missing")
+    assert rounded.startswith("R1: 1 of 4 listed findings are rounding artefacts")
+    assert "A - B <= 0.005 and B - A <= 0.005" in rounded

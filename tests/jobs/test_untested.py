@@ -622,3 +622,18 @@ def test_a_wrong_level_is_told_of_the_masked_file_too_and_a_removed_field_is_not
         found = masktron.check(out, bad, original=data, manifest=manifest)
         assert [one.id for one in found.rules if one.untested is not None] == ["pay"]
         assert found.exit_code == 3
+
+
+@pytest.mark.parametrize("test", ["100 * A / B &lt; 5", "A/B = 1", "A = 1 or (B div 2) = A/B"])
+def test_a_field_inside_a_field_was_meant_as_a_division(data: Path, tmp_path: Path, test: str) -> None:
+    rules = rulebook(tmp_path / "r.sch", GOOD, ("share", "Record", test))
+    what, hint, misnamed = reason(data, rules, "share")
+    assert misnamed
+    assert what == "the rule 'share' reads 'A/B', a field that the file never has"
+    assert "write A div B to divide" in hint
+
+
+@pytest.mark.parametrize("test", ["../Record/A &gt; 0", "//Record/A or A", "A/text() or A = 0", "not(A/self::B)"])
+def test_other_paths_are_no_divisions(data: Path, tmp_path: Path, test: str) -> None:
+    rules = rulebook(tmp_path / "r.sch", ("share", "Record", test))
+    assert masktron.validate(data, rules).rules[0].untested is None

@@ -19,3 +19,20 @@ from masktron.xpath.advice import advice
 )
 def test_a_condition_without_else(source: str, says: str) -> None:
     assert advice(source) == says
+
+
+@pytest.mark.parametrize(
+    ("source", "says"),
+    [
+        ("A & B > 0", "write the word and"),
+        ("A = 1 -> B = 2", "not(A) or B for 'if A, then B'"),
+        ("A => B", "write >= for 'at least', and not(A) or B"),
+        ("A % 2 = 0", "write mod for a remainder"),
+        ("A > 30%", "write 0.3 for 30 %"),
+        ("A ^ 2 = B", "XPath has no powers"),
+        ("A = '%' and B = '&'", ""),
+    ],
+)
+def test_signs_of_other_languages(source: str, says: str) -> None:
+    assert advice(source).startswith(says) if not says.startswith("not") else says in advice(source)
+    assert bool(advice(source)) is bool(says)

@@ -89,7 +89,8 @@ def equality_lints(form: Form, decimals: Mapping[str, int] | None = None) -> lis
     """
     names = sorted({_shown(conjunction, decimals) for conjunction in form} - {""})
     return [
-        f"equality on decimals ({name}) without tolerance may fail by rounding: write abs(difference) <= tolerance"
+        f"equality on decimals ({name}) without tolerance may fail by rounding: write a tolerance, "
+        "as in A - B <= 0.5 and B - A <= 0.5"
         for name in names
     ]
 

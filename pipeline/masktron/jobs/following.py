@@ -25,7 +25,7 @@ _LINE = re.compile(r"(?::[0-9]+){1,2}$")
 
 
 class Following:
-    """Marks rounding artefacts on their way to the reports, and counts them among those that are listed.
+    """Marks rounding artefacts on their way to the reports; counts them, and missing fields, among those listed.
 
     Parameters
     ----------
@@ -44,6 +44,7 @@ class Following:
         self._limit = limit
         self._listed: Counter[int] = Counter()
         self._told: Counter[int] = Counter()
+        self._lacking: Counter[int] = Counter()
 
     def add(self, finding: Finding) -> None:
         """Take a finding."""
@@ -54,6 +55,7 @@ class Following:
         if self._limit is None or self._listed[finding.check] < self._limit:
             self._listed[finding.check] += 1
             self._told[finding.check] += marked.artefact
+            self._lacking[finding.check] += any(not (text or "").strip() for _, text in finding.values)
         return marked
 
     def marked(self, evaluation: Evaluation) -> Evaluation:
@@ -62,13 +64,19 @@ class Following:
         return replace(evaluation, findings=tuple(map(mark, evaluation.findings)))
 
     def notes(self) -> Iterator[str]:
-        """Say of each rule how many of the listed findings are artefacts."""
+        """Say of each rule how many of the listed findings are artefacts, and in how many a value is missing."""
         for check in self._rulebook.checks:
+            if count := self._lacking[check.index]:
+                yield (
+                    f"{check.id}: in {count} of {self._listed[check.index]} listed findings a field is missing, and "
+                    "no comparison with it holds; where it may be missing, the rule has to say so "
+                    "(docs/writing-rules/traps.md)"
+                )
             if count := self._told[check.index]:
                 listed = self._listed[check.index]
                 yield (
                     f"{check.id}: {count} of {listed} listed findings are rounding artefacts: they fail in doubles "
-                    "and hold in exact decimals"
+                    "and hold in exact decimals; write a tolerance: A - B <= 0.005 and B - A <= 0.005"
                 )
 
 

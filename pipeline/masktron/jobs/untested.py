@@ -26,11 +26,14 @@ from masktron.sources.level_tree import LevelPath, Tree
 from masktron.sources.names import Vocabulary
 from masktron.sources.source import Source
 from masktron.xpath.focus import ROOT, Scope
+from masktron.xpath.lexer import tokenize
 from masktron.xpath.rule_context import places
 
 EVERY = "*"
 """Among the rules that need not be tested: all."""
 _CODES = "texts are compared as they are written, and '1' is not '01'"
+_STEPS = ("/", "//", "::", "@")
+"""What stands before a name that is not looked for in the record itself."""
 _EARLIER = "the earlier rules of its pattern take"
 _PROBES = 400
 """Pairs of rules that are evaluated to find which one takes the nodes of another; beyond, all earlier ones do."""
@@ -114,7 +117,7 @@ def untested(
         if before is not None and not before.misnamed and not edit.missing:
             continue
         told = known if before is None else {*known, *_asked_where(rules[index], job)}
-        if reason := _unknown_fields(edit, rules[index], words, told, job.source.tree):
+        if reason := _unknown_fields(edit, rules[index], words, told, job.source):
             found[index] = reason if before is None else _together([before, reason], edit.check)
     return {index: found[index] for index in sorted(found)}
 
@@ -167,7 +170,7 @@ def require_names(job: Job, allowed: Collection[int]) -> None:
         doubts = [_misnamed_context(rule, edit.check, words, job)]
         if _doubtful(edit, job, fields):
             asked = _asked_where(rule, job) if doubts[0] else ()
-            doubts.append(_unknown_fields(edit, rule, words, asked, job.source.tree))
+            doubts.append(_unknown_fields(edit, rule, words, asked, job.source))
         if reasons := [doubt for doubt in doubts if doubt is not None]:
             found[edit.check.index] = _together(reasons, edit.check)
     refuse(job, {index: found[index] for index in sorted(found)})
@@ -237,11 +240,31 @@ def told(results: Iterable[RuleResult]) -> Iterator[str]:
 
 def _doubtful(edit: Edit, job: Job, fields: Collection[str]) -> bool:
     """Whether a rule asks for a name that is no field of the records, or for a field in a namespace of its own."""
-    if edit.missing:
+    if edit.missing or _inside_fields(edit, job.source):
         return True
     spaces = {field.tag.rpartition("}")[0].removeprefix("{") for field in job.source.layout.fields}
     names = ((f"@{name.local}" if name.attribute else name.local, name.space) for name in edit.asked)
     return any(name not in fields or (space != ANY and spaces != {space}) for name, space in names)
+
+
+def _inside_fields(edit: Edit, source: Source) -> tuple[tuple[str, str], ...]:
+    """Return the steps of a test from one field of a flat record into another one, which no record has."""
+    fields = {field.name for field in source.layout.fields}
+    tokens = tokenize(edit.check.test)
+    if source.tree is not None or not any(token.text == "/" for token in tokens):
+        return ()
+    found: dict[tuple[str, str], None] = {}
+    for before, outer, slash, inner, after in zip(
+        (None, *tokens), tokens, tokens[1:], tokens[2:], (*tokens[3:], None), strict=False
+    ):
+        if slash.text != "/" or outer.kind != "name" or inner.kind != "name":
+            continue
+        if (before is not None and before.text in _STEPS) or (after is not None and after.text in ("(", "::")):
+            continue
+        names = tuple(one.text.rpartition(":")[2] for one in (outer, inner))
+        if fields.issuperset(names) and not any(name.startswith(f"{names[0]}/") for name in fields):
+            found[names[0], names[1]] = None
+    return tuple(found)
 
 
 def _rules(job: Job) -> dict[int, Rule]:
@@ -249,12 +272,14 @@ def _rules(job: Job) -> dict[int, Rule]:
 
 
 def _unknown_fields(
-    edit: Edit, rule: Rule, words: Vocabulary, known: Collection[str], tree: Tree | None
+    edit: Edit, rule: Rule, words: Vocabulary, known: Collection[str], source: Source
 ) -> Untested | None:
     """Say which names of a check, in this rule, the file never has: all of them, in the order of their letters.
 
-    In a nested file, also those that it has, and not where the rule asks for them.
+    In a nested file, also those that it has, and not where the rule asks for them; in a flat one, also fields inside
+    of fields.
     """
+    tree = source.tree
     missing = {} if rule.visit_each else {(step.name.local, step.name.attribute): step for step in edit.missing}
     names = {step.name for step in missing.values()}
     names.update(one for one in edit.asked if (one.local, one.attribute) not in missing)
@@ -279,6 +304,11 @@ def _unknown_fields(
         else:
             unknown.append(repr(shown))
         hints.append((shown, hint))
+    for outer, inner in _inside_fields(edit, source):
+        unknown.append(repr(f"{outer}/{inner}"))
+        hints.append(
+            (f"{outer}/{inner}", f"in XPath / leads to an element inside: write {outer} div {inner} to divide")
+        )
     if not hints:
         return None
     fields = "a field" if len(unknown) == 1 else "fields"

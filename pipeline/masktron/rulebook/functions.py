@@ -93,4 +93,6 @@ def in_version(version: XPathVersion, first: Since) -> bool:
 
 def how_to_declare(what: str, first: Since) -> str:
     """Say which version has something, and how a rulebook asks for it."""
-    return f'{what} belongs to XPath {first} and later: put queryBinding="{_BINDING[first]}" on the schema'
+    later = f'{what} belongs to XPath {first} and later: put queryBinding="{_BINDING[first]}" on the schema'
+    instead = "write A - B <= 1 and B - A <= 1 for abs(A - B) <= 1 (&lt;= in XML); " if what == "abs()" else ""
+    return f"{instead}{later}, under which texts and numbers compare in other ways (docs/writing-rules/traps.md)"

@@ -7,11 +7,12 @@ import re
 _LITERALS = re.compile(r"""'[^']*'|"[^"]*\"""")
 _IF = re.compile(r"\s*if\b(?P<when>.*?)\bthen\b(?P<then>.*)", re.DOTALL)
 _SLIPS = (
-    (r"=>", "write >= for 'at least'"),
+    (r"=>", "write >= for 'at least', and not(A) or B for 'if A, then B'"),
+    (r"->", "write not(A) or B for 'if A, then B'"),
     (r"=<", "write <= for 'at most' (&lt;= in XML)"),
     (r"==", "write one = to compare"),
     (r"<>", "write != for 'not equal'"),
-    (r"&&", "write the word and"),
+    (r"&", "write the word and"),
     (r"\|\|", "write the word or"),
     (r"!(?!=)", "write not(...)"),
     ("\N{LESS-THAN OR EQUAL TO}", "write <= for it (&lt;= in XML)"),
@@ -21,7 +22,9 @@ _SLIPS = (
     (r"\bbetween\b", "write A >= 1 and A <= 5 for a range (&lt;= in XML)"),
     (r"\bin\s*\(", "write A = 1 or A = 2 for a list; in XPath 2 A = (1, 2)"),
     ("[\N{LEFT SINGLE QUOTATION MARK}-\N{DOUBLE HIGH-REVERSED-9 QUOTATION MARK}]", "write straight quotes: 'A'"),
+    (r"%\s*[\w(]", "write mod for a remainder, and 0.3 for 30 %"),
     (r"%", "write 0.3 for 30 %"),
+    (r"\^|\*\*", "XPath has no powers: write A * A"),
     (r"\b(and|or|div|mod|[-+=<>])\s*$", "something is missing at the end"),
 )
 

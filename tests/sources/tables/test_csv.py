@@ -641,3 +641,47 @@ def test_what_stands_next_to_control_characters_is_read(tmp_path: Path) -> None:
     path = tmp_path / "t.csv"
     path.write_bytes('A,B\n1,\xa0\xbf\u2019\x7f\n"\xa0",\u20ac\xc2\n'.encode())
     assert len(CSV.read(path, {})) == 2
+
+
+CODES = "id;NACE;turnover\n1;01.1;10,5\n2;01.2;20,5\n3;10.0;12,25\n"
+CODES_SAID = {"decimal": "comma", "texts": "NACE"}
+
+
+def test_codes_with_points_beside_decimal_commas_are_texts_where_that_is_said(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text(CODES)
+    with pytest.raises(DocumentError, match="column 'NACE' has a number with a point") as caught:
+        CSV.read(path, {"decimal": "comma"})
+    assert "--format-option texts=NACE" in caught.value.hint
+    table, cells = both(path, CODES_SAID)
+    assert cells[0] == ["1", "01.1", "10.5"]
+    assert [variable.typed.text for variable in table.variables] == [False, True, False]
+    changed = written(path, table, {"NACE": {0: "01.2"}, "turnover": {0: "20.5"}})
+    assert changed.decode().splitlines()[1] == "1;01.2;20,5"
+    with pytest.raises(UsageError, match="texts names the column 'NACF', which is not there") as misspelt:
+        CSV.read(path, {**CODES_SAID, "texts": "NACF"})
+    assert misspelt.value.hint == "did you mean NACE?"
+
+
+def test_codes_are_texts_in_a_file_that_is_read_block_by_block(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text("id;CODE\n1;01\n2;02\n")
+    stream = CSV.stream(path, {"texts": "CODE"})
+    assert stream is not None
+    assert [variable.typed.text for variable in stream.variables] == [False, True]
+    path.write_text("id;CODE\n1;0,1\n2;0,2\n")
+    with pytest.raises(DocumentError, match="are numbers, some with a comma"):
+        CSV.read(path, {})
+    assert both(path, {"texts": "CODE"})[1] == [["1", "0,1"], ["2", "0,2"]]
+
+
+def test_masking_keeps_codes_with_points_as_they_are_written(tmp_path: Path) -> None:
+    path, out = tmp_path / "a.csv", tmp_path / "b.csv"
+    rows = [f"{at};0{1 + at % 2}.{at % 3};{at}{at % 7},5" for at in range(1, 41)]
+    path.write_text("\n".join(["id;NACE;turnover", *rows, ""]))
+    rules = write_rules(tmp_path / "r.sch", "turnover > 0")
+    said = {"format_options": CODES_SAID, "roles": {"id": "key", "NACE": "quasi-identifier"}}
+    masktron.mask(path, rules, out, config=masktron.Config(**said), k=3)  # type: ignore[arg-type]
+    codes = [{row.split(";")[0]: row.split(";")[1] for row in one.read_text().splitlines()} for one in (path, out)]
+    assert codes[0] == codes[1]
+    assert all("," in row.split(";")[2] or row.split(";")[2].isdigit() for row in out.read_text().splitlines()[1:])

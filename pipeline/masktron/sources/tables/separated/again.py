@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import gzip
 import io
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -43,22 +43,26 @@ def second_reading(path: Path, dialect: CsvDialect, longest: int) -> SecondReadi
         with _records(path, dialect) as again:
             if header:
                 next(again)
-            yield from _meant(again, dialect, single=len(columns) == 1)
+            yield from _meant(again, dialect, columns)
 
     return SecondReading(columns, rows())
 
 
-def _meant(records: Iterator[list[str]], dialect: CsvDialect, *, single: bool) -> Iterator[LexemeRow]:
+def _meant(records: Iterator[list[str]], dialect: CsvDialect, columns: Sequence[str]) -> Iterator[LexemeRow]:
     missing = {"", *dialect.null}
     numbers = dialect.own_numbers
+    own = [numbers and name not in dialect.texts for name in columns]
     for cells in records:
         if not cells:
             # an empty line
-            if single:
+            if len(columns) == 1:
                 yield (None,)
             continue
         if numbers:
-            yield [None if cell in missing else _lexeme(cell, dialect.decimal, dialect.grouping) for cell in cells]
+            yield [
+                None if cell in missing else _lexeme(cell, dialect.decimal, dialect.grouping) if number else cell
+                for cell, number in zip(cells, own, strict=True)
+            ]
         elif dialect.null:
             yield [None if cell in missing else cell for cell in cells]
         else:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import codecs
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
+from typing import Self
 
 from masktron.errors import UsageError
 from masktron.scratch import name_to_be
@@ -22,6 +23,7 @@ OPTIONS: Mapping[str, str] = MappingProxyType(
         "null": "texts that mean that there is no value, with commas between, such as NA,NULL; the empty cell always",
         "decimal": "the decimal point of numbers: point or comma; point",
         "grouping": "what stands between groups of three digits: one character, or space, comma, point; none",
+        "texts": "columns of codes that look like numbers, with commas between, such as NACE,POSTCODE; none",
     }
 )
 CANDIDATES = ",;\t|"
@@ -62,6 +64,8 @@ class CsvDialect:
         Texts that mean that there is no value, beside the empty one; the first is written.
     decimal, grouping : str
         What numbers have where a lexeme has a point, and between groups of three digits; empty for none.
+    texts : tuple of str
+        Columns whose cells are texts, also where they look like numbers: they stay as they are.
     ending : str
         What ends lines.
     """
@@ -76,6 +80,7 @@ class CsvDialect:
     null: tuple[str, ...] = ()
     decimal: str = "."
     grouping: str = ""
+    texts: tuple[str, ...] = ()
     ending: str = "\n"
 
     @property
@@ -87,6 +92,10 @@ class CsvDialect:
     def no_value(self) -> str:
         """What is written where there is no value."""
         return self.null[0] if self.null else ""
+
+    def of_column(self, column: str) -> Self:
+        """Return the dialect of a column: one of texts has no numbers of its own."""
+        return replace(self, decimal=".", grouping="") if column in self.texts else self
 
     @property
     def own_numbers(self) -> bool:
@@ -140,6 +149,7 @@ def said_dialect(options: Options) -> CsvDialect:
         null=tuple(options["null"].split(",")) if "null" in options else (),
         decimal=_point(options),
         grouping=_group(options),
+        texts=tuple(name.strip() for name in options["texts"].split(",")) if "texts" in options else (),
     )
     used = [mark for mark in (dialect.delimiter, dialect.quote, dialect.escape) if mark]
     if len(used) != len(set(used)):

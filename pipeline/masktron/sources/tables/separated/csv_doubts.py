@@ -9,7 +9,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from masktron.errors import DocumentError, FormatOption
+from masktron.config import did_you_mean
+from masktron.errors import DocumentError, FormatOption, UsageError
 from masktron.sources.lexical import parse_number
 from masktron.sources.tables.arrow_scalars import text_scalar
 from masktron.sources.tables.separated.csv_outline import CsvOutline
@@ -63,7 +64,7 @@ class CsvDoubts:
         self._asked = dialect.header is None and len(names) > 1 and outline.records > 0
         self._unseen = unseen if self._asked else {}
         commas = not (said or dialect.delimiter == "," or dialect.grouping)
-        self._numeric = set(names) if commas else set()
+        self._numeric = {at for at, name in names.items() if name not in dialect.texts} if commas else set()
         self._commas: set[int] = set()
 
     def look(self, block: Sequence[pa.Array]) -> None:
@@ -126,6 +127,22 @@ class CsvDoubts:
             )
 
 
+def require_columns(outline: CsvOutline, where: str) -> None:
+    """Refuse names of columns of texts that no column has.
+
+    Raises
+    ------
+    UsageError
+    """
+    for name in outline.dialect.texts:
+        if name not in outline.columns:
+            raise UsageError(
+                f"--format-option texts names the column {name!r}, which is not there",
+                where=where,
+                hint=did_you_mean(name, outline.columns),
+            )
+
+
 def only_numbers(names: Sequence[str]) -> bool:
     """Whether all names are numbers."""
     return all(not np.isnan(parse_number(name)) for name in names)
@@ -142,14 +159,19 @@ def refuse_ambiguous(table: pa.Table, outline: CsvOutline, where: str) -> None:
     if dialect.decimal == ".":
         return
     for name, column in zip(table.column_names, outline.columns, strict=True):
+        if column in dialect.texts:
+            continue
         found = np.flatnonzero(ambiguous(table[name], dialect))
         if found.size:
-            hint = f"if it stands between groups of digits, say {_GROUPED}"
+            texts = FormatOption("texts", ",".join((*dialect.texts, column)))
+            hint = f"if these are codes, say {texts}"
+            if not dialect.grouping:
+                hint += f"; if the point stands between groups of digits, {_GROUPED}"
             raise DocumentError(
                 f"column {column!r} has a number with a point, though the decimal point is {dialect.decimal!r}",
                 where=f"{where}:{outline.line(int(found[0]))}",
-                hint=hint if not dialect.grouping else "write all numbers alike",
-                helps=() if dialect.grouping else (_GROUPED,),
+                hint=f"{hint}; else write all numbers alike",
+                helps=(texts,) if dialect.grouping else (texts, _GROUPED),
             )
 
 

@@ -20,9 +20,15 @@ from masktron.sources.tables.separated import csv_dialect as said
 from masktron.sources.tables.separated.again import second_reading
 from masktron.sources.tables.separated.content import content_of
 from masktron.sources.tables.separated.csv_dialect import OPTIONS, said_dialect
-from masktron.sources.tables.separated.csv_doubts import CellBlocks, CsvDoubts, only_numbers, refuse_ambiguous
+from masktron.sources.tables.separated.csv_doubts import (
+    CellBlocks,
+    CsvDoubts,
+    only_numbers,
+    refuse_ambiguous,
+    require_columns,
+)
 from masktron.sources.tables.separated.csv_notes import notes_of
-from masktron.sources.tables.separated.csv_outline import CsvOutline, outline_of, records_in
+from masktron.sources.tables.separated.csv_outline import CsvOutline, outline_of, records_in, variables_of
 from masktron.sources.tables.separated.csv_problems import refuse_excel_line, refuse_unsound
 from masktron.sources.tables.separated.csv_stream import CsvStream, csv_stream
 from masktron.sources.tables.separated.csv_survey import HeldText, survey_of
@@ -31,7 +37,6 @@ from masktron.sources.tables.separated.writing import write_like, write_mapped, 
 from masktron.sources.tables.table_format import Options, SecondReading, TableFormat
 from masktron.sources.tables.table_model import StreamedRelease, Table, TableRelease
 from masktron.sources.tables.table_stream import TableStream
-from masktron.sources.variables import Variable
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -69,6 +74,7 @@ class CsvFormat(TableFormat):
         found = survey_of(text, content.dialect, said.suffix_delimiter(path), where)
         refuse_unsound(text, found, where)
         outline = outline_of(text, found, where)
+        require_columns(outline, where)
         dialect, names = outline.dialect, xml_names(outline.columns, f"{where}:1")
         table = records_in(text, outline, where).rename_columns(names)
         doubts = CsvDoubts(outline, where, said="decimal" in options)
@@ -79,9 +85,10 @@ class CsvFormat(TableFormat):
         groups: frozenset[str] = frozenset()
         if dialect.own_numbers:
             refuse_ambiguous(table, outline, where)
-            groups = frozenset(name for name in names if has_groups(table[name], dialect))
-            table = pa.table({name: to_lexemes(table[name], dialect) for name in names})
-        variables = tuple(map(Variable, names, outline.columns))
+            own = dict(zip(names, map(dialect.of_column, outline.columns), strict=True))
+            groups = frozenset(name for name in names if has_groups(table[name], own[name]))
+            table = pa.table({name: to_lexemes(table[name], own[name]) for name in names})
+        variables = variables_of(names, outline)
         return Table(variables, table, carried=CsvCarried(path, content.digest, outline, groups), notes=notes)
 
     def stream(self, path: Path, options: Options) -> TableStream | None:

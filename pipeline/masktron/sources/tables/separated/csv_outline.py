@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,10 +12,12 @@ from numpy.typing import NDArray
 from masktron.errors import DocumentError
 from masktron.kernels import separated as kernel
 from masktron.kernels.separated import survey
+from masktron.sources.records import Typed
 from masktron.sources.tables.separated.cell_texts import cells_of
 from masktron.sources.tables.separated.csv_dialect import CsvDialect
 from masktron.sources.tables.separated.csv_survey import CsvSurvey, CsvText, Segment
 from masktron.sources.tables.two_readings import unlike_counts
+from masktron.sources.variables import Variable
 
 _NONE = np.zeros(0, dtype=np.int64)
 
@@ -190,3 +192,19 @@ def _lines(text: CsvText, segment: Segment, found: CsvSurvey) -> NDArray[np.int6
     octets = np.frombuffer(text.part(segment.begin, segment.size), dtype=np.uint8)
     survey(octets, *found.dialect.codes, facts, _NONE, lines, True)
     return lines
+
+
+def variables_of(names: Sequence[str], outline: CsvOutline) -> tuple[Variable, ...]:
+    """Return the variables of a file, which are texts where the user says so.
+
+    Parameters
+    ----------
+    names : sequence of str
+        Of the columns, as rules call them.
+    outline : CsvOutline
+    """
+    texts = outline.dialect.texts
+    return tuple(
+        Variable(name, column, typed=Typed(text=column in texts))
+        for name, column in zip(names, outline.columns, strict=True)
+    )

@@ -21,9 +21,9 @@ from masktron.sources.tables.column_names import xml_names
 from masktron.sources.tables.separated.again import second_reading
 from masktron.sources.tables.separated.content import beginning_of
 from masktron.sources.tables.separated.csv_dialect import said_dialect, suffix_delimiter
-from masktron.sources.tables.separated.csv_doubts import CsvDoubts
+from masktron.sources.tables.separated.csv_doubts import CsvDoubts, require_columns
 from masktron.sources.tables.separated.csv_notes import notes_of
-from masktron.sources.tables.separated.csv_outline import CsvOutline, outline_of, records_of
+from masktron.sources.tables.separated.csv_outline import CsvOutline, outline_of, records_of, variables_of
 from masktron.sources.tables.separated.csv_problems import is_excel_line
 from masktron.sources.tables.separated.csv_survey import Segment, survey_of
 from masktron.sources.tables.stamped_stream import StampedStream
@@ -31,7 +31,6 @@ from masktron.sources.tables.string_cells import placed_cells
 from masktron.sources.tables.table_format import Options
 from masktron.sources.tables.table_stream import TableStream, places_of_values
 from masktron.sources.tables.two_readings import ComparedBlocks, disagreement, unlike_counts, unlike_names
-from masktron.sources.variables import Variable
 from masktron.sources.xml.wellformed import Stamp, stamp_of
 
 _BLOCK = 1 << 22
@@ -109,7 +108,7 @@ class CsvStream(StampedStream):
         self.count = outline.records
         self.text = sum(segment.size for segment in outline.segments)
         self.first = places_of_values(self._read(), len(columns))
-        self.variables = tuple(map(Variable, self.names, columns))
+        self.variables = variables_of(self.names, outline)
         with closing(self._read()) as blocks:
             some = pa.table(next(blocks, [pa.nulls(0, pa.string())] * len(columns)), names=self.names)
         self.notes = tuple(notes_of(some, columns, outline.dialect))
@@ -247,6 +246,7 @@ def csv_stream(path: Path, options: Options) -> TableStream | None:
     if not found.sound or not found.segments or (found.columns == 1 and not said.delimiter):
         return None
     outline = outline_of(text, found, where)
+    require_columns(outline, where)
     if outline.dialect.has_names and second_reading(path, outline.dialect, outline.begin).columns != outline.columns:
         raise unlike_names(where)
     return CsvStream(path, text, outline, stamp, said="decimal" in options)

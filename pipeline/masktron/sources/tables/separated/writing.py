@@ -291,6 +291,7 @@ def _file_texts(
     UsageError
         Read again, one would be another lexeme, or the dialect has no way to write it.
     """
+    dialect = dialect.of_column(column)
     own = from_lexemes(lexemes, dialect, groups=groups)
     back = to_lexemes(own, dialect)
     # a new file may have a text without a character as an empty cell: whoever converts is told so
