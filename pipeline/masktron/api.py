@@ -477,6 +477,7 @@ def rerun(
     rules: str | PathLike[str] | None = None,
     new_manifest: str | PathLike[str] | None = None,
     accept: Sequence[str] = (),
+    tables: Mapping[str, str | PathLike[str]] | None = None,
     dry_run: bool = False,
     again: str | None = None,
     replace: bool = False,
@@ -500,6 +501,9 @@ def rerun(
         The manifest of this run; ``released.manifest.json`` beside ``released.xml`` when not given.
     accept : sequence of str
         Kinds of changes that do not stand in the way, such as ``"new-field"``: `masktron.jobs.changes.KINDS`.
+    tables : mapping of str to path, optional
+        Tables of this run by their levels, where keys join several: ``{"Person": "persons.csv"}``. That of the last
+        run is taken for a level without one.
     dry_run : bool
         Say what has changed and what would happen, and write nothing.
     again : str, optional
@@ -535,6 +539,7 @@ def rerun(
         rules=None if rules is None else _path(rules, "rules"),
         manifest=None if new_manifest is None else _path(new_manifest, "new_manifest"),
         accept=tuple(accept),
+        tables=_tables(tables),
         settings={name: getattr(stated, name) for name in settings},
         again=again,
         replaces=_switch(replace, "replace"),
@@ -1104,6 +1109,12 @@ def _mapping[T](given: Mapping[str, T], name: str) -> Mapping[str, T]:
     if not isinstance(given, Mapping):
         raise UsageError(f"{name} must be a mapping from fields, not {given!r}", hint='such as {"AGE": ...}')
     return given
+
+
+def _tables(given: Mapping[str, str | PathLike[str]] | None) -> dict[str, Path]:
+    if given is not None and not isinstance(given, Mapping):
+        raise UsageError(f"tables must be a mapping from levels, not {given!r}", hint='{"Person": "persons.csv"}')
+    return {str(level): _place(table, f"the table of {level}") for level, table in (given or {}).items()}
 
 
 def _switch(given: object, name: str) -> bool:

@@ -86,8 +86,16 @@ def levels_from(value: object, where: str) -> LevelSettings:
     return _ordered(found, where) if found else {}
 
 
-def with_tables(levels: LevelSettings, tables: Mapping[str, Path]) -> LevelSettings:
+def with_tables(levels: LevelSettings, tables: Mapping[str, Path], *, keep_format: bool = False) -> LevelSettings:
     """Return levels with other files as their tables.
+
+    Parameters
+    ----------
+    levels : mapping of str to LevelSetting
+    tables : mapping of str to Path
+        By level.
+    keep_format : bool
+        A file whose name ends like that of the former table is read as that was.
 
     Raises
     ------
@@ -103,9 +111,16 @@ def with_tables(levels: LevelSettings, tables: Mapping[str, Path]) -> LevelSetti
                 hint=f"the settings have {own} under [levels]",
             )
     return {
-        name: replace(one, data=tables[name], format=None, format_options={}) if name in tables else one
+        name: _with_table(one, tables[name], keep_format=keep_format) if name in tables else one
         for name, one in levels.items()
     }
+
+
+def _with_table(one: LevelSetting, table: Path, *, keep_format: bool) -> LevelSetting:
+    alike = one.data is not None and table.suffix.lower() == one.data.suffix.lower()
+    if keep_format and alike and not is_address(str(table)) and not is_address(str(one.data)):
+        return replace(one, data=table)
+    return replace(one, data=table, format=None, format_options={})
 
 
 def parse_tables(assignments: Iterable[str]) -> dict[str, Path]:

@@ -19,7 +19,7 @@ from masktron.jobs.common import judging_stage, require_flat, require_records, s
 from masktron.jobs.described import completed
 from masktron.jobs.documents import Given
 from masktron.jobs.job import Job, open_job
-from masktron.jobs.level_wording import LevelWording, said_by_level
+from masktron.jobs.level_wording import LevelWording, Rewording, said_by_level
 from masktron.jobs.ordering import Ordering, identifying, ordering_of
 from masktron.jobs.originals import Originals, judge_originals
 from masktron.jobs.randomness import Randomness, randomness_of
@@ -248,7 +248,9 @@ class Treated:
     key: bytes | None = field(default=None, repr=False)
 
 
-def prepare(data: Path, rules: Path, config: Config, method: Chosen, progress: Progress) -> Prepared:
+def prepare(
+    data: Path, rules: Path, config: Config, method: Chosen, progress: Progress, rewording: Rewording | None = None
+) -> Prepared:
     """Parse, classify the rules and the fields, judge the original, and plan.
 
     Parameters
@@ -256,6 +258,8 @@ def prepare(data: Path, rules: Path, config: Config, method: Chosen, progress: P
     data, rules : Path
     config : Config
     method : Chosen
+    rewording : Rewording, optional
+        Told the names of a nested file.
 
     Raises
     ------
@@ -263,6 +267,8 @@ def prepare(data: Path, rules: Path, config: Config, method: Chosen, progress: P
         What is given cannot be masked.
     """
     original = open_original(data, rules, config, progress)
+    if rewording is not None:
+        rewording.know(original.job.source, original.unrolled)
     return planned(original, original.config, method, progress)
 
 
