@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from masktron.config import Config, Kind, Role
 from masktron.counts import counted
 from masktron.jobs.documents import digests
-from masktron.jobs.fields_by_level import FieldOfLevel, levels_of_file
+from masktron.jobs.fields_by_level import HeldField, levels_of_file
 from masktron.jobs.job import Job
 from masktron.jobs.registered import has_entry
 from masktron.jobs.repeatable import declared_codes, field_traits, rule_digests, tables_of_levels
@@ -56,7 +56,7 @@ class ComparedFile:
     Attributes
     ----------
     job : Job
-    fields : mapping of str to FieldOfLevel
+    fields : mapping of str to HeldField
         Read with the missing codes of `config`; of a nested file by level, of a flat one with no level.
     variables : tuple of Variable
         What the file says of them.
@@ -65,7 +65,7 @@ class ComparedFile:
     """
 
     job: Job
-    fields: Mapping[str, FieldOfLevel]
+    fields: Mapping[str, HeldField]
     variables: tuple[Variable, ...]
     config: Config
 
@@ -163,7 +163,7 @@ def _of_fields(former: FormerRun, file: ComparedFile, said: Collection[str]) -> 
             yield _change("new-field", name, f"nobody said what it is: --role {name}=untouched, for example")
 
 
-def _of_field(name: str, before: FormerField, field: FieldOfLevel, config: Config) -> Iterator[_Change]:
+def _of_field(name: str, before: FormerField, field: HeldField, config: Config) -> Iterator[_Change]:
     column = field.column
     traits = field_traits(column)
     masked = before.role in (Role.CONFIDENTIAL, Role.WEIGHT)
@@ -199,7 +199,7 @@ def _of_settings(
             yield "missing-code", name, f"{number} 'missing' {what}", not said
 
 
-def _of_categories(name: str, before: Collection[str], field: FieldOfLevel, config: Config) -> Iterator[_Change]:
+def _of_categories(name: str, before: Collection[str], field: HeldField, config: Config) -> Iterator[_Change]:
     column = field.column
     order = config.ordinal.get(name)
     if order:
@@ -216,7 +216,7 @@ def _of_categories(name: str, before: Collection[str], field: FieldOfLevel, conf
         yield _change("new-category", name, f"{number} that the last file did not have, {_where(new, field)}")
 
 
-def _where(which: NDArray[np.bool_], field: FieldOfLevel) -> str:
+def _where(which: NDArray[np.bool_], field: HeldField) -> str:
     """Count records, and name the first one; of a nested file by its level and line."""
     at = np.flatnonzero(which)
     if not field.level:

@@ -19,7 +19,7 @@ from masktron.sources.variables import Variable
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class FieldOfLevel:
+class HeldField:
     """A field of a nested file.
 
     Attributes
@@ -37,14 +37,14 @@ class FieldOfLevel:
     lines: NDArray[np.int64]
 
 
-def fields_by_level(tables: LevelTables) -> dict[str, FieldOfLevel]:
+def fields_by_level(tables: LevelTables) -> dict[str, HeldField]:
     """Return the fields of all levels by their names, ``Income`` or ``Person/Age``."""
     found = {}
     for name, (path, own) in tables.tree.names.items():
         records = tables.tables[path].records
         if own.name in records.columns:
             level = tables.tree.level(path).name
-            found[name] = FieldOfLevel(level, records.columns[own.name], records.lines)
+            found[name] = HeldField(level, records.columns[own.name], records.lines)
     return found
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from masktron.config import ALL_FIELDS, Config, Kind, ReadOptions, Role
 from masktron.jobs.fields_by_level import (
-    FieldOfLevel,
+    HeldField,
     completed_by_level,
     fields_by_level,
     levels_of_file,
@@ -112,13 +112,13 @@ def tables_of_levels(source: Source, reading: ReadOptions) -> dict[str, tuple[st
 
 def _taken_by_level(
     nested: NestedOriginal, config: Config, facts: Sequence[FieldFacts]
-) -> Callable[[str, FieldOfLevel], tuple[Role, Kind]]:
+) -> Callable[[str, HeldField], tuple[Role, Kind]]:
     """Return what tells the role and the kind of a field: as it was masked at its first position, or around it."""
     known = {fact.name: fact for fact in facts}
     leaves = nested.source.wide.by_field()
     names = nested.source.levels.names
 
-    def taken(name: str, field: FieldOfLevel) -> tuple[Role, Kind]:
+    def taken(name: str, field: HeldField) -> tuple[Role, Kind]:
         own = [known[leaf.name] for leaf in leaves.get(names[name], ()) if leaf.name in known]
         role, kind = config.roles.get(name), config.kind_of(name)
         if own:
@@ -133,7 +133,7 @@ def _taken_by_level(
     return taken
 
 
-def _as_taken(field: FieldOfLevel, role: Role, kind: Kind) -> dict[str, Any]:
+def _as_taken(field: HeldField, role: Role, kind: Kind) -> dict[str, Any]:
     """Return what a manifest says of how a field was masked; of categories, which there were."""
     listed = role is Role.CONFIDENTIAL and kind is not Kind.NUMBER
     return {"role": str(role), "kind": str(kind), "categories": sorted(field.column.texts()) if listed else None}

@@ -19,7 +19,7 @@ from masktron.jobs.changes import KINDS, ComparedFile, SaidNow, changes_of
 from masktron.jobs.common import require_flat, require_records
 from masktron.jobs.described import completed
 from masktron.jobs.documents import Given
-from masktron.jobs.fields_by_level import FieldOfLevel, completed_by_level, fields_by_level, variables_by_level
+from masktron.jobs.fields_by_level import HeldField, completed_by_level, fields_by_level, variables_by_level
 from masktron.jobs.job import Job, open_job
 from masktron.jobs.level_wording import Rewording, said_by_level
 from masktron.jobs.mask import run_mask
@@ -378,7 +378,7 @@ def _compared(job: Job, config: Config) -> ComparedFile:
         full, _ = completed(config, source)
         records = source.records(missing=full.missing)
         require_records(job, len(records), empty)
-        fields = {name: FieldOfLevel("", column, records.lines) for name, column in records.columns.items()}
+        fields = {name: HeldField("", column, records.lines) for name, column in records.columns.items()}
         return ComparedFile(job, fields, source.variables, full)
     full, _ = completed_by_level(config, source, source.tree)
     tables = source.level_tables(missing=full.missing)
