@@ -35,7 +35,7 @@ from masktron.jobs.tune.tuning import run_tune
 from masktron.jobs.twice import Against, earlier_releases
 from masktron.jobs.validate import run_validate
 from masktron.keyword_arguments import told_in_python
-from masktron.level_settings import levels_from
+from masktron.level_settings import GivenTables, levels_from
 from masktron.processes import RULE_SECONDS, rules_within
 from masktron.results import (
     AssessResult,
@@ -566,6 +566,8 @@ def check(
     format: str | None = None,  # noqa: A002 -- what it is called in every reader of tables
     format_options: Mapping[str, str] | None = None,
     levels: Mapping[str, Mapping[str, Any]] | None = None,
+    tables: Mapping[str, str | PathLike[str]] | None = None,
+    original_tables: Mapping[str, str | PathLike[str]] | None = None,
     phase: str | None = None,
     max_failures: Mapping[str, int | str] | None = None,
     limits: Mapping[str, float] | None = None,
@@ -596,6 +598,8 @@ def check(
     levels : mapping of str to mapping, optional
         Of nested records in tables, as for `validate`, those of the original; the tables of the release lie beside
         the masked file. What the manifest says when not given.
+    tables, original_tables : mapping of str to path, optional
+        Tables of the release, and of the original, by level, where they lie elsewhere: ``{"Person": "persons.csv"}``.
     max_failures : mapping of str to int or str, optional
         As for `validate`.
     limits : mapping of str to float, optional
@@ -662,6 +666,7 @@ def check(
             allow_empty=_switch(allow_empty, "allow_empty"),
             config=config_from({"quasi_identifiers": quasi_identifiers}, base=way),
             stated=_stated(masked, original, same_order),
+            tables=GivenTables(_tables(tables), _tables(original_tables)),
         )
 
 
@@ -808,6 +813,8 @@ def assess(
     measures: Sequence[str] | None = None,
     class_field: str | None = None,
     same_order: bool = False,
+    tables: Mapping[str, str | PathLike[str]] | None = None,
+    original_tables: Mapping[str, str | PathLike[str]] | None = None,
     against: OneOrMore | None = None,
     against_original: OneOrMore | None = None,
     against_manifest: OneOrMore | None = None,
@@ -832,6 +839,8 @@ def assess(
         A field that sorts records into classes, for the figures of classes.
     same_order : bool
         The masked records are in the order of the original.
+    tables, original_tables : mapping of str to path, optional
+        As for `check`.
     against : path or list of paths, optional
         Earlier releases of the same respondents, for the figure ``differencing``: how many values this one and the
         earlier one give away together, of the pair that tells most. It needs `manifest`.
@@ -867,6 +876,7 @@ def assess(
         measures=measures,
         class_field=class_field,
         stated=_stated(masked, original, same_order),
+        tables=GivenTables(_tables(tables), _tables(original_tables)),
         against=_against(against, against_original, against_manifest),
     )
 

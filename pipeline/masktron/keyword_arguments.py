@@ -51,6 +51,8 @@ KEYWORDS: Mapping[str, tuple[str, _Form]] = MappingProxyType(
         "quasi-identifier": ("quasi_identifiers", _Form.LIST),
         "role": ("roles", _Form.MAPPING),
         "document": ("documents", _Form.MAPPING),
+        "table": ("tables", _Form.MAPPING),
+        "original-table": ("original_tables", _Form.MAPPING),
         "format-option": ("format_options", _Form.MAPPING),
         "to-option": ("to_options", _Form.MAPPING),
         "limit": ("limits", _Form.MAPPING),

@@ -65,6 +65,17 @@ type LevelSettings = Mapping[str, LevelSetting]
 """By name: the top level first, each before those within it."""
 
 
+@dataclass(frozen=True, slots=True)
+class GivenTables:
+    """Tables that somebody names of a masked file and of its original, by level, where they lie elsewhere."""
+
+    masked: Mapping[str, Path] = field(default_factory=dict)
+    original: Mapping[str, Path] = field(default_factory=dict)
+
+
+NO_TABLES = GivenTables()
+
+
 def levels_from(value: object, where: str) -> LevelSettings:
     """Read the levels of the settings.
 
@@ -123,8 +134,14 @@ def _with_table(one: LevelSetting, table: Path, *, keep_format: bool) -> LevelSe
     return replace(one, data=table, format=None, format_options={})
 
 
-def parse_tables(assignments: Iterable[str]) -> dict[str, Path]:
+def parse_tables(assignments: Iterable[str], option: str = "--table") -> dict[str, Path]:
     """Read ``LEVEL=FILE`` options; an address may stand for the file.
+
+    Parameters
+    ----------
+    assignments : iterable of str
+    option : str
+        Its name, for messages.
 
     Raises
     ------
@@ -136,10 +153,11 @@ def parse_tables(assignments: Iterable[str]) -> dict[str, Path]:
         name, equals, place = assignment.partition("=")
         if not (name and equals and place):
             raise UsageError(
-                f"--table {assignment!r} is not of the form LEVEL=FILE", hint="for example --table Person=persons.csv"
+                f"{option} {assignment!r} is not of the form LEVEL=FILE",
+                hint=f"for example {option} Person=persons.csv",
             )
         if name in found:
-            raise UsageError(f"--table gives {name!r} two tables", hint="keep one of them")
+            raise UsageError(f"{option} gives {name!r} two tables", hint="keep one of them")
         found[name] = path_of(place)
     return found
 

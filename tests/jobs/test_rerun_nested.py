@@ -162,6 +162,11 @@ def test_categories_and_codes_of_a_level_are_compared(survey: Survey, tmp_path: 
         first.manifest, survey.folder / "survey.xml", tmp_path / "b.xml", missing={"Person/Wage": ["-8"]}, **given
     )
     assert [(one.kind, one.place, one.refuses) for one in more.changes] == [("missing-code", "Wage", False)]
+    at = text.index("<Wage>")
+    other.write_text(f"{text[:at]}<Wage>-9{text[text.index('</Wage>', at) :]}", encoding="utf-8")
+    with pytest.raises(InvalidNextFileError) as refused:  # the code is no negative number, and no sum is right by it
+        masktron.rerun(first.manifest, other, tmp_path / "b.xml", **given)
+    assert refused.value.changes == ()
     other.write_text(text.replace("<Wage>", "<Wage>none", 1), encoding="utf-8")
     with pytest.raises(ChangedInputError, match="missing-code Wage: a text among numbers in a Person, line"):
         masktron.rerun(first.manifest, other, tmp_path / "b.xml", **given)
