@@ -16,7 +16,7 @@ from masktron.keyword_arguments import KEYWORDS, SWITCHES, in_python
 
 PACKAGE = Path(masktron.__file__).parent
 NOT_IN_PYTHON = {"all", "config", "help", "json", "records", "warm", "write"}
-NOT_IN_PYTHON |= {"allow-lost", "change", "test", "digits", "diversity", "hierarchy", "levels", "suppressed", "table"}
+NOT_IN_PYTHON |= {"allow-lost", "change", "test", "digits", "diversity", "hierarchy", "levels", "suppressed"}
 NOT_IN_PYTHON |= {"verbose", "width"}
 """Options of commands that have no function, or whose function takes them by place; and a mark in a document."""
 FUNCTIONS = (
@@ -67,6 +67,12 @@ FUNCTIONS = (
         ('say why with --again "REASON", and', 'say why with again="REASON", and'),
         ("--accept field-gone --accept other-rule", 'accept=["field-gone", "other-rule"]'),
         ("a -- b, and 1--2", "a -- b, and 1--2"),
+        ("or lower k: each is like 1 others (-k 2); or", "or lower k: each is like 1 others (k=2); or"),
+        ("(-k 20,50), --grouping all or", '(ask["k"]=[20, 50]), grouping="all" or'),
+        ("-k 3", "k=3"),
+        ("--key-k 3, not set-k 3; the option -k", "key_k=3, not set-k 3; the option -k"),
+        ("--table Person=p.csv --original-table Person=q.csv",
+         'tables={"Person": "p.csv"} original_tables={"Person": "q.csv"}'),
     ],
 )  # fmt: skip
 def test_options_become_keyword_arguments(said: str, expected: str) -> None:

@@ -35,7 +35,7 @@ from masktron.jobs.tune.tuning import run_tune
 from masktron.jobs.twice import Against, earlier_releases
 from masktron.jobs.validate import run_validate
 from masktron.keyword_arguments import told_in_python
-from masktron.level_settings import levels_from
+from masktron.level_settings import GivenTables, levels_from
 from masktron.processes import RULE_SECONDS, rules_within
 from masktron.results import (
     AssessResult,
@@ -477,6 +477,7 @@ def rerun(
     rules: str | PathLike[str] | None = None,
     new_manifest: str | PathLike[str] | None = None,
     accept: Sequence[str] = (),
+    tables: Mapping[str, str | PathLike[str]] | None = None,
     dry_run: bool = False,
     again: str | None = None,
     replace: bool = False,
@@ -500,6 +501,9 @@ def rerun(
         The manifest of this run; ``released.manifest.json`` beside ``released.xml`` when not given.
     accept : sequence of str
         Kinds of changes that do not stand in the way, such as ``"new-field"``: `masktron.jobs.changes.KINDS`.
+    tables : mapping of str to path, optional
+        Tables of this run by their levels, where keys join several: ``{"Person": "persons.csv"}``. That of the last
+        run is taken for a level without one.
     dry_run : bool
         Say what has changed and what would happen, and write nothing.
     again : str, optional
@@ -535,6 +539,7 @@ def rerun(
         rules=None if rules is None else _path(rules, "rules"),
         manifest=None if new_manifest is None else _path(new_manifest, "new_manifest"),
         accept=tuple(accept),
+        tables=_tables(tables),
         settings={name: getattr(stated, name) for name in settings},
         again=again,
         replaces=_switch(replace, "replace"),
@@ -561,6 +566,8 @@ def check(
     format: str | None = None,  # noqa: A002 -- what it is called in every reader of tables
     format_options: Mapping[str, str] | None = None,
     levels: Mapping[str, Mapping[str, Any]] | None = None,
+    tables: Mapping[str, str | PathLike[str]] | None = None,
+    original_tables: Mapping[str, str | PathLike[str]] | None = None,
     phase: str | None = None,
     max_failures: Mapping[str, int | str] | None = None,
     limits: Mapping[str, float] | None = None,
@@ -591,6 +598,8 @@ def check(
     levels : mapping of str to mapping, optional
         Of nested records in tables, as for `validate`, those of the original; the tables of the release lie beside
         the masked file. What the manifest says when not given.
+    tables, original_tables : mapping of str to path, optional
+        Tables of the release, and of the original, by level, where they lie elsewhere: ``{"Person": "persons.csv"}``.
     max_failures : mapping of str to int or str, optional
         As for `validate`.
     limits : mapping of str to float, optional
@@ -657,6 +666,7 @@ def check(
             allow_empty=_switch(allow_empty, "allow_empty"),
             config=config_from({"quasi_identifiers": quasi_identifiers}, base=way),
             stated=_stated(masked, original, same_order),
+            tables=GivenTables(_tables(tables), _tables(original_tables)),
         )
 
 
@@ -803,6 +813,8 @@ def assess(
     measures: Sequence[str] | None = None,
     class_field: str | None = None,
     same_order: bool = False,
+    tables: Mapping[str, str | PathLike[str]] | None = None,
+    original_tables: Mapping[str, str | PathLike[str]] | None = None,
     against: OneOrMore | None = None,
     against_original: OneOrMore | None = None,
     against_manifest: OneOrMore | None = None,
@@ -827,6 +839,8 @@ def assess(
         A field that sorts records into classes, for the figures of classes.
     same_order : bool
         The masked records are in the order of the original.
+    tables, original_tables : mapping of str to path, optional
+        As for `check`.
     against : path or list of paths, optional
         Earlier releases of the same respondents, for the figure ``differencing``: how many values this one and the
         earlier one give away together, of the pair that tells most. It needs `manifest`.
@@ -862,6 +876,7 @@ def assess(
         measures=measures,
         class_field=class_field,
         stated=_stated(masked, original, same_order),
+        tables=GivenTables(_tables(tables), _tables(original_tables)),
         against=_against(against, against_original, against_manifest),
     )
 
@@ -1104,6 +1119,12 @@ def _mapping[T](given: Mapping[str, T], name: str) -> Mapping[str, T]:
     if not isinstance(given, Mapping):
         raise UsageError(f"{name} must be a mapping from fields, not {given!r}", hint='such as {"AGE": ...}')
     return given
+
+
+def _tables(given: Mapping[str, str | PathLike[str]] | None) -> dict[str, Path]:
+    if given is not None and not isinstance(given, Mapping):
+        raise UsageError(f"tables must be a mapping from levels, not {given!r}", hint='{"Person": "persons.csv"}')
+    return {str(level): _place(table, f"the table of {level}") for level, table in (given or {}).items()}
 
 
 def _switch(given: object, name: str) -> bool:

@@ -172,6 +172,7 @@ def fields_of(
     *,
     weights_later: bool = False,
     called: Callable[[str], str] = str,
+    amounts: Collection[str] = (),
 ) -> tuple[tuple[FieldFacts, ...], Suspects]:
     """Give every field a role, and find those that look like codes.
 
@@ -182,7 +183,7 @@ def fields_of(
     config : Config
     weights_later : bool
         As for `resolve_roles`.
-    called : callable, optional
+    called, amounts
         As for `suspects`.
 
     Raises
@@ -197,7 +198,7 @@ def fields_of(
         roles = {**config.roles, **dict.fromkeys(error.fields, Role.IDENTIFIER)}
         try:
             named = resolve_roles(records, config.updated(roles=roles), weights_later=weights_later)
-            likely = suspects(records, named, edits, config, called)
+            likely = suspects(records, named, edits, config, called, amounts)
         except (UsageError, DocumentError):
             raise error from None  # the first comes first
         if likely.codes:
@@ -208,7 +209,7 @@ def fields_of(
             hint = f"{error.hint}{likely.others()}"
             raise UnnamedError(error.fields, error.what, where=error.where, hint=hint) from None
         raise
-    likely = suspects(records, facts, edits, config, called)
+    likely = suspects(records, facts, edits, config, called, amounts)
     likely.require_kinds(source)
     return facts, likely
 
@@ -219,6 +220,7 @@ def suspects(
     edits: Sequence[Edit],
     config: Config,
     called: Callable[[str], str] = str,
+    amounts: Collection[str] = (),
 ) -> Suspects:
     """Find the fields that would be masked as numbers and look like codes.
 
@@ -238,26 +240,30 @@ def suspects(
     called : callable, optional
         What settings call a field. Fields that are called alike (one of a member, at several positions of wide
         records) are one field here, with the values of all of them.
+    amounts : collection of str
+        Fields that `config` has as numeric, though nobody has declared them: their values say that they are no codes,
+        and not what else they may be.
     """
     alike: dict[str, list[str]] = {}
     for name in (fact.name for fact in facts if fact.numeric and fact.role is Role.CONFIDENTIAL):
-        if name not in config.numeric:
+        if name not in config.numeric or name in amounts:
             alike.setdefault(called(name), []).append(name)
     columns = {name: [records.columns[one] for one in own] for name, own in alike.items()}
-    counts = {name: _values_of_codes(own) for name, own in columns.items()}
+    known = {called(name) for name in amounts}
+    counts = {name: 0 if name in known else _values_of_codes(own) for name, own in columns.items()}
     quantities = {name for edit in edits for name in _quantities(edit)}
     treated = {name for name, own in alike.items() if not quantities.isdisjoint(own)}
     found = [(name, count) for name, count in counts.items() if count]
     nominal = [fact.name for fact in facts if fact.role is Role.CONFIDENTIAL and not fact.numeric]
     shares = [(name, *_shares([records.columns[name]])) for name in nominal if name not in config.ordinal]
     codes = tuple(one for one in found if one[0] not in treated)
-    amounts = [one for name, own in alike.items() if not counts[name] for one in own]
+    others = [one for name, own in alike.items() if not counts[name] for one in own]
     return Suspects(
         codes,
         tuple(one for one in found if one[0] in treated),
         frozenset(name for name, _ in codes if _telling(*_shares(columns[name]))),
         tuple((name, count, held) for name, count, held in shares if _telling(count, held)),
-        tuple(_named(records, amounts, quantities, config, called)),
+        tuple(_named(records, others, quantities, config, called)),
     )
 
 

@@ -51,6 +51,8 @@ KEYWORDS: Mapping[str, tuple[str, _Form]] = MappingProxyType(
         "quasi-identifier": ("quasi_identifiers", _Form.LIST),
         "role": ("roles", _Form.MAPPING),
         "document": ("documents", _Form.MAPPING),
+        "table": ("tables", _Form.MAPPING),
+        "original-table": ("original_tables", _Form.MAPPING),
         "format-option": ("format_options", _Form.MAPPING),
         "to-option": ("to_options", _Form.MAPPING),
         "limit": ("limits", _Form.MAPPING),
@@ -98,6 +100,8 @@ _OPTION = re.compile(
     rf"--(?P<name>[a-z][a-z-]*[a-z])(?:[ =](?!--)(?!(?:{_PROSE})\b(?!=))(?P<value>{_QUOTED}|[^\s()]+?{_END}))?"
 )
 _SWITCH = re.compile(r"--(?P<name>[a-z][a-z-]*[a-z])")
+_SIZES = re.compile(r"(?<![\w-])-k (?P<sizes>[0-9]+(?:,[0-9]+)*)(?![\w.,]*[0-9])")
+"""Sizes of groups: one for a run, several for `tune`."""
 _NUMBER = re.compile(r"-?[0-9]+(?:\.[0-9]+)?")
 
 
@@ -109,7 +113,12 @@ def in_python(text: str) -> str:
     >>> in_python("leave it out with --role NAME=identifier --role ID=identifier; or --keep-order")
     'leave it out with roles={"NAME": "identifier", "ID": "identifier"}; or order="keep"'
     """
-    return "".join(_pieces(text)) if "--" in text else text
+    said = "".join(_pieces(text)) if "--" in text else text
+    return _SIZES.sub(lambda found: _group_sizes(found["sizes"].split(",")), said) if "-k " in said else said
+
+
+def _group_sizes(sizes: list[str]) -> str:
+    return f"k={sizes[0]}" if len(sizes) == 1 else f'ask["k"]=[{", ".join(sizes)}]'
 
 
 def _pieces(text: str) -> list[str]:

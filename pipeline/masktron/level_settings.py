@@ -65,6 +65,17 @@ type LevelSettings = Mapping[str, LevelSetting]
 """By name: the top level first, each before those within it."""
 
 
+@dataclass(frozen=True, slots=True)
+class GivenTables:
+    """Tables that somebody names of a masked file and of its original, by level, where they lie elsewhere."""
+
+    masked: Mapping[str, Path] = field(default_factory=dict)
+    original: Mapping[str, Path] = field(default_factory=dict)
+
+
+NO_TABLES = GivenTables()
+
+
 def levels_from(value: object, where: str) -> LevelSettings:
     """Read the levels of the settings.
 
@@ -86,8 +97,16 @@ def levels_from(value: object, where: str) -> LevelSettings:
     return _ordered(found, where) if found else {}
 
 
-def with_tables(levels: LevelSettings, tables: Mapping[str, Path]) -> LevelSettings:
+def with_tables(levels: LevelSettings, tables: Mapping[str, Path], *, keep_format: bool = False) -> LevelSettings:
     """Return levels with other files as their tables.
+
+    Parameters
+    ----------
+    levels : mapping of str to LevelSetting
+    tables : mapping of str to Path
+        By level.
+    keep_format : bool
+        A file whose name ends like that of the former table is read as that was.
 
     Raises
     ------
@@ -103,13 +122,26 @@ def with_tables(levels: LevelSettings, tables: Mapping[str, Path]) -> LevelSetti
                 hint=f"the settings have {own} under [levels]",
             )
     return {
-        name: replace(one, data=tables[name], format=None, format_options={}) if name in tables else one
+        name: _with_table(one, tables[name], keep_format=keep_format) if name in tables else one
         for name, one in levels.items()
     }
 
 
-def parse_tables(assignments: Iterable[str]) -> dict[str, Path]:
+def _with_table(one: LevelSetting, table: Path, *, keep_format: bool) -> LevelSetting:
+    alike = one.data is not None and table.suffix.lower() == one.data.suffix.lower()
+    if keep_format and alike and not is_address(str(table)) and not is_address(str(one.data)):
+        return replace(one, data=table)
+    return replace(one, data=table, format=None, format_options={})
+
+
+def parse_tables(assignments: Iterable[str], option: str = "--table") -> dict[str, Path]:
     """Read ``LEVEL=FILE`` options; an address may stand for the file.
+
+    Parameters
+    ----------
+    assignments : iterable of str
+    option : str
+        Its name, for messages.
 
     Raises
     ------
@@ -121,10 +153,11 @@ def parse_tables(assignments: Iterable[str]) -> dict[str, Path]:
         name, equals, place = assignment.partition("=")
         if not (name and equals and place):
             raise UsageError(
-                f"--table {assignment!r} is not of the form LEVEL=FILE", hint="for example --table Person=persons.csv"
+                f"{option} {assignment!r} is not of the form LEVEL=FILE",
+                hint=f"for example {option} Person=persons.csv",
             )
         if name in found:
-            raise UsageError(f"--table gives {name!r} two tables", hint="keep one of them")
+            raise UsageError(f"{option} gives {name!r} two tables", hint="keep one of them")
         found[name] = path_of(place)
     return found
 

@@ -7,7 +7,10 @@ from pathlib import Path
 import pytest
 
 import masktron
+from masktron.config import config_from
 from masktron.errors import UsageError
+from masktron.jobs.prepared import open_original
+from masktron.progress import no_progress
 
 RULES = """<schema xmlns="http://purl.oclc.org/dsdl/schematron"><pattern><rule context="Person">
 <assert id="wage" test="Wage &gt;= 0">Wages are not negative.</assert></rule></pattern></schema>"""
@@ -41,3 +44,17 @@ def test_what_is_declared_stays(tmp_path: Path) -> None:
     result = masktron.mask(data, rules, tmp_path / "out.xml", k=3, nominal=["Wage"])
     assert result.valid
     assert {one.aggregator for one in result.blocks}.isdisjoint({"mean"})
+
+
+@pytest.mark.parametrize("said", [{}, {"Person/Weight": "weight"}, {"Person/Weight": "untouched"}])
+def test_the_weight_of_persons_is_told_by_its_name(tmp_path: Path, said: dict[str, str]) -> None:
+    """Though all its values are amounts at every position, and households have a weight of their own."""
+    data, rules = survey(tmp_path, [[100 * (7 * at % 11), 10 * at] for at in range(30)])
+    text = data.read_text(encoding="utf-8").replace("<Household>", "<Household><Weight>2</Weight>")
+    for at in range(60):
+        text = text.replace("</Wage></", f"</Wage><Weight>{10 + at}.5</Weight></", 1)
+    data.write_text(text, encoding="utf-8")
+    config = config_from({"k": 3, "roles": {"Household/Weight": "weight", **said}})
+    told = " ".join(open_original(data, rules, config, no_progress).notes)
+    found = "Person/Weight is masked as an amount, and is called like a survey weight: --role Person/Weight=weight"
+    assert (found in told) == (not said)

@@ -82,3 +82,18 @@ def test_what_holds_of_persons_says_nothing_of_a_household_without_them(files):
     found = masktron.explain(rules, data).preflight
     assert [(one.rule, one.by) for one in found.redundant] == [("q", ("p",))]
     assert [(one.field, one.low, one.high) for one in found.allowed] == [("Size", "1", None), ("|Person|", None, "5")]
+
+
+def test_what_reads_a_field_of_another_level_is_not_called_always_true(files):
+    tests = {"wage": "not(Wage &lt; 0)", "age": "not(Age &lt; 0)", "true": "true()"}
+    asserts = "".join(f"<assert id='{name}' test='{test}'>{name}</assert>" for name, test in tests.items())
+    files[1].write_text(RULES.replace("</rule>", f"{asserts}</rule>"))
+    result = masktron.explain(files[1], files[0])
+    rules = {rule.id: rule for rule in result.rules}
+    assert result.preflight.always == ("true",)
+    assert (rules["age"].form, rules["age"].reason) == ("", "reads what no record has")
+    assert rules["true"].form == "always"
+    assert "always true: true" in " ".join(str(result).split())
+    notes = " ".join(result.notes)
+    assert "the rule 'age' reads 'Age', which no Household has" in notes
+    assert "the rule 'wage' reads 'Wage', a field that the file never has" in notes

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from masktron.cli import options, running
-from masktron.cli.given import settings_file, settings_from
+from masktron.cli.given import given_tables, inputs_beside, named_tables, settings_file, settings_from
 
 
 def assess(
@@ -71,6 +71,8 @@ def assess(
     record: options.Record = None,
     format: options.Format = None,  # noqa: A002 -- the name of the option
     format_option: options.FormatOptions = None,
+    table: options.MaskedTables = None,
+    original_table: options.OriginalTables = None,
     metadata: options.Metadata = None,
     verbose: options.Verbose = False,
     json: options.Json = None,
@@ -109,6 +111,8 @@ def assess(
         format_option=format_option,
         metadata=metadata,
     )
+    tables = given_tables(table, original_table)
+    running.check_outputs({"--json": json, "--html": html}, {**inputs_beside(settings), **named_tables(tables)})
     with running.progress_shown() as progress:
         from masktron.jobs.assess import run_assess
         from masktron.jobs.pairing import Stated
@@ -123,6 +127,7 @@ def assess(
             measures=None if measures is None else [name.strip() for name in measures.split(",")],
             class_field=class_field,
             stated=Stated(same_order),
+            tables=tables,
             against=earlier,
             html=html,
             progress=progress,

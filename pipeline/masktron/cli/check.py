@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from masktron.cli import options, running
-from masktron.cli.given import documents_of, settings_from
+from masktron.cli.given import given_tables, inputs_beside, named_tables, settings_from
 from masktron.processes import rules_within
 
 if TYPE_CHECKING:
@@ -25,6 +25,8 @@ def check(
     record: options.Record = None,
     format: options.Format = None,  # noqa: A002 -- the name of the option
     format_option: options.FormatOptions = None,
+    table: options.MaskedTables = None,
+    original_table: options.OriginalTables = None,
     metadata: options.Metadata = None,
     phase: options.Phase = None,
     config: options.Settings = None,
@@ -68,7 +70,8 @@ def check(
         scheduler=scheduler,
         rule_timeout=rule_timeout,
     )
-    running.check_outputs({"--json": json, "--html": html}, documents_of(settings))
+    tables = given_tables(table, original_table)
+    running.check_outputs({"--json": json, "--html": html}, {**inputs_beside(settings), **named_tables(tables)})
     with running.progress_shown() as progress, rules_within(settings.rule_timeout):
         from masktron.jobs.check import require_inputs, run_check
         from masktron.jobs.pairing import Stated
@@ -92,6 +95,7 @@ def check(
             allow_empty=allow_empty,
             config=settings,
             stated=Stated(same_order),
+            tables=tables,
             progress=progress,
         )
     running.report(result, json, html, verbose=verbose)

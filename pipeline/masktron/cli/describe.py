@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from masktron.cli import options, running
-from masktron.cli.given import settings_file, settings_from
+from masktron.cli.given import inputs_beside, settings_file, settings_from
 
 
 def describe(
@@ -58,6 +58,7 @@ def describe(
         metadata=metadata,
         table=table,
     )
+    running.check_outputs({"--json": json}, inputs_beside(settings))
     with running.progress_shown() as progress:
         from masktron.jobs.describe import ROWS, RowRange, run_describe
 

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from masktron.cli import options, running
-from masktron.cli.given import documents_of, settings_file, settings_from
+from masktron.cli.given import inputs_beside, settings_file, settings_from
 from masktron.processes import rules_within
 
 
@@ -75,7 +75,7 @@ def explain(
         phase=phase,
         rule_timeout=rule_timeout,
     ).choosing(method, parse_params(param or []))
-    running.check_outputs({"--json": json, "--html": html}, documents_of(settings))
+    running.check_outputs({"--json": json, "--html": html}, inputs_beside(settings))
     with running.progress_shown() as progress, rules_within(settings.rule_timeout):
         from masktron.jobs.explain import run_explain
 

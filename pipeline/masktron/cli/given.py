@@ -9,6 +9,7 @@ from rich.console import Console
 
 if TYPE_CHECKING:
     from masktron.config import Config
+    from masktron.level_settings import GivenTables
 
 
 def settings_from(
@@ -78,9 +79,24 @@ def settings_from(
     )
 
 
-def documents_of(settings: Config) -> dict[str, Path]:
-    """Return the documents of the rules by the names that messages have for them."""
-    return {f"the document {name!r}": path for name, path in settings.documents.items()}
+def inputs_beside(settings: Config) -> dict[str, Path]:
+    """Return the documents of the rules, and the tables of levels, by the names that messages have for them."""
+    documents = {f"the document {name!r}": path for name, path in settings.documents.items()}
+    tables = {name: one.data for name, one in settings.levels.items() if one.data is not None}
+    return documents | {f"the table of {name}": path for name, path in tables.items()}
+
+
+def given_tables(masked: list[str] | None, original: list[str] | None) -> GivenTables:
+    """Return the tables that options name of a masked file and of its original."""
+    from masktron.level_settings import GivenTables, parse_tables
+
+    return GivenTables(parse_tables(masked or []), parse_tables(original or [], "--original-table"))
+
+
+def named_tables(tables: GivenTables) -> dict[str, Path]:
+    """Return tables that options name, by the names that messages have for them."""
+    masked = {f"the masked table of {name}": path for name, path in tables.masked.items()}
+    return masked | {f"the original table of {name}": path for name, path in tables.original.items()}
 
 
 def register_of(settings: Config) -> dict[str, Path]:

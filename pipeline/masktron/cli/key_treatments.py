@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from masktron.cli import options, running
-from masktron.cli.given import documents_of, settings_file, settings_from
+from masktron.cli.given import inputs_beside, settings_file, settings_from
 from masktron.processes import rules_within
 
 
@@ -38,6 +38,7 @@ def keys(
     record: options.Record = None,
     format: options.Format = None,  # noqa: A002 -- the name of the option
     format_option: options.FormatOptions = None,
+    table: options.Tables = None,
     metadata: options.Metadata = None,
     phase: options.Phase = None,
     rule_timeout: options.RuleTimeout = None,
@@ -63,13 +64,14 @@ def keys(
         record=record,
         format=format,
         format_option=format_option,
+        table=table,
         metadata=metadata,
         phase=phase,
         rule_timeout=rule_timeout,
     )
     running.check_outputs(
         {"--json": json},
-        {"the data": data, "the rulebook": rules, "the settings": settings_file(config), **documents_of(settings)},
+        {"the data": data, "the rulebook": rules, "the settings": settings_file(config), **inputs_beside(settings)},
     )
     with running.progress_shown() as progress, rules_within(settings.rule_timeout):
         from masktron.jobs.key_treatments import run_keys

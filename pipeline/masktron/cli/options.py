@@ -134,6 +134,23 @@ Tables = Annotated[
         "repeatable.",
     ),
 ]
+MaskedTables = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--table",
+        metavar="LEVEL=FILE",
+        help="The table of a level of the masked file, where it does not lie beside that; repeatable.",
+    ),
+]
+OriginalTables = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--original-table",
+        metavar="LEVEL=FILE",
+        help="The table of a level of the original, in the place of the one in \\[levels] or in the manifest; "
+        "repeatable.",
+    ),
+]
 Metadata = Annotated[
     Path | None,
     typer.Option(

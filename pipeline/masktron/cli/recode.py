@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from masktron.cli import options, running
-from masktron.cli.given import documents_of, settings_file, settings_from
+from masktron.cli.given import inputs_beside, settings_file, settings_from
 from masktron.processes import rules_within
 
 if TYPE_CHECKING:
@@ -112,7 +112,7 @@ def recode(
         phase=phase,
         rule_timeout=rule_timeout,
     )
-    running.check_outputs({"--json": json, "--write": write}, documents_of(settings))
+    running.check_outputs({"--json": json, "--write": write}, inputs_beside(settings))
     refused: InvalidOriginalError | None = None
     with running.progress_shown() as progress, rules_within(settings.rule_timeout):
         from masktron.jobs.originals import InvalidOriginalError

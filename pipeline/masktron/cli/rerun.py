@@ -49,6 +49,7 @@ def rerun(
     numeric: options.NumericOptions = None,
     quasi_identifier: options.QuasiIdentifierOptions = None,
     document: options.Document = None,
+    table: options.Tables = None,
     metadata: options.Metadata = None,
     register: options.RegisterFile = None,
     again: options.Again = None,
@@ -86,12 +87,14 @@ def rerun(
     with running.progress_shown() as progress:
         from masktron.jobs.originals import InvalidOriginalError
         from masktron.jobs.rerun import ChangedInputError, InvalidNextFileError, Repeating, run_rerun
+        from masktron.level_settings import parse_tables
         from masktron.report.tables.rerun import changes_shown
 
         how = Repeating(
             rules=rules,
             manifest=new_manifest,
             accept=tuple(accept or ()),
+            tables=parse_tables(table or ()),
             settings=settings,
             again=again,
             replaces=replace,

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from masktron.cli import options, running
-from masktron.cli.given import settings_file, settings_from
+from masktron.cli.given import inputs_beside, settings_file, settings_from
 
 
 def suggest(
@@ -56,6 +56,7 @@ def suggest(
         format_option=format_option,
         metadata=metadata,
     )
+    running.check_outputs({"--out": out, "--json": json}, inputs_beside(settings))
     accepted = [one.strip() for given in accept or [] for one in given.split(",") if one.strip()]
     with running.progress_shown() as progress:
         from masktron.jobs.suggest import run_suggest

@@ -9,7 +9,7 @@ import typer
 from rich.console import Console
 
 from masktron.cli import options, running
-from masktron.cli.given import documents_of, settings_file, settings_from
+from masktron.cli.given import inputs_beside, settings_file, settings_from
 from masktron.processes import rules_within
 from masktron.report.formats import FORMATS
 
@@ -117,7 +117,7 @@ def validate(
             executor=executor,
             scheduler=scheduler,
         )
-        running.check_outputs(outputs.files(), documents_of(settings))
+        running.check_outputs(outputs.files(), inputs_beside(settings))
         with rules_within(settings.rule_timeout):
             result = run_validate(
                 data,

@@ -17,11 +17,12 @@ from masktron.jobs.keys_known import require_keys
 from masktron.jobs.level_figures import NestedColumns, figures_by_level
 from masktron.jobs.level_wording import LevelWording
 from masktron.jobs.pairing import NOTHING_STATED, TO_PAIR, UNPAIRED, Stated
-from masktron.jobs.released_tables import of_release
+from masktron.jobs.released_tables import of_release, with_other_tables
 from masktron.jobs.side_by_side import side_by_side
 from masktron.jobs.told_by_level import told_by_level
 from masktron.jobs.twice import Against, with_earlier
 from masktron.jobs.wide_job import roles_by_name, weights_by_level
+from masktron.level_settings import NO_TABLES, GivenTables
 from masktron.measures.assessed import Assessed
 from masktron.measures.figures import SAMPLED, measure, unpaired
 from masktron.progress import Progress, no_progress, told_as
@@ -58,6 +59,7 @@ def run_assess(
     measures: Sequence[str] | None = None,
     class_field: str | None = None,
     stated: Stated = NOTHING_STATED,
+    tables: GivenTables = NO_TABLES,
     against: Sequence[Against] = (),
     html: Path | None = None,
     progress: Progress = no_progress,
@@ -77,6 +79,8 @@ def run_assess(
         For figures of classes.
     stated : Stated
         What is said of the order of records, where there is no manifest.
+    tables : GivenTables
+        As for `check`.
     against : sequence of Against
         Earlier releases of the same respondents, for `differencing`.
     html : Path, optional
@@ -102,8 +106,13 @@ def run_assess(
     names, lacking = _chosen(measures, described, class_field, earlier=bool(against))
     removed = () if described is None else described.removed
     released = open_source(
-        masked, reading=of_release(reading, masked, removed), progress=progress, whole=True, memory=config.memory
+        masked,
+        reading=of_release(reading, masked, removed, tables.masked),
+        progress=progress,
+        whole=True,
+        memory=config.memory,
     )
+    reading = with_other_tables(reading, tables.original)
     if described is not None:
         require_described(*_pair(released, open_source(original, reading=reading), described.nested), described)
     progress(f"surveying {masked.name}", 0)

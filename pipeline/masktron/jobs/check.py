@@ -24,12 +24,13 @@ from masktron.jobs.documents import Given
 from masktron.jobs.following import allowances, with_allowances
 from masktron.jobs.job import open_job
 from masktron.jobs.pairing import NOTHING_STATED, Stated
-from masktron.jobs.released_tables import of_release
+from masktron.jobs.released_tables import of_release, with_other_tables
 from masktron.jobs.revalidate import saxon_prefetched
 from masktron.jobs.rules_again import rules_of_release
 from masktron.jobs.sharing import executor_of_run
 from masktron.jobs.told_by_level import told_by_level
 from masktron.jobs.untested import may_be_untested
+from masktron.level_settings import NO_TABLES, GivenTables
 from masktron.progress import Progress, no_progress, told_as
 from masktron.results import CheckResult, FigureResult, shown
 from masktron.thresholds import Threshold
@@ -53,6 +54,7 @@ def run_check(
     allow_empty: bool = False,
     config: Config | None = None,
     stated: Stated = NOTHING_STATED,
+    tables: GivenTables = NO_TABLES,
     progress: Progress = no_progress,
 ) -> CheckResult:
     """Check edits, group sizes and, with the original, records, fields and domains.
@@ -81,6 +83,8 @@ def run_check(
         Roles, kinds and missing codes, for figures without a manifest; memory, workers, executor and scheduler.
     stated : Stated
         What is said of the order of records, for figures without a manifest.
+    tables : GivenTables
+        Tables of nested records that lie elsewhere than beside the masked file, and where settings or manifest say.
 
     Raises
     ------
@@ -103,7 +107,7 @@ def run_check(
     job = open_job(
         masked,
         rules,
-        reading=of_release(reading, masked, () if described is None else described.removed),
+        reading=of_release(reading, masked, () if described is None else described.removed, tables.masked),
         phase=phase,
         progress=progress,
         given=given,
@@ -111,7 +115,10 @@ def run_check(
         memory=settled.memory,
     )
     beside = job.beside(
-        original, (original_reading or reading).or_levels_of(reading), progress, memory=settled.memory
+        original,
+        with_other_tables((original_reading or reading).or_levels_of(reading), tables.original),
+        progress,
+        memory=settled.memory,
     )
     stated_rules = job.rulebook
     with rules_of_release(job, described, beside, given) as again:

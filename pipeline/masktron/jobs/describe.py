@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from copy import deepcopy
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ from masktron.errors import DocumentError, UsageError
 from masktron.jobs.common import file_notes, shown_path
 from masktron.jobs.described import completed
 from masktron.jobs.field_summary import FieldSummary
+from masktron.jobs.fields_by_level import completed_by_level, fields_by_level, variables_by_level
 from masktron.likely_roles import LikelyRole, likely_role
 from masktron.progress import Progress, no_progress, told_as
 from masktron.results import (
@@ -35,6 +37,7 @@ from masktron.sources.flat_records import FlatRecords
 from masktron.sources.lexical import xpath1_text
 from masktron.sources.missing_codes import codes_of_field
 from masktron.sources.opening import format_of, open_source
+from masktron.sources.records import Column
 from masktron.sources.source import Source
 from masktron.sources.variables import Variable
 
@@ -113,11 +116,11 @@ def run_describe(
     progress(f"surveying {data.name}", 0)
     source = open_source(data, reading=config.reading, progress=progress)
     stated = config.missing
-    config, declared = completed(config, source)
-    layout = source.layout
-    refuse_unknown_fields(config, [one.name for one in layout.fields], str(data))
-    shape = source.shape
-    if not shape.flat:
+    tree, layout, shape = source.tree, source.layout, source.shape
+    config, declared = completed(config, source) if tree is None else completed_by_level(config, source, tree)
+    names = [one.name for one in layout.fields] if tree is None else [*tree.names]
+    refuse_unknown_fields(config, names, str(data))
+    if not shape.flat and tree is None:
         problem = DescribedProblem(
             f"the records are no rows of single values: {shape.reason}",
             "",
@@ -125,29 +128,29 @@ def run_describe(
             shape.line,
             "such a file is validated, not masked",
         )
-        records = source.tree.top.count if source.tree else source.count or 0
-        whole = () if source.tree else (problem,)
         return DescribeResult(
-            shown(data), format_of(data, config.reading), shown_path(layout), records, (), (),
-            whole, (*_notes(source, declared, release_safe=release_safe),), release_safe, levels_of(source.tree),
+            shown(data), format_of(data, config.reading), shown_path(layout), source.count or 0, (), (),
+            (problem,), (*_notes(source, declared, release_safe=release_safe),), release_safe,
         )  # fmt: skip
-    read = _read(source, config, wanted, progress)
+    said = source.variables if tree is None else variables_by_level(source, tree)
+    summaries = _summaries(names, said, config)
+    read = _read(source, summaries, wanted, progress) if tree is None else _read_levels(source, summaries, progress)
     if not read.count:
         raise DocumentError(
             f"the file has no record: records are looked for as {shown_path(layout)}",
             where=str(data),
             hint="of a table, lines below the names of columns are records; of XML, name an element with --record",
         )
-    variables = {variable.name: variable for variable in source.variables}
+    variables = {variable.name: variable for variable in said}
     described: list[FieldDescription] = []
     problems: list[DescribedProblem] = []
-    for one in layout.fields:
-        variable = variables.get(one.name, Variable(one.name, one.name.removeprefix("@")))
-        told, wrong = _described(one.name, variable, read, config, release_safe=release_safe)
+    for name in names:
+        variable = variables.get(name, Variable(name, name.removeprefix("@")))
+        told, wrong = _described(name, variable, read, config, release_safe=release_safe)
         described.append(told)
         if wrong is not None:
             problems.append(wrong)
-        problems += () if release_safe else _apart(one.name, read.summaries[one.name])
+        problems += () if release_safe else _apart(name, read.summaries[name])
     return DescribeResult(
         data=shown(data),
         format=format_of(data, config.reading),
@@ -162,6 +165,7 @@ def run_describe(
             *unmet_codes({name: summary.unmet_codes for name, summary in read.summaries.items()}, stated),
         ),
         release_safe=release_safe,
+        levels=levels_of(tree),
     )
 
 
@@ -184,32 +188,43 @@ def _notes(source: Source, declared: Sequence[str], *, release_safe: bool) -> It
     yield from declared
 
 
-def _read(source: Source, config: Config, wanted: RowRange, progress: Progress) -> _Read:
+def _read(source: Source, summaries: dict[str, FieldSummary], wanted: RowRange, progress: Progress) -> _Read:
     flat = source.document.flat if source.count is not None else None
     if flat is not None:
-        found = _streamed(flat, config, wanted, source, progress)
+        found = _streamed(flat, deepcopy(summaries), wanted, source, progress)
         if found is not None:
             return found
-    return _whole(source, config, wanted, progress)
+    return _whole(source, summaries, wanted, progress)
 
 
-def _summaries(source: Source, config: Config) -> dict[str, FieldSummary]:
+def _read_levels(source: Source, summaries: dict[str, FieldSummary], progress: Progress) -> _Read:
+    """Read the fields of all levels of a nested file, each with the records of its own."""
+    tables = source.level_tables(told=told_as(progress, f"reading {source.path.name}"))
+    found = _Read(summaries, count=len(tables.top))
+    for name, held in fields_by_level(tables).items():
+        _summarise(summaries[name], held.column)
+        if (at := summaries[name].first_text) >= 0:
+            found.lines[name] = int(held.lines[at])
+    return found
+
+
+def _summaries(names: Sequence[str], variables: Sequence[Variable], config: Config) -> dict[str, FieldSummary]:
     everywhere = config.missing.get(ALL_FIELDS, _NONE)
-    texts = {one.name for one in source.variables if one.typed.text}
+    texts = {one.name for one in variables if one.typed.text}
     return {
         name: FieldSummary(
             codes_of_field(config.missing.get(name, _NONE) | everywhere, text=name in texts),
             text=name in texts and config.kind_of(name) is not Kind.NUMBER,
         )
-        for name in (one.name for one in source.layout.fields)
+        for name in names
     }
 
 
 def _streamed(
-    flat: FlatRecords, config: Config, wanted: RowRange, source: Source, progress: Progress
+    flat: FlatRecords, summaries: dict[str, FieldSummary], wanted: RowRange, source: Source, progress: Progress
 ) -> _Read | None:
     """Read batch by batch; None where a record is written so that only a parser of XML reads it."""
-    found = _Read(_summaries(source, config))
+    found = _Read(summaries)
     told = told_as(progress, f"reading {source.path.name}")
     for batch in flat.batches():
         if batch.odd.any() or any((cells.status == Cell.ODD).any() for cells in batch.cells):
@@ -245,24 +260,28 @@ def _follow(summary: FieldSummary, codes: NDArray[Any], texts: Sequence[str | No
     summary.follow(int((np.diff(codes) != 0).sum()) + 1, first, last)
 
 
-def _whole(source: Source, config: Config, wanted: RowRange, progress: Progress) -> _Read:
-    found = _Read(_summaries(source, config))
+def _whole(source: Source, summaries: dict[str, FieldSummary], wanted: RowRange, progress: Progress) -> _Read:
+    found = _Read(summaries)
     records = source.records(told=told_as(progress, f"reading {source.path.name}"))
     found.count = len(records)
     for name, summary in found.summaries.items():
-        column = records.columns[name]
-        texts, codes = column.ranked()
-        _, first, counts = np.unique(codes, return_index=True, return_counts=True)
-        order = np.argsort(first)
-        places = zip(order.tolist(), counts[order].tolist(), first[order].tolist(), strict=True)
-        summary.add((texts[place], count, at) for place, count, at in places)
-        _follow(summary, codes, texts)
+        _summarise(summary, records.columns[name])
         if summary.first_text >= 0:
             found.lines[name] = int(records.lines[summary.first_text])
     for row in wanted.within(0, len(records)):
         values = tuple(column.lexeme(row) for column in records.columns.values())
         found.rows.append(DescribedRow(row + 1, int(records.lines[row]), values))
     return found
+
+
+def _summarise(summary: FieldSummary, column: Column) -> None:
+    """Count the values of a whole column, in the order of the file."""
+    texts, codes = column.ranked()
+    _, first, counts = np.unique(codes, return_index=True, return_counts=True)
+    order = np.argsort(first)
+    places = zip(order.tolist(), counts[order].tolist(), first[order].tolist(), strict=True)
+    summary.add((texts[place], count, at) for place, count, at in places)
+    _follow(summary, codes, texts)
 
 
 def _described(

@@ -37,7 +37,7 @@ from masktron.methods.base import Method
 from masktron.methods.chosen import chosen
 from masktron.plan import Block, Plan, make_plan
 from masktron.preflight.antecedent import escapes
-from masktron.preflight.conclusions import Coverage, Tie
+from masktron.preflight.conclusions import Coverage, Preflight, Tie
 from masktron.preflight.coverage import coverage
 from masktron.preflight.rulebook import preflight
 from masktron.preflight.ties import ties
@@ -57,6 +57,8 @@ from masktron.rulebook.backtracking import Suspect, backtracking
 from masktron.rulebook.schema import Rulebook
 from masktron.sources.records import Records
 
+_ALWAYS = render_form(((),))
+"""What is written of a rule that holds of all records."""
 _MOST_TRIED = 5
 """Patterns that Saxon is tried on: each may take a second."""
 
@@ -131,7 +133,8 @@ def run_explain(
     idle = frozenset(job.index_of(rule.id) for rule in rules_found if rule.failed is None)
     levels = levels_of(job.source.tree)
     ties_found = _ties(job.edits, config, facts)
-    found = _Facts(evaluation, tiers, plan, soft, ties_found, covered, tested, fields, idle, levels)
+    misnamed = frozenset(rule.id for rule in rules_found if rule.untested and rule.untested.misnamed)
+    found = _Facts(evaluation, tiers, plan, soft, ties_found, covered, tested, fields, idle, levels, misnamed)
     return _result(job.rulebook, job.edits, tuple(notes), found, obstacle)
 
 
@@ -149,6 +152,7 @@ class _Facts:
     fields: tuple[FieldExplanation, ...] = ()
     idle: frozenset[int] = frozenset()
     levels: tuple[LevelDescription, ...] = ()
+    misnamed: frozenset[str] = frozenset()
 
     def failed(self, index: int) -> int | None:
         """Failures and errors of a rule that the data test."""
@@ -243,13 +247,18 @@ def _result(
         rules=tuple(_explanation(edit, contexts[edit.check.index], facts) for edit in edits),
         notes=notes,
         obstacle=obstacle,
-        preflight=preflight(edits),
+        preflight=_without_misnamed(preflight(edits), facts.misnamed),
         ties=facts.ties,
         coverage=facts.coverage,
         tested=facts.tested,
         fields=facts.fields,
         levels=facts.levels,
     )
+
+
+def _without_misnamed(found: Preflight, misnamed: frozenset[str]) -> Preflight:
+    """Call no rule always true that reads what no record has: by its right name it may be anything."""
+    return replace(found, always=tuple(rule for rule in found.always if rule not in misnamed))
 
 
 def _with_patterns(rulebook: Rulebook, edits: Sequence[Edit]) -> tuple[Edit, ...]:
@@ -270,13 +279,18 @@ def _explanation(edit: Edit, context: str, facts: _Facts) -> RuleExplanation:
     constraint = edit.constraint
     evaluation = facts.evaluation
     block = facts.block(check.index)
+    form, reason = edit.said or _form(constraint), ""
+    if isinstance(constraint, OpaqueEdit | CrossRecordEdit):
+        reason = constraint.reason
+    elif check.id in facts.misnamed and form == _ALWAYS:
+        form, reason = "", "reads what no record has"
     names = () if block is None else tuple(dict.fromkeys(candidate.aggregator for candidate in block.candidates))
     return RuleExplanation(
         id=check.id,
         kind=edit.name,
         variables=edit.variables,
-        form=edit.said or _form(constraint),
-        reason="" if not isinstance(constraint, OpaqueEdit | CrossRecordEdit) else constraint.reason,
+        form=form,
+        reason=reason,
         lints=edit.lints,
         origin=str(check.origin),
         test=f"not({check.test})" if check.kind == "report" else check.test,

@@ -43,7 +43,8 @@ def run_keys(
 ) -> KeysResult:
     """Measure the risk of keys before and after the treatments of the settings, and translate the rules.
 
-    Records that break a rule are left out of it, as they would not be released.
+    Records that break a rule are left out of it, as they would not be released, and so are units of a nested file
+    that fewer than k are composed like.
 
     Parameters
     ----------
@@ -58,7 +59,7 @@ def run_keys(
         is the obstacle of the result.
     """
     config = config or Config()
-    opened = open_original(data, rules, replace(config, invalid="exclude"), progress)
+    opened = open_original(data, rules, replace(config, invalid="exclude", rare_units="exclude"), progress)
     with said_by_level() as rewording:
         rewording.know(opened.job.source, opened.unrolled)
         return told_by_level(_keys_told(opened, data, rules, config, progress), rewording.wording)
@@ -83,7 +84,7 @@ def _keys_told(opened: Opened, data: Path, rules: Path, config: Config, progress
         obstacle=tried.obstacle,
         notes=(
             *opened.notes,
-            *_left_out(len(opened.records) - len(opened.kept), config),
+            *_left_out(opened, config),
             *_lacking(before),
             *_unweighted(names),
             *tried.notes,
@@ -186,10 +187,18 @@ def _risk(keys: KeyFile | None) -> KeyRisk | None:
     return KeyRisk.of(keys)
 
 
-def _left_out(records: int, config: Config) -> list[str]:
-    said = counted(records, "record that breaks a rule is", "records that break a rule are")
-    needs = "" if config.invalid == "exclude" else " here: mask needs --invalid exclude for that"
-    return [f"{said} left out{needs}"] if records else []
+def _left_out(opened: Opened, config: Config) -> Iterator[str]:
+    """Say how many records are not looked at, and what lets `mask` leave them out, too."""
+    if not (records := len(opened.records) - len(opened.kept)):
+        return
+    settings = {"--invalid exclude": config.invalid, "--rare-units exclude": config.rare_units}
+    if opened.nested is None:
+        said = f"{counted(records, 'record that breaks a rule is', 'records that break a rule are')} left out"
+        del settings["--rare-units exclude"]
+    else:
+        said = f"{counted(records, 'record is', 'records are')} left out that break a rule or are rare"
+    needs = " and ".join(option for option, own in settings.items() if own != "exclude")
+    yield f"{said} here: mask needs {needs} for that" if needs else said
 
 
 def _unweighted(names: KnownKeys) -> Iterator[str]:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from masktron.codes import looks_like_codes
 from masktron.config import Config, Role
 from masktron.sources.records import Column
+from masktron.sources.source import Source
 from masktron.sources.wide.wide_source import WideSource
 
 
-def with_kinds_of_levels(config: Config, source: WideSource) -> Config:
+def with_kinds_of_levels(config: Config, source: Source) -> Config:
     """Declare as numeric, at each position, what is numeric over all members of a level.
 
     Few households have a sixth person, and few different wages these have; that makes wages no codes.
@@ -17,8 +18,11 @@ def with_kinds_of_levels(config: Config, source: WideSource) -> Config:
     ----------
     config : Config
         Settings of the wide records.
-    source : WideSource
+    source : Source
+        Any other than of wide records has the settings as they are.
     """
+    if not isinstance(source, WideSource):
+        return config
     declared = {*config.nominal, *config.ordinal, *config.numeric}
     found = [
         name

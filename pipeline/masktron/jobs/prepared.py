@@ -19,13 +19,21 @@ from masktron.jobs.common import judging_stage, require_flat, require_records, s
 from masktron.jobs.described import completed
 from masktron.jobs.documents import Given
 from masktron.jobs.job import Job, open_job
-from masktron.jobs.level_wording import LevelWording, said_by_level
+from masktron.jobs.level_kinds import with_kinds_of_levels
+from masktron.jobs.level_wording import LevelWording, Rewording, said_by_level
 from masktron.jobs.ordering import Ordering, identifying, ordering_of
 from masktron.jobs.originals import Originals, judge_originals
 from masktron.jobs.randomness import Randomness, randomness_of
 from masktron.jobs.rare_units import units_of, with_whole_units, without_rare
 from masktron.jobs.untested import known_only, may_be_untested, require_names
-from masktron.jobs.wide_job import NestedJob, compositions_of, weights_by_level, wide_job, wide_settings
+from masktron.jobs.wide_job import (
+    NestedJob,
+    compositions_of,
+    grouping_notes,
+    weights_by_level,
+    wide_job,
+    wide_settings,
+)
 from masktron.methods.base import Method
 from masktron.methods.chosen import Chosen
 from masktron.plan import Plan, make_plan
@@ -248,7 +256,9 @@ class Treated:
     key: bytes | None = field(default=None, repr=False)
 
 
-def prepare(data: Path, rules: Path, config: Config, method: Chosen, progress: Progress) -> Prepared:
+def prepare(
+    data: Path, rules: Path, config: Config, method: Chosen, progress: Progress, rewording: Rewording | None = None
+) -> Prepared:
     """Parse, classify the rules and the fields, judge the original, and plan.
 
     Parameters
@@ -256,6 +266,8 @@ def prepare(data: Path, rules: Path, config: Config, method: Chosen, progress: P
     data, rules : Path
     config : Config
     method : Chosen
+    rewording : Rewording, optional
+        Told the names of a nested file.
 
     Raises
     ------
@@ -263,6 +275,8 @@ def prepare(data: Path, rules: Path, config: Config, method: Chosen, progress: P
         What is given cannot be masked.
     """
     original = open_original(data, rules, config, progress)
+    if rewording is not None:
+        rewording.know(original.job.source, original.unrolled)
     return planned(original, original.config, method, progress)
 
 
@@ -316,9 +330,12 @@ def _judged_original(
     """Find out what fields are, and judge the original, of which a nested one has wide records."""
     stated, data = config, job.source.path
     require_flat(job)
+    amounts: frozenset[str] = frozenset()
     judged = None if nested is None else judge_originals(nested.job, config, progress, executor)
     if nested is not None:
-        config = wide_settings(config, job, nested)
+        stated_wide = wide_settings(config, job, nested)
+        config = with_kinds_of_levels(stated_wide, job.source)
+        amounts = frozenset(config.numeric).difference(stated_wide.numeric)
     compositions = compositions_of(job)
     config, told = completed(config, job.source)
     reading = told_as(progress, f"reading {data.name}")
@@ -326,7 +343,7 @@ def _judged_original(
     require_records(job, len(records), "a file without records has nobody to protect and is published as it is")
     require_names(job, may_be_untested(job, (*config.allow_unfired, *config.allow)))
     called = LevelWording.of(job.source).name
-    fields, likely = fields_of(records, job.edits, config, weights_later=True, called=called)
+    fields, likely = fields_of(records, job.edits, config, weights_later=True, called=called, amounts=amounts)
     sized = size_notes(job)
     progress(judging_stage(job, sized), 0)
     originals = judge_originals(job, config, progress, executor)
@@ -345,6 +362,7 @@ def _judged_original(
         notes=(
             *told,
             *(() if nested is None else nested.notes),
+            *(grouping_notes(stated, job.source) if isinstance(job.source, WideSource) else ()),
             *column_notes(job.source, config.memory),
             *unmet_in(records, stated.missing),
             *likely.notes(),

@@ -23,11 +23,13 @@ from masktron.jobs.outside_limits import what_helps
 from masktron.jobs.prepared import NestedOriginal, Prepared, Treated
 from masktron.jobs.protection import check_groups, check_pair, pair_of
 from masktron.jobs.released_tables import digests_of_tables
-from masktron.jobs.repeatable import traits_of
+from masktron.jobs.repeatable import traits_by_level, traits_of
+from masktron.jobs.wide_job import named_as_fields
 from masktron.jobs.written import WrittenFile
 from masktron.masking import Masked
 from masktron.measures.figures import Measured
-from masktron.results import MaskResult, shown
+from masktron.results import BlockResult, MaskResult, shown
+from masktron.roles import FieldFacts
 from masktron.sources.records import Column
 from masktron.sources.wide.member_source import MemberSource
 from masktron.versions import versions
@@ -162,10 +164,12 @@ def manifest_of(
     written: WrittenFile,
     declared: Declared,
     entry: Mapping[str, Any] | None = None,
+    by_level: Sequence[BlockResult] = (),
 ) -> dict[str, Any]:
     """Return the manifest: what leads back to the original and what tests the contract; its entry in a register.
 
-    The order of the records is left to who writes it, as it is a number for each of them.
+    The order of the records is left to who writes it, as it is a number for each of them. `by_level` are the blocks
+    with the names that fields of a nested file have.
     """
     before = run.untreated
     source, rulebook = before.job.source, before.job.rulebook
@@ -188,14 +192,23 @@ def manifest_of(
         "result": result.as_dict(),
         "order": None,
         "declared": declared.as_dict(),
-        "repeat": {
-            "settings": _plain({name: value for name, value in asdict(run.given).items() if name not in _OF_THE_RUN}),
-            **traits_of(before.job, before.records, run.given, before.config),
-        },
+        "repeat": _repeat_of(run, plan.fields, by_level),
         **({} if run.nested is None else {"nested": nested_release_of(run.nested).as_dict()}),
         **({} if run.treated is None else treatments_of(run.treated, result.rules_file)),
         **({} if entry is None else {"register": dict(entry)}),
     }
+
+
+def _repeat_of(run: Prepared, facts: Sequence[FieldFacts], by_level: Sequence[BlockResult]) -> dict[str, Any]:
+    """Return what a later run is compared with; of a nested file, fields by level and rules as they are written."""
+    before, given = run.untreated, run.given
+    if run.nested is None:
+        traits = traits_of(before.job, before.records, given, before.config)
+    else:
+        given = named_as_fields(given, run.nested.source.levels, str(run.source.path))
+        traits = traits_by_level(run.nested, given, facts, by_level)
+    settings = {name: value for name, value in asdict(given).items() if name not in _OF_THE_RUN}
+    return {"settings": _plain(settings), **_plain(traits)}
 
 
 def nested_release_of(nested: NestedOriginal) -> NestedRelease:

@@ -6,10 +6,11 @@ import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from masktron.config import ReadOptions
-from masktron.level_settings import LevelSetting, LevelSettings, released_levels
+from masktron.level_settings import LevelSetting, LevelSettings, released_levels, with_tables
 from masktron.results import shown
 from masktron.sources.joined.joined_source import JoinedSource
 from masktron.sources.opening import format_of
@@ -90,7 +91,12 @@ def _reading(one: LevelSetting) -> ReadOptions:
     return ReadOptions(format=one.format, options=one.format_options)
 
 
-def of_release(reading: ReadOptions, masked: Path, removed: Collection[str] = ()) -> ReadOptions:
+def of_release(
+    reading: ReadOptions,
+    masked: Path,
+    removed: Collection[str] = (),
+    tables: Mapping[str, Path] = MappingProxyType({}),
+) -> ReadOptions:
     """Return how a release is read, given how its original is: its tables lie beside it.
 
     Parameters
@@ -100,9 +106,16 @@ def of_release(reading: ReadOptions, masked: Path, removed: Collection[str] = ()
         The released file.
     removed : collection of str
         Fields that were not released, as the manifest names them.
+    tables : mapping of str to Path
+        By level, those that lie elsewhere.
+
+    Raises
+    ------
+    UsageError
+        A table is named of no level that has one.
     """
     if not reading.levels:
-        return reading
+        return with_other_tables(reading, tables)
     named = {_without_places(name) for name in removed}
     gone: dict[str, list[str]] = {}
     paths: dict[str, tuple[str, ...]] = {}
@@ -114,7 +127,18 @@ def of_release(reading: ReadOptions, masked: Path, removed: Collection[str] = ()
         name: one if one.data is None else replace(one, data=one.out or table_beside(masked, name, one.data))
         for name, one in released_levels(reading.levels, gone).items()
     }
-    return replace(reading, levels=levels)
+    return with_other_tables(replace(reading, levels=levels), tables)
+
+
+def with_other_tables(reading: ReadOptions, tables: Mapping[str, Path]) -> ReadOptions:
+    """Return how a file is read of which some tables lie elsewhere.
+
+    Raises
+    ------
+    UsageError
+        A table is named of no level that has one.
+    """
+    return replace(reading, levels=with_tables(reading.levels, tables, keep_format=True)) if tables else reading
 
 
 def digests_of_tables(source: Source, places: Mapping[str, str] | None = None) -> dict[str, Any]:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Collection, Mapping
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -14,15 +15,20 @@ from masktron.counts import counted
 from masktron.errors import DocumentError, MasktronError, UsageError, ViolationError
 from masktron.figures import NAMES, figure_of
 from masktron.files import refuse_outputs
-from masktron.jobs.changes import KINDS, changes_of
+from masktron.jobs.changes import KINDS, ComparedFile, SaidNow, changes_of
 from masktron.jobs.common import require_flat, require_records
 from masktron.jobs.described import completed
 from masktron.jobs.documents import Given
+from masktron.jobs.fields_by_level import HeldField, completed_by_level, fields_by_level, variables_by_level
 from masktron.jobs.job import Job, open_job
+from masktron.jobs.level_wording import Rewording, said_by_level
 from masktron.jobs.mask import run_mask
 from masktron.jobs.originals import InvalidOriginalError
 from masktron.jobs.prepared import prepare
 from masktron.jobs.registered import Registration
+from masktron.jobs.released_tables import tables_of_release
+from masktron.jobs.wide_job import named_as_fields
+from masktron.level_settings import with_tables
 from masktron.methods.chosen import chosen
 from masktron.processes import rules_within
 from masktron.progress import Progress, no_progress
@@ -35,6 +41,7 @@ from masktron.results import (
     RerunResult,
     shown,
 )
+from masktron.sources.level_tree import Tree
 from masktron.sources.output_names import manifest_beside
 from masktron.write.former_run import FormerRun, read_former_run
 from masktron.write.manifest import read_manifest
@@ -45,6 +52,7 @@ _WAYS = (
         "correct the file, or say with --role, --missing, --nominal, --ordinal or --numeric what fields are",
     ),
     (frozenset({"record", "field-gone"}), "give a file that has what the last one had"),
+    (frozenset({"table"}), "name the tables of this run with --table LEVEL=FILE"),
     (
         frozenset({"rule-gone", "new-rule", "other-rule", "document"}),
         "give the rules of the last run with --rules, and documents that they read with --document",
@@ -56,11 +64,13 @@ _OPTION = re.compile(r"--([a-z][a-z-]*)")
 OPTIONS = frozenset(
     {
         *("rules", "document", "metadata", "role", "missing", "nominal", "ordinal", "numeric", "accept"),
-        "quasi-identifier",
+        *("quasi-identifier", "table"),
         *("register", "again", "dry-run", "workers", "out", "manifest", "replace", "json"),
     }
 )
 """What may be said otherwise than in the manifest, as the command line has it."""
+_OF_FIELDS = ("roles", "missing", "nominal", "ordinal", "numeric", "quasi_identifiers")
+"""Settings that name fields."""
 
 
 class ChangedInputError(DocumentError):
@@ -118,6 +128,8 @@ class Repeating:
         Of this run.
     accept : collection of str
         Kinds of changes that do not stand in the way.
+    tables : mapping of str to Path
+        Tables of this run by their levels, where keys join several.
     settings : mapping of str to value
         What is said otherwise: fields of `Config`; tables such as ``roles`` are joined with those of the former run.
     again : str or None
@@ -131,6 +143,7 @@ class Repeating:
     rules: Path | None = None
     manifest: Path | None = None
     accept: Collection[str] = ()
+    tables: Mapping[str, Path] = field(default_factory=dict)
     settings: Mapping[str, Any] = field(default_factory=dict)
     again: str | None = None
     replaces: bool = False
@@ -170,13 +183,21 @@ def run_rerun(
     manifest = how.manifest or manifest_beside(out)
     report = {} if how.report is None else {"the report": how.report}
     registered = {} if config.register is None else config.register.files
+    tables = tables_of_release(data, out, config.levels)
     refuse_outputs(
-        {"the output": out, "the manifest": manifest, **report},
-        {"the original": data, "the rulebook": rules, "the manifest of the last run": former, **registered},
+        {"the output": out, "the manifest": manifest, **tables.outputs, **report},
+        {
+            "the original": data,
+            **tables.inputs,
+            "the rulebook": rules,
+            "the manifest of the last run": former,
+            **registered,
+        },
     )
+    paths = _Paths(former, data, rules, out, manifest, tables.named)
     try:
-        with rules_within(config.rule_timeout):
-            return _repeated_run(run, _Paths(former, data, rules, out, manifest), config, how, progress)
+        with rules_within(config.rule_timeout), said_by_level() as rewording:
+            return _repeated_run(run, paths, config, how, rewording, progress)
     except MasktronError as error:
         if not OPTIONS.issuperset(_OPTION.findall(error.hint)):
             error.hint += "; rerun takes such settings from the manifest: for others, run masktron mask"
@@ -185,23 +206,33 @@ def run_rerun(
 
 @dataclass(frozen=True, slots=True)
 class _Paths:
-    """The files of a run."""
+    """The files of a run, and where the tables beside the output go, by level."""
 
     former: Path
     data: Path
     rules: Path
     out: Path
     manifest: Path
+    tables: Mapping[str, str]
 
 
-def _repeated_run(run: FormerRun, paths: _Paths, config: Config, how: Repeating, progress: Progress) -> RerunResult:
-    job, changes, config = _changes(run, paths, config, how, progress)
+def _repeated_run(
+    run: FormerRun, paths: _Paths, config: Config, how: Repeating, rewording: Rewording, progress: Progress
+) -> RerunResult:
+    job = _opened(paths, config, progress)
+    if job.source.tree is not None:
+        how = _by_level(how, job.source.tree, paths)
+        config = named_as_fields(_settings(run, how, paths.data), job.source.tree, str(paths.data))
+    config = _of_fields_there(run, config, job)
+    changes = changes_of(run, _compared(job, config), _said(how))
+    config = replace(config, spare_documents=frozenset(config.documents))
     same = job.source.digest == run.described.original
     result = RerunResult(
         former=shown(paths.former),
         data=shown(paths.data),
         output=shown(paths.out),
         manifest=shown(paths.manifest),
+        tables=paths.tables,
         dry_run=how.dry_run,
         same_original=same,
         same_bytes=None,
@@ -217,7 +248,7 @@ def _repeated_run(run: FormerRun, paths: _Paths, config: Config, how: Repeating,
         config = replace(config, key=run.key or config.key, unit_records=config.unit_records or 0)
     try:
         if how.dry_run:
-            return _dry(result, paths, config, how, progress)
+            return _dry(result, paths, config, how, rewording, progress)
         masked = run_mask(
             paths.data,
             paths.rules,
@@ -258,9 +289,12 @@ def _require_there(rules: Path, former: Path) -> None:
 def _settings(run: FormerRun, how: Repeating, data: Path) -> Config:
     """Return the settings of the former run, with what is said otherwise now.
 
-    A document of the rules that was the original is the original of this run.
+    A document of the rules that was the original is the original of this run. Tables of a release go beside the
+    output: where they went in the last run, they are the release of that.
     """
     base, given = run.config, dict(how.settings)
+    levels = with_tables(base.levels, how.tables, keep_format=True)
+    given["levels"] = {name: replace(one, out=None) for name, one in levels.items()}
     register = given.get("register", base.register)
     config = base
     if "roles" in given:
@@ -297,57 +331,87 @@ def _settings(run: FormerRun, how: Repeating, data: Path) -> Config:
     return config
 
 
-def _changes(
-    run: FormerRun, paths: _Paths, config: Config, how: Repeating, progress: Progress
-) -> tuple[Job, tuple[ChangeResult, ...], Config]:
-    """Read the file and the rules, and say what has changed; with settings for the fields that there are."""
+def _opened(paths: _Paths, config: Config, progress: Progress) -> Job:
+    """Read the file and the rules.
+
+    Raises
+    ------
+    DocumentError
+        Among others: the records are not flat, and stand not in each other, either.
+    """
     documents = Given(config.documents, paths.data, spare=frozenset(config.documents))
     job = open_job(
         paths.data, paths.rules, reading=config.reading, phase=config.phase, progress=progress, given=documents
     )
-    require_flat(job)
-    there = {one.name for one in job.source.layout.fields}
+    if job.source.tree is None:
+        require_flat(job)
+    return job
+
+
+def _by_level(how: Repeating, tree: Tree, paths: _Paths) -> Repeating:
+    """Return what is said for this run with one name for each field of a nested file."""
+    own = {name: value for name, value in how.settings.items() if name in _OF_FIELDS}
+    named = named_as_fields(replace(Config(), **own), tree, str(paths.data))
+    return replace(how, settings={**how.settings, **{name: getattr(named, name) for name in own}})
+
+
+def _of_fields_there(run: FormerRun, config: Config, job: Job) -> Config:
+    """Return settings without what is said of fields that the former file had, and this one does not."""
+    tree = job.source.tree
+    there = {one.name for one in job.source.layout.fields} if tree is None else {*tree.names}
     gone = {name for name in run.fields if name not in there}
-    if gone:
-        config = replace(
-            config,
-            roles={name: role for name, role in config.roles.items() if name not in gone},
-            missing={name: codes for name, codes in config.missing.items() if name not in gone},
-            nominal=tuple(name for name in config.nominal if name not in gone),
-            numeric=tuple(name for name in config.numeric if name not in gone),
-            quasi_identifiers=tuple(name for name in config.quasi_identifiers if name not in gone),
-            ordinal={name: order for name, order in config.ordinal.items() if name not in gone},
-        )
-    full, _ = completed(config, job.source)
-    records = job.source.records(missing=full.missing)
-    require_records(job, len(records), "a file without records has nobody to protect and is published as it is")
-    return (
-        job,
-        changes_of(run, job, records, full, said=_said(how.settings), accepted=how.accept),
-        replace(config, spare_documents=frozenset(config.documents)),
+    return replace(
+        config,
+        roles={name: role for name, role in config.roles.items() if name not in gone},
+        missing={name: codes for name, codes in config.missing.items() if name not in gone},
+        nominal=tuple(name for name in config.nominal if name not in gone),
+        numeric=tuple(name for name in config.numeric if name not in gone),
+        quasi_identifiers=tuple(name for name in config.quasi_identifiers if name not in gone),
+        ordinal={name: order for name, order in config.ordinal.items() if name not in gone},
     )
 
 
-def _said(settings: Mapping[str, Any]) -> set[str]:
-    """Fields of which somebody says for this run what they are."""
+def _compared(job: Job, config: Config) -> ComparedFile:
+    """Read the fields of a file: those of flat records, or those of all levels."""
+    source, empty = job.source, "a file without records has nobody to protect and is published as it is"
+    if source.tree is None:
+        full, _ = completed(config, source)
+        records = source.records(missing=full.missing)
+        require_records(job, len(records), empty)
+        fields = {name: HeldField("", column, records.lines) for name, column in records.columns.items()}
+        return ComparedFile(job, fields, source.variables, full)
+    full, _ = completed_by_level(config, source, source.tree)
+    tables = source.level_tables(missing=full.missing)
+    require_records(job, len(tables.top), empty)
+    return ComparedFile(job, fields_by_level(tables), variables_by_level(source, source.tree), full)
+
+
+def _said(how: Repeating) -> SaidNow:
+    """What somebody says for this run: what fields are, which tables belong to it, what may have changed."""
     kinds = ("roles", "missing", "nominal", "ordinal", "numeric")
-    return {name for what in kinds for name in settings.get(what, ())}
+    fields = {name for what in kinds for name in how.settings.get(what, ())}
+    return SaidNow(fields, frozenset(how.tables), how.accept)
 
 
-def _dry(result: RerunResult, paths: _Paths, config: Config, how: Repeating, progress: Progress) -> RerunResult:
+def _dry(
+    result: RerunResult, paths: _Paths, config: Config, how: Repeating, rewording: Rewording, progress: Progress
+) -> RerunResult:
     """Say what would happen, up to where records are masked."""
-    run = prepare(paths.data, paths.rules, config, chosen(config.method, config.params, config.k), progress)
+    method = chosen(config.method, config.params, config.k)
+    run = prepare(paths.data, paths.rules, config, method, progress, rewording)
     if config.register is not None and config.register.path.exists():
         Registration(config.register, how.again, paths.out).look_up(run)
     plan = run.plan
-    masked, gone = plan.by_role(Role.CONFIDENTIAL), plan.by_role(Role.IDENTIFIER)
+    masked, gone = (rewording.wording.names(plan.by_role(role)) for role in (Role.CONFIDENTIAL, Role.IDENTIFIER))
     out = int((~run.originals.keep).sum())
-    blocks = "; ".join(f"{', '.join(block.variables)} ({block.aggregator})" for block in plan.blocks)
+    blocks = "; ".join(
+        f"{', '.join(rewording.wording.names(block.variables))} ({block.aggregator})" for block in plan.blocks
+    )
     notes = [
         f"{run.method.name} with k = {config.k} would mask {', '.join(masked)} in {counted(len(run.kept), 'record')}",
         f"blocks, and the aggregator that would be tried first: {blocks}",
         *([f"left out: {', '.join(gone)}"] if gone else []),
-        *([f"{counted(out, 'record that breaks', 'records that break')} a rule would be left out"] if out else []),
+        *([f"{_left_out(out, nested=run.nested is not None)} would be left out"] if out else []),
         "the same file and key would give the same bytes where no version has changed"
         if result.same_original
         else "another file: a new key would be made",
@@ -355,11 +419,18 @@ def _dry(result: RerunResult, paths: _Paths, config: Config, how: Repeating, pro
     return replace(result, notes=tuple(notes), excluded_after=out)
 
 
+def _left_out(count: int, *, nested: bool) -> str:
+    """Count records that would be left out; of a nested file, also those that few are composed like."""
+    if nested:
+        return counted(count, "record that breaks a rule or is rare", "records that break a rule or are rare")
+    return counted(count, "record that breaks a rule", "records that break a rule")
+
+
 def _beside(result: RerunResult, run: FormerRun, masked: MaskResult, same_bytes: bool | None) -> RerunResult:
     """Put both runs side by side."""
     now = {figure.name: figure.value for figure in masked.figures}
-    before = {one.variables: one for one in run.blocks}
-    after = {one.variables: one for one in masked.blocks}
+    before = _each_once((one.variables, one) for one in run.blocks)
+    after = _each_once((one.variables, one) for one in masked.blocks)
     failed = {rule.id: rule.failed or 0 for rule in masked.rules}
     return replace(
         result,
@@ -373,15 +444,15 @@ def _beside(result: RerunResult, run: FormerRun, masked: MaskResult, same_bytes:
         ),
         blocks=tuple(
             BlockChange(
-                variables,
-                before[variables].aggregator if variables in before else "",
-                after[variables].aggregator if variables in after else "",
-                before[variables].groups if variables in before else 0,
-                after[variables].groups if variables in after else 0,
-                before[variables].information_loss if variables in before else math.nan,
-                after[variables].information_loss if variables in after else math.nan,
+                one[0],
+                before[one].aggregator if one in before else "",
+                after[one].aggregator if one in after else "",
+                before[one].groups if one in before else 0,
+                after[one].groups if one in after else 0,
+                before[one].information_loss if one in before else math.nan,
+                after[one].information_loss if one in after else math.nan,
             )
-            for variables in {**after, **before}
+            for one in {**after, **before}
         ),
         failures=tuple(
             FailureChange(rule, run.failures.get(rule, 0), failed.get(rule, 0))
@@ -391,6 +462,16 @@ def _beside(result: RerunResult, run: FormerRun, masked: MaskResult, same_bytes:
         notes=(*_repeated(result, same_bytes), *masked.notes),
         run=masked,
     )
+
+
+def _each_once[T](blocks: Iterable[tuple[tuple[str, ...], T]]) -> dict[tuple[tuple[str, ...], int], T]:
+    """Return blocks by their variables and a number: of nested files, several may have the same fields."""
+    found: dict[tuple[tuple[str, ...], int], T] = {}
+    times: Counter[tuple[str, ...]] = Counter()
+    for variables, block in blocks:
+        found[variables, times[variables]] = block
+        times[variables] += 1
+    return found
 
 
 def _repeated(result: RerunResult, same_bytes: bool | None) -> tuple[str, ...]:

@@ -12,7 +12,6 @@ from masktron.classify import classify
 from masktron.config import ALL_FIELDS, Config, Role, did_you_mean
 from masktron.errors import UsageError
 from masktron.jobs.job import Job
-from masktron.jobs.level_kinds import with_kinds_of_levels
 from masktron.jobs.member_ordering import ordered_members
 from masktron.jobs.member_protection import members_alone, protected_level
 from masktron.rulebook.schema import Rulebook
@@ -70,7 +69,7 @@ def wide_job(job: Job, config: Config) -> tuple[Job, NestedJob | None]:
     """
     if job.source.tree is None:
         return job, None
-    config = _named_as_fields(config, job.source.tree, str(job.source.path))
+    config = named_as_fields(config, job.source.tree, str(job.source.path))
     path = protected_level(job.source.tree, config.protect, str(job.source.path))
     found = members_alone(job, config, path) if path else ordered_members(job, config)
     return job_on(found.source, found.unrolled.rulebook), NestedJob(job, found.unrolled, found.notes)
@@ -96,12 +95,12 @@ def wide_settings(config: Config, wide: Job, nested: NestedJob) -> Config:
     if not isinstance(source, WideSource):
         raise TypeError(f"{source.path} has no wide records")
     _refuse_settings(config, source)
-    config = _named_as_fields(config, source.levels, str(source.path))
+    config = named_as_fields(config, source.levels, str(source.path))
     if isinstance(source.nested, JoinedSource):
         _require_roles_of_keys(config, source.nested)
     names = _WideNames(source)
     rules = {check.id: check.index for check in nested.job.rulebook.checks}
-    named = replace(
+    return replace(
         _with_wide_fields(config, source, names),
         allow=tuple(
             wide.rulebook.checks[at].id
@@ -114,7 +113,6 @@ def wide_settings(config: Config, wide: Job, nested: NestedJob) -> Config:
         # one member who is recognised gives the household away
         grouping="all" if source.record_level == TOP else config.grouping,
     )
-    return with_kinds_of_levels(named, source)
 
 
 def weights_by_level(levels: Tree, roles: Mapping[str, Role], where: str) -> dict[LevelPath, str]:
@@ -142,7 +140,7 @@ def weights_by_level(levels: Tree, roles: Mapping[str, Role], where: str) -> dic
     return found
 
 
-def _named_as_fields(config: Config, tree: Tree, where: str) -> Config:
+def named_as_fields(config: Config, tree: Tree, where: str) -> Config:
     """Return settings that have one name for each field, where a longer one says the same: ``Person/Age``.
 
     Raises
@@ -252,6 +250,23 @@ def compositions_of(job: Job) -> NDArray[np.intp]:
 def _refuse_settings(config: Config, source: Source) -> None:
     asked = {"recode": config.recode, "key_k": config.key_k, "pram": config.pram, "swap": config.swap}
     refuse_treatments([name for name, value in asked.items() if value], source)
+    if config.unit_records:
+        raise UsageError(
+            f"units of {config.unit_records:,} records: a nested file is masked as a whole",
+            where=str(source.path),
+            hint="leave --unit-records out; give more memory, or mask parts of the file apart",
+        )
+
+
+def grouping_notes(config: Config, source: WideSource) -> tuple[str, ...]:
+    """Say how groups of units are formed, where settings have it otherwise."""
+    if source.record_level != TOP or config.grouping == "all":
+        return ()
+    top = source.levels.top.name
+    return (
+        f"groups of {top} are formed over all masked fields together, as --grouping all does: whoever recognises one "
+        f"member of a {top} knows the others",
+    )
 
 
 def refuse_treatments(asked: Sequence[str], source: Source) -> None:

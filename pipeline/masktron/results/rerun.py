@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import ClassVar
 
@@ -88,6 +89,8 @@ class RerunResult(JobResult):
     data : str
     output, manifest : str
         The files; what they would be for a dry run.
+    tables : mapping of str to str
+        By level, the tables beside the output, where keys join several.
     dry_run : bool
         Nothing was masked.
     same_original : bool
@@ -109,7 +112,7 @@ class RerunResult(JobResult):
 
     JOB: ClassVar = "rerun"
     KEYS: ClassVar = (
-        "former data output manifest dry_run same_original same_bytes changes records_before records_after "
+        "former data output manifest tables dry_run same_original same_bytes changes records_before records_after "
         "excluded_before excluded_after figures blocks failures notes"
     )
 
@@ -117,6 +120,7 @@ class RerunResult(JobResult):
     data: str
     output: str
     manifest: str
+    tables: Mapping[str, str]
     dry_run: bool
     same_original: bool
     same_bytes: bool | None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -52,6 +52,14 @@ class FormerBlock:
 
 
 @dataclass(frozen=True, slots=True)
+class FormerTable:
+    """The table of a level of nested records: its format and its SHA-256."""
+
+    format: str
+    digest: str
+
+
+@dataclass(frozen=True, slots=True)
 class FormerRun:
     """A run as its manifest has it.
 
@@ -67,7 +75,12 @@ class FormerRun:
     digests : mapping of str to str
         Of each rule, by its id.
     format, record : str
+    levels : tuple of str
+        With those above, as ``Household/Person``; of a flat file, one.
+    tables : mapping of str to FormerTable
+        By level, where keys join several tables.
     fields : mapping of str to FormerField
+        Of a nested file by the names that settings have for them.
     versions : mapping of str to str
         Of masktron, Python and packages.
     records, excluded : int
@@ -87,6 +100,8 @@ class FormerRun:
     digests: Mapping[str, str]
     format: str
     record: str
+    levels: tuple[str, ...]
+    tables: Mapping[str, FormerTable]
     fields: Mapping[str, FormerField]
     versions: Mapping[str, str]
     records: int
@@ -107,7 +122,7 @@ def read_former_run(path: Path) -> FormerRun:
     """
     content = manifest_content(path)
     described = described_release(content, path)
-    if "repeat" not in content:
+    if "repeat" not in content or ("nested" in content and "levels" not in content["repeat"]):
         raise UsageError(
             "the manifest does not say what its run was given: a former version of masktron wrote it",
             where=str(path),
@@ -130,20 +145,8 @@ def read_former_run(path: Path) -> FormerRun:
 def _read(content: Mapping[str, Any], described: DescribedRelease, path: Path) -> FormerRun:
     repeat, result = content["repeat"], content["result"]
     settings = {name: value for name, value in repeat["settings"].items() if name not in _SECRETS}
-    facts = {fact["name"]: fact for fact in content["plan"]["fields"]}
-    categories = {one["field"]: frozenset(_held(one["counts"])) for one in result["categories"]}
-    fields = {
-        one["name"]: FormerField(
-            one["type"],
-            one["gaps"],
-            one["negative"],
-            facts[one["name"]]["role"],
-            _kind(facts[one["name"]]),
-            frozenset(one["codes"]),
-            categories.get(one["name"]),
-        )
-        for one in repeat["fields"]
-    }
+    nested = "nested" in content
+    fields = _fields(repeat["fields"]) if nested else _flat_fields(content)
     return FormerRun(
         described=described,
         config=config_from(settings),
@@ -152,6 +155,8 @@ def _read(content: Mapping[str, Any], described: DescribedRelease, path: Path) -
         digests=dict(repeat["rules"]),
         format=repeat["format"],
         record=repeat["record"],
+        levels=tuple(repeat["levels"]) if nested else (repeat["record"].rpartition("}")[2],),
+        tables={name: FormerTable(one["format"], one["sha256"]) for name, one in repeat.get("tables", {}).items()},
         fields=fields,
         versions=dict(content["versions"]),
         records=int(result["records_out"]),
@@ -161,11 +166,41 @@ def _read(content: Mapping[str, Any], described: DescribedRelease, path: Path) -
             FormerBlock(
                 tuple(one["variables"]), one["aggregator"], int(one["groups"]), _number(one["information_loss"])
             )
-            for one in result["blocks"]
+            for one in (repeat if nested else result)["blocks"]
         ),
         failures={one["id"]: int(one["failed"]) for one in result["rules"]},
         entry=str(content["register"]["id"]) if "register" in content else None,
     )
+
+
+def _flat_fields(content: Mapping[str, Any]) -> dict[str, FormerField]:
+    """Return the fields of flat records: the plan has what they were taken for, the result what they held."""
+    facts = {fact["name"]: fact for fact in content["plan"]["fields"]}
+    categories = {one["field"]: [*_held(one["counts"])] for one in content["result"]["categories"]}
+    return _fields(
+        {
+            **one,
+            "role": facts[one["name"]]["role"],
+            "kind": _kind(facts[one["name"]]),
+            "categories": categories.get(one["name"]),
+        }
+        for one in content["repeat"]["fields"]
+    )
+
+
+def _fields(told: Iterable[Mapping[str, Any]]) -> dict[str, FormerField]:
+    return {
+        one["name"]: FormerField(
+            one["type"],
+            one["gaps"],
+            one["negative"],
+            one["role"],
+            one["kind"],
+            frozenset(one["codes"]),
+            None if one["categories"] is None else frozenset(one["categories"]),
+        )
+        for one in told
+    }
 
 
 def _held(counts: list[dict[str, Any]]) -> Iterator[str]:

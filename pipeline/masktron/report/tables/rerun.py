@@ -62,10 +62,11 @@ def _valued(value: float, unit: str) -> str:
 def _ending(result: RerunResult) -> str:
     if result.refused:
         return f"{counted(len(result.refused), 'change')} in the way: nothing is published"
+    beside = "".join(f", {plain(place)}" for place in result.tables.values())
     if result.dry_run:
-        return f"a dry run: nothing was written; {plain(result.output)} and {plain(result.manifest)} would be"
+        return f"a dry run: nothing was written; {plain(result.output)}{beside} and {plain(result.manifest)} would be"
     return (
         f"{counted(result.records_before, 'record')} then, {number(result.records_after)} now; left out "
         f"{number(result.excluded_before)} then, {number(result.excluded_after)} now; masked file: "
-        f"{plain(result.output)}; manifest (confidential): {plain(result.manifest)}"
+        f"{plain(result.output)}{beside}; manifest (confidential): {plain(result.manifest)}"
     )

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from masktron.errors import DocumentError, MasktronError
 from masktron.level_settings import LevelSettings, released_levels
 from masktron.progress import Progress, Told, untold
-from masktron.scratch import folder_on_disk, private_folder
+from masktron.scratch import folder_on_disk, name_to_be, private_folder
 from masktron.sources.joined.joined_writing import JoinedRelease, write_joined
 from masktron.sources.joined.level_columns import LevelColumns, columns_of_levels
 from masktron.sources.joined.level_rows import LevelRows, joined
@@ -113,7 +113,7 @@ class JoinedSource(Source):
         """The nested document, which says the same as the tables."""
         rows = self.rows
         folder = self._held.enter_context(private_folder(folder_on_disk()[0]))
-        path = folder / f"{self.path.stem}.xml"
+        path = folder / f"{Path(name_to_be(self.path)).stem}.xml"
         write_nested_document(path, self.columns, self.tables, self._names)
         found = XmlSource(path, record=self._names.clark(self._names.record), progress=self._progress)
         with _named(path, self.path):

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from masktron.errors import MasktronError, UsageError
 from masktron.progress import Told, untold
-from masktron.scratch import folder_on_disk, private_folder
+from masktron.scratch import folder_on_disk, name_to_be, private_folder
 from masktron.sources.joined.joined_source import JoinedSource
 from masktron.sources.level_tables import LevelTables
 from masktron.sources.level_tree import TOP, LevelPath, Tree
@@ -105,7 +105,7 @@ class WideSource(Source):
     @cached_property
     def _twin(self) -> XmlSource:
         folder = self._held.enter_context(private_folder(folder_on_disk()[0]))
-        path = folder / f"{self.path.stem}.xml"
+        path = folder / f"{Path(name_to_be(self.path)).stem}.xml"
         write_wide(path, self.members)
         return XmlSource(path, record=self.wide.layout.record_tag)
 

@@ -1,0 +1,62 @@
+"""`describe` tells of the fields of each level what it tells of a table of these records."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+import masktron
+from masktron.errors import UsageError
+from nested_survey import ROLES, made
+from nested_tables import TWO, levels, tables_of
+
+
+@pytest.fixture(scope="module")
+def survey(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("survey")
+    data, _ = made(folder, 2, 40, gaps=0.2)
+    tables_of(data, folder)
+    return folder
+
+
+@pytest.mark.parametrize("release_safe", [False, True])
+def test_fields_of_levels_are_those_of_their_tables(survey: Path, release_safe: bool) -> None:
+    """In XML, and in tables that a key joins; `HID` is no field of a person."""
+    missing = {"Wage": ["10"]}
+    said = {"release_safe": release_safe, "rows": 0}
+    households = masktron.describe(survey / "households.csv", roles=own(ROLES, "@id", "Size", "Region"), **said)
+    persons = masktron.describe(survey / "persons.csv", roles=own(ROLES, "Role", "Age"), missing=missing, **said)
+    expected = [*households.fields, *(one for one in persons.fields if one.name != "HID")]
+    nested = masktron.describe(survey / "survey.xml", roles=ROLES, missing=missing, **said)
+    joined = masktron.describe(
+        survey / "households.csv", roles=ROLES, missing=missing, levels=levels(TWO, survey), **said
+    )
+    columns = [one.column for one in nested.fields]
+    assert columns == ["id", "Size", "Region", "Total", "Role", "Age", "Wage", "Benefit", "Income"]
+    assert [replace(one, column="") for one in nested.fields] == [replace(one, column="") for one in expected]
+    assert [*joined.fields] == expected
+    assert [one.least for one in expected if one.name == "Age"] != ["0"]
+    assert (nested.records, nested.rows, nested.problems) == (40, (), ())
+    assert [one.level for one in nested.levels] == ["Household", "Household/Person"]
+    shown = str(nested)
+    assert "40 records (/Survey/Household) of 2 levels" in " ".join(shown.split())
+    assert ("head: 40" in shown) != release_safe
+
+
+def own(roles: dict[str, str], *names: str) -> dict[str, str]:
+    return {name: roles[name] for name in names}
+
+
+def test_what_mask_would_ask_is_asked_of_levels(survey: Path, tmp_path: Path) -> None:
+    text = (survey / "survey.xml").read_text(encoding="utf-8").replace("<Wage>", "<Wage>none", 1)
+    data = tmp_path / "wrong.xml"
+    data.write_text(text, encoding="utf-8")
+    line = 1 + text[: text.index("none")].count("\n")
+    found = masktron.describe(data, roles={name: role for name, role in ROLES.items() if name != "Role"})
+    assert {(one.field, one.line) for one in found.problems} == {("Role", 0), ("Wage", line)}
+    same = masktron.describe(survey / "survey.xml", roles={"Person/Age": "key", "Household/@id": "identifier"})
+    assert {one.name: one.role for one in same.fields}["Age"] == "key"
+    with pytest.raises(UsageError, match="Hours"):
+        masktron.describe(data, roles={"Hours": "key"})

@@ -1,0 +1,83 @@
+"""Nested files in XML and in tables come out with the same bytes, whoever judges their slices."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import masktron
+from masktron.evaluation import cross_check
+from masktron.executor.standing import StandingExecutor
+from masktron.sources.xml import flatness
+from nested_survey import ROLES, made
+from nested_tables import TWO, levels, tables_of
+
+FORMS: Mapping[str, Mapping[str, Any] | None] = {"survey.xml": None, "households.csv": TWO}
+WAYS: Mapping[str, Mapping[str, Any]] = {
+    "local, 1": {"workers": 1},
+    "local, 2": {"workers": 2},
+    "dask, 2": {"executor": "dask", "workers": 2},
+}
+
+
+@pytest.fixture(scope="module")
+def survey(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("survey")
+    data, _ = made(folder, 1, 40, gaps=0.1)
+    tables_of(data, folder)
+    return folder
+
+
+@pytest.fixture
+def stages(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
+    """Let files be large from some bytes on, and count the stages in which workers have a part."""
+    monkeypatch.setattr("masktron.sources.xml.wellformed.SMALLEST", 0)
+    monkeypatch.setattr(flatness, "SLICED", 4000)
+    real = flatness.established
+
+    def in_small_blocks(*given: Any) -> Any:
+        *before, _, judge = given
+        return real(*before, 1000, judge)
+
+    monkeypatch.setattr(flatness, "established", in_small_blocks)
+    sliced = partial(cross_check.by_processes, small=0, by_executor=0, size=4000)
+    monkeypatch.setattr(cross_check, "by_processes", sliced)
+    found: Counter[str] = Counter()
+    own = StandingExecutor.map
+
+    def counting(self: StandingExecutor, *given: Any, stage: str, **more: Any) -> Any:
+        found[stage] += 1
+        return own(self, *given, stage=stage, **more)
+
+    monkeypatch.setattr(StandingExecutor, "map", counting)
+    return found
+
+
+@pytest.mark.parametrize("data", FORMS)
+def test_all_files_of_a_release_are_the_same_from_all(
+    survey: Path, tmp_path: Path, stages: Counter[str], data: str
+) -> None:
+    pytest.importorskip("distributed", reason="dask.distributed is not installed: masktron[dask]")
+    said, judged = FORMS[data], Path(data).with_suffix(".xml").name
+    more = {} if said is None else {"levels": levels(said, survey)}
+    found: dict[str, dict[str, bytes]] = {}
+    for way, settings in WAYS.items():
+        folder = tmp_path / way
+        folder.mkdir()
+        stages.clear()
+        masktron.mask(
+            survey / data, survey / "rules.sch", folder / f"m{Path(data).suffix}", k=3, key=bytes(range(32)),
+            roles=ROLES, rare_units="exclude", max_observed_share=100, order="random", **more, **settings,
+        )  # fmt: skip
+        assert set(stages) == ({f"judging {judged}", "asking engines about m.xml"} if found else set()), way
+        found[way] = {path.name: path.read_bytes() for path in folder.iterdir()}
+        texts = found[way].pop("m.manifest.json").replace(str(folder).encode(), b"")
+        found[way]["manifest"] = texts
+    first, *others = found.values()
+    assert [one.keys() for one in others] == [first.keys()] * len(others)
+    assert {name for one in others for name, content in one.items() if content != first[name]} == set()
