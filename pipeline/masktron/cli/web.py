@@ -107,9 +107,10 @@ def web(
 ) -> None:
     """Do all this in a browser: on your own machine, or on a server of the office."""
     from masktron.errors import UsageError
+    from masktron.extras import installing
 
     if missing := [name for name in _NEEDED if find_spec(name) is None]:
-        raise UsageError(f"masktron web needs {', '.join(missing)}", hint="pip install 'masktron[web]'")
+        raise UsageError(f"masktron web needs {', '.join(missing)}", hint=installing("web"))
     if add_user is not None:
         _add_user(auth, add_user)
         return
