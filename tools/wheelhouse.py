@@ -78,6 +78,7 @@ class Target:
         python = {
             "python_version": self.python,
             "python_full_version": f"{self.python}.0",
+            "implementation_version": f"{self.python}.0",
             "implementation_name": "cpython",
             "platform_python_implementation": "CPython",
         }
