@@ -64,7 +64,7 @@ def web(
             "--host-name",
             metavar="NAME",
             envvar="MASKTRON_HOST_NAMES",
-            help="A name by which browsers ask for it; repeatable.",
+            help="A name by which browsers ask for it, as NAME:443 where the port is another one; repeatable.",
         ),
     ] = None,
     tls_cert: Annotated[Path | None, typer.Option("--tls-cert", metavar="FILE", help="Certificate, in PEM.")] = None,
