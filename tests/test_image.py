@@ -193,15 +193,15 @@ def served(run: Builder, image: str, volume: str, port: int) -> Iterator[str]:
     """`masktron web` as the image starts it by default."""
     name = f"masktron-web-{uuid.uuid4().hex[:8]}"
     asked = ["--detach", "--name", name, *locked_up(volume)[1:], "--publish", f"127.0.0.1:{port}:8600"]
-    run("run", *asked, "--env", f"MASKTRON_HOST_NAMES={HOST}", image)
+    run("run", *asked, "--env", f"MASKTRON_HOST_NAMES={HOST} {HOST}:{port}", image)
     try:
         yield name
     finally:
         run("rm", "--force", name, check=False)
 
 
-def asked_for(port: int, host: str, certificate: str) -> tuple[int, str] | None:
-    """Return status and text of the start page; None where nothing answers yet."""
+def asked_for(port: int, host: str, certificate: str, path: str = "/") -> tuple[int, str] | None:
+    """Return status and text of a page, and of the one that it leads to; None where nothing answers yet."""
     context = ssl.create_default_context(cadata=certificate)
     try:
         with (
@@ -210,9 +210,10 @@ def asked_for(port: int, host: str, certificate: str) -> tuple[int, str] | None:
         ):
             asking = http.client.HTTPConnection("127.0.0.1", port)
             asking.sock = wrapped
-            asking.request("GET", "/", headers={"Host": host})
+            asking.request("GET", path, headers={"Host": host})
             answer = asking.getresponse()
-            return answer.status, answer.read().decode()
+            text, leads = answer.read().decode(), answer.headers["location"]
+            return asked_for(port, host, certificate, leads) if answer.status == 303 else (answer.status, text)
     except (OSError, http.client.HTTPException):
         return None
 
@@ -222,7 +223,9 @@ def test_web_answers_by_its_name_alone(base_and_builder: tuple[str, Builder], im
     certificate, key = _certificate()
     for file, content in (("cert.pem", certificate), ("key.pem", key)):
         in_a_shell(run, image, volume, f"umask 077; cat > /data/{file}", content)
-    in_a_shell(run, image, volume, "masktron web --auth /data/users --add-user ann", "a password of some length\n")
+    in_a_shell(
+        run, image, volume, "masktron web --auth /data/users --add-user ann", "heron pencil Tuesday basalt 41\n"
+    )
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
@@ -231,7 +234,9 @@ def test_web_answers_by_its_name_alone(base_and_builder: tuple[str, Builder], im
         while (found := asked_for(port, f"{HOST}:8600", certificate)) is None and time.monotonic() < until:
             time.sleep(0.1)
         assert found is not None, run("logs", name, check=False).stderr
-        assert found[0] in (200, 303), found
+        assert found[0] == 200, found
+        assert 'name="password"' in found[1]
+        assert asked_for(port, f"{HOST}:{port}", certificate) == found  # as browsers ask
         assert asked_for(port, "evil.example:8600", certificate) == (421, "This server is not known by this name.")
         status = json.loads(run("inspect", name).stdout)[0]
         assert status["HostConfig"]["ReadonlyRootfs"]

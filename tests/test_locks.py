@@ -106,6 +106,24 @@ def test_a_condition_is_asked_of_the_target_and_not_of_this_machine(
     assert {name for name, target in TARGETS.items() if needed(packages, target)} == CONDITIONS[condition]
 
 
+@pytest.mark.parametrize(
+    ("system", "version", "name"),
+    [
+        ("linux", (3, 13, 1), "linux-3.13"),
+        ("win32", (3, 12, 9), "windows-3.12"),
+        ("darwin", (3, 14, 0), "darwin-3.14"),
+    ],
+)
+def test_this_system_is_a_target_or_none(
+    system: str, version: tuple[int, ...], name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A bill of materials is of what is installed here, so there is none where the wheels are for others."""
+    monkeypatch.setattr(wheelhouse.sys, "platform", system)
+    monkeypatch.setattr(wheelhouse.sys, "version_info", version)
+    assert wheelhouse.target_here() == name
+    assert (name in TARGETS) is (system != "darwin")
+
+
 def test_wheels_are_for_the_systems_that_the_documentation_names() -> None:
     linux, windows = (list(TARGETS[name].options()) for name in ("linux-3.13", "windows-3.13"))
     assert {"manylinux_2_28_x86_64", "manylinux2014_x86_64"} <= {*linux}  # glibc 2.28 or newer

@@ -94,6 +94,12 @@ class Target:
 TARGETS = {one.name: one for one in (Target(system, python) for system in _PLATFORMS for python in PYTHONS)}
 
 
+def target_here() -> str:
+    """Return the name of the target that this system and this Python are, whether or not wheels are made for it."""
+    system = {"linux": "linux", "win32": "windows"}.get(sys.platform, sys.platform)
+    return f"{system}-{sys.version_info[0]}.{sys.version_info[1]}"
+
+
 def locked(path: Path) -> tuple[Pinned, ...]:
     """Read a lock.
 
