@@ -128,10 +128,10 @@ dist: $(TOOLS)  ## wheel and sdist in dist/, looked at by twine
 
 wheelhouse: dist  ## wheels of masktron and all it needs, for installing where the network is closed, with an SBOM
 	@$(RELEASE)/bin/python tools/wheelhouse.py --out wheelhouse $(addprefix --target ,$(TARGETS))
-	@$(MAKE) --no-print-directory sbom
+	@$(MAKE) --no-print-directory sbom TARGETS="$(TARGETS)"
 
-sbom:  # of what is installed from the wheelhouse, which shows that it can be
-	@$(RELEASE)/bin/python tools/sbom.py --wheelhouse wheelhouse
+sbom: $(TOOLS)  # of what is installed from the wheelhouse, which shows that it can be
+	@$(RELEASE)/bin/python tools/sbom.py --wheelhouse wheelhouse $(addprefix --target ,$(TARGETS))
 
 image:  ## the container image, from the wheelhouse alone; BUILDER, BASE and IMAGE can be named
 	@$(BUILDER) build --network none --build-arg BASE=$(BASE) --tag $(IMAGE) --file Containerfile .

@@ -31,7 +31,15 @@ ORDER = [
         "serialised",
     }
     | {"streams", "thresholds", "toml_text", "versions"},
-    {"level_settings", "perturbation_settings", "recoding_settings", "release_key", "supervisor", "rulebook_text"},
+    {
+        "extras",
+        "level_settings",
+        "perturbation_settings",
+        "recoding_settings",
+        "release_key",
+        "supervisor",
+        "rulebook_text",
+    },
     {"constraints", "config", "kernels", "scratch"},
     {"recodings"},
     {"hierarchies"},

@@ -11,6 +11,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 from paths import ROOT
+from tools import wheelhouse
 from tools.wheelhouse import TARGETS, WheelhouseError, digest, locked, needed, remove_strangers, write_requirements
 
 LOCKS = sorted((ROOT / "locks").glob("*.txt"))
@@ -64,6 +65,71 @@ def test_each_system_has_what_it_alone_needs() -> None:
         "windows-3.14",
     }
     assert all("numpy" in names for names in have.values())
+
+
+CONDITIONS = {
+    "python_version < '3.13'": {"linux-3.12", "windows-3.12"},
+    "python_full_version >= '3.14'": {"linux-3.14", "windows-3.14"},
+    "python_full_version > '3.13' and python_full_version < '3.14.1'": {"linux-3.14", "windows-3.14"},
+    "implementation_version >= '3.13'": {"linux-3.13", "linux-3.14", "windows-3.13", "windows-3.14"},
+    "sys_platform == 'win32'": {"windows-3.12", "windows-3.13", "windows-3.14"},
+    "platform_system == 'Windows'": {"windows-3.12", "windows-3.13", "windows-3.14"},
+    "os_name == 'nt'": {"windows-3.12", "windows-3.13", "windows-3.14"},
+    "platform_machine == 'AMD64'": {"windows-3.12", "windows-3.13", "windows-3.14"},
+    "platform_machine == 'x86_64'": {"linux-3.12", "linux-3.13", "linux-3.14"},
+    "os_name == 'posix' and platform_system == 'Linux'": {"linux-3.12", "linux-3.13", "linux-3.14"},
+    "implementation_name == 'cpython' and platform_python_implementation != 'PyPy'": {*TARGETS},
+    "implementation_name == 'pypy' or platform_python_implementation == 'PyPy'": set(),
+    "sys_platform == 'darwin' or platform_machine == 'arm64'": set(),
+}
+"""Conditions of a package, and the targets that then need it."""
+ELSEWHERE = {
+    "implementation_name": "pypy",
+    "implementation_version": "7.3.17",
+    "os_name": "java",
+    "platform_machine": "arm64",
+    "platform_python_implementation": "PyPy",
+    "platform_system": "Darwin",
+    "python_full_version": "3.11.9",
+    "python_version": "3.11",
+    "sys_platform": "darwin",
+}
+
+
+@pytest.mark.parametrize("condition", CONDITIONS)
+def test_a_condition_is_asked_of_the_target_and_not_of_this_machine(
+    condition: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(wheelhouse, "default_environment", lambda: ELSEWHERE)
+    (tmp_path / "lock.txt").write_text(f"some==1.0 ; {condition} --hash=sha256:00\n", encoding="utf-8")
+    packages = locked(tmp_path / "lock.txt")
+    assert {name for name, target in TARGETS.items() if needed(packages, target)} == CONDITIONS[condition]
+
+
+@pytest.mark.parametrize(
+    ("system", "version", "name"),
+    [
+        ("linux", (3, 13, 1), "linux-3.13"),
+        ("win32", (3, 12, 9), "windows-3.12"),
+        ("darwin", (3, 14, 0), "darwin-3.14"),
+    ],
+)
+def test_this_system_is_a_target_or_none(
+    system: str, version: tuple[int, ...], name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A bill of materials is of what is installed here, so there is none where the wheels are for others."""
+    monkeypatch.setattr(wheelhouse.sys, "platform", system)
+    monkeypatch.setattr(wheelhouse.sys, "version_info", version)
+    assert wheelhouse.target_here() == name
+    assert (name in TARGETS) is (system != "darwin")
+
+
+def test_wheels_are_for_the_systems_that_the_documentation_names() -> None:
+    linux, windows = (list(TARGETS[name].options()) for name in ("linux-3.13", "windows-3.13"))
+    assert {"manylinux_2_28_x86_64", "manylinux2014_x86_64"} <= {*linux}  # glibc 2.28 or newer
+    assert not {f"manylinux_2_{minor}_x86_64" for minor in range(29, 60)} & {*linux}
+    assert linux[:4] == windows[:4] == ["--implementation", "cp", "--python-version", "3.13"]
+    assert windows[4:] == ["--platform", "win_amd64"]
 
 
 @pytest.mark.parametrize("line", ["numpy", "numpy>=2 --hash=sha256:00", "numpy==2.0", "numpy==2.* --hash=sha256:00"])

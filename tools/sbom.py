@@ -21,9 +21,7 @@ from cyclonedx.schema import SchemaVersion
 from cyclonedx.validation.json import JsonStrictValidator
 from packaging.utils import canonicalize_name
 
-from wheelhouse import TARGETS, locked, needed, write_sums
-
-_HERE = "windows" if sys.platform == "win32" else "linux"
+from wheelhouse import TARGETS, locked, needed, target_here, write_sums
 
 
 def install(wheelhouse: Path, folder: Path) -> dict[str, str]:
@@ -71,8 +69,13 @@ def main() -> None:
     """Write the bill of materials into a wheelhouse, or stop with what is wrong with it."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--wheelhouse", type=Path, default=Path("wheelhouse"))
-    folder = parser.parse_args().wheelhouse
-    target = TARGETS[f"{_HERE}-{sys.version_info[0]}.{sys.version_info[1]}"]
+    parser.add_argument("--target", action="append", help="what the wheelhouse is for; all where none is named")
+    given = parser.parse_args()
+    folder, name = given.wheelhouse, target_here()
+    if name not in (given.target or TARGETS):
+        print(f"no bill of materials: it is of what is installed here, on {name}, for which there are no wheels")
+        return
+    target = TARGETS[name]
     with tempfile.TemporaryDirectory() as scratch:
         hashes = install(folder, Path(scratch))
         content = with_hashes(described(Path(scratch)), hashes)

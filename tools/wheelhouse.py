@@ -78,6 +78,7 @@ class Target:
         python = {
             "python_version": self.python,
             "python_full_version": f"{self.python}.0",
+            "implementation_version": f"{self.python}.0",
             "implementation_name": "cpython",
             "platform_python_implementation": "CPython",
         }
@@ -91,6 +92,12 @@ class Target:
 
 
 TARGETS = {one.name: one for one in (Target(system, python) for system in _PLATFORMS for python in PYTHONS)}
+
+
+def target_here() -> str:
+    """Return the name of the target that this system and this Python are, whether or not wheels are made for it."""
+    system = {"linux": "linux", "win32": "windows"}.get(sys.platform, sys.platform)
+    return f"{system}-{sys.version_info[0]}.{sys.version_info[1]}"
 
 
 def locked(path: Path) -> tuple[Pinned, ...]:

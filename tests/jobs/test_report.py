@@ -201,6 +201,6 @@ def test_without_matplotlib_a_page_is_refused_before_anything_is_computed(
         done = run(*command, "--html", page)
         assert done.code == 2
         assert "a report with pictures needs matplotlib, which is not installed" in done.err
-        assert "pip install 'masktron[report]'" in done.err
+        assert 'pip install "masktron[report]"' in done.err
     assert [*tmp_path.iterdir()] == []
     assert "3 of 3 rules understood" in masktron.explain(file.rules)._repr_html_()  # which needs no picture

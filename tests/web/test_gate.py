@@ -12,6 +12,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from masktron.errors import UsageError
+from masktron.web import server
 from masktron.web.access.answer_headers import HEADERS
 from masktron.web.access.gate import PasswordDoor, ProxyDoor, TokenDoor
 from masktron.web.access.passwords import Doorkeeper, add_user, users_in
@@ -371,6 +372,28 @@ def test_users_and_tls_are_enough(tmp_path: Path) -> None:
     require_safe(ServerOptions(tmp_path, host="192.0.2.1", auth=users, behind_proxy=True))
     require_safe(ServerOptions(tmp_path, host="192.0.2.1", proxy_header="X-User", behind_proxy=True))
     require_safe(ServerOptions(tmp_path))
+
+
+@pytest.mark.parametrize(
+    ("names", "port", "known", "told"),
+    [
+        (["Office.example"], 8600, {"office.example:8600"}, "https://Office.example:8600"),
+        (["office.example"], 443, {"office.example:443", "office.example"}, "https://office.example:443"),
+        (["office.example:443"], 8600, {"office.example:443", "office.example"}, "https://office.example:443"),
+        (["office.example:8443"], 8600, {"office.example:8443"}, "https://office.example:8443"),
+        (["[2001:db8::1]:443"], 8600, {"[2001:db8::1]:443", "[2001:db8::1]"}, "https://[2001:db8::1]:443"),
+        (["[2001:db8::1]"], 8600, {"[2001:db8::1]:8600"}, "https://[2001:db8::1]:8600"),
+        (["a.example:80", "b.example"], 8600, {"a.example:80", "b.example:8600"}, "https://a.example:80"),
+    ],
+)
+def test_a_name_may_have_the_port_by_which_browsers_ask(
+    tmp_path: Path, names: list[str], port: int, known: set[str], told: str
+) -> None:
+    """A container listens on its own port, and is published on another one."""
+    key = tmp_path / "key.pem"
+    options = ServerOptions(tmp_path, host="0.0.0.0", auth=key, tls_cert=key, tls_key=key, host_names=tuple(names))  # noqa: S104
+    assert server._hosts(options, port) == known
+    assert server._address(options, port) == told
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import typer
 
 from masktron.cli import running
 from masktron.cli.options import Json
-from masktron.errors import Exit
+from masktron.errors import Exit, InstallationError
 
 
 def doctor(
@@ -17,8 +17,14 @@ def doctor(
     ] = False,
     json: Json = None,
 ) -> None:
-    """Say what this installation has: versions, engines that work, compiled code."""
+    """Say what this installation has: versions, engines, formats that it can read and write, compiled code."""
+    from masktron.extras import broken_core
+
     running.check_outputs({"--json": json}, {})
+    if broken := broken_core():
+        names = " ".join(one.package for one in broken)
+        said = "; ".join(f"{one.package} {one.why}" for one in broken)
+        raise InstallationError(f"masktron does not work here: {said}", hint=f"pip install --force-reinstall {names}")
     with running.progress_shown() as progress:
         from masktron.jobs.doctor import run_doctor
 

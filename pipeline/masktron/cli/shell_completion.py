@@ -14,6 +14,9 @@ PROGRAM = "masktron"
 ASKED = "_MASKTRON_COMPLETE"
 """Variable of the environment by which a shell asks what may stand next."""
 
+_FIRST = '\n[[ $zsh_eval_context[-1] == loadautofunc ]] && _masktron_completion "$@"\n'
+"""zsh reads the file when it completes the first time; without this it would only define what completes later."""
+
 
 def completion(
     shell: Annotated[str, typer.Argument(metavar="SHELL", help="bash, zsh or fish.")],
@@ -31,7 +34,7 @@ def completion(
     if shell not in SHELLS:
         raise UsageError(f"there is no completion for {shell!r}", hint=f"name one of {', '.join(SHELLS)}")
     script = of_typer.get_completion_script(prog_name=PROGRAM, complete_var=ASKED, shell=shell)  # type: ignore[attr-defined]  # it is not exported
-    typer.echo(script)
+    typer.echo(script + (_FIRST if shell == "zsh" else ""))
 
 
 def answer_shells() -> None:

@@ -64,7 +64,7 @@ def web(
             "--host-name",
             metavar="NAME",
             envvar="MASKTRON_HOST_NAMES",
-            help="A name by which browsers ask for it; repeatable.",
+            help="A name by which browsers ask for it, as NAME:443 where the port is another one; repeatable.",
         ),
     ] = None,
     tls_cert: Annotated[Path | None, typer.Option("--tls-cert", metavar="FILE", help="Certificate, in PEM.")] = None,
@@ -107,9 +107,10 @@ def web(
 ) -> None:
     """Do all this in a browser: on your own machine, or on a server of the office."""
     from masktron.errors import UsageError
+    from masktron.extras import installing
 
     if missing := [name for name in _NEEDED if find_spec(name) is None]:
-        raise UsageError(f"masktron web needs {', '.join(missing)}", hint="pip install 'masktron[web]'")
+        raise UsageError(f"masktron web needs {', '.join(missing)}", hint=installing("web"))
     if add_user is not None:
         _add_user(auth, add_user)
         return

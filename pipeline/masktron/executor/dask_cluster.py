@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, Self
 from masktron.errors import MasktronError, ResourceError, UsageError
 from masktron.executor.contract import AHEAD, ended_twice, number_of
 from masktron.executor.travelling import answer, as_given, carried_in_full, failed, result, seen
+from masktron.extras import installing
 from masktron.processes import rule_seconds
 from masktron.progress import Told, untold
 from masktron.versions import version_of
@@ -60,9 +61,7 @@ class DaskExecutor:
         try:
             import distributed  # noqa: F401, PLC0415 -- an extra
         except ImportError as problem:
-            raise UsageError(
-                f"--executor dask needs dask.distributed: {problem}", hint="pip install 'masktron[dask]'"
-            ) from None
+            raise UsageError(f"--executor dask needs dask.distributed: {problem}", hint=installing("dask")) from None
         self.workers = workers
         self.elsewhere = scheduler is not None
         self.notes: tuple[str, ...] = ()

@@ -25,6 +25,7 @@ from typing import Any
 
 from masktron.errors import ResourceError, UsageError
 from masktron.executor.travelling import ALONE
+from masktron.extras import installing
 from masktron.processes import end, pipe, send, started
 from masktron.scratch import private_folder
 
@@ -72,7 +73,7 @@ def local_cluster(workers: int) -> Iterator[ClusterHere]:
         security = Security.temporary()
     except ImportError as problem:
         raise UsageError(
-            f"a Dask cluster on this machine needs cryptography: {problem}", hint="pip install 'masktron[dask]'"
+            f"a Dask cluster on this machine needs cryptography: {problem}", hint=installing("dask")
         ) from None
     with private_folder() as folder:
         # Dask opens a port for HTTP in any case: it has no pages, and is closed below

@@ -1,28 +1,44 @@
-"""What an installation has: versions, engines that work, compiled code; and compiling it ahead."""
+"""What an installation has: versions, engines, formats, memory, compiled code; and compiling it ahead."""
 
 from __future__ import annotations
 
 import platform
+from collections.abc import Container
 from pathlib import Path
+from types import MappingProxyType
 
 from lxml import etree
+from pyschematron import validate_document
 
 import masktron
 from masktron.engines.saxon import SaxonError, values
 from masktron.errors import InstallationError, ResourceError
 from masktron.evaluation.programs import describe
+from masktron.evaluation.pyschematron_validator import CRASHES
+from masktron.extras import OPTIONAL_PACKAGES, shortcoming_of
 from masktron.kernels.cores import usable_cores
 from masktron.kernels.ready import kernels_folder, kernels_kept
 from masktron.kernels.warm import FAMILIES, CompilingError, missing, warm
+from masktron.memory import free_memory
 from masktron.progress import Progress, told_as
-from masktron.results import DoctorResult, EngineProbe
+from masktron.results import DoctorResult, EngineProbe, FeatureProbe, FormatProbe, PackageProbe
+from masktron.sources.known_formats import Format, installed_apart
 from masktron.versions import PACKAGES, version_of
 
 _PROBE = (
     '<xsl:stylesheet version="1.0" xmlns:xsl="http://www.w3.org/1999/XSL/Transform"><xsl:output method="text"/>'
     '<xsl:template match="/"><xsl:value-of select="sum(//V) = 3"/></xsl:template></xsl:stylesheet>'
 )
+_SCHEMATRON = (
+    '<schema xmlns="http://purl.oclc.org/dsdl/schematron"><pattern><rule context="Data">'
+    '<assert test="sum(V) = {total}"/></rule></pattern></schema>'
+)
 _RECORDS = "<Data><V>1</V><V>2</V></Data>"
+
+FEATURES = MappingProxyType(
+    {"pages with pictures (--html)": "report", "masktron web": "web", "workers of Dask (--executor dask)": "dask"}
+)
+"""What extras bring that is no format, with the extra."""
 
 
 def run_doctor(*, warm_up: bool = False, progress: Progress) -> DoctorResult:
@@ -45,18 +61,47 @@ def run_doctor(*, warm_up: bool = False, progress: Progress) -> DoctorResult:
         except CompilingError as error:
             raise InstallationError(f"code could not be compiled: {error}") from None
     progress("asking engines", 0)
+    engines = (EngineProbe(describe("libxml2"), _libxml2_works()), _saxon(), _pyschematron())
+    progress("loading packages", 0)
+    unusable = {one.package: one for one in map(shortcoming_of, OPTIONAL_PACKAGES) if one is not None}
+    folder = kernels_folder()
     return DoctorResult(
         version=masktron.__version__,
         folder=str(Path(masktron.__file__).parent),
         python=platform.python_version(),
         system=f"{platform.system()} {platform.machine()}",
         cores=usable_cores(),
+        memory=free_memory(),
         packages={name: version_of(name) for name in PACKAGES},
-        engines=(EngineProbe(describe("libxml2"), _libxml2_works()), _saxon()),
+        engines=engines,
         compiled={family.name: family.is_ready() for family in FAMILIES},
         kept=kernels_kept(),
-        compiled_folder=kernels_folder(),
+        compiled_folder=folder,
+        compiled_bytes=_kept_bytes(folder),
+        formats=tuple(_format(one, unusable) for one in installed_apart()),
+        features=tuple(_feature(*one, unusable) for one in FEATURES.items()),
+        unusable=tuple(PackageProbe(one.package, one.why, one.install) for one in unusable.values()),
     )
+
+
+def _format(one: Format, unusable: Container[str]) -> FormatProbe:
+    reads = not any(name in unusable for name in one.packages)
+    writes = one.writes and reads and not any(name in unusable for name in one.to_write)
+    asked = (*one.packages, *(one.to_write if one.writes else ()))
+    return FormatProbe(
+        one.name, one.what, one.suffixes, reads, writes, tuple(name for name in asked if name in unusable)
+    )
+
+
+def _feature(name: str, extra: str, unusable: Container[str]) -> FeatureProbe:
+    asked = (one.name for one in OPTIONAL_PACKAGES.values() if one.extra == extra)
+    lacks = tuple(package for package in asked if package in unusable)
+    return FeatureProbe(name, works=not lacks, lacks=lacks)
+
+
+def _kept_bytes(folder: str | None) -> int:
+    """Return how much compiled code a folder has, in the files of numba: an index for each function, and its code."""
+    return 0 if folder is None else sum(path.stat().st_size for path in Path(folder).glob("*.nb[ic]"))
 
 
 def _libxml2_works() -> bool:
@@ -74,6 +119,22 @@ def _saxon() -> EngineProbe:
     except (SaxonError, ResourceError) as error:
         return EngineProbe(name, works=False, why=_in_a_line(error))
     return EngineProbe(name, works=answer == ["true"])
+
+
+def _pyschematron() -> EngineProbe:
+    """Ask pyschematron for a rule that holds, and for one that does not."""
+    name = f"pyschematron {version_of('pyschematron')} (elementpath {version_of('elementpath')})"
+    try:
+        answers = [
+            validate_document(_tree(_RECORDS), _tree(_SCHEMATRON.format(total=total))).is_valid() for total in (3, 4)
+        ]
+    except CRASHES as error:
+        return EngineProbe(name, works=False, why=_in_a_line(error))
+    return EngineProbe(name, works=answers == [True, False])
+
+
+def _tree(text: str) -> etree._ElementTree:
+    return etree.XML(text).getroottree()
 
 
 def _in_a_line(error: Exception) -> str:

@@ -13,7 +13,7 @@ from masktron.results.concern import ConcernResult, MissingRule
 from masktron.results.convert import ConvertResult
 from masktron.results.demo import DemoResult, SampleResult
 from masktron.results.describe import DescribedProblem, DescribedRow, DescribeResult, FieldDescription, ValueCount
-from masktron.results.doctor import DoctorResult, EngineProbe
+from masktron.results.doctor import DoctorResult, EngineProbe, FeatureProbe, FormatProbe, PackageProbe
 from masktron.results.draw import CorrelationResult, DrawResult, MomentResult, UnmovedResult
 from masktron.results.edited_rules import RulesResult, WrittenRule
 from masktron.results.explain import ExplainResult, FieldExplanation, RuleExplanation
@@ -62,11 +62,13 @@ __all__ = [
     "EngineResult",
     "ExplainResult",
     "FailureChange",
+    "FeatureProbe",
     "FieldDescription",
     "FieldExplanation",
     "FieldMeaning",
     "FigureChange",
     "FigureResult",
+    "FormatProbe",
     "HierarchyResult",
     "JobResult",
     "KeyFigures",
@@ -79,6 +81,7 @@ __all__ = [
     "MetadataResult",
     "MissingRule",
     "MomentResult",
+    "PackageProbe",
     "PageResult",
     "Proposal",
     "RecodeResult",

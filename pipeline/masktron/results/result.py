@@ -60,7 +60,7 @@ class PlottedResult:
         Raises
         ------
         UsageError
-            There is nothing to draw, or matplotlib is not installed (``pip install 'masktron[report]'``).
+            There is nothing to draw, or matplotlib is not installed (``pip install "masktron[report]"``).
         """
         drawn: Axes = from_report("notebook.plotted", self, ax)
         return drawn

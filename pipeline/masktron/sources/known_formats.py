@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -33,6 +33,12 @@ class Format:
         As a sentence names it: ``CSV``, ``an SPSS file``.
     module, implementation : str
         Where its `TableFormat` is, which is loaded when a file of it is opened.
+    packages : tuple of str
+        What it takes beside the packages of every installation.
+    to_write : tuple of str
+        What writing takes beside that.
+    writes : bool
+        Whether files of it can be written at all.
     """
 
     name: str
@@ -40,6 +46,9 @@ class Format:
     what: str
     module: str
     implementation: str
+    packages: tuple[str, ...] = ()
+    to_write: tuple[str, ...] = ()
+    writes: bool = True
 
     def load(self) -> TableFormat:
         """Return the format."""
@@ -48,33 +57,40 @@ class Format:
 
 
 _TABLES = "masktron.sources.tables"
-_SEPARATED = tuple(f"{end}{packed}" for packed in ("", ".gz", ".zst") for end in (".csv", ".tsv", ".tab", ".psv"))
+_CALAMINE, _READSTAT = ("fastexcel",), ("pyreadstat",)
+_ZSTD = ".zst"
+_SEPARATED = tuple(f"{end}{packed}" for packed in ("", ".gz", _ZSTD) for end in (".csv", ".tsv", ".tab", ".psv"))
 _FORMATS: dict[str, Format] = {
     one.name: one
     for one in (
         Format("csv", _SEPARATED, "CSV", f"{_TABLES}.separated.csv_format", "CsvFormat"),
         Format("parquet", (".parquet", ".pq"), "Parquet", f"{_TABLES}.arrow_files", "ParquetFormat"),
         Format("arrow", (".arrow", ".feather", ".ipc"), "Arrow", f"{_TABLES}.arrow_files", "ArrowFormat"),
-        Format("xlsx", (".xlsx",), "an Excel workbook", f"{_TABLES}.workbooks", "XlsxFormat"),
-        Format("ods", (".ods",), "an OpenDocument spreadsheet", f"{_TABLES}.workbooks", "OdsFormat"),
         Format(
-            "sqlite",
-            (".sqlite", ".sqlite3", ".db"),
-            "an SQLite database",
-            f"{_TABLES}.sqlite_files",
-            "SqliteFormat",
+            *("xlsx", (".xlsx",), "an Excel workbook", f"{_TABLES}.workbooks", "XlsxFormat"),
+            packages=_CALAMINE,
+            to_write=("xlsxwriter",),
         ),
-        Format("duckdb", (".duckdb",), "a DuckDB database", f"{_TABLES}.duckdb_files", "DuckdbFormat"),
-        Format("spss", (".sav", ".zsav"), "an SPSS file", f"{_TABLES}.spss", "SpssFormat"),
-        Format("stata", (".dta",), "a Stata file", f"{_TABLES}.stata", "StataFormat"),
-        Format("xpt", (".xpt", ".xport"), "a SAS transport file", f"{_TABLES}.sas", "XportFormat"),
-        Format("sas7bdat", (".sas7bdat",), "a SAS data set", f"{_TABLES}.sas", "Sas7bdatFormat"),
+        Format("ods", (".ods",), "an OpenDocument spreadsheet", f"{_TABLES}.workbooks", "OdsFormat", _CALAMINE),
+        Format(
+            *("sqlite", (".sqlite", ".sqlite3", ".db"), "an SQLite database"),
+            *(f"{_TABLES}.sqlite_files", "SqliteFormat", ("adbc-driver-sqlite",)),
+        ),
+        Format("duckdb", (".duckdb",), "a DuckDB database", f"{_TABLES}.duckdb_files", "DuckdbFormat", ("duckdb",)),
+        Format("spss", (".sav", ".zsav"), "an SPSS file", f"{_TABLES}.spss", "SpssFormat", _READSTAT),
+        Format("stata", (".dta",), "a Stata file", f"{_TABLES}.stata", "StataFormat", _READSTAT),
+        Format("xpt", (".xpt", ".xport"), "a SAS transport file", f"{_TABLES}.sas", "XportFormat", _READSTAT),
+        Format(
+            *("sas7bdat", (".sas7bdat",), "a SAS data set", f"{_TABLES}.sas", "Sas7bdatFormat", _READSTAT),
+            writes=False,
+        ),
     )
 }
 
 _SERVERS: dict[str, Format] = {
     "postgresql": Format(
-        "postgresql", (), "a table of PostgreSQL", f"{_TABLES}.postgresql.postgres_format", "PostgresFormat"
+        *("postgresql", (), "a table of PostgreSQL", f"{_TABLES}.postgresql.postgres_format", "PostgresFormat"),
+        packages=("adbc-driver-postgresql",),
     )
 }
 """What no file has: a table of a server is named by its address."""
@@ -111,6 +127,18 @@ def known_formats(name: str | None = None) -> tuple[Format, ...]:
     if name is not None and name not in every:
         raise UsageError(f"there is no format {name!r}", hint=did_you_mean(name, every))
     return tuple(every.values()) if name is None else (every[name],)
+
+
+def installed_apart() -> tuple[Format, ...]:
+    """Return all formats, tables of servers too, and as one of its own CSV that takes another package when packed."""
+    found = []
+    for one in (*known_formats(), *_SERVERS.values()):
+        packed = tuple(end for end in one.suffixes if end.endswith(_ZSTD))
+        found.append(replace(one, suffixes=tuple(end for end in one.suffixes if end not in packed)))
+        if packed:
+            name, what = f"{one.name}{_ZSTD}", f"{one.what} in {_ZSTD}"
+            found.append(replace(one, name=name, suffixes=packed, what=what, packages=("zstandard",)))
+    return tuple(found)
 
 
 def format_names() -> tuple[str, ...]:

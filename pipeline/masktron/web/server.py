@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import ipaddress
 import logging
+import re
 import signal
 import socket
 import sys
@@ -39,6 +40,7 @@ _WITH_TOKEN = Lifetime(7 * 24 * _HOUR, 24 * _HOUR)
 _WITH_USERS = Lifetime(12 * _HOUR, 0.5 * _HOUR)
 """As ASVS 4.0.3, 3.3.2 asks: twelve hours in all, half an hour without a word."""
 _HTTP_PORTS = {"http": 80, "https": 443}
+_WITH_PORT = re.compile(r"(\[[^\[\]]+\]|[^:]+):(\d{1,5})")
 _CIPHERS = "ECDHE+AESGCM:ECDHE+CHACHA20"
 """Of TLS 1.2, all with keys of their own for each connection; TLS 1.3 has no others."""
 _ENDING = 3
@@ -74,7 +76,8 @@ class ServerOptions:
     behind_proxy : bool
         Whether a reverse proxy sees to TLS.
     host_names : tuple of str
-        Other names by which browsers may ask for the server.
+        Other names by which browsers may ask for the server; with a port where they ask for another one than it
+        listens on, as those of a container do.
     tls_cert, tls_key : Path or None
     jobs, jobs_each : int
         Runs at once, of all users and of each.
@@ -332,15 +335,21 @@ def _hosts(options: ServerOptions, port: int) -> frozenset[str]:
         names |= {"127.0.0.1", "localhost", "[::1]"}
     elif not _is_any(options.host):
         names.add(_bracketed(options.host))
-    hosts = {f"{name}:{port}" for name in names}
-    if options.behind_proxy or port == _HTTP_PORTS[options.scheme]:
-        hosts |= names
+    hosts = set[str]()
+    for name in names:
+        own = _WITH_PORT.fullmatch(name)
+        hosts.add(name if own else f"{name}:{port}")
+        if own is None and options.behind_proxy:
+            hosts.add(name)
+        if int(own[2] if own else port) == _HTTP_PORTS[options.scheme]:  # browsers leave it out
+            hosts.add(own[1] if own else name)
     return frozenset(host.lower() for host in hosts)
 
 
 def _address(options: ServerOptions, port: int) -> str:
     name = options.host_names[0] if options.host_names else _bracketed(options.host)
-    return f"{options.scheme}://{name}" if options.behind_proxy else f"{options.scheme}://{name}:{port}"
+    told = options.behind_proxy or _WITH_PORT.fullmatch(name)
+    return f"{options.scheme}://{name}" if told else f"{options.scheme}://{name}:{port}"
 
 
 def _bracketed(host: str) -> str:

@@ -12,9 +12,9 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 from xml.etree import ElementTree as Tree
 
+from masktron.extras import library
 from masktron.report.pictures.palette import INK, LINE, MUTED, PAPER, VARIABLES
 from masktron.report.text import printable
-from masktron.sources.tables.table_format import library
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -106,7 +106,7 @@ def require_drawing() -> None:
     ------
     UsageError
     """
-    library("matplotlib", "report", "a report with pictures")
+    library("matplotlib", "a report with pictures")
 
 
 def label(text: str, most: int = LABEL) -> str:
@@ -118,7 +118,7 @@ def label(text: str, most: int = LABEL) -> str:
 @contextmanager
 def styled() -> Iterator[None]:
     """Let matplotlib draw as pages want it; a font that lacks a letter is no matter, as readers have their own."""
-    matplotlib = library("matplotlib", "report", "a report with pictures")
+    matplotlib = library("matplotlib", "a report with pictures")
     with matplotlib.rc_context(dict(_STYLE)), warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Glyph .* missing from", category=UserWarning)
         yield
@@ -132,7 +132,7 @@ def drawn_on(sketch: Sketch, ax: Axes | None) -> Axes:
     UsageError
         matplotlib is not installed.
     """
-    plots = library("matplotlib.pyplot", "report", "a plot")
+    plots = library("matplotlib.pyplot", "a plot")
     with styled():
         if ax is None:
             width, height = sketch.size
@@ -155,11 +155,11 @@ def svg_of(sketch: Sketch, name: str) -> str:
     UsageError
         matplotlib is not installed.
     """
-    figures = library("matplotlib.figure", "report", "a report with pictures")
+    figures = library("matplotlib.figure", "a report with pictures")
     width, height = sketch.size
     stream = io.StringIO()
     with styled():
-        library("matplotlib", "report", "a report with pictures").rcParams["svg.hashsalt"] = name
+        library("matplotlib", "a report with pictures").rcParams["svg.hashsalt"] = name
         figure = figures.Figure(figsize=(width / _DOTS, height / _DOTS), dpi=_DOTS)
         left, right, above, below = sketch.margins
         inner = (left / width, below / height, 1 - (left + right) / width, 1 - (above + below) / height)

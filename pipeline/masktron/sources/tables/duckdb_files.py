@@ -12,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from masktron.errors import DocumentError, UsageError
+from masktron.extras import library
 from masktron.files import refuse_special
 from masktron.scratch import private_folder
 from masktron.sources.column_forms import ColumnForm
@@ -26,7 +27,7 @@ from masktron.sources.tables.database_files import (
     require_table,
 )
 from masktron.sources.tables.sql_texts import literal, quoted
-from masktron.sources.tables.table_format import LexemeRow, Options, SecondReading, TableFormat, library
+from masktron.sources.tables.table_format import LexemeRow, Options, SecondReading, TableFormat
 from masktron.sources.tables.table_model import Table, TableRelease
 from masktron.sources.variables import Variable
 
@@ -148,14 +149,14 @@ def duckdb_connection(path: Path, *, read_only: bool) -> Any:
     UsageError
         The library is not installed.
     """
-    duckdb = library("duckdb", "sql", "a DuckDB database")
+    duckdb = library("duckdb", "a DuckDB database")
     closed = {"autoinstall_known_extensions": False, "autoload_known_extensions": False}
     return duckdb.connect(str(path), read_only=read_only, config=closed)
 
 
 @contextmanager
 def _duckdb(path: Path) -> Iterator[Any]:
-    duckdb = library("duckdb", "sql", "a DuckDB database")
+    duckdb = library("duckdb", "a DuckDB database")
     refuse_special(path, DocumentError)
     try:
         connection = duckdb_connection(path, read_only=True)
@@ -169,7 +170,7 @@ def _duckdb(path: Path) -> Iterator[Any]:
 
 @contextmanager
 def _duckdb_errors(where: str) -> Iterator[None]:
-    duckdb = library("duckdb", "sql", "a DuckDB database")
+    duckdb = library("duckdb", "a DuckDB database")
     try:
         yield
     except duckdb.Error as error:
@@ -186,7 +187,7 @@ def _require_known(column: str, kind: str, where: str) -> None:
 
 
 def _write_duckdb(target: Path, table: str, declared: Sequence[tuple[str, str]] | None, values: pa.Table) -> None:
-    duckdb = library("duckdb", "sql", "a DuckDB database")
+    duckdb = library("duckdb", "a DuckDB database")
     with private_folder() as folder:
         made = folder / "made.duckdb"
         with closing(duckdb.connect(str(made))) as connection:

@@ -18,6 +18,7 @@ from typing import Any, ClassVar
 
 from masktron.addresses import Address, AddressPath
 from masktron.errors import DocumentError, UsageError
+from masktron.extras import library
 from masktron.files import refuse_special, same_file
 from masktron.scratch import private_folder
 from masktron.sources.tables.arrow_files import table_of
@@ -26,7 +27,6 @@ from masktron.sources.tables.postgresql.connection import taken
 from masktron.sources.tables.postgresql.transaction import postgres_writing
 from masktron.sources.tables.postgresql.writing_rows import HeldRows
 from masktron.sources.tables.sql_texts import literal, quoted
-from masktron.sources.tables.table_format import library
 
 _STAGED = "masktron_staged"
 _PATIENCE = 60.0
@@ -195,7 +195,7 @@ class _DuckdbWriting(FileWriting):
 
     @contextmanager
     def _errors(self) -> Iterator[None]:
-        duckdb = library("duckdb", "sql", "a DuckDB database")
+        duckdb = library("duckdb", "a DuckDB database")
         try:
             yield
         except (duckdb.DataError, duckdb.IntegrityError) as error:  # their texts may quote a value

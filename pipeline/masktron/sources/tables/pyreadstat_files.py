@@ -7,9 +7,7 @@ from types import ModuleType
 from typing import Any
 
 from masktron.errors import DocumentError
-from masktron.sources.tables.table_format import library
-
-EXTRA = "spss"
+from masktron.extras import library
 
 
 def pyreadstat_library() -> ModuleType:
@@ -20,7 +18,7 @@ def pyreadstat_library() -> ModuleType:
     UsageError
         It is not installed.
     """
-    return library("pyreadstat", EXTRA, "reading and writing files of SPSS, Stata and SAS")
+    return library("pyreadstat", "reading and writing files of SPSS, Stata and SAS")
 
 
 def read_file(path: Path, how: str, **told: Any) -> tuple[Any, Any]:

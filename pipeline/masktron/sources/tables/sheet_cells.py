@@ -13,6 +13,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from masktron.errors import DocumentError
+from masktron.extras import library
 from masktron.sources.lexical import parse_number
 from masktron.sources.tables.arrow_lexemes import lexemes_of, plain
 from masktron.sources.tables.office_files import (
@@ -20,7 +21,6 @@ from masktron.sources.tables.office_files import (
     letters,
 )
 from masktron.sources.tables.sheet_places import CellPlace
-from masktron.sources.tables.table_format import library
 
 NUMBER, TEXT, TRUTH, DATE, NOTHING = "n", "t", "b", "d", ""
 FIRST_DATE = "1900-03-01"
@@ -95,7 +95,7 @@ def values_of_cells(
     fastexcel gives columns of one type. What a cell is, is told by the types that it can be read as: a number can be
     a truth and a moment, a date only a moment or a duration, a text neither, but for some that are told apart below.
     """
-    fastexcel = library("fastexcel", "excel", what)
+    fastexcel = library("fastexcel", what)
     try:
         reader = fastexcel.read_excel(path.read_bytes())
         loaded = {

@@ -16,6 +16,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from masktron.errors import CannotHoldError, DocumentError, UsageError
+from masktron.extras import library
 from masktron.files import refuse_special
 from masktron.sources.column_forms import ColumnForm
 from masktron.sources.lexical import parse_number
@@ -32,7 +33,7 @@ from masktron.sources.tables.database_files import (
     require_table,
 )
 from masktron.sources.tables.sql_texts import quoted
-from masktron.sources.tables.table_format import LexemeRow, Options, SecondReading, TableFormat, library
+from masktron.sources.tables.table_format import LexemeRow, Options, SecondReading, TableFormat
 from masktron.sources.tables.table_model import Table, TableRelease
 from masktron.sources.variables import Variable
 
@@ -53,7 +54,7 @@ class SqliteFormat(TableFormat):
 
     def read(self, path: Path, options: Options) -> Table:
         """Read a table with ADBC, each cell as text beside its type."""
-        adbc = library("adbc_driver_sqlite.dbapi", "sql", "an SQLite database")
+        adbc = library("adbc_driver_sqlite.dbapi", "an SQLite database")
         where = str(path)
         with _sqlite(path) as plain_reader:
             tables = [

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import importlib
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from types import ModuleType
 from typing import ClassVar
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from masktron.errors import DocumentError, UsageError
+from masktron.errors import DocumentError
 from masktron.progress import Told
 from masktron.sources.column_forms import ColumnForm
 from masktron.sources.tables.table_model import StreamedRelease, Table, TableRelease
@@ -271,28 +269,3 @@ def described_by(table: Table) -> Iterator[str]:
     ):
         if lost:
             yield f"{what}: {', '.join(lost)}"
-
-
-def library(module: str, extra: str, what: str) -> ModuleType:
-    """Import a library that not everybody needs.
-
-    Parameters
-    ----------
-    module : str
-    extra : str
-        Of masktron, with which it is installed.
-    what : str
-        What it is needed for.
-
-    Raises
-    ------
-    UsageError
-        It is not installed.
-    """
-    try:
-        return importlib.import_module(module)
-    except ModuleNotFoundError as error:
-        raise UsageError(
-            f"{what} needs {module.partition('.')[0]}, which is not installed",
-            hint=f"pip install 'masktron[{extra}]'",
-        ) from error

@@ -17,6 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from masktron.errors import CannotHoldError, DocumentError, UsageError
+from masktron.extras import library
 from masktron.sources.column_forms import ColumnForm, all_numbers
 from masktron.sources.tables import ods_parts, xlsx_parts
 from masktron.sources.tables.ods_writer import OdsCell, write_ods
@@ -52,7 +53,7 @@ from masktron.sources.tables.sheet_tables import (
     sheet_notes,
     table_of_cells,
 )
-from masktron.sources.tables.table_format import LexemeRow, Options, SecondReading, TableFormat, library
+from masktron.sources.tables.table_format import LexemeRow, Options, SecondReading, TableFormat
 from masktron.sources.tables.table_model import Table, TableRelease
 from masktron.sources.variables import Variable
 
@@ -258,7 +259,7 @@ class XlsxFormat(_Workbook):
         return xlsx_parts.cells(archive, sheet, book, where, beside)
 
     def _save(self, target: Path, sheet: Sheet) -> None:
-        xlsxwriter = library("xlsxwriter", "excel", "an Excel workbook")
+        xlsxwriter = library("xlsxwriter", "an Excel workbook")
         held = io.BytesIO()
         how = {"in_memory": True, "strings_to_numbers": False, "strings_to_formulas": False, "strings_to_urls": False}
         try:

@@ -9,7 +9,7 @@ from typing import Any
 
 from masktron.addresses import HIDDEN, Address
 from masktron.errors import DocumentError, MasktronError, UsageError
-from masktron.sources.tables.table_format import library
+from masktron.extras import library
 
 SNAPSHOT = "TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY"
 SETTINGS = (
@@ -34,7 +34,7 @@ _DATA = {
 @contextmanager
 def connected(address: Address, *settings: str) -> Iterator[Any]:
     """Give a cursor in a transaction, which is rolled back unless it is committed; errors show no password."""
-    dbapi = library("adbc_driver_postgresql.dbapi", "sql", "a table of PostgreSQL")
+    dbapi = library("adbc_driver_postgresql.dbapi", "a table of PostgreSQL")
     try:
         with closing(dbapi.connect(address.connection)) as connection, closing(connection.cursor()) as cursor:
             for setting in settings:

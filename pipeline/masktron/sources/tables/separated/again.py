@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from masktron.errors import DocumentError
+from masktron.extras import library
 from masktron.sources.tables.separated.csv_dialect import CsvDialect
-from masktron.sources.tables.table_format import LexemeRow, SecondReading, library
+from masktron.sources.tables.table_format import LexemeRow, SecondReading
 
 _SPACE = " \t\r\n"
 
@@ -88,7 +89,7 @@ def _records(path: Path, dialect: CsvDialect) -> Iterator[Iterator[list[str]]]:
 @contextmanager
 def _opened(path: Path, dialect: CsvDialect) -> Iterator[Any]:
     if dialect.compression == "zstd":
-        zstandard = library("zstandard", "zstd", "CSV that is packed with Zstandard")
+        zstandard = library("zstandard", "CSV that is packed with Zstandard")
         with path.open("rb") as packed:
             unpacker = zstandard.ZstdDecompressor().stream_reader(packed, read_across_frames=True)
             with io.BufferedReader(unpacker, 1 << 20) as stream:

@@ -15,10 +15,10 @@ from typing import IO, Any
 import pyarrow as pa
 
 from masktron.errors import DocumentError, FormatOption
+from masktron.extras import library
 from masktron.files import refuse_special
 from masktron.sources.other_formats import magic_of
 from masktron.sources.tables.separated.csv_dialect import CsvDialect
-from masktron.sources.tables.table_format import library
 
 _PACKED = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd"}
 _MARKS = (
@@ -183,7 +183,7 @@ def _unpacked(path: Path) -> tuple[bytes, str]:
     if not compression:
         return raw, ""
     if compression == "zstd":
-        library("zstandard", "zstd", "CSV that is packed with Zstandard")
+        library("zstandard", "CSV that is packed with Zstandard")
     try:
         unpacked: bytes = pa.CompressedInputStream(pa.BufferReader(raw), compression).read()
     except (OSError, pa.ArrowException) as error:

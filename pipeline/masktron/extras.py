@@ -1,0 +1,159 @@
+"""Packages that masktron loads when it needs them: which extra brings each, and why one cannot be used here."""
+
+from __future__ import annotations
+
+import importlib
+import re
+import warnings
+from dataclasses import dataclass
+from types import MappingProxyType, ModuleType
+
+from masktron.errors import UsageError
+from masktron.versions import PACKAGES, version_of
+
+
+@dataclass(frozen=True, slots=True)
+class OptionalPackage:
+    """A package that not everybody needs.
+
+    Attributes
+    ----------
+    name : str
+        As pip has it.
+    extra : str
+        Of masktron, with which it is installed.
+    least : str
+        The oldest version that will do.
+    module : str
+        What is imported of it.
+    """
+
+    name: str
+    extra: str
+    least: str
+    module: str
+
+
+OPTIONAL_PACKAGES = MappingProxyType(
+    {
+        one.name: one
+        for one in (
+            OptionalPackage("zstandard", "zstd", "0.22", "zstandard"),
+            OptionalPackage("pyreadstat", "spss", "1.3", "pyreadstat"),
+            OptionalPackage("fastexcel", "excel", "0.14", "fastexcel"),
+            OptionalPackage("xlsxwriter", "excel", "3.2", "xlsxwriter"),
+            OptionalPackage("matplotlib", "report", "3.10", "matplotlib"),
+            OptionalPackage("adbc-driver-sqlite", "sql", "1.8", "adbc_driver_sqlite.dbapi"),
+            OptionalPackage("adbc-driver-postgresql", "sql", "1.8", "adbc_driver_postgresql.dbapi"),
+            OptionalPackage("duckdb", "sql", "1.4", "duckdb"),
+            OptionalPackage("starlette", "web", "0.47", "starlette.applications"),
+            OptionalPackage("uvicorn", "web", "0.34", "uvicorn"),
+            OptionalPackage("python-multipart", "web", "0.0.20", "python_multipart"),
+            OptionalPackage("distributed", "dask", "2026.1", "distributed"),
+            OptionalPackage("cryptography", "dask", "43", "cryptography"),
+        )
+    }
+)
+"""By name. `tests/test_extras.py` compares it with ``pyproject.toml``."""
+_BY_MODULE = {one.module.partition(".")[0]: one for one in OPTIONAL_PACKAGES.values()}
+_CORE = MappingProxyType({name: {"scikit-learn": "sklearn"}.get(name, name) for name in (*PACKAGES, "jinja2")})
+"""What every installation has: packages, and what is imported of each."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shortcoming:
+    """A package that cannot be used.
+
+    Attributes
+    ----------
+    package : str
+    why : str
+        What is wrong with it, to follow its name.
+    install : str
+        The command that helps.
+    """
+
+    package: str
+    why: str
+    install: str
+
+
+def installing(*extras: str) -> str:
+    """Return the command that installs extras; in quotation marks that shells of all systems know."""
+    return f'pip install "masktron[{",".join(extras)}]"'
+
+
+def library(module: str, what: str) -> ModuleType:
+    """Import a library that not everybody needs.
+
+    Parameters
+    ----------
+    module : str
+    what : str
+        What it is needed for.
+
+    Raises
+    ------
+    UsageError
+        It is not installed, or cannot be loaded.
+    """
+    try:
+        return importlib.import_module(module)
+    except ImportError as error:
+        found = _shortcoming(_BY_MODULE[module.partition(".")[0]], error)
+        raise UsageError(f"{what} needs {found.package}, which {found.why}", hint=found.install) from error
+
+
+def shortcoming_of(name: str) -> Shortcoming | None:
+    """Tell why an optional package cannot be used here; None where it can. It is loaded for that."""
+    package = OPTIONAL_PACKAGES[name]
+    if (problem := _loading(package.module)) is not None:
+        return _shortcoming(package, problem)
+    own = version_of(name)
+    if own is not None and _release(own) < _release(package.least):
+        why = f"is of version {own}, and has to be of {package.least} or newer"
+        return Shortcoming(name, why, installing(package.extra))
+    return None
+
+
+def broken_core() -> tuple[Shortcoming, ...]:
+    """Return those packages of every installation that cannot be loaded here."""
+    found = []
+    for name, module in _CORE.items():
+        if (problem := _loading(module)) is not None:
+            found.append(Shortcoming(name, _why(module, problem), f"pip install --force-reinstall {name}"))
+    return tuple(found)
+
+
+def _loading(module: str) -> ImportError | None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of packages, which do not speak of masktron
+        try:
+            importlib.import_module(module)
+        except ImportError as error:
+            return error
+    return None
+
+
+def _shortcoming(package: OptionalPackage, error: ImportError) -> Shortcoming:
+    why = _why(package.module, error)
+    missing = why == _MISSING
+    install = installing(package.extra) if missing else f"pip install --force-reinstall {package.name}"
+    return Shortcoming(package.name, why, install)
+
+
+_MISSING = "is not installed"
+
+
+def _why(module: str, error: ImportError) -> str:
+    """Tell a package that is not there from one that cannot be loaded, such as for want of another one."""
+    own = isinstance(error, ModuleNotFoundError) and error.name is not None
+    if own and f"{module}.".startswith(f"{error.name}."):
+        return _MISSING
+    return f"cannot be loaded: {' '.join(str(error).split())}"
+
+
+def _release(version: str) -> tuple[int, ...]:
+    """Return the numbers that a version begins with."""
+    begin = re.match(r"\d+(\.\d+)*", version)
+    return tuple(map(int, begin[0].split("."))) if begin else ()
