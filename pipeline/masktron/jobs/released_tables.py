@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from masktron.addresses import AddressPath
 from masktron.config import ReadOptions
 from masktron.level_settings import LevelSetting, LevelSettings, released_levels
 from masktron.results import shown
@@ -19,6 +20,11 @@ from masktron.sources.tables.column_names import xml_name
 from masktron.sources.wide.wide_source import WideSource
 from masktron.write.publication import require_new, require_together
 
+TABLES_GONE = (
+    "a table of the masked file or of the original was not found where the manifest says, nor beside these, so that "
+    "pages have no pictures and figures of values: put all tables of a file into one folder"
+)
+"""What is said where a table beside that of the data has moved."""
 _ALONE = "the output"
 """Stands for the level of a release that is one file."""
 
@@ -114,6 +120,26 @@ def of_release(reading: ReadOptions, masked: Path, removed: Collection[str] = ()
         name: one if one.data is None else replace(one, data=one.out or table_beside(masked, name, one.data))
         for name, one in released_levels(reading.levels, gone).items()
     }
+    return replace(reading, levels=levels)
+
+
+def found_beside(reading: ReadOptions, *folders: Path) -> ReadOptions | None:
+    """Return how tables are read that may have moved: where they were, or in one of some folders; None where not.
+
+    Parameters
+    ----------
+    reading : ReadOptions
+    *folders : Path
+        Where files of the same names are looked for, in this order.
+    """
+    levels = dict(reading.levels)
+    for name, one in reading.levels.items():
+        if one.data is None or isinstance(one.data, AddressPath) or one.data.is_file():
+            continue
+        place = next((folder / one.data.name for folder in folders if (folder / one.data.name).is_file()), None)
+        if place is None:
+            return None
+        levels[name] = replace(one, data=place)
     return replace(reading, levels=levels)
 
 
