@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,7 @@ from masktron.errors import DocumentError, UsageError
 from masktron.jobs.common import file_notes, shown_path
 from masktron.jobs.described import completed
 from masktron.jobs.field_summary import FieldSummary
+from masktron.jobs.wide_job import named_as_fields
 from masktron.likely_roles import LikelyRole, likely_role
 from masktron.progress import Progress, no_progress, told_as
 from masktron.results import (
@@ -32,9 +33,12 @@ from masktron.results import (
 from masktron.roles import refuse_unknown_fields
 from masktron.sources.columns import Batch, Cell
 from masktron.sources.flat_records import FlatRecords
+from masktron.sources.joined.joined_source import JoinedSource
+from masktron.sources.level_tree import TOP, Tree
 from masktron.sources.lexical import xpath1_text
 from masktron.sources.missing_codes import codes_of_field
 from masktron.sources.opening import format_of, open_source
+from masktron.sources.records import Records
 from masktron.sources.source import Source
 from masktron.sources.variables import Variable
 
@@ -113,6 +117,8 @@ def run_describe(
     progress(f"surveying {data.name}", 0)
     source = open_source(data, reading=config.reading, progress=progress)
     stated = config.missing
+    if source.tree is not None:
+        return _nested(source, source.tree, config, release_safe=release_safe, progress=progress)
     config, declared = completed(config, source)
     layout = source.layout
     refuse_unknown_fields(config, [one.name for one in layout.fields], str(data))
@@ -125,11 +131,9 @@ def run_describe(
             shape.line,
             "such a file is validated, not masked",
         )
-        records = source.tree.top.count if source.tree else source.count or 0
-        whole = () if source.tree else (problem,)
         return DescribeResult(
-            shown(data), format_of(data, config.reading), shown_path(layout), records, (), (),
-            whole, (*_notes(source, declared, release_safe=release_safe),), release_safe, levels_of(source.tree),
+            shown(data), format_of(data, config.reading), shown_path(layout), source.count or 0, (), (),
+            (problem,), (*_notes(source, declared, release_safe=release_safe),), release_safe,
         )  # fmt: skip
     read = _read(source, config, wanted, progress)
     if not read.count:
@@ -139,19 +143,66 @@ def run_describe(
             hint="of a table, lines below the names of columns are records; of XML, name an element with --record",
         )
     variables = {variable.name: variable for variable in source.variables}
+    fields = [
+        _Meant(one.name, variables.get(one.name, Variable(one.name, one.name.removeprefix("@"))))
+        for one in layout.fields
+    ]
+    return _result(source, fields, read, (config, stated), declared, release_safe=release_safe)
+
+
+@dataclass(frozen=True, slots=True)
+class _Meant:
+    """A field by the name that settings have for it, what the file says of it, and the level whose it is."""
+
+    name: str
+    variable: Variable
+    level: str = ""
+
+
+def _nested(source: Source, tree: Tree, config: Config, *, release_safe: bool, progress: Progress) -> DescribeResult:
+    """Describe the fields of all levels of a nested file, each over the records of its level; without records."""
+    stated = config.missing
+    config, declared = completed(config, source)
+    config = named_as_fields(config, tree, str(source.path))
+    refuse_unknown_fields(config, list(tree.names), str(source.path))
+    known = source.level_variables if isinstance(source, JoinedSource) else {}
+    progress(f"reading {source.path.name}", 0)
+    tables = source.level_tables().tables
+    fields = []
+    for name, (path, own) in tree.names.items():
+        variable = known.get((path, own.name), Variable(own.name, own.name.removeprefix("@")))
+        level = "/".join((tree.top.name, *path))
+        fields.append(_Meant(name, replace(variable, name=name), level))
+    read = _Read(_summaries([one.variable for one in fields], [one.name for one in fields], config))
+    read.count = len(tables[TOP].records)
+    for name, (path, own) in tree.names.items():
+        _add(read, name, tables[path].records, own.name)
+    return _result(source, fields, read, (config, stated), declared, release_safe=release_safe)
+
+
+def _result(
+    source: Source,
+    fields: Sequence[_Meant],
+    read: _Read,
+    settings: tuple[Config, Mapping[str, frozenset[str]]],
+    declared: Sequence[str],
+    *,
+    release_safe: bool,
+) -> DescribeResult:
+    """Describe fields, given settings with what the file says, and the codes that were stated."""
+    config, stated = settings
     described: list[FieldDescription] = []
     problems: list[DescribedProblem] = []
-    for one in layout.fields:
-        variable = variables.get(one.name, Variable(one.name, one.name.removeprefix("@")))
-        told, wrong = _described(one.name, variable, read, config, release_safe=release_safe)
-        described.append(told)
+    for one in fields:
+        told, wrong = _described(one.name, one.variable, read, config, release_safe=release_safe)
+        described.append(replace(told, level=one.level))
         if wrong is not None:
             problems.append(wrong)
         problems += () if release_safe else _apart(one.name, read.summaries[one.name])
     return DescribeResult(
-        data=shown(data),
-        format=format_of(data, config.reading),
-        record=shown_path(layout),
+        data=shown(source.path),
+        format=format_of(source.path, config.reading),
+        record=shown_path(source.layout),
         records=read.count,
         fields=tuple(described),
         rows=tuple(read.rows),
@@ -162,6 +213,7 @@ def run_describe(
             *unmet_codes({name: summary.unmet_codes for name, summary in read.summaries.items()}, stated),
         ),
         release_safe=release_safe,
+        levels=levels_of(source.tree),
     )
 
 
@@ -193,23 +245,27 @@ def _read(source: Source, config: Config, wanted: RowRange, progress: Progress) 
     return _whole(source, config, wanted, progress)
 
 
-def _summaries(source: Source, config: Config) -> dict[str, FieldSummary]:
+def _summaries(variables: Iterable[Variable], names: Iterable[str], config: Config) -> dict[str, FieldSummary]:
     everywhere = config.missing.get(ALL_FIELDS, _NONE)
-    texts = {one.name for one in source.variables if one.typed.text}
+    texts = {one.name for one in variables if one.typed.text}
     return {
         name: FieldSummary(
             codes_of_field(config.missing.get(name, _NONE) | everywhere, text=name in texts),
             text=name in texts and config.kind_of(name) is not Kind.NUMBER,
         )
-        for name in (one.name for one in source.layout.fields)
+        for name in names
     }
+
+
+def _of_fields(source: Source, config: Config) -> dict[str, FieldSummary]:
+    return _summaries(source.variables, [one.name for one in source.layout.fields], config)
 
 
 def _streamed(
     flat: FlatRecords, config: Config, wanted: RowRange, source: Source, progress: Progress
 ) -> _Read | None:
     """Read batch by batch; None where a record is written so that only a parser of XML reads it."""
-    found = _Read(_summaries(source, config))
+    found = _Read(_of_fields(source, config))
     told = told_as(progress, f"reading {source.path.name}")
     for batch in flat.batches():
         if batch.odd.any() or any((cells.status == Cell.ODD).any() for cells in batch.cells):
@@ -246,23 +302,31 @@ def _follow(summary: FieldSummary, codes: NDArray[Any], texts: Sequence[str | No
 
 
 def _whole(source: Source, config: Config, wanted: RowRange, progress: Progress) -> _Read:
-    found = _Read(_summaries(source, config))
+    found = _Read(_of_fields(source, config))
     records = source.records(told=told_as(progress, f"reading {source.path.name}"))
     found.count = len(records)
-    for name, summary in found.summaries.items():
-        column = records.columns[name]
-        texts, codes = column.ranked()
-        _, first, counts = np.unique(codes, return_index=True, return_counts=True)
-        order = np.argsort(first)
-        places = zip(order.tolist(), counts[order].tolist(), first[order].tolist(), strict=True)
-        summary.add((texts[place], count, at) for place, count, at in places)
-        _follow(summary, codes, texts)
-        if summary.first_text >= 0:
-            found.lines[name] = int(records.lines[summary.first_text])
+    for name in found.summaries:
+        _add(found, name, records, name)
     for row in wanted.within(0, len(records)):
         values = tuple(column.lexeme(row) for column in records.columns.values())
         found.rows.append(DescribedRow(row + 1, int(records.lines[row]), values))
     return found
+
+
+def _add(read: _Read, name: str, records: Records, column: str) -> None:
+    """Count a field in all records of a file, or of a level."""
+    summary, held = read.summaries[name], records.columns.get(column)
+    if held is None:  # no record has it
+        summary.add([(None, len(records), 0)])
+        return
+    texts, codes = held.ranked()
+    _, first, counts = np.unique(codes, return_index=True, return_counts=True)
+    order = np.argsort(first)
+    places = zip(order.tolist(), counts[order].tolist(), first[order].tolist(), strict=True)
+    summary.add((texts[place], count, at) for place, count, at in places)
+    _follow(summary, codes, texts)
+    if summary.first_text >= 0:
+        read.lines[name] = int(records.lines[summary.first_text])
 
 
 def _described(

@@ -70,7 +70,7 @@ def wide_job(job: Job, config: Config) -> tuple[Job, NestedJob | None]:
     """
     if job.source.tree is None:
         return job, None
-    config = _named_as_fields(config, job.source.tree, str(job.source.path))
+    config = named_as_fields(config, job.source.tree, str(job.source.path))
     path = protected_level(job.source.tree, config.protect, str(job.source.path))
     found = members_alone(job, config, path) if path else ordered_members(job, config)
     return job_on(found.source, found.unrolled.rulebook), NestedJob(job, found.unrolled, found.notes)
@@ -96,7 +96,7 @@ def wide_settings(config: Config, wide: Job, nested: NestedJob) -> Config:
     if not isinstance(source, WideSource):
         raise TypeError(f"{source.path} has no wide records")
     _refuse_settings(config, source)
-    config = _named_as_fields(config, source.levels, str(source.path))
+    config = named_as_fields(config, source.levels, str(source.path))
     if isinstance(source.nested, JoinedSource):
         _require_roles_of_keys(config, source.nested)
     names = _WideNames(source)
@@ -142,7 +142,7 @@ def weights_by_level(levels: Tree, roles: Mapping[str, Role], where: str) -> dic
     return found
 
 
-def _named_as_fields(config: Config, tree: Tree, where: str) -> Config:
+def named_as_fields(config: Config, tree: Tree, where: str) -> Config:
     """Return settings that have one name for each field, where a longer one says the same: ``Person/Age``.
 
     Raises
