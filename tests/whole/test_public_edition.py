@@ -19,7 +19,8 @@ from cli_runner import Runner
 from examples import FULL, parts
 from masktron import methods
 from masktron.errors import MasktronError
-from masktron.jobs.public_release import public_name, public_release
+from masktron.jobs.public_levels import name_of_file
+from masktron.jobs.public_release import public_release
 from masktron.jobs.rulebooks import open_rulebook
 from masktron.report.pages.html import html_of
 from masktron.report.pages.plain_reader import PlainData
@@ -396,6 +397,8 @@ def test_the_model_has_no_place_for_notes_or_values_of_a_run() -> None:
     # compared: whether whoever made the page had the original
     # fates: what follows from rulebook and classes, as the translated rulebook beside the file has it
     asked = {"shared_keys", "fates"}
+    # names, counts and checksums of the released file, and settings: which fields sort members, what is protected
+    asked |= {"levels", "protected", "numbered", "rare_left_out", "own_checksum"}
     assert names == public | settings | asked | {"some_left_out", "fields", "rules", "compared"}
 
 
@@ -414,4 +417,4 @@ def test_two_runs_give_the_same_bytes(released: tuple[SecretFile, Path]) -> None
     ],
 )
 def test_it_names_a_release_without_folders_servers_and_people(path: str, name: str) -> None:
-    assert public_name(path) == name
+    assert name_of_file(path) == name

@@ -11,14 +11,15 @@ from masktron.errors import UsageError
 from masktron.figures import FIGURES, NAMES, Figure, figure_of
 from masktron.jobs.column_memory import arrays_of_run
 from masktron.jobs.common import file_notes
-from masktron.jobs.compared import compare, require_described
+from masktron.jobs.compared import as_wide_records, compare, require_described
 from masktron.jobs.declared_treatments import declared_treatments
 from masktron.jobs.keys_known import require_keys
 from masktron.jobs.level_figures import NestedColumns, figures_by_level
+from masktron.jobs.level_files import level_files, nested_columns
 from masktron.jobs.level_wording import LevelWording
 from masktron.jobs.pairing import NOTHING_STATED, TO_PAIR, UNPAIRED, Stated
 from masktron.jobs.released_tables import of_release, with_other_tables
-from masktron.jobs.side_by_side import side_by_side
+from masktron.jobs.side_by_side_levels import side_by_side_of_levels
 from masktron.jobs.told_by_level import told_by_level
 from masktron.jobs.twice import Against, with_earlier
 from masktron.jobs.wide_job import roles_by_name, weights_by_level
@@ -29,11 +30,9 @@ from masktron.progress import Progress, no_progress, told_as
 from masktron.report.pages.assess_page import assess_page
 from masktron.report.pages.page_files import write_pages
 from masktron.report.pages.plain_reader import PlainData
-from masktron.results import AssessResult, FigureResult, KeyRisk, MaskedLevel, shown
-from masktron.sources.level_tree import LevelPath
+from masktron.results import AssessResult, FigureResult, KeyRisk, shown
 from masktron.sources.opening import open_source
 from masktron.sources.source import Source
-from masktron.sources.wide.wide_pair import wide_pair
 from masktron.sources.wide.wide_source import WideSource
 from masktron.write.manifest import DescribedRelease, read_manifest
 from masktron.write.nested_release import NestedRelease
@@ -114,11 +113,13 @@ def run_assess(
     )
     reading = with_other_tables(reading, tables.original)
     if described is not None:
-        require_described(*_pair(released, open_source(original, reading=reading), described.nested), described)
+        require_described(
+            *as_wide_records(released, open_source(original, reading=reading), described.nested), described
+        )
     progress(f"surveying {masked.name}", 0)
     named = replace(reading, record=released.layout.record_tag)
     beside = open_source(original, reading=named, progress=progress, whole=True, memory=config.memory)
-    released, beside = _pair(released, beside, NestedRelease() if described is None else described.nested)
+    released, beside = as_wide_records(released, beside, NestedRelease() if described is None else described.nested)
     files, notes = compare(
         released,
         beside,
@@ -148,7 +149,8 @@ def run_assess(
         files, told = with_earlier(files, described, beside, against, config, progress)
     with arrays_of_run(len(files), len(files.original), config.memory):
         figures = measure(names, files, told_as(progress, "measuring risk and utility", "figures"))
-        levels = _levels(beside, files, described, config)
+        nested = _nested(beside, files, described, config)
+        levels = () if nested is None else figures_by_level(nested, files.everything, files.masked, config.workers)
     result = AssessResult(
         masked=shown(masked),
         original=shown(original),
@@ -174,27 +176,24 @@ def run_assess(
     if html is not None:
         k = config.k if described is None else described.k
         drawn = () if described is None else described.declared.drawn
-        summary = side_by_side(files, k, told_as(progress, "summarising the two files", "steps"), drawn)
-        summary = told_by_level(summary, LevelWording.of(released))
+        told_steps = told_as(progress, "summarising the two files", "steps")
+        own = () if nested is None else level_files(nested, files, whole=bool(files.blocks))
+        summary = side_by_side_of_levels(files, own, k, LevelWording.of(released), told_steps, drawn)
         write_pages({html: assess_page(PlainData(result.as_dict()), files=summary)})
     return result
 
 
-def _levels(
+def _nested(
     original: Source, files: Assessed, described: DescribedRelease | None, config: Config
-) -> tuple[MaskedLevel, ...]:
-    """Measure each level of a nested file, where each unit is beside its own original."""
+) -> NestedColumns | None:
+    """Return the columns of a nested file, where each unit is beside its own original; else None."""
+    if described is not None:
+        return nested_columns(original, files, described)
     if not isinstance(original, WideSource) or files.rows is None or not files.paired:
-        return ()
-    weights: Mapping[LevelPath, str]
-    if described is None:
-        weights = weights_by_level(original.levels, config.roles, str(original.path))
-        roles = roles_by_name(original, config.roles)
-    else:
-        weights, roles = described.nested.weights, {name: Role(role) for name, role in described.roles.items()}
-    roles |= dict.fromkeys(files.original, Role.CONFIDENTIAL)
-    nested = NestedColumns(original, files.rows, roles, frozenset(files.numeric), weights)
-    return figures_by_level(nested, files.everything, files.masked, config.workers)
+        return None
+    weights = weights_by_level(original.levels, config.roles, str(original.path))
+    roles = roles_by_name(original, config.roles) | dict.fromkeys(files.original, Role.CONFIDENTIAL)
+    return NestedColumns(original, files.rows, roles, frozenset(files.numeric), weights)
 
 
 def _promised(described: DescribedRelease | None) -> list[str]:
@@ -251,9 +250,3 @@ def _chosen(
 def _wants(figure: Figure, here: Mapping[str, bool]) -> str:
     """Say what a figure needs and nobody gave; empty where it has all."""
     return " and ".join(_WANTED[need] for need in figure.needs if not here[need])
-
-
-def _pair(released: Source, original: Source, how: NestedRelease) -> tuple[Source, Source]:
-    """Return both files as tables: of nested ones the units with all their members, or the members alone."""
-    found, beside = wide_pair(released, original, how.member_order, how.protect, how.sums)
-    return found, original if beside is None else beside

@@ -26,7 +26,9 @@ from masktron.progress import Progress, told_as
 from masktron.sources.lexicon import Lexicon
 from masktron.sources.records import Column, Field, Records, Status
 from masktron.sources.source import Source
+from masktron.sources.wide.wide_pair import wide_pair
 from masktron.write.manifest import DescribedRelease
+from masktron.write.nested_release import NestedRelease
 
 _KEPT = 1 << 25
 """Bytes of columns in another order that are kept when they have been made."""
@@ -241,6 +243,12 @@ def _read(source: Source, missing: Mapping[str, frozenset[str]], memory: int | N
             "the file has no records", where=str(source.path), hint="name the record element with --record"
         )
     return records
+
+
+def as_wide_records(released: Source, original: Source, how: NestedRelease) -> tuple[Source, Source]:
+    """Return both files as tables: of nested ones the units with all their members, or the members alone."""
+    found, beside = wide_pair(released, original, how.member_order, how.protect, how.sums)
+    return found, original if beside is None else beside
 
 
 def require_described(masked: Source, original: Source, described: DescribedRelease) -> None:

@@ -151,7 +151,7 @@ def run_mask(
                 entry, more = (None, ()) if registered is None else registered.enter(run, written)
                 result = replace(result, notes=(*result.notes, *more))
                 by_level = told_by_level(result, rewording.wording, cells_of(run))
-                content = manifest_of(run, made, result, written, declared, entry, by_level.blocks)
+                content = manifest_of(run, made, result, written, declared, entry, by_level)
                 write_plain(confidential, content, {} if written.order is None else {"order": written.order})
                 with former_kept(manifest, content) as kept_former:
                     settle_publication(place)

@@ -174,13 +174,13 @@ def mask_result(
         identifying=run.identifying,
         concerns=concerns_of(run, made, columns),
         order=written.order,
-        levels=_levels(run, columns),
+        levels=levels_of_run(run, columns),
         tables=tables,
     )
     return _with_treatments(run, files, result, rules_out), measured
 
 
-def _levels(run: Prepared, columns: Mapping[str, Column]) -> tuple[MaskedLevel, ...]:
+def levels_of_run(run: Prepared, columns: Mapping[str, Column]) -> tuple[MaskedLevel, ...]:
     """Measure each level of a nested file."""
     if run.nested is None:
         return ()

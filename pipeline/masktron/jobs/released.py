@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -30,12 +30,13 @@ from masktron.masking import Masked
 from masktron.measures.figures import Measured
 from masktron.results import BlockResult, MaskResult, shown
 from masktron.roles import FieldFacts
+from masktron.sources.joined.joined_source import JoinedSource
 from masktron.sources.records import Column
 from masktron.sources.wide.member_source import MemberSource
 from masktron.versions import versions
 from masktron.write.declared import Declared
 from masktron.write.manifest import MANIFEST_VERSION, NOTICE, described_output
-from masktron.write.nested_release import NestedRelease
+from masktron.write.nested_release import NestedRelease, ReleasedField
 
 _ELSEWHERE = frozenset(
     {"workers", "executor", "scheduler", "memory", "rule_timeout", "key", "documents", "on_refusal"}
@@ -164,12 +165,16 @@ def manifest_of(
     written: WrittenFile,
     declared: Declared,
     entry: Mapping[str, Any] | None = None,
-    by_level: Sequence[BlockResult] = (),
+    told: MaskResult | None = None,
 ) -> dict[str, Any]:
     """Return the manifest: what leads back to the original and what tests the contract; its entry in a register.
 
-    The order of the records is left to who writes it, as it is a number for each of them. `by_level` are the blocks
-    with the names that fields of a nested file have.
+    The order of the records is left to who writes it, as it is a number for each of them.
+
+    Parameters
+    ----------
+    told : MaskResult, optional
+        The result of a nested file as it is told: by level. `check` needs that of wide records, and pages this one.
     """
     before = run.untreated
     source, rulebook = before.job.source, before.job.rulebook
@@ -192,8 +197,9 @@ def manifest_of(
         "result": result.as_dict(),
         "order": None,
         "declared": declared.as_dict(),
-        "repeat": _repeat_of(run, plan.fields, by_level),
-        **({} if run.nested is None else {"nested": nested_release_of(run.nested).as_dict()}),
+        "repeat": _repeat_of(run, plan.fields, () if told is None else told.blocks),
+        **({} if run.nested is None else {"nested": nested_release_of(run.nested, run.given.roles).as_dict()}),
+        **({} if run.nested is None or told is None else {"told": told.as_dict()}),
         **({} if run.treated is None else treatments_of(run.treated, result.rules_file)),
         **({} if entry is None else {"register": dict(entry)}),
     }
@@ -211,13 +217,26 @@ def _repeat_of(run: Prepared, facts: Sequence[FieldFacts], by_level: Sequence[Bl
     return {"settings": _plain(settings), **_plain(traits)}
 
 
-def nested_release_of(nested: NestedOriginal) -> NestedRelease:
-    """Return what a manifest says of how the units of a nested file were read."""
+def nested_release_of(nested: NestedOriginal, roles: Mapping[str, Role]) -> NestedRelease:
+    """Return what a manifest says of how the units of a nested file were read, given roles as they were stated."""
     source = nested.source
+    leaves = source.wide.by_field()
+    stated = {source.levels.named(name): role for name, role in roles.items()}
+    top = source.levels.top.name
+    joining = source.nested.joining if isinstance(source.nested, JoinedSource) else {}
+    fields = tuple(
+        ReleasedField(
+            "/".join((top, *path)),
+            name,
+            tuple(leaf.name for leaf in leaves.get((path, own), ())),
+            name in joining and stated.get((path, own)) is Role.IDENTIFIER,
+        )
+        for name, (path, own) in source.levels.names.items()
+    )
+    release = NestedRelease(source.member_order, nested.weights, fields=fields)
     if isinstance(source, MemberSource):
-        own = source.level, source.sums, source.also_removed
-        return NestedRelease(source.member_order, nested.weights, *own)
-    return NestedRelease(source.member_order, nested.weights)
+        return replace(release, protect=source.level, sums=source.sums, removed=source.also_removed)
+    return release
 
 
 def treatments_of(done: Treated, rules_file: str) -> dict[str, Any]:

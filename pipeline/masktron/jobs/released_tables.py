@@ -9,6 +9,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
+from masktron.addresses import AddressPath
 from masktron.config import ReadOptions
 from masktron.level_settings import LevelSetting, LevelSettings, released_levels, with_tables
 from masktron.results import shown
@@ -20,6 +21,11 @@ from masktron.sources.tables.column_names import xml_name
 from masktron.sources.wide.wide_source import WideSource
 from masktron.write.publication import require_new, require_together
 
+TABLES_GONE = (
+    "a table of the masked file or of the original was not found where the manifest says, nor beside these, so that "
+    "pages have no pictures and figures of values: put all tables of a file into one folder"
+)
+"""What is said where a table beside that of the data has moved."""
 _ALONE = "the output"
 """Stands for the level of a release that is one file."""
 
@@ -139,6 +145,26 @@ def with_other_tables(reading: ReadOptions, tables: Mapping[str, Path]) -> ReadO
         A table is named of no level that has one.
     """
     return replace(reading, levels=with_tables(reading.levels, tables, keep_format=True)) if tables else reading
+
+
+def found_beside(reading: ReadOptions, *folders: Path) -> ReadOptions | None:
+    """Return how tables are read that may have moved: where they were, or in one of some folders; None where not.
+
+    Parameters
+    ----------
+    reading : ReadOptions
+    *folders : Path
+        Where files of the same names are looked for, in this order.
+    """
+    levels = dict(reading.levels)
+    for name, one in reading.levels.items():
+        if one.data is None or isinstance(one.data, AddressPath) or one.data.is_file():
+            continue
+        place = next((folder / one.data.name for folder in folders if (folder / one.data.name).is_file()), None)
+        if place is None:
+            return None
+        levels[name] = replace(one, data=place)
+    return replace(reading, levels=levels)
 
 
 def digests_of_tables(source: Source, places: Mapping[str, str] | None = None) -> dict[str, Any]:

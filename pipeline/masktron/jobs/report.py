@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -11,11 +12,13 @@ from masktron.addresses import is_address, path_of
 from masktron.config import Config
 from masktron.errors import UsageError
 from masktron.files import file_hash, read_text, refuse_outputs
-from masktron.jobs.compared import compare, require_described
-from masktron.jobs.public_release import public_release, rules_part
+from masktron.jobs.compared import as_wide_records, compare, require_described
+from masktron.jobs.level_files import level_files, nested_columns
+from masktron.jobs.level_wording import LevelWording
+from masktron.jobs.public_release import ComparedFiles, public_release, rules_part, told_result
+from masktron.jobs.released_tables import TABLES_GONE, found_beside, of_release
 from masktron.jobs.rulebooks import open_rulebook
-from masktron.jobs.side_by_side import side_by_side
-from masktron.measures.assessed import Assessed
+from masktron.jobs.side_by_side_levels import side_by_side_of_levels
 from masktron.progress import Progress, no_progress, told_as
 from masktron.report.pages.mask_page import mask_page
 from masktron.report.pages.page import Page
@@ -26,6 +29,7 @@ from masktron.report.pages.registry import PAGES, page_of_plain
 from masktron.report.pages.validate_page import validate_page
 from masktron.report.pictures.canvas import require_drawing
 from masktron.results import PageResult, ReportResult, shown
+from masktron.results.side_by_side import SideBySide
 from masktron.sources.opening import open_source
 from masktron.write.manifest import read_manifest
 
@@ -138,7 +142,7 @@ def _alike(path: Path, job: str) -> PlainData:
         raise UsageError(
             f"a result of {other} cannot stand beside one of {job}", where=str(path), hint=f"give one of {job}"
         )
-    return content.part("result") if "manifest_version" in content.content else content
+    return told_result(content) if "manifest_version" in content.content else content
 
 
 def _of_manifest(
@@ -176,18 +180,12 @@ def _of_manifest(
     files = None
     if released is not None and before is not None:
         files = _files(source, manifest, released, before, progress)
+        if files is None:
+            notes.append(TABLES_GONE)
     pages: dict[Path, Page] = {}
-    result = manifest.part("result")
     if html is not None:
-        told = told_as(progress, "summarising the two files", "steps")
-        drawn = [
-            name
-            for block in result.parts("blocks")
-            if block.text("aggregator") == "drawn"
-            for name in block.names("variables")
-        ]
-        summary = None if files is None else side_by_side(files, result.count("k"), told, drawn)
-        pages[html] = mask_page(result, manifest=manifest, files=summary, others=others)
+        summary = None if files is None else files.drawn(manifest.part("result"), progress)
+        pages[html] = mask_page(told_result(manifest), manifest=manifest, files=summary, others=others)
     if html_public is not None:
         if rulebook is None:
             raise UsageError(
@@ -202,7 +200,9 @@ def _of_manifest(
                 hint="give the rulebook of that run",
             )
         phase = None if own == "translated" else manifest.part("config").text("phase") or None
-        pages[html_public] = public_page(public_release(manifest, open_rulebook(rulebook, phase), files))
+        pages[html_public] = public_page(
+            public_release(manifest, open_rulebook(rulebook, phase), None if files is None else files.compared)
+        )
     return pages, notes
 
 
@@ -216,7 +216,8 @@ def _place(given: Path | None, named: str, source: Path) -> Path | None:
     return next((place for place in (Path(named), beside) if place.is_file()), None)
 
 
-def _files(source: Path, manifest: PlainData, masked: Path, original: Path, progress: Progress) -> Assessed:
+def _files(source: Path, manifest: PlainData, masked: Path, original: Path, progress: Progress) -> _BothFiles | None:
+    """Read both files and put each masked record beside its own original; None where a table of them is gone."""
     described = read_manifest(source)
     config = manifest.part("config")
     metadata = config.text("metadata")
@@ -226,14 +227,48 @@ def _files(source: Path, manifest: PlainData, masked: Path, original: Path, prog
         format_options=dict(described.reading.options),
         metadata=Path(metadata) if metadata and Path(metadata).is_file() else None,
     ).reading.or_as(described.reading)
-    released, before = (open_source(path, reading=reading, progress=progress) for path in (masked, original))
+    ways = (
+        found_beside(of_release(reading, masked, described.removed), masked.parent, source.parent),
+        found_beside(reading, original.parent, source.parent),
+    )
+    if None in ways:
+        return None
+    released, before = (
+        open_source(path, reading=way, progress=progress)
+        for path, way in zip((masked, original), ways, strict=True)
+        if way is not None
+    )
     require_described(released, before, described)
+    wide, wide_before = as_wide_records(released, before, described.nested)
     files, _ = compare(
-        released,
-        before,
+        wide,
+        wide_before,
         described=described,
         config=Config(),
         known={"medoid_share": described.medoid_share},
         progress=progress,
     )
-    return files
+    nested = nested_columns(wide_before, files, described)
+    whole = config.text("grouping") == "all"
+    levels = () if nested is None else level_files(nested, files, whole=whole)
+    return _BothFiles(ComparedFiles(files, released, levels), LevelWording.of(wide))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _BothFiles:
+    """Both files side by side, and what the fields of nested records are called."""
+
+    compared: ComparedFiles
+    wording: LevelWording
+
+    def drawn(self, result: PlainData, progress: Progress) -> SideBySide:
+        """Return what pictures need."""
+        blocks = (block for block in result.parts("blocks") if block.text("aggregator") == "drawn")
+        return side_by_side_of_levels(
+            self.compared.files,
+            self.compared.levels,
+            result.count("k"),
+            self.wording,
+            told_as(progress, "summarising the two files", "steps"),
+            [name for block in blocks for name in block.names("variables")],
+        )

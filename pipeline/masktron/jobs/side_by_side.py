@@ -32,7 +32,9 @@ MOST_KNOWN = 6
 """Numbers that the best informed intruder knows."""
 
 
-def side_by_side(files: Assessed, k: int, told: Told = untold, drawn: Collection[str] = ()) -> SideBySide:
+def side_by_side(
+    files: Assessed, k: int, told: Told = untold, drawn: Collection[str] = (), *, intruders: bool = True
+) -> SideBySide:
     """Summarise two files for pictures; no bin, category or mean of fewer than k records is in it.
 
     Parameters
@@ -43,6 +45,8 @@ def side_by_side(files: Assessed, k: int, told: Told = untold, drawn: Collection
         Told of the steps that are done, and of how many there are.
     drawn : collection of str
         Fields with values of their own in each record: records that are alike in them are no group.
+    intruders : bool
+        Whether to say what they find.
 
     Raises
     ------
@@ -66,7 +70,9 @@ def side_by_side(files: Assessed, k: int, told: Told = untold, drawn: Collection
     before, after = (_matrix(correlations(numbers_of(side, named))) for side in (files.original, files.masked))
     told(3, steps)
     known, unmasked = (
-        (_known(files, told, steps), _unmasked(files)) if files.paired and files.numeric else ((), math.nan)
+        (_known(files, told, steps), _unmasked(files))
+        if files.paired and files.numeric and intruders
+        else ((), math.nan)
     )
     told(steps, steps)
     return SideBySide(

@@ -28,11 +28,13 @@ class KeptVariation:
     groups : int
         Groups that the records are in.
     record_share : float
-        Largest share, 0 to 1, that one record has of the sum of squares before.
+        Largest share, 0 to 1, that one respondent has of the sum of squares before.
     change_share : float
         Largest share that one group has of the change of the sum of squares; 0 where nothing changed.
     largest_change : float
         That largest change, as a share of the sum of squares before.
+    respondents : int
+        Whose records these are: as many as there are records, unless some have several.
     """
 
     records: int
@@ -42,6 +44,7 @@ class KeptVariation:
     record_share: float
     change_share: float
     largest_change: float
+    respondents: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,11 +60,13 @@ class KeptCorrelation:
     groups : int
         Groups that the records are in; the smaller number, where the variables have groups of their own.
     record_share : float
-        Largest share, 0 to 1, that one record has of the magnitudes of the products before.
+        Largest share, 0 to 1, that one respondent has of the magnitudes of the products before.
     change_share : float
         Largest share that one group has of the magnitudes of the changes; 0 where nothing changed.
     largest_change : float
         That largest change, in units of the correlation.
+    respondents : int
+        Whose records these are, as for `KeptVariation`.
     """
 
     records: int
@@ -70,15 +75,19 @@ class KeptCorrelation:
     record_share: float
     change_share: float
     largest_change: float
+    respondents: int
 
 
 def kept_variation(
-    original: NDArray[np.float64], masked: NDArray[np.float64], groups: NDArray[np.intp] | None = None
+    original: NDArray[np.float64],
+    masked: NDArray[np.float64],
+    groups: NDArray[np.intp] | None = None,
+    respondents: NDArray[np.intp] | None = None,
 ) -> tuple[KeptVariation, ...]:
     """Compare mean and variance of each variable, and say how much a single group decides.
 
     With ``d = x - mean(x)`` and ``e = y - mean(x)``, a group contributes ``|sum(d * d - e * e)|`` to the change, and
-    a record ``d * d`` to the sum of squares before.
+    a respondent ``sum(d * d)`` over his records to the sum of squares before.
 
     Parameters
     ----------
@@ -86,6 +95,8 @@ def kept_variation(
         The same records and variables in the same order; NaN where missing.
     groups : ndarray of intp, shape (n,), optional
         The group of each record, from 0; each is its own group when not given.
+    respondents : ndarray of intp, shape (n,), optional
+        Whose each record is, from 0, such as the household of each person; each is of its own when not given.
 
     Returns
     -------
@@ -103,7 +114,9 @@ def kept_variation(
     4.2) applied to a sum of squares: a figure that one contributor decides gives this contributor away.
     """
     require_comparable(original, masked, "has no variance")
-    return tuple(_of_one(before, after, groups) for before, after in zip(original.T, masked.T, strict=True))
+    return tuple(
+        _of_one(before, after, groups, respondents) for before, after in zip(original.T, masked.T, strict=True)
+    )
 
 
 def intervals_left(original: NDArray[np.float64], masked: NDArray[np.float64], *, step: float) -> NDArray[np.float64]:
@@ -155,22 +168,30 @@ def intervals_left(original: NDArray[np.float64], masked: NDArray[np.float64], *
     return widths
 
 
+def _numbered(labels: NDArray[np.intp] | None, which: NDArray[np.bool_]) -> tuple[NDArray[np.intp], int]:
+    """Return labels of some records from 0 on, and how many there are; each record has its own where None."""
+    found = np.arange(int(which.sum())) if labels is None else np.unique(labels[which], return_inverse=True)[1]
+    return found.astype(np.intp, copy=False), int(found.max(initial=-1)) + 1
+
+
 def _of_one(
-    before: NDArray[np.float64], after: NDArray[np.float64], groups: NDArray[np.intp] | None
+    before: NDArray[np.float64],
+    after: NDArray[np.float64],
+    groups: NDArray[np.intp] | None,
+    respondents: NDArray[np.intp] | None,
 ) -> KeptVariation:
     both = ~(np.isnan(before) | np.isnan(after))
     own, now = before[both], after[both]
-    labels = np.arange(len(own)) if groups is None else np.unique(groups[both], return_inverse=True)[1]
-    count = int(labels.max(initial=-1)) + 1
+    (labels, count), (whose, people) = _numbered(groups, both), _numbered(respondents, both)
     if not own.size or own.min() == own.max():
-        return KeptVariation(len(own), math.nan, math.nan, count, 0.0, 0.0, 0.0)
+        return KeptVariation(len(own), math.nan, math.nan, count, 0.0, 0.0, 0.0, people)
     power = -int(np.frexp(max(np.abs(own).max(), np.abs(now).max()))[1])
     own, now = scaled(own, power), scaled(now, power)
     deviations, moved = own - own.mean(), now - own.mean()
     squares = np.square(deviations)
     total = float(squares.sum())
     if total == 0.0:  # a spread of which no double has the square
-        return KeptVariation(len(own), math.nan, math.nan, count, 0.0, 0.0, 0.0)
+        return KeptVariation(len(own), math.nan, math.nan, count, 0.0, 0.0, 0.0, people)
     change = np.abs(np.bincount(labels, squares - np.square(moved), count))
     changed = float(change.sum())
     return KeptVariation(
@@ -178,9 +199,10 @@ def _of_one(
         shift=float(moved.mean()) / math.sqrt(total / len(own)),
         ratio=float(now.var()) * len(own) / total,
         groups=count,
-        record_share=float(squares.max()) / total,
+        record_share=float((squares if respondents is None else np.bincount(whose, squares)).max()) / total,
         change_share=float(change.max()) / changed if changed else 0.0,
         largest_change=float(change.max()) / total,
+        respondents=people,
     )
 
 
@@ -188,8 +210,9 @@ def kept_correlation(
     original: NDArray[np.float64],
     masked: NDArray[np.float64],
     groups: Sequence[NDArray[np.intp] | None] = (None, None),
+    respondents: NDArray[np.intp] | None = None,
 ) -> KeptCorrelation:
-    """Compare the correlation of two variables, and say how much a single record or group decides.
+    """Compare the correlation of two variables, and say how much a single respondent or group decides.
 
     With deviations ``u, v`` in standard deviations, a record contributes ``u * v / n`` to the correlation of a file,
     and a group the sum of the differences of what its records contribute to that before and after.
@@ -200,6 +223,8 @@ def kept_correlation(
         The same records and variables in the same order; NaN where missing.
     groups : sequence of two of ndarray of intp, shape (n,), or None
         The group of each record, from 0, for each variable; each record is its own group where None.
+    respondents : ndarray of intp, shape (n,), optional
+        Whose each record is, as for `kept_variation`.
 
     Returns
     -------
@@ -218,18 +243,18 @@ def kept_correlation(
     require_comparable(original, masked, "has no correlation")
     both = ~(np.isnan(original).any(axis=1) | np.isnan(masked).any(axis=1))
     records = int(both.sum())
-    labels = [np.arange(records) if one is None else np.unique(one[both], return_inverse=True)[1] for one in groups]
-    counts = [int(one.max(initial=-1)) + 1 for one in labels]
+    labels, counts = zip(*(_numbered(one, both) for one in groups), strict=True)
+    whose, people = _numbered(respondents, both)
     if not records:
-        return KeptCorrelation(0, math.nan, 0, 0.0, 0.0, 0.0)
+        return KeptCorrelation(0, math.nan, 0, 0.0, 0.0, 0.0, 0)
     before, after = (
         _standardised(table[both, 0]) * _standardised(table[both, 1]) / records for table in (original, masked)
     )
     change = abs(float(np.clip(after.sum(), -1.0, 1.0)) - float(np.clip(before.sum(), -1.0, 1.0)))
     if math.isnan(change):
-        return KeptCorrelation(records, math.nan, min(counts), 0.0, 0.0, 0.0)
+        return KeptCorrelation(records, math.nan, min(counts), 0.0, 0.0, 0.0, people)
     sizes = [np.abs(np.bincount(one, before - after, count)) for one, count in zip(labels, counts, strict=True)]
-    products = np.abs(before)
+    products = np.abs(before) if respondents is None else np.bincount(whose, np.abs(before))
     return KeptCorrelation(
         records=records,
         change=change,
@@ -237,6 +262,7 @@ def kept_correlation(
         record_share=float(products.max() / products.sum()) if products.any() else 0.0,
         change_share=max(float(one.max() / one.sum()) if one.any() else 0.0 for one in sizes),
         largest_change=max(float(one.max()) for one in sizes),
+        respondents=people,
     )
 
 

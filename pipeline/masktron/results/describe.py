@@ -54,11 +54,14 @@ class FieldDescription(Serialised):
         The most frequent values of categories; none of numbers, and with ``release_safe``.
     unmet_codes : tuple of str
         Codes for missing values that settings declare, and that no record has.
+    level : str
+        Of a nested file, the level whose it is, from the top down with ``/`` between names; all counts are of the
+        records of that. Empty of other files.
     """
 
     KEYS: ClassVar = (
         "name column label type kind why role labels missing_codes missing distinct many least greatest frequent "
-        "unmet_codes"
+        "unmet_codes level"
     )
 
     name: str
@@ -77,6 +80,7 @@ class FieldDescription(Serialised):
     greatest: str | None = None
     frequent: tuple[ValueCount, ...] = ()
     unmet_codes: tuple[str, ...] = ()
+    level: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -72,6 +72,40 @@ class PublicClass:
 
 
 @dataclass(frozen=True, slots=True)
+class PublicLevel:
+    """One kind of records of a nested release: households, or the persons in them.
+
+    Attributes
+    ----------
+    name : str
+        Names from the top level down, with ``/`` between them: ``Household/Person``.
+    records : int or None
+        Of the released file, which whoever has it can count; None where nobody has counted.
+    weight : str
+        The field by which they are weighted, their own or that of a level around them; empty for none.
+    sorted_by : tuple of str
+        Fields, written as they are, by which members of different records were put side by side; none: in the order
+        of the file.
+    table : str
+        Name of its table, without folders, where it has one beside that of the top level.
+    checksum : str
+        SHA-256 of that table.
+    """
+
+    name: str
+    records: int | None = None
+    weight: str = ""
+    sorted_by: tuple[str, ...] = ()
+    table: str = ""
+    checksum: str = ""
+
+    @property
+    def kind(self) -> str:
+        """What its records are called."""
+        return self.name.rpartition("/")[2]
+
+
+@dataclass(frozen=True, slots=True)
 class PublicField:
     """A field of the released file.
 
@@ -85,7 +119,8 @@ class PublicField:
     block : int or None
         Which block it was masked in, from 1.
     how : str
-        The aggregator, or ``drawn``; empty where it was not masked.
+        The aggregator, or ``drawn``, or ``summed`` of the members of a record; several of them, with ``, `` between
+        them, where positions differ; empty where it was not masked.
     solved_by : str
         The rule from which it follows in each record; empty for none.
     mean : {"0.01", "0.05", "0.2", "more"} or None
@@ -115,6 +150,12 @@ class PublicField:
         counted as a key, but never left out.
     untrue : str
         Why some records have another value than before: drawn anew, by which probabilities, or swapped; else empty.
+    level : str
+        The level of a nested file whose field it is; empty in a flat one.
+    more_blocks : tuple of int
+        Further blocks, where positions are in several.
+    solved_everywhere : bool
+        Whether it follows by `solved_by` at all positions.
     """
 
     name: str
@@ -136,6 +177,9 @@ class PublicField:
     classes: tuple[PublicClass, ...] = ()
     suppressed: bool = False
     untrue: str = ""
+    level: str = ""
+    more_blocks: tuple[int, ...] = ()
+    solved_everywhere: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,6 +269,16 @@ class PublicRelease:
         How many records share which combinations of keys, in a sentence; empty where nothing was left out for that.
     fates : tuple of PublicFate
         Of rules that read recoded fields.
+    levels : tuple of PublicLevel
+        Of a nested file, the top level first; none of a flat one.
+    protected : str
+        The level of which each record is one that was masked, with all that stands in it; empty of a flat file.
+    numbered : tuple of str
+        Keys that join tables and have new numbers, which say nothing of a respondent.
+    rare_left_out : bool
+        Whether records may have been left out as fewer than k are composed like them.
+    own_checksum : str
+        Of several tables, the SHA-256 of that of the top level, where it was at hand; `checksum` is of all together.
     """
 
     name: str
@@ -247,6 +301,11 @@ class PublicRelease:
     compared: bool = True
     shared_keys: str = ""
     fates: tuple[PublicFate, ...] = ()
+    levels: tuple[PublicLevel, ...] = ()
+    protected: str = ""
+    numbered: tuple[str, ...] = ()
+    rare_left_out: bool = False
+    own_checksum: str = ""
 
     @property
     def told(self) -> bool:

@@ -49,9 +49,11 @@ class RemedyResult(Serialised):
         Fields that would be masked.
     seconds : float
         What the trial took.
+    levels : mapping of str to mapping of str to float
+        Of a nested file, figures of each of its levels, by name; of a remedy that works.
     """
 
-    KEYS: ClassVar = "kind what options without settings state reveals reason figures records masked"
+    KEYS: ClassVar = "kind what options without settings state reveals reason figures records masked levels"
 
     kind: RemedyKind
     what: str
@@ -65,6 +67,7 @@ class RemedyResult(Serialised):
     records: int = 0
     masked: int = 0
     seconds: float = 0.0
+    levels: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
 
     @property
     def pasted(self) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 
@@ -105,6 +106,8 @@ class SideBySide:
         Linkage of the original with itself: below 100 where records are alike.
     notes : tuple of str
         What was left out.
+    levels : mapping of str to SideBySide
+        Of nested files, each level by itself, by its name; none of flat ones. Intruders are those of the whole.
     """
 
     records: int
@@ -119,3 +122,4 @@ class SideBySide:
     groups: tuple[GroupSizes, ...]
     unmasked_linkage: float
     notes: tuple[str, ...] = field(default=())
+    levels: Mapping[str, SideBySide] = field(default_factory=dict)

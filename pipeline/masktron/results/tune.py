@@ -103,11 +103,14 @@ class TuneCandidate(Serialised):
         How records exchange regions, as in the settings; nothing is swapped where it is empty.
     protection : mapping of str to float
         What that protects, the worst over the seeds: see `PROTECTION`. Empty where nothing is drawn anew or swapped.
+    levels : mapping of str to mapping of str to float
+        Of a nested file, figures of each of its levels by name, as `masktron.results.MaskedLevel` has them: the mean
+        over the seeds. Empty of other files, and on a sample.
     """
 
     KEYS: ClassVar = (
         "method params k grouping aggregator recode pram swap key_k state records seeds draws figures=_nine_digits "
-        "spread protection within_limits reasons same_as"
+        "spread protection within_limits reasons same_as levels"
     )
     EXACT: ClassVar = frozenset({"_nine_digits"})
 
@@ -130,6 +133,7 @@ class TuneCandidate(Serialised):
     pram: Mapping[str, str] = field(default_factory=dict)
     swap: Mapping[str, Any] = field(default_factory=dict)
     protection: Mapping[str, float] = field(default_factory=dict)
+    levels: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
 
     @property
     def treatment(self) -> KeyTreatment:

@@ -13,6 +13,28 @@ from masktron.sources.wide.sum_of_members import SumOfMembers
 
 
 @dataclass(frozen=True, slots=True)
+class ReleasedField:
+    """A field of a level, with the wide fields that it has.
+
+    Attributes
+    ----------
+    level : str
+        Names of levels from the top down, with ``/`` between them: ``Household/Person``.
+    name : str
+        As settings and rules name it.
+    wide : tuple of str
+        Its names in the records that are masked, position by position; none where no masked record holds it.
+    numbered : bool
+        Whether it joins tables and got new numbers.
+    """
+
+    level: str
+    name: str
+    wide: tuple[str, ...]
+    numbered: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class NestedRelease:
     """How the units of a nested file were read.
 
@@ -27,6 +49,8 @@ class NestedRelease:
         Fields around such records that were computed anew.
     removed : mapping of tuple of str to frozenset of str
         By level around or beside such records, the fields that were left out.
+    fields : tuple of ReleasedField
+        All fields of all levels, in the order of the file; none by earlier versions.
     """
 
     member_order: MemberOrder = FILE_ORDER
@@ -34,6 +58,7 @@ class NestedRelease:
     protect: LevelPath = TOP
     sums: tuple[SumOfMembers, ...] = ()
     removed: Mapping[LevelPath, frozenset[str]] = field(default_factory=lambda: MappingProxyType({}))
+    fields: tuple[ReleasedField, ...] = ()
 
     def as_dict(self) -> dict[str, Any]:
         """Return it as plain data."""
@@ -45,6 +70,7 @@ class NestedRelease:
             "weights": weights,
             "sums": sums,
             "removed": [{"level": "/".join(path), "fields": sorted(names)} for path, names in self.removed.items()],
+            "fields": [{**asdict(one), "wide": list(one.wide)} for one in self.fields],
         }
 
     @classmethod
@@ -67,7 +93,14 @@ class NestedRelease:
         )
         order = MemberOrder.from_plain(content["member_order"])
         removed = {_path(one["level"]): frozenset(map(_text, one["fields"])) for one in content["removed"]}
-        return cls(order, MappingProxyType(weights), _path(content["protect"]), sums, MappingProxyType(removed))
+        fields = tuple(
+            ReleasedField(
+                _text(one["level"]), _text(one["name"]), tuple(map(_text, one["wide"])), one["numbered"] is True
+            )
+            for one in content.get("fields", ())
+        )
+        protect = _path(content["protect"])
+        return cls(order, MappingProxyType(weights), protect, sums, MappingProxyType(removed), fields)
 
 
 def _text(value: object) -> str:

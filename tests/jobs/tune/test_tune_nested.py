@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
+from jsonschema import Draft202012Validator
 
 import masktron
+from masktron.report.pages.plain_reader import PlainData
+from masktron.report.pages.tune_page import tune_page
 from nested_survey import ROLES, made
+from paths import ROOT
 
 HOW = {"roles": ROLES, "rare_units": "exclude", "max_observed_share": 100}
 
@@ -21,9 +26,37 @@ def test_no_candidate_groups_the_blocks_of_a_household_alone_and_mask_does_what_
     masked = masktron.mask(data, rules, tmp_path / "out.xml", k=3, grouping="rules", **HOW)
     loss = next(figure.value for figure in masked.figures if figure.name == "pil")
     assert first.figures["pil"] == pytest.approx(loss)
+    assert [*first.levels] == ["Household", "Household/Person"]
+    for level in masked.levels:
+        assert first.levels[level.level] == pytest.approx({one.name: one.value for one in level.figures})
+    schema = json.loads((ROOT / "schemas/tune.schema.json").read_text())
+    Draft202012Validator(schema).validate(plain := json.loads(json.dumps(tuned.as_dict())))
+    assert "Household/Person" in str(tuned)
+    (section,) = [one for one in tune_page(PlainData(plain)).sections if one.name == "levels"]
+    assert [row[1] for row in section.parts[0].rows] == ["Household", "Household/Person"] * 2
 
 
 def test_a_grouping_that_mask_does_not_have_for_households_is_refused(tmp_path: Path) -> None:
     data, rules = made(tmp_path, 1, 30)
     with pytest.raises(masktron.MasktronError, match="each Household is alike others in all that is masked of it"):
         masktron.tune(data, rules, ask={"methods": ["mdav"], "groupings": ["rules", "all"], "workers": 0}, **HOW)
+
+
+def test_units_that_few_are_composed_like_have_remedies_with_figures_of_both_levels(tmp_path: Path) -> None:
+    data, rules = made(tmp_path, 5, 40)
+    with pytest.raises(masktron.InfeasibleError, match="cannot be like k - 1 others") as refused:
+        masktron.mask(
+            data, rules, tmp_path / "out.xml", k=8, roles=ROLES, max_observed_share=100, on_refusal="suggest"
+        )
+    found = refused.value.refusal
+    assert found is not None
+    exclude = next(one for one in found.remedies if one.settings == {"rare_units": "exclude"})
+    assert exclude.state == "works", exclude.reason
+    assert exclude.masked == 4  # Total, Wage, Benefit, Income, of whichever person
+    assert [*exclude.levels] == ["Household", "Household/Person"]
+    assert exclude.levels["Household"]["whole_record_k"] >= 8
+    assert 'works when tried: rare_units="exclude"' in refused.value.hint
+    assert "Household/Person" in str(found)
+    schema = json.loads((ROOT / "schemas/refusal.schema.json").read_text())
+    Draft202012Validator(schema).validate(json.loads(json.dumps(found.as_dict())))
+    assert [path.name for path in tmp_path.iterdir() if path.suffix == ".json"] == []

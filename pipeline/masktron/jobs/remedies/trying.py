@@ -9,12 +9,13 @@ from pathlib import Path
 from masktron.codes import fields_of
 from masktron.config import Config, Role, config_from
 from masktron.counts import counted
-from masktron.errors import DocumentError, MasktronError
+from masktron.errors import DocumentError, InfeasibleError, MasktronError
 from masktron.figures import NAMES, figure_of
 from masktron.hierarchies import read_hierarchy
 from masktron.jobs.described import completed
 from masktron.jobs.in_units import sized
 from masktron.jobs.keys_known import keys_of_run
+from masktron.jobs.level_wording import LevelWording
 from masktron.jobs.ordering import identifying
 from masktron.jobs.originals import InvalidOriginalError
 from masktron.jobs.prepared import Opened, open_original
@@ -153,8 +154,9 @@ class RemedyTrials:
             reason="; ".join(over),
             figures=figures,
             records=len(opened.kept),
-            masked=sum(fact.role is Role.CONFIDENTIAL for fact in opened.fields),
+            masked=len(_fields_masked(opened)),
             seconds=made.seconds,
+            levels=made.levels,
         )
 
     def _changed(self, remedy: RemedyResult) -> Opened:
@@ -176,10 +178,10 @@ class RemedyTrials:
         return changed
 
     def _opened(self, config: Config) -> Opened | None:
-        """Read the original; None where it is what was refused."""
+        """Read the original; None where it is what was refused: it breaks a rule, or has too few units of a kind."""
         try:
             return open_original(self._data, self._rules, config, self._deadline.watching(self._progress))
-        except InvalidOriginalError:
+        except (InvalidOriginalError, InfeasibleError):
             return None
 
     def _names(self, opened: Opened) -> tuple[str, ...]:
@@ -189,6 +191,12 @@ class RemedyTrials:
         if recipe_of(opened.config).treats:
             wanted.add("key_loss")
         return tuple(name for name in NAMES if name in wanted)
+
+
+def _fields_masked(opened: Opened) -> tuple[str, ...]:
+    """Return the masked fields; those of members once each, whatever their position."""
+    names = (fact.name for fact in opened.fields if fact.role is Role.CONFIDENTIAL)
+    return LevelWording.of(opened.job.source).names(names)
 
 
 def _heights(config: Config) -> Iterator[tuple[str, int]]:

@@ -26,7 +26,7 @@ from masktron.figures import figure_of
 from masktron.jobs.given_away import given_away_notes
 from masktron.jobs.keys_known import keys_of_run
 from masktron.jobs.mask import masked_by
-from masktron.jobs.mask_result import side_by_side
+from masktron.jobs.mask_result import levels_of_run, side_by_side
 from masktron.jobs.ordering import identifying
 from masktron.jobs.prepared import Opened, Prepared, planned
 from masktron.jobs.released import declared_of, require_contract
@@ -70,6 +70,8 @@ class TuneOutcome:
         What draws and swaps of keys protect: see `masktron.results.tune.PROTECTION`.
     given_away : tuple of str
         Which fields tell where values were drawn anew or swapped, as sentences.
+    levels : mapping of str to mapping of str to float
+        Of a nested file, figures of each of its levels, by name; of runs on all records alone.
     """
 
     refused: str = ""
@@ -78,6 +80,7 @@ class TuneOutcome:
     ended: bool = False
     protection: Mapping[str, float] = field(default_factory=dict)
     given_away: tuple[str, ...] = ()
+    levels: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -242,15 +245,19 @@ class Bench:
         """Mask and measure; a refusal is an outcome."""
         begun = time.perf_counter()
         try:
-            figures = self._figures(attempt, progress)
+            figures, levels = self._figures(attempt, progress)
         except _REFUSALS as error:
             ended = isinstance(error, ResourceError)
             return TuneOutcome(_reason(error), {}, time.perf_counter() - begun, ended)
         tried = self._tried(attempt.recipe, attempt.seed, progress)
         seconds = time.perf_counter() - begun
-        return TuneOutcome("", figures, seconds, protection=tried.protection, given_away=tried.given_away)
+        return TuneOutcome(
+            "", figures, seconds, protection=tried.protection, given_away=tried.given_away, levels=levels
+        )
 
-    def _figures(self, attempt: Attempt, progress: Progress) -> dict[str, tuple[float, str]]:
+    def _figures(
+        self, attempt: Attempt, progress: Progress
+    ) -> tuple[dict[str, tuple[float, str]], dict[str, dict[str, float]]]:
         run = self.prepared(attempt.recipe, attempt.seed, whole=attempt.whole, progress=progress)
         tried = self._tried(attempt.recipe, attempt.seed, progress)
         made = masked_by(run, progress, tried.shared[attempt.whole])
@@ -262,7 +269,11 @@ class Bench:
         progress("measuring risk and utility", 0)
         if not attempt.whole:
             files = replace(files, known={**files.known, **tried.of_keys(self.names, files)})
-        return {one.figure.name: (one.value, one.field) for one in measure(self.names, files)}
+        levels = levels_of_run(run, columns) if attempt.whole else ()
+        return (
+            {one.figure.name: (one.value, one.field) for one in measure(self.names, files)},
+            {one.level: {figure.name: figure.value for figure in one.figures} for one in levels},
+        )
 
     def unmasked(self, names: Sequence[str]) -> dict[str, float]:
         """Return figures of the records released as they are; those that need no manifest."""

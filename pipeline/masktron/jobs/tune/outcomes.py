@@ -115,12 +115,17 @@ class KeptOutcomes:
             figures = {name: (_number(value), str(worst)) for name, (value, worst) in body["figures"].items()}
             protection = {str(name): _number(value) for name, value in body["protection"].items()}
             given_away = tuple(map(str, body["given_away"]))
+            levels = {
+                str(level): {str(name): _number(value) for name, value in own.items()}
+                for level, own in body["levels"].items()
+            }
             return TuneOutcome(
                 str(body["refused"]),
                 figures,
                 float(body["seconds"]),
                 protection=protection,
                 given_away=given_away,
+                levels=levels,
             )
         except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
             return None  # not there, or damaged: it is computed again
@@ -144,6 +149,9 @@ class KeptOutcomes:
             "seconds": round(outcome.seconds, 3),
             "protection": {name: _kept(value) for name, value in outcome.protection.items()},
             "given_away": list(outcome.given_away),
+            "levels": {
+                level: {name: _kept(value) for name, value in own.items()} for level, own in outcome.levels.items()
+            },
         }
         with atomic_path(self._folder / f"{key}.json", noted=False) as temporary:
             write_plain(temporary, {"key": key, "sha256": _digest([key, body]), "body": body})

@@ -110,6 +110,11 @@ def _measured(made: TuneCandidate, runs: Sequence[TuneOutcome], limits: Mapping[
         protection=worst_protection(one.protection for one in runs),
         within_limits=not broken,
         reasons=broken,
+        levels={
+            level: {name: math.fsum(one.levels[level][name] for one in runs) / len(runs) for name in own}
+            for level, own in runs[0].levels.items()
+            if all(level in one.levels and own.keys() <= one.levels[level].keys() for one in runs)
+        },
     )
 
 

@@ -7,6 +7,7 @@ import math
 from masktron.counts import counted
 from masktron.report.pages.common_parts import figure, figures_table, file_name, listed, said
 from masktron.report.pages.compared_parts import (
+    by_level,
     correlation_parts,
     distribution_parts,
     group_parts,
@@ -74,10 +75,10 @@ def assess_page(result: PlainData, *, files: SideBySide | None = None) -> Page:
             Section("levels", "Level by level", tuple(level_parts(result))),
             Section("keys", "What keys tell", tuple(key_parts(result))),
             Section("treatments", TREATED, tuple(treatment_parts(result))),
-            Section("distributions", "Before and after", tuple(distribution_parts(files) if files else ())),
-            Section("moments", "Means and variances", tuple(moment_parts(files) if files else ())),
-            Section("correlations", "Correlations", tuple(correlation_parts(files) if files else ())),
-            Section("losses", "Where information is lost", tuple(loss_parts(files) if files else ())),
+            Section("distributions", "Before and after", by_level(files, distribution_parts)),
+            Section("moments", "Means and variances", by_level(files, moment_parts)),
+            Section("correlations", "Correlations", by_level(files, correlation_parts)),
+            Section("losses", "Where information is lost", by_level(files, loss_parts)),
             Section(
                 "intruders",
                 "What intruders find",

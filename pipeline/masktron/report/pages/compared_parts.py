@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import pairwise
 
 from masktron.counts import counted
-from masktron.report.pages.common_parts import NOTHING, SHOWN_RULES, figure, listed
+from masktron.report.pages.common_parts import NOTHING, SHOWN_RULES, figure, listed, said
 from masktron.report.pages.page import PagePart, PagePicture, PageTable, PictureRow
 from masktron.report.pictures.bars import Bar, Bars, PairedBars, PairOfBars
 from masktron.report.pictures.distribution import TwoDistributions
@@ -25,6 +25,28 @@ _SINGLE_SIZES = 4
 _ROUND_SIZES = tuple(times * 10**power for power in range(1, 9) for times in (1, 2, 5))
 _TELLING_MOVE = 0.005
 """Change of a correlation from which a matrix of changes says something."""
+
+
+def by_level(files: SideBySide | None, parts: Callable[[SideBySide], list[PagePart]]) -> tuple[PagePart, ...]:
+    """Return parts of two files, of nested ones those of each level by itself; nothing without files."""
+    if files is None:
+        return ()
+    if not files.levels:
+        return tuple(parts(files))
+    found: list[PagePart] = []
+    for at, (level, own) in enumerate(files.levels.items()):
+        if drawn := parts(own):
+            found += [*said(f"{level}: {counted(own.records, 'record')}."), *(_named(part, at) for part in drawn)]
+    return tuple(found)
+
+
+def _named(part: PagePart, at: int) -> PagePart:
+    """Name the pictures of a level, so that each has a name of its own on the page."""
+    if isinstance(part, PagePicture):
+        return replace(part, name=f"level-{at}-{part.name}")
+    if isinstance(part, PictureRow):
+        return replace(part, pictures=tuple(replace(one, name=f"level-{at}-{one.name}") for one in part.pictures))
+    return part
 
 
 def distribution_parts(files: SideBySide) -> list[PagePart]:

@@ -18,6 +18,7 @@ from masktron.report.pages.common_parts import (
     said,
 )
 from masktron.report.pages.compared_parts import (
+    by_level,
     correlation_parts,
     distribution_parts,
     group_parts,
@@ -85,12 +86,10 @@ def mask_page(
             Section("levels", "Level by level", tuple(level_parts(result))),
             Section("keys", "What keys tell", tuple(key_parts(result))),
             Section("treatments", "What was done before", tuple(treatment_parts(result))),
-            Section("distributions", "Before and after", tuple(distribution_parts(files) if files else ())),
-            Section("moments", "Means and variances", tuple(moment_parts(files) if files else ())),
-            Section("correlations", "Correlations", tuple(correlation_parts(files) if files else ())),
-            Section(
-                "losses", "Where information is lost", (*_by_block(blocks), *(loss_parts(files) if files else ()))
-            ),
+            Section("distributions", "Before and after", by_level(files, distribution_parts)),
+            Section("moments", "Means and variances", by_level(files, moment_parts)),
+            Section("correlations", "Correlations", by_level(files, correlation_parts)),
+            Section("losses", "Where information is lost", (*_by_block(blocks), *by_level(files, loss_parts))),
             Section(
                 "intruders",
                 "What intruders find",

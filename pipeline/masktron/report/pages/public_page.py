@@ -38,6 +38,7 @@ _HOW = {
     "derive": "mean of the group, or computed from the other fields by the rules",
     "derive_per_record": "value of the group, or computed in each record by the rules",
     "drawn": "a value drawn for each record",
+    "summed": "the sum of masked values of what stands in the record",
 }
 _DRAWN_HOW = {
     "noise-added": "a value drawn near that of each record",
@@ -45,6 +46,7 @@ _DRAWN_HOW = {
     "values-exchanged": "a value of another record",
 }
 """What *drawn* means, where it is not a new value for each record."""
+_SUMMED = "summed"
 _DONE = {
     "identical-groups": "Records that are alike were put into groups of at least {k}, and the records of a group "
     "share one value in the place of their own ones{solved}.",
@@ -99,6 +101,10 @@ _CORRELATIONS_SAID = (
     "Correlations moved: by how much the correlations with the other masked numbers are higher or lower, on average "
     "over those that may be told."
 )
+_OF_LEVELS = (
+    "Figures of a field are of all records of its level, wherever they stand, and correlations are with other fields "
+    "of the same level."
+)
 _EACH_ONCE = "Every record counts once, without weights. A dash: not told, see below."
 
 
@@ -114,7 +120,7 @@ def public_page(release: PublicRelease) -> Page:
         verdict=Mark(
             f"{number(len(holding))} of {counted(len(release.rules), 'edit rule')} hold in every record", "good"
         ),
-        lead=f"{counted(release.records, 'record')} of {counted(len(release.fields), 'field')}, "
+        lead=f"{_size(release)} {counted(len(release.fields), 'field')}, "
         f"{number(len(masked))} of them masked to protect respondents. This page says what was done, and what to "
         f"know when you analyse the file.{_without_figures(release)}",
         sections=(
@@ -141,9 +147,22 @@ def _named(release: PublicRelease) -> PublicRelease:
             for one in release.fields
         ),
         removed=tuple(map(column_name, release.removed)),
+        numbered=tuple(map(column_name, release.numbered)),
+        levels=tuple(replace(one, sorted_by=tuple(map(column_name, one.sorted_by))) for one in release.levels),
         rules=tuple(replace(one, form=column_name(one.form), text=column_name(one.text)) for one in release.rules),
         fates=tuple(replace(one, form=column_name(one.form)) for one in release.fates),
     )
+
+
+def _size(release: PublicRelease) -> str:
+    """Say of how many records the fields are, of a nested file of each level."""
+    if not release.levels:
+        return f"{counted(release.records, 'record')} of"
+    counts = [
+        one.kind if one.records is None else f"{counted(one.records, 'record')} of {one.kind}"
+        for one in release.levels
+    ]
+    return f"{', '.join(counts)}, with"
 
 
 def _without_figures(release: PublicRelease) -> str:
@@ -153,7 +172,8 @@ def _without_figures(release: PublicRelease) -> str:
     if not release.compared:
         why = "this page was made without the original"
     elif release.records < PUBLIC_LEAST_RECORDS:
-        why = f"of fewer than {PUBLIC_LEAST_RECORDS} records, they could give somebody away"
+        of = f" of {release.protected.rpartition('/')[2]}" if release.levels else ""
+        why = f"of fewer than {PUBLIC_LEAST_RECORDS} records{of}, they could give somebody away"
     else:
         why = "too few groups, or single ones, decide about them, so that they could give somebody away"
     return (
@@ -165,42 +185,91 @@ def _without_figures(release: PublicRelease) -> str:
 def _done(release: PublicRelease) -> list[PagePart]:
     masked = [one for one in release.fields if one.masked]
     facts = [
-        Fact("records", number(release.records)),
+        *_counts(release),
         Fact("masked fields", f"{number(len(masked))} of {number(len(release.fields))}"),
         Fact("method", release.method),
     ]
     if release.contract in _GROUPS:
         facts.append(Fact("k", number(release.k), _GROUPS[release.contract]))
+    unit = release.levels[0].kind if release.levels else ""
     together = (
         "All masked fields were masked in one go, so that groups are the same in all of them."
         if release.whole_records
         else "Fields that rules tie together were masked together, block by block; groups differ from block to block."
     )
-    order = "The records stand in random order." if release.random_order else ""
-    left = "Records that broke a rule were left out." if release.some_left_out else ""
+    order = f"The records{f' of {unit}' if unit else ''} stand in random order." if release.random_order else ""
+    rare = f", or that fewer than {release.k} were composed like," if release.rare_left_out else ""
+    left = f"Records that broke a rule{rare} were left out." if release.some_left_out else ""
     removed = f"Left out, as they name respondents: {', '.join(release.removed)}." if release.removed else ""
+    numbered = f"{', '.join(release.numbered)}: new numbers, which join the tables." if release.numbered else ""
     return [
         FactRow(tuple(facts)),
         *said(
+            *_nested(release),
             _how(release, masked),
             _SAME if masked else "",
             f"The method promises: {release.promise}.",
             " ".join(filter(None, (together, order, left))),
-            removed,
+            " ".join(filter(None, (removed, numbered))),
         ),
+    ]
+
+
+def _counts(release: PublicRelease) -> list[Fact]:
+    """Say how many records there are, in facts."""
+    if not release.levels:
+        return [Fact("records", number(release.records))]
+    return [Fact(f"records of {one.kind}", number(one.records)) for one in release.levels if one.records is not None]
+
+
+def _nested(release: PublicRelease) -> list[str]:
+    """Say what a record of a nested file is, and how what stands in it was put side by side."""
+    if not release.levels:
+        return []
+    top, kind = release.levels[0].kind, release.protected.rpartition("/")[2]
+    inner = [one for one in release.levels if one.name.startswith(f"{release.protected}/")]
+    within = f" with all that stands in it ({', '.join(one.kind for one in inner)})" if inner else ""
+    what = f"Where this page speaks of records without saying of which level, a record is a {kind}{within}."
+    if kind != top:
+        return [
+            what,
+            f"Each {kind} was masked by itself: whoever recognises one of them in a {top} knows the others of that "
+            f"{top}, since they stand together.",
+        ]
+    orders = [
+        f"each {one.kind} by {', '.join(one.sorted_by)}" if one.sorted_by else f"each {one.kind} as the file has them"
+        for one in inner
+    ]
+    return [
+        what,
+        f"Groups are of {top} records that have as many records of each other level in them. Within a group, what "
+        f"stands in one {top} was put side by side with what stands in the others: {'; '.join(orders)}."
+        if orders
+        else "",
     ]
 
 
 def _how(release: PublicRelease, masked: list[PublicField]) -> str:
     """Say how the values came about: those that the method drew, and those of groups."""
-    grouped = [one.name for one in masked if one.how != "drawn" and not one.solved_by]
-    solved = [one.name for one in masked if one.solved_by]
-    computed = f"{', '.join(solved)} {'is' if len(solved) == 1 else 'are'} computed in each record by the rules"
+    own = [one for one in masked if one.how != _SUMMED]
+    grouped = [one.name for one in own if one.how != "drawn" and not (one.solved_by and one.solved_everywhere)]
+    solved = [one.name for one in own if one.solved_by and one.solved_everywhere]
+    partly = [one.name for one in own if one.solved_by and not one.solved_everywhere]
+    summed = [one.name for one in masked if one.how == _SUMMED]
+    computed = [
+        f"{', '.join(names)} {'is' if len(names) == 1 else 'are'} {how}"
+        for names, how in (
+            (solved, "computed in each record by the rules"),
+            (partly, "computed by the rules in some records"),
+            (summed, "the sum of masked values of what stands in the record"),
+        )
+        if names
+    ]
     shared = f"in {', '.join(grouped)}, the records of a group share one value"
-    apart = [*([shared] if grouped else []), *([computed] if solved else [])]
+    apart = [*([shared] if grouped else []), *computed]
     return _DONE[release.contract].format(
         k=release.k,
-        solved=f"; {computed}" if solved else "",
+        solved="".join(f"; {one}" for one in computed),
         apart="".join(f"; {one}" for one in apart),
     )
 
@@ -255,23 +324,41 @@ def _exact(release: PublicRelease) -> list[PagePart]:
     recoded = [f"{one.name} ({one.recoded})" for one in release.fields if one.recoded]
     untrue = [f"{one.name} ({one.untrue})" for one in release.fields if one.untrue]
     weights = [one for one in release.fields if one.weight]
+    joined = ", ".join(one.kind for one in release.levels[1:])
     rules = [rule.id for rule in release.rules if rule.status == "holds" and not rule.soft]
-    means = [one.name for one in release.fields if one.keeps_mean]
     items = [
+        f"In which {release.levels[0].kind} each record of another level ({joined}) stands, how many there are and "
+        "in which order: as it was."
+        if joined
+        else "",
         f"Written as they were, in every record: {', '.join(kept)}." if kept else "",
         f"Recoded, {in_all}: {', '.join(recoded)}; the rules ask of them what is left to ask." if recoded else "",
         f"Not true in some records, as far as the rules admit it: {'; '.join(untrue)}." if untrue else "",
         f"Left out in records where the keys were rare, else written: {', '.join(left_out)}." if left_out else "",
-        *(f"{one.name} is the survey weight, {_of_weight(one)}." for one in weights),
+        *(f"{one.name} is the survey weight{_whose(one)}, {_of_weight(one)}." for one in weights),
         f"{counted(len(rules), 'hard rule')} hold in every record: sums add up, ranges and conditions are kept."
         if rules
         else "",
-        f"Over the records of this file, the {'weighted ' if weights else ''}means and totals of {', '.join(means)} "
-        "are those of the original values but for rounding."
-        if means
-        else "",
+        *_means(release, weighted=bool(weights)),
     ]
     return listed("", [item for item in items if item])
+
+
+def _means(release: PublicRelease, *, weighted: bool) -> list[str]:
+    """Say of which fields the file has the means of the original values, level by level."""
+    whose = [(one.name, f"the records of {one.kind}", bool(one.weight)) for one in release.levels]
+    found = []
+    for level, records, own in whose or [("", "the records of this file", weighted)]:
+        if means := [one.name for one in release.fields if one.keeps_mean and one.level == level]:
+            found.append(
+                f"Over {records}, the {'weighted ' if own else ''}means and totals of {', '.join(means)} are those "
+                "of the original values but for rounding."
+            )
+    return found
+
+
+def _whose(one: PublicField) -> str:
+    return f" of {one.level.rpartition('/')[2]}" if one.level else ""
 
 
 def _of_weight(one: PublicField) -> str:
@@ -325,30 +412,39 @@ def _fields(release: PublicRelease, masked: list[PublicField]) -> list[PagePart]
         )
         if {*values} != {NOTHING}
     ]
+    leveled = ("level",) if release.levels else ()
     rows = tuple(
         (
             one.name,
-            str(one.block),
+            *((one.level.rpartition("/")[2],) if leveled else ()),
+            ", ".join(map(str, (one.block, *one.more_blocks))) if one.block is not None else NOTHING,
             _in_its_place(one, release.contract),
             *(values[at] for _, _, values in shown),
         )
         for at, one in enumerate(masked)
     )
-    columns = ("field", "block", "what stands in its place", *(column for column, _, _ in shown))
+    columns = ("field", *leveled, "block", "what stands in its place", *(column for column, _, _ in shown))
     numbers = {"block", "variance kept", "correlations moved"} & {*columns}
     return [
         PageTable("Masked fields", columns, rows, frozenset(numbers)),
         *said(" ".join([*(words for _, words, _ in shown), _EACH_ONCE]) if shown else ""),
+        *said(_OF_LEVELS if shown and leveled else ""),
         *_missing(masked),
     ]
 
 
 def _in_its_place(one: PublicField, contract: str) -> str:
-    if one.solved_by:
+    if one.how == _SUMMED:
+        return f"{_HOW[_SUMMED]}, by the rule {one.solved_by}"
+    if one.solved_by and one.solved_everywhere:
         return f"computed in each record by the rule {one.solved_by}"
-    if one.how == "drawn" and contract in _DRAWN_HOW:
-        return _DRAWN_HOW[contract]
-    return _HOW.get(one.how, one.how)
+    ways = [
+        _DRAWN_HOW[contract] if how == "drawn" and contract in _DRAWN_HOW else _HOW.get(how, how)
+        for how in one.how.split(", ")
+    ]
+    if one.solved_by:
+        ways.append(f"computed in the record by the rule {one.solved_by}")
+    return "; or ".join(ways)
 
 
 def _missing(masked: list[PublicField]) -> list[PagePart]:
@@ -363,7 +459,7 @@ def _advice(release: PublicRelease) -> list[PagePart]:
     drawn = release.contract != "identical-groups"
     masked = [one for one in release.fields if one.masked]
     moved = any(one.mean is not None or one.shares is not None for one in masked)
-    below = [f"{one.name} in {counted(one.below_zero, 'record')}" for one in masked if one.below_zero]
+    below = [f"{one.name} in {counted(one.below_zero, 'record')}{_whose(one)}" for one in masked if one.below_zero]
     return listed(
         "",
         [
@@ -429,7 +525,7 @@ def _rules(release: PublicRelease) -> list[PagePart]:
 
 def _verified(release: PublicRelease) -> list[PagePart]:
     engines = tuple((one.name, number(one.rules), number(one.records)) for one in release.engines)
-    files = ((release.name, release.checksum), (release.rulebook, release.rules_checksum))
+    files = (*_checksums(release), (release.rulebook, release.rules_checksum))
     return [
         *said(
             "The file was written, read back, and judged by each of these programs before it was released. The "
@@ -449,6 +545,17 @@ def _verified(release: PublicRelease) -> list[PagePart]:
     ]
 
 
+def _checksums(release: PublicRelease) -> list[tuple[str, str]]:
+    """Return the checksum of the file; of several tables, of each, and of all of them together."""
+    tables = [one for one in release.levels if one.table]
+    if not tables:
+        return [(release.name, release.checksum)]
+    top = release.levels[0].kind
+    together = f"all tables: of a line for each ({', '.join([top, *(one.kind for one in tables)])}), name and SHA-256"
+    own = [(release.name, release.own_checksum)] if release.own_checksum else []
+    return [*own, *((one.table, one.checksum) for one in tables), (together, release.checksum)]
+
+
 def _coarse(release: PublicRelease) -> list[str]:
     rounded = (
         "Figures of the original are rounded to two decimals or told as a bound. With more digits of a small file, "
@@ -466,6 +573,16 @@ def _coarse(release: PublicRelease) -> list[str]:
     return [
         *([rounded] if release.told else []),
         *([left_out] if release.compared else []),
+        *([_levels_left_out(release)] if release.compared and len(release.levels) > 1 else []),
         "No checksum of the original is given, as a guess of it could be tested with that. Least and greatest "
         "values of the original are given nowhere.",
     ]
+
+
+def _levels_left_out(release: PublicRelease) -> str:
+    """Say who counts as one where records of a level stand in one that was masked as a whole."""
+    kind = release.protected.rpartition("/")[2]
+    return (
+        f"All records of a level that stand in one {kind} count as one there, and those of a group of {kind} records "
+        "as one group, at all positions and position by position."
+    )

@@ -8,7 +8,8 @@ from dataclasses import replace
 
 from masktron.counts import counted
 from masktron.figures import NAMES, Group, figure_of
-from masktron.report.pages.common_parts import figure, file_name, listed
+from masktron.report.level_figures_table import LEVEL_COLUMNS, level_rows
+from masktron.report.pages.common_parts import figure, file_name, listed, said
 from masktron.report.pages.page import Fact, FactRow, Mark, Page, PagePart, PagePicture, PageTable, Ranged, Section
 from masktron.report.pages.plain_reader import PlainData
 from masktron.report.pictures.plane import PlanePoint, RiskUtilityPlane
@@ -81,11 +82,27 @@ def tune_page(result: PlainData) -> Page:
             ),
             Section("candidates", "Candidates", (_table(result, candidates, front, recommended),)),
             *_drawn(candidates),
+            Section("levels", "Level by level", tuple(_levels(candidates))),
             Section("further", "All other figures", tuple(_further(result, candidates))),
             Section("figures", "What the figures mean", tuple(_meanings(candidates))),
             Section("notes", "Notes", tuple(listed("", result.names("notes")))),
         ),
     )
+
+
+def _levels(candidates: tuple[PlainData, ...]) -> list[PagePart]:
+    """Return what candidates do to each level of a nested file; nothing of other files."""
+    ways = (
+        (f"{at}: {_name(one)}", {level: own for level, own in one.part("levels").items() if isinstance(own, Mapping)})
+        for at, one in enumerate(candidates)
+        if one.has("levels")  # maps of earlier versions have none
+    )
+    if not (rows := tuple(level_rows(ways))):
+        return []
+    return [
+        PageTable("Figures by level", ("candidate", *LEVEL_COLUMNS), rows, frozenset(LEVEL_COLUMNS[1:])),
+        *said("Linkage is among records of units that are composed alike; loss is that of the level's own fields."),
+    ]
 
 
 def _require_known(result: PlainData, candidates: tuple[PlainData, ...]) -> None:

@@ -28,7 +28,7 @@ def tables(result: DescribeResult) -> list[RenderableType]:
         *level_table(result.levels),
         *([_fields(result)] if result.fields else []),
         *_labelled(result),
-        *_rows(result),
+        *([] if result.levels else _rows(result)),
         *noted("problem", [f"{one.what}; {one.hint}" for one in result.problems]),
         *noted("note", result.notes),
     ]
@@ -39,10 +39,13 @@ def _held(result: DescribeResult) -> str:
 
 
 def _fields(result: DescribeResult) -> Table:
-    table = headed("field", "type", "role", "kind", "why", "missing", "different", "values")
+    leveled = ("level",) if result.levels else ()
+    table = headed("field", *leveled, "type", "role", "kind", "why", "missing", "different", "values")
     for field in result.fields:
-        name = field.name if field.column in (field.name, field.name.removeprefix("@")) else _named(field)
-        row = (name, field.type, field.role or "-", field.kind or "-", field.why)
+        own = field.name.rpartition("/")[2] if leveled else field.name
+        name = field.name if field.column in (own, own.removeprefix("@")) else _named(field)
+        level = [field.level.rpartition("/")[2]] if leveled else []
+        row = (name, *level, field.type, field.role or "-", field.kind or "-", field.why)
         many = f"over {number(field.distinct)}" if field.many else number(field.distinct)
         table.add_row(*map(plain, row), number(field.missing), many, plain(_values(field)) or "-")
     return unbroken(table, [field.name for field in result.fields])

@@ -9,6 +9,7 @@ from rich.console import RenderableType
 
 from masktron.counts import counted
 from masktron.figures import figure_of
+from masktron.report.level_figures_table import LEVEL_COLUMNS, level_rows
 from masktron.report.tables.cells import headed, noted
 from masktron.report.text import number, plain
 from masktron.results import RefusalResult, RemedyResult
@@ -29,6 +30,10 @@ def tables(result: RefusalResult) -> list[RenderableType]:
                 number(one.records),
             )
         parts.append(table)
+        if rows := list(level_rows((str(at), one.levels) for at, one in enumerate(working, 1))):
+            parts.append(of_levels := headed("works", *LEVEL_COLUMNS))
+            for row in rows:
+                of_levels.add_row(*map(plain, row))
         parts += [plain(_described(at, one)) for at, one in enumerate(working, 1)]
     parts += noted("does not help", list(_others(result, ("refused", "ended"))))
     parts += noted("not tried", list(_others(result, ("untried",))))

@@ -9,6 +9,7 @@ from rich.console import RenderableType
 
 from masktron.counts import counted
 from masktron.figures import figure_of
+from masktron.report.level_figures_table import LEVEL_COLUMNS, level_rows
 from masktron.report.tables.cells import headed, noted
 from masktron.report.text import number, plain
 from masktron.results import TuneCandidate, TuneResult
@@ -42,7 +43,7 @@ def tables(result: TuneResult) -> list[RenderableType]:
         )
     parts: list[RenderableType] = []
     if shown:
-        parts += [table, *_reading(result, seeds=seeds), *_protection(result)]
+        parts += [table, *_levels(result, shown), *_reading(result, seeds=seeds), *_protection(result)]
     parts += noted("not tried", list(_untried(result)))
     parts += noted("note", result.notes)
     parts.append(
@@ -51,6 +52,16 @@ def tables(result: TuneResult) -> list[RenderableType]:
     verdict = "[bold]recommended[/]" if result.recommended is not None else "[red]no recommendation[/]"
     parts.append(f"{verdict}: {plain(result.why)}")
     return parts
+
+
+def _levels(result: TuneResult, shown: list[int]) -> Iterator[RenderableType]:
+    """Yield what candidates do to each level of a nested file; nothing of other files."""
+    rows = list(level_rows((str(at), result.candidates[at].levels) for at in shown))
+    if rows:
+        table = headed("no.", *LEVEL_COLUMNS)
+        for row in rows:
+            table.add_row(*map(plain, row))
+        yield table
 
 
 def _titled(name: str) -> str:

@@ -103,7 +103,8 @@ def _found(result: dict[str, Any], read: dict[str, Any], visit: Visit) -> dict[s
 def shown_name(one: Mapping[str, Any]) -> str:
     """Return the name of a field as the file has it; an attribute of XML has its ``@``."""
     name, column = str(one["name"]), str(one["column"])
-    return name if column == name.removeprefix("@") else column
+    # several levels of a nested file may have a field that is called so
+    return name if "/" in name or column == name.removeprefix("@") else column
 
 
 def _folder(place: Path, visit: Visit, number: int) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from typing import Any
 from masktron.config import Config, Param, parse_params
 from masktron.errors import Exit, ResourceError, UsageError
 from masktron.figures import NAMES, figure_of
+from masktron.report.level_figures_table import LEVEL_COLUMNS, level_rows
 from masktron.rulebook_text.rule_changes import NewRule, with_rules
 from masktron.sources.known_formats import known_formats
 from masktron.web.pages.form_values import at_fields, limits_from, whole_from
@@ -98,6 +99,8 @@ def _show(visit: Visit, project: Project) -> dict[str, Any]:
         "result": result,
         "figures": [] if result is None else _figures(result, config),
         "concerns": [] if result is None else result.get("concerns", []),
+        "level_columns": LEVEL_COLUMNS,
+        "level_rows": [] if result is None else _level_rows(result),
         "tiles": [] if result is None else _tiles(result, project.settings.table.get("tune", {})),
         **treated_context(result),
         "report": visit.path_of_report(run, PAGE) if result is not None and run is not None else None,
@@ -164,6 +167,15 @@ def _figures(result: Mapping[str, Any], config: Config) -> list[dict[str, Any]]:
     ]
 
 
+def _level_rows(result: Mapping[str, Any]) -> list[list[str]]:
+    """Return the figures of the levels of a nested file, a row for each; none of other files."""
+    levels = {
+        one["level"]: {figure["figure"]: figure["value"] for figure in one["figures"]}
+        for one in result.get("levels", ())
+    }
+    return [row for _, *row in level_rows([("", levels)])]
+
+
 def _tiles(result: Mapping[str, Any], asked: Mapping[str, Any]) -> list[tuple[str, str, str]]:
     """Return title, value and meaning of what a result says first: records, groups, and the figures of the map.
 
@@ -227,6 +239,8 @@ def _helps(error: ToldError | None, config: Config) -> list[dict[str, Any]]:
         return []
     helps: list[dict[str, Any]] = []
     lower = [size for size in _SIZES if size < config.k]
+    if "--rare-units exclude" in error.hint and config.rare_units == "stop":
+        helps.append(_help("Leave these out, with all that stands in them, and mask", {"rare_units": "exclude"}))
     if error.kind == "InvalidOriginalError" and config.invalid == "stop":
         helps.append(_help("Leave out the records that break a rule, and mask", {"invalid": "exclude"}))
     if error.exit_code == Exit.INFEASIBLE and error.kind != "ReleasedBeforeError" and lower:
@@ -272,6 +286,8 @@ def _changes(project: Project, form: FormFields) -> dict[str, Any]:
         changes["limits"] = limits_from(form, config) or None
     elif "limits" in form.names:
         changes["limits"] = None
+    if form.text("rare_units") == "exclude":
+        changes["rare_units"] = "exclude"
     if form.text("allow_unfired") == "*":
         changes["allow_unfired"] = ["*"]
     # what the form sends as it was is no change: else the map and the plan would be said to be of other settings
@@ -406,5 +422,5 @@ MASK = WebPage(
     step="mask",
     actions={"mask": _mask, "plan": _plan, "save": _save, "cancel": _cancel, "forbid": _forbid},
     state=_state,
-    writes=frozenset({"method", "k", "grouping", "invalid", "params", "limits", "allow_unfired"}),
+    writes=frozenset({"method", "k", "grouping", "invalid", "params", "limits", "allow_unfired", "rare_units"}),
 )

@@ -15,7 +15,7 @@ from masktron.web.pages.form_values import number_from, whole_from
 from masktron.web.pages.key_facts import current_keys, keys_arguments, keys_context, measure_keys
 from masktron.web.pages.perturbed_keys import drawn_together, pram_from, pram_shown, swap_from, swap_shown
 from masktron.web.pages.project_hierarchies import hierarchy_name, hierarchy_of
-from masktron.web.pages.roles_step import described_fields
+from masktron.web.pages.roles_step import described_fields, is_nested
 from masktron.web.pages.step_runs import good_run
 from masktron.web.runs import run_kinds
 from masktron.web.runs.one_run import CommandRun, latest_run, run_of
@@ -55,6 +55,7 @@ def _show(visit: Visit, project: Project) -> dict[str, Any]:
         "read": described_fields(project) is not None,
         "data": project.data(),
         "has_rules": project.has_rules,
+        "nested": is_nested(project),
         "fields": fields,
         "ways": WAYS,
         "together": drawn_together(config.pram),
@@ -206,6 +207,11 @@ def _suppression(form: FormFields, names: list[str]) -> dict[str, Any]:
 
 def _save(visit: Visit, project: Project, form: FormFields) -> Redirect:
     config, changes = project.settings.config, _changes(project, form)
+    if is_nested(project) and any(value for name, value in changes.items() if name != "allow_lost"):
+        raise UsageError(
+            "keys of nested files are not treated yet",
+            hint="treat them in a flat file, or leave them as they are and look at the risk",
+        )
     project.settings.update(changes, said=f"Keys: {_said(changes)}", by=visit.user)
     if project.settings.config != config or current_keys(project) is None:
         measure_keys(visit, project)

@@ -11,6 +11,7 @@ from masktron.sources.known_formats import known_formats
 from masktron.web.pages.key_facts import treated_context
 from masktron.web.pages.mask_step import ABOUT, PAGE, has_concerns
 from masktron.web.pages.mask_step import RESULT as MASK_RESULT
+from masktron.web.pages.roles_step import is_nested
 from masktron.web.pages.step_runs import cancel_run, is_current, result_of, sha256_of
 from masktron.web.runs import run_kinds
 from masktron.web.runs.checked_files import (
@@ -70,7 +71,7 @@ def _show(visit: Visit, project: Project) -> dict[str, Any]:
         "waiting_path": None if last is None else visit.path_of_run(last),
         "active": last is not None and not last.is_over,
         "error": last.error if last is not None and last.is_over else None,
-        "formats": [] if mask is None else [(name, text) for name, text in FORMATS.items() if name != _format(mask)],
+        "formats": _formats(project, mask),
         "about": _document(visit, mask, ABOUT),
         "rules": _document(visit, mask, _rules(mask)),
         "settings_files": [] if mask is None else _settings_files(visit, mask),
@@ -108,6 +109,13 @@ def _rules(run: CommandRun | None) -> str:
     """Return the name of the rules that hold in the masked file; empty where those of the project do."""
     outputs = [] if run is None else run.outputs
     return next((one.name for one in outputs if one.is_rulebook), "")
+
+
+def _formats(project: Project, mask: CommandRun | None) -> list[tuple[str, str]]:
+    """Return the formats that the masked file can be written in, too: records in records are no plain table."""
+    if mask is None or is_nested(project):
+        return []
+    return [(name, text) for name, text in FORMATS.items() if name != _format(mask)]
 
 
 def _settings_files(visit: Visit, run: CommandRun) -> list[tuple[str, str]]:

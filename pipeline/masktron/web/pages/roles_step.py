@@ -66,6 +66,7 @@ def _show(visit: Visit, project: Project) -> dict[str, Any]:
         "everywhere": ", ".join(sorted(config.missing.get(ALL_FIELDS, ()))),
         "known": [name for name, role in config.roles.items() if role is Role.QUASI_IDENTIFIER],
         "has_rules": project.has_rules,
+        "nested": is_nested(project),
         **keys_context(project, None, "?again=1"),
         "settings_text": project.settings.text,
         "problems": _problems(run, [one["name"] for one in found_page.items]),
@@ -90,8 +91,21 @@ def described_fields(project: Project) -> list[dict[str, Any]] | None:
         return None
     fields: list[dict[str, Any]] = found["fields"]
     asked = {one["field"]: one for one in found["problems"] if one["field"]}
-    n = found["records"]
-    return [{**one, "problem": asked.get(one["name"]), "every": _alone(one, n)} for one in fields]
+    levels = {one["level"]: one["records"] for one in found.get("levels", ())}
+    return [
+        {
+            **one,
+            "problem": asked.get(one["name"]),
+            "every": _alone(one, levels.get(one.get("level", ""), found["records"])),
+        }
+        for one in fields
+    ]
+
+
+def is_nested(project: Project) -> bool:
+    """Whether the data, as the latest run that read them describes them, have records in records."""
+    found = described(project)
+    return bool(found and found.get("levels"))
 
 
 def _alone(one: Mapping[str, Any], records: int) -> str:
@@ -168,7 +182,7 @@ def _save(visit: Visit, project: Project, form: FormFields) -> Redirect:
         | {name: _order(project, form, name) for name, kind in kinds.items() if kind == Kind.ORDINAL},
         "missing": _missing(form, config),
     }
-    _require_one_weight(roles)
+    _require_one_weight(project, roles)
     project.settings.update(
         {name: value or None for name, value in changes.items()}, said="Roles of the fields", by=visit.user
     )
@@ -224,13 +238,18 @@ def _codes(text: str) -> list[str]:
     return sorted({code.strip() for code in text.split(",") if code.strip()})
 
 
-def _require_one_weight(roles: Mapping[str, str]) -> None:
-    weights = [name for name, role in roles.items() if role == Role.WEIGHT]
-    if len(weights) > 1:
-        raise UsageError(
-            f"roles.{weights[-1]}: {weights[0]} is the weight already",
-            hint="a survey has one weight; keep one of them",
-        )
+def _require_one_weight(project: Project, roles: Mapping[str, str]) -> None:
+    """Refuse a second weight of a survey, or of a level of nested records."""
+    levels = {one["name"]: one.get("level", "") for one in described_fields(project) or ()}
+    weights: dict[str, str] = {}
+    for name in (name for name, role in roles.items() if role == Role.WEIGHT):
+        first = weights.setdefault(levels.get(name, ""), name)
+        if first != name:
+            level = levels.get(name, "").rpartition("/")[2]
+            raise UsageError(
+                f"roles.{name}: {first} is the weight{f' of {level}' if level else ''} already",
+                hint=f"a {'level' if level else 'survey'} has one weight; keep one of them",
+            )
 
 
 def _decide(visit: Visit, project: Project, form: FormFields) -> Redirect:
@@ -240,7 +259,7 @@ def _decide(visit: Visit, project: Project, form: FormFields) -> Redirect:
     if not names:
         raise UsageError("every text field has a role", hint="reload the page")
     roles = {**{name: one.value for name, one in config.roles.items()}, **dict.fromkeys(names, role)}
-    _require_one_weight(roles)
+    _require_one_weight(project, roles)
     project.settings.update({"roles": roles}, said=f"Role {role}: {', '.join(names)}", by=visit.user)
     look_at(visit, project)
     return Redirect(visit.path(project, "roles"))

@@ -229,6 +229,12 @@ def _checked(table: Mapping[str, Any]) -> Config:
             raise UsageError(
                 f"{secret} has no place in settings", where=NAME, hint="leave it out: each run has a key"
             )
+    if "levels" in table:
+        raise UsageError(
+            "levels has no place in settings of a project, which masks one file",
+            where=NAME,
+            hint="upload the records as nested XML; tables that keys join are masked in a shell: masktron mask",
+        )
     config = config_from({name: value for name, value in table.items() if name not in _APART}, where=NAME)
     for name, paths in _paths(table).items():
         for path in paths.values():

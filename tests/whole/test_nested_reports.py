@@ -1,0 +1,249 @@
+"""Pages of masked nested files: both levels are on them, and the one for others shows no value of either."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from dataclasses import dataclass, replace
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from jsonschema import Draft202012Validator
+from lxml import etree, html
+from test_public_edition import poison, table
+
+import masktron
+from cli_runner import Runner
+from masktron.errors import UsageError
+from masktron.jobs.level_files import LevelFile
+from masktron.jobs.public_figures import PublicFigures
+from masktron.jobs.public_release import public_release
+from masktron.jobs.rulebooks import open_rulebook
+from masktron.measures.assessed import Assessed
+from masktron.report.pages.html import html_of
+from masktron.report.pages.plain_reader import PlainData
+from masktron.report.pages.public_page import public_page
+from masktron.sources.records import Column, Field
+from paths import ROOT
+from secret_files import found_in
+from secret_nested import FORMS, ROLES, SecretSurvey, secret_survey
+
+KEY = bytes(range(16, 48))
+HOUSEHOLDS, PERSONS = 240, 360
+SUMS = r"\b[0-9a-f]{64}\b"
+"""Checksums: their digits are some of an original now and then."""
+
+
+@dataclass(frozen=True, slots=True)
+class Released:
+    survey: SecretSurvey
+    out: Path
+    manifest: Path
+    inside: str
+    public: str
+
+
+@pytest.fixture(scope="module")
+def releases(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Released]:
+    found = {}
+    for form in FORMS:
+        folder = tmp_path_factory.mktemp(form)
+        survey = secret_survey(folder, form, households=HOUSEHOLDS)
+        out = folder / ("out.xml" if form == "xml" else "out.csv")
+        levels = {} if survey.levels is None else {"levels": survey.levels}
+        masktron.mask(survey.data, survey.rules, out, k=3, key=KEY, roles=ROLES, **levels)
+        manifest, inside, public = (folder / name for name in ("out.manifest.json", "in.html", "public.html"))
+        masktron.write_report(manifest, html=inside, html_public=public)
+        found[form] = Released(survey, out, manifest, inside.read_text(), public.read_text())
+    return found
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_no_value_of_either_level_is_on_the_page_for_others(releases: dict[str, Released], form: str) -> None:
+    one = releases[form]
+    assert found_in(re.sub(SUMS, "", one.public), one.survey.secrets) == set()
+    text = " ".join(html.fromstring(one.public).text_content().split())
+    assert "h17" not in text, "a household is named"
+    assert one.survey.data.name not in text
+    assert str(one.survey.data.parent) not in text
+    content = json.loads(one.manifest.read_text())
+    assert content["original"]["sha256"] not in one.public
+    for original in content["original"].get("tables", {}).values():
+        assert original["sha256"] not in one.public
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_both_levels_are_on_both_pages(releases: dict[str, Released], form: str) -> None:
+    one = releases[form]
+    rows = {row[0]: row for row in table(one.public)}
+    assert list(rows) == ["Total", "Rent", "Wage", "Benefit", "Income"]
+    assert all(re.fullmatch(r"\d\.\d\d", rows[name][4]) for name in ("Rent", "Wage")), "no figure was told"
+    text = " ".join(html.fromstring(one.public).text_content().split())
+    assert f"{HOUSEHOLDS} records of Household, {PERSONS} records of Person, with" in text
+    assert "∀ Person: Benefit + Wage = Income" in text
+    inside = html.fromstring(one.inside)
+    sections = {own.get("id"): " ".join(own.text_content().split()) for own in inside.xpath("//section")}
+    for section in ("levels", "distributions", "moments"):
+        assert f"Household: {HOUSEHOLDS} records" in sections[section], section
+        assert f"Household/Person: {PERSONS} records" in sections[section]
+    assert ".1.Wage" not in one.inside and "Person.2" not in one.inside + one.public
+
+
+def test_three_forms_have_the_same_figures(releases: dict[str, Released]) -> None:
+    first, *others = (table(one.public) for one in releases.values())
+    assert all(own == first for own in others)
+
+
+def test_variances_of_persons_are_those_of_all_persons(releases: dict[str, Released]) -> None:
+    """Counted anew from both files by an XML parser: numpy's variance, of the persons of all positions."""
+    one = releases["xml"]
+    rows = {row[0]: row[4] for row in table(one.public)}
+    both = [etree.parse(path).getroot() for path in (one.survey.data, one.out)]
+    for path, name in ((".//Person", "Wage"), (".//Person", "Income"), ("Household", "Rent")):
+        before, after = (np.array([float(p.findtext(name)) for p in root.findall(path)]) for root in both)
+        assert rows[name] == f"{after.var() / before.var():.2f}"
+
+
+def test_tables_have_a_checksum_each(releases: dict[str, Released]) -> None:
+    one = releases["two"]
+    for name in ("out.csv", "out.Person.csv"):
+        assert sha256((one.out.parent / name).read_bytes()).hexdigest() in one.public
+        assert name in one.public
+    assert json.loads(one.manifest.read_text())["output"]["sha256"] in one.public
+    assert "id: new numbers, which join the tables" in html.fromstring(one.public).text_content()
+    assert "Left out, as they name respondents: @id" in html.fromstring(releases["xml"].public).text_content()
+
+
+def test_manifests_of_nested_files_are_as_their_schema_says(releases: dict[str, Released]) -> None:
+    schema = json.loads((ROOT / "schemas/manifest.schema.json").read_text())
+    for one in releases.values():
+        Draft202012Validator(schema).validate(json.loads(one.manifest.read_text()))
+
+
+NESTED_TEXTS = r"/nested/fields/\d+/(level|name|wide/\d+)|/nested/(protect|member_order/.*)|/told/levels/\d+/level"
+"""What of a nested manifest may be told: names of levels and fields."""
+
+
+def test_it_is_silent_about_all_of_a_nested_manifest_that_nobody_vouched_for(releases: dict[str, Released]) -> None:
+    one = releases["xml"]
+    content = json.loads(one.manifest.read_text())
+    told = content.pop("told")
+    levels = [{"level": own["level"], "records": own["records"]} for own in told["levels"]]
+    poisoned, markers = poison({**content, "told": told})
+    for at, own in enumerate(levels):  # public by itself: names and counts of the released file
+        poisoned["told"]["levels"][at] |= own | {"weight": ""}
+    for name in ("rules", "blocks", "engines", "allowed", "method", "promise", "records_in", "records_out", "k"):
+        poisoned["told"][name] = poisoned["result"][name]
+    for rule, own in zip(poisoned["told"]["rules"], told["rules"], strict=True):  # follows from the rulebook
+        rule["class"] = own["class"]
+    poisoned["nested"]["fields"] = content["nested"]["fields"]
+    poisoned["nested"]["protect"] = ""
+    assert markers > 300
+    text = html_of(public_page(public_release(PlainData(poisoned), open_rulebook(one.survey.rules), None)))
+    assert "poison" not in text
+    assert "987654" not in text.replace(",", "")
+    assert "records of Person" in text
+
+
+def test_files_that_moved_are_found_with_all_their_tables(releases: dict[str, Released], tmp_path: Path) -> None:
+    one = releases["two"]
+    away = tmp_path / "away"
+    shutil.copytree(one.out.parent, away)
+    content = json.loads((away / "out.manifest.json").read_text())
+    text = json.dumps(content).replace(str(one.out.parent), "/nowhere")
+    (away / "out.manifest.json").write_text(text)
+    page = tmp_path / "page.html"
+    whole = masktron.write_report(away / "out.manifest.json", html=page)
+    assert whole.notes == ()
+    assert whole.pages[0].pictures > 5
+    (away / "secret-persons.csv").unlink()
+    bare = masktron.write_report(away / "out.manifest.json", html=page)
+    assert "a table of the masked file or of the original was not found" in bare.notes[0]
+    assert "made without the two files" in page.read_text()
+
+
+def test_a_changed_table_is_refused(releases: dict[str, Released], tmp_path: Path) -> None:
+    away = tmp_path / "away"
+    shutil.copytree(releases["two"].out.parent, away)
+    text = (away / "out.manifest.json").read_text().replace(str(releases["two"].out.parent), str(away))
+    (away / "out.manifest.json").write_text(text)
+    persons = away / "out.Person.csv"
+    persons.write_text(persons.read_text().replace(",f,", ",m,", 1))
+    with pytest.raises(UsageError, match="this is not the masked file that the manifest describes"):
+        masktron.write_report(away / "out.manifest.json", html=tmp_path / "page.html")
+    assert not (tmp_path / "page.html").exists()
+
+
+def test_a_manifest_without_the_fields_of_levels_has_no_page_for_others(
+    releases: dict[str, Released], tmp_path: Path
+) -> None:
+    one = releases["xml"]
+    content = json.loads(one.manifest.read_text())
+    del content["nested"]["fields"], content["told"]
+    manifest = tmp_path / "out.manifest.json"
+    manifest.write_text(json.dumps(content))
+    page = tmp_path / "page.html"
+    masktron.write_report(manifest, html=page)
+    page.unlink()
+    with pytest.raises(UsageError, match="does not say which fields the levels have"):
+        masktron.write_report(manifest, html_public=page)
+    assert not page.exists()
+
+
+def test_persons_alone_have_pages_and_mask_writes_them(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    survey = secret_survey(tmp_path, "xml", 2, 120)
+    inside, public = tmp_path / "in.html", tmp_path / "public.html"
+    run = Runner(capsys)
+    roles = [part for name, role in ROLES.items() for part in ("--role", f"{name}={role}")]
+    done = run(
+        "mask", survey.data, "-r", survey.rules, "-o", tmp_path / "out.xml", "-k", "3", *roles,
+        "--role", "Rent=untouched", "--protect", "Person", "--html", inside, "--html-public", public,
+    )  # fmt: skip
+    assert done.code == 0, done.err
+    text = " ".join(html.fromstring(public.read_text()).text_content().split())
+    assert "a record is a Person" in text
+    assert "Total" in {row[0] for row in table(public.read_text())}
+    assert "the sum of masked values of what stands in the record, by the rule total" in text
+    rents = {own[3] for own, _ in survey.units}
+    assert found_in(re.sub(SUMS, "", public.read_text()), survey.secrets - rents) == set()
+    assert "Household/Person: 180 records" in " ".join(html.fromstring(inside.read_text()).text_content().split())
+
+
+def level_of(values: np.ndarray[Any, Any], units: np.ndarray[Any, Any]) -> LevelFile:
+    """Return a level with one number, masked by means of groups of three records, each group of its own units."""
+    groups = np.arange(len(values)) // 3
+    means = (np.bincount(groups, values) / np.bincount(groups))[groups]
+    before, after = (
+        Column.of_cells(
+            Field("X", "X"), [repr(float(one)) for one in side], np.zeros(len(side), dtype=np.uint8), side, 0
+        )
+        for side in (values, means)
+    )
+    files = Assessed({"X": before}, {"X": after}, ("X",), {"X": after.numbered()})
+    return LevelFile("A/B", files, units.astype(np.intp), {"X": (units.astype(np.intp), groups.astype(np.intp))})
+
+
+def test_a_household_that_decides_about_a_figure_of_persons_hides_it() -> None:
+    """None of its 30 persons has a tenth of the sum of squares; together they have more."""
+    random = np.random.default_rng(3)
+    values = np.sort(random.uniform(1e6, 2e6, 600))
+    values[-30:] += 4e6
+    units = np.arange(600)
+    assert PublicFigures.of_level(level_of(values, units)).variance("X") is not None
+    units[-30:] = 570
+    assert PublicFigures.of_level(level_of(values, units)).variance("X") is None
+
+
+def test_persons_of_few_households_have_no_figures() -> None:
+    random = np.random.default_rng(4)
+    values = np.sort(random.uniform(1e6, 2e6, 600))
+    order = random.permutation(600)
+    assert PublicFigures.of_level(level_of(values, order // 5)).mean("X") is not None, "120 households"
+    assert PublicFigures.of_level(level_of(values, order // 10)).mean("X") is None, "60 households"
+    one = level_of(values, order // 5)
+    few = replace(one, partitions={"X": (one.units // 10, one.partitions["X"][1])})
+    assert PublicFigures.of_level(few).mean("X") is None, "12 groups of households"
