@@ -86,6 +86,24 @@ def test_a_file_in_which_one_person_was_changed_does_not_comply(tmp_path: Path) 
     )
 
 
+@pytest.mark.parametrize("protect", [None, "Person"])
+def test_what_the_original_does_not_have_is_no_part_of_its_release(protect: str | None, tmp_path: Path) -> None:
+    data, rules = made(tmp_path, 5)
+    out, manifest = tmp_path / "r.xml", tmp_path / "r.manifest.json"
+    mask(data, rules, out, rare_units="exclude", max_observed_share=100, protect=protect)
+    text = out.read_text(encoding="utf-8")
+    for old, new, told in (
+        ("<Household>", "<Household><Phone>1</Phone>", "the field Phone of Household is not in the original"),
+        ("<Household>", '<Household id="h7">', "the identifier @id was to be removed and is in the file"),
+        ("<Person>", '<Person pin="1">', "the field @pin of Household/Person is not in the original"),
+        ("</Person>", "<Job><Pay>1</Pay></Job></Person>", "the level Household/Person/Job is not in the original"),
+        ("<Survey>", '<Survey key="1">', "the attributes of the root element are not those of the original"),
+    ):
+        out.write_text(text.replace(old, new, 1), encoding="utf-8")
+        found = masktron.check(out, rules, manifest=manifest, original=data)
+        assert told in found.problems, found.problems
+
+
 def test_units_of_a_rare_composition_are_refused_by_name(tmp_path: Path) -> None:
     data, rules = made(tmp_path, 6)
     text = data.read_text(encoding="utf-8")
