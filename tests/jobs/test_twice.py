@@ -21,6 +21,7 @@ from masktron import memory_costs
 from masktron.errors import UsageError
 from masktron.jobs.twice import TOGETHER
 from masktron.sources.xml.xml_source import XmlSource
+from nested_survey import ROLES, composition, made, masked_values, parsed
 from schema_files import conforms
 
 type Row = dict[str, object]
@@ -498,3 +499,43 @@ def test_on_the_command_line(releases: Releases, run: Runner, tmp_path: Path) ->
     assert "differencing" in outcome.out
     assert "beside what was released earlier: first.xml" in page.read_text()
     assert run(*common, "--against-manifest", folder / "first.manifest.json").code == 2
+
+
+def determined(releases: list[Path]) -> tuple[int, int]:
+    """Solve the sums of households that are alike, position by position: how many values there are and come out."""
+    found: list[dict[int, tuple[object, ...]]] = []
+    for out in releases:
+        content = json.loads(out.with_suffix(".manifest.json").read_text(encoding="utf-8"))
+        units = zip(content["order"], parsed(out), strict=True)
+        found.append({at: (composition(unit), *masked_values(unit)) for at, unit in units})
+    values = solved = 0
+    for place in range(1, max(map(len, found[0].values()))):
+        rows = [at for at, unit in found[0].items() if len(unit) > place]
+        sums = [
+            [float(release[at] == group) for at in rows]
+            for release in found
+            for group in {release[at] for at in rows}
+        ]
+        known = np.linalg.pinv(np.array(sums)) @ np.array(sums)
+        values, solved = values + len(rows), solved + int((abs(np.diag(known) - 1) < 1e-9).sum())
+    return values, solved
+
+
+def test_two_releases_of_households_tell_what_their_sums_determine(tmp_path: Path) -> None:
+    data, rules = made(tmp_path, 21, mixed=True)
+    outs = [tmp_path / "one.xml", tmp_path / "two.xml", tmp_path / "file.xml"]
+    for out, k, order in zip(outs, (3, 4, 3), (None, None, "file"), strict=True):
+        masktron.mask(
+            data, rules, out, roles=ROLES, k=k, key=bytes(range(16, 48)), member_order=order, max_observed_share=100
+        )
+    given: dict[str, Any] = {"measures": ["differencing"], "manifest": tmp_path / "two.manifest.json"}
+    result = masktron.assess(outs[1], data, against=outs[0], **given)
+    [note] = [note for note in result.notes if note.startswith("differencing: 60 respondents")]
+    values, solved = determined(outs[:2])
+    told = COUNTS.search(note)
+    assert told is not None
+    assert tuple(int(one.replace(",", "")) for one in told.groups()[:2]) == (values, solved)
+    assert solved > 0
+    other = masktron.assess(outs[1], data, against=outs[2], **given)
+    assert any("in another order" in note for note in other.notes), other.notes
+    assert np.isnan(other.figures[0].value)

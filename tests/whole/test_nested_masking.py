@@ -86,6 +86,24 @@ def test_a_file_in_which_one_person_was_changed_does_not_comply(tmp_path: Path) 
     )
 
 
+@pytest.mark.parametrize("protect", [None, "Person"])
+def test_what_the_original_does_not_have_is_no_part_of_its_release(protect: str | None, tmp_path: Path) -> None:
+    data, rules = made(tmp_path, 5)
+    out, manifest = tmp_path / "r.xml", tmp_path / "r.manifest.json"
+    mask(data, rules, out, rare_units="exclude", max_observed_share=100, protect=protect)
+    text = out.read_text(encoding="utf-8")
+    for old, new, told in (
+        ("<Household>", "<Household><Phone>1</Phone>", "the field Phone of Household is not in the original"),
+        ("<Household>", '<Household id="h7">', "the identifier @id was to be removed and is in the file"),
+        ("<Person>", '<Person pin="1">', "the field @pin of Household/Person is not in the original"),
+        ("</Person>", "<Job><Pay>1</Pay></Job></Person>", "the level Household/Person/Job is not in the original"),
+        ("<Survey>", '<Survey key="1">', "the attributes of the root element are not those of the original"),
+    ):
+        out.write_text(text.replace(old, new, 1), encoding="utf-8")
+        found = masktron.check(out, rules, manifest=manifest, original=data)
+        assert told in found.problems, found.problems
+
+
 def test_units_of_a_rare_composition_are_refused_by_name(tmp_path: Path) -> None:
     data, rules = made(tmp_path, 6)
     text = data.read_text(encoding="utf-8")
@@ -260,6 +278,29 @@ def test_persons_alone_are_protected_where_that_is_asked_for(seed: int, spells: 
         out.write_text(whole.replace(old, new, 1), encoding="utf-8")
         found = masktron.check(out, rules, manifest=manifest, original=data)
         assert any("differs from the original in" in problem for problem in found.problems), found.problems
+
+
+def test_persons_alone_are_alike_in_all_that_is_masked_of_them_and_of_their_spells(tmp_path: Path) -> None:
+    data, rules = made(tmp_path, 12, spells=True, mixed=True)
+    rules.write_text(re.sub('<assert id="within".*?</assert>', "", rules.read_text()), encoding="utf-8")  # two blocks
+    out = tmp_path / "r.xml"
+    settings: dict[str, Any] = {"rare_units": "exclude", "max_observed_share": 100, "protect": "Person"}
+    result = mask(data, rules, out, spells=True, **settings)
+    assert len(result.blocks) > 1
+    assert least_alone_alike(parsed(out)) >= 3
+    assert result.whole_record_k >= 3
+
+
+@pytest.mark.parametrize("protect", [None, "Person"])
+def test_a_rulebook_in_which_no_rule_speaks_of_a_single_record(protect: str | None, tmp_path: Path) -> None:
+    data, rules = made(tmp_path, 15)
+    some = '<rule context="/Survey"><assert id="some" test="count(Household) &gt; 9">Some.</assert></rule>'
+    rules.write_text(f'<schema xmlns="http://purl.oclc.org/dsdl/schematron"><pattern>{some}</pattern></schema>')
+    out, manifest = tmp_path / "r.xml", tmp_path / "r.manifest.json"
+    roles = ROLES | ({"Total": "untouched"} if protect else {})
+    mask(data, rules, out, rare_units="exclude", protect=protect, roles=roles, grouping="all")
+    assert (least_alone_alike if protect else least_alike)(parsed(out)) >= 3
+    assert masktron.check(out, rules, manifest=manifest, original=data).complies
 
 
 @pytest.mark.parametrize(

@@ -18,6 +18,7 @@ from masktron.figures import FIGURES, Figure, figure_of
 from masktron.jobs.audit import Audit
 from masktron.jobs.audit_treatments import DrawnRelease, check_draws, check_recodings, check_shared_keys
 from masktron.jobs.beside_members import changed_beside
+from masktron.jobs.beyond_original import beyond_original
 from masktron.jobs.coded_fields import as_released
 from masktron.jobs.column_memory import arrays_of_run, read_columns
 from masktron.jobs.common import shown_path
@@ -195,12 +196,16 @@ class FullAudit(Audit):
         return True
 
     def _surroundings(self, layout: Layout) -> None:
-        if layout.record_path != self.job.source.layout.record_path:
+        released = self.job.source.layout
+        if isinstance(self.job.source, WideSource) and isinstance(self.original, WideSource):
+            released, layout = self.job.source.levels.layout, self.original.levels.layout
+            self.problems += beyond_original(self.job.source.levels, self.original.levels)
+        if layout.record_path != released.record_path:
             self.problems.append(
-                f"records stand at {shown_path(self.job.source.layout)}, in the original at {shown_path(layout)} "
+                f"records stand at {shown_path(released)}, in the original at {shown_path(layout)} "
                 "(or in another namespace)"
             )
-        if dict(layout.root_attributes) != dict(self.job.source.layout.root_attributes):
+        if dict(layout.root_attributes) != dict(released.root_attributes):
             self.problems.append("the attributes of the root element are not those of the original")
 
     def _fields(self, data: Records, source: Records) -> None:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from masktron.config import Role
 from masktron.counts import counted
+from masktron.jobs.groups_within_units import groups_within_units
 from masktron.jobs.ordering import WRITTEN
 from masktron.jobs.prepared import Prepared
 from masktron.kernels.distinct import alike
@@ -20,6 +21,7 @@ from masktron.methods.contracts import MarkedReplaced
 from masktron.proposals.spelled import FieldPaths, known_number
 from masktron.results import ConcernResult, MissingRule
 from masktron.sources.records import Column
+from masktron.sources.wide.member_source import MemberSource
 from masktron.write.treatments import Treatment, suppressed_in
 
 MUCH_EMPTIED = Fraction(1, 5)
@@ -30,7 +32,7 @@ _NO_ID = re.compile(r"[^\w.-]")
 
 
 def concerns_of(run: Prepared, made: Masked, written: Mapping[str, Column]) -> tuple[ConcernResult, ...]:
-    """Look for values below 0, fields that identify, unchanged records, and keys of which much is left out.
+    """Look for values below 0, fields that identify, unchanged records, groups in one unit, and emptied keys.
 
     Parameters
     ----------
@@ -40,7 +42,13 @@ def concerns_of(run: Prepared, made: Masked, written: Mapping[str, Column]) -> t
         The released records as they were read back, in the order of the original.
     """
     emptied = () if run.treated is None else emptied_keys(run.treated.treatments)
-    return (*_below_zero(run, written), *_identifying(run, written), *_unchanged(run, made, written), *emptied)
+    return (
+        *_below_zero(run, written),
+        *_identifying(run, written),
+        *_unchanged(run, made, written),
+        *_within_units(run, made, written),
+        *emptied,
+    )
 
 
 def emptied_keys(treatments: Iterable[Treatment]) -> Iterator[ConcernResult]:
@@ -153,3 +161,19 @@ def _unchanged(run: Prepared, made: Masked, written: Mapping[str, Column]) -> It
             f"and fewer than {run.config.k} records of the original are like {'it' if rare == 1 else 'them'}",
             "a larger k, another method or a limit, such as --limit unchanged=20, may prevent it",
         )
+
+
+def _within_units(run: Prepared, made: Masked, written: Mapping[str, Column]) -> Iterator[ConcernResult]:
+    """Members, protected alone, that are alike others of their own unit only."""
+    source = run.nested.source if run.nested is not None else None
+    if not isinstance(source, MemberSource):
+        return
+    solved = {one.variable for masked in made.blocks for one in masked.block.solved}
+    shared = [
+        [name for name in own.block.variables if name not in solved] for own in made.blocks if not own.block.drawn
+    ]
+    blocks = [alike((written[name].numbered() for name in names), len(run.kept))[0] for names in shared if names]
+    if run.config.grouping == "all" and blocks:
+        blocks = [alike((written[name].numbered() for names in shared for name in names), len(run.kept))[0]]
+    names = source.record_level[-1], source.levels.top.name
+    yield from groups_within_units(blocks, source.units[run.untreated.originals.keep], names)

@@ -347,6 +347,8 @@ def _judged_original(
     sized = size_notes(job)
     progress(judging_stage(job, sized), 0)
     originals = judge_originals(job, config, progress, executor)
+    if not job.rulebook.checks:  # no rule speaks of a single record of a nested file: nobody has looked at any
+        originals = replace(originals, keep=np.ones(len(records), dtype=np.bool_))
     if nested is not None and judged is not None:
         originals = with_whole_units(job, replace(originals, keep=originals.keep & units_of(job, judged.keep)))
         originals = without_rare(job, originals, compositions, config)

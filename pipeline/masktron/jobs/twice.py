@@ -14,6 +14,7 @@ from masktron.config import Config
 from masktron.errors import UsageError
 from masktron.jobs.column_memory import read_columns
 from masktron.jobs.compared import compare, require_described
+from masktron.jobs.released_tables import of_release
 from masktron.kernels.distinct import codes_of
 from masktron.measures.assessed import Assessed
 from masktron.measures.differencing import OUTSIDE, Differencing, Sums, TwiceReleased, differencing, published_sums
@@ -24,6 +25,7 @@ from masktron.sources.output_names import manifest_beside
 from masktron.sources.record_hashes import RecordHashes
 from masktron.sources.records import Records
 from masktron.sources.source import Source
+from masktron.sources.wide.wide_pair import wide_pair
 from masktron.write.manifest import DescribedRelease, read_manifest
 
 MODEL = (
@@ -49,6 +51,11 @@ UNCOVERED = (
 NO_MEAN = (
     "one of the releases publishes no means of them; a median, a quantile or a medoid is the value of a respondent, "
     "and two of them bound others: this is not covered, and no figure says that it is little"
+)
+OTHER_MEMBERS = (
+    "differencing has no figure: one of the releases protects other members than the other, or puts those of "
+    "different units side by side in another order, so that their groups are of other values; what both tell is not "
+    "covered, and no figure says that it is little"
 )
 OTHER_WEIGHTS = (
     "respondents of both releases have other weights in one than in the other; two sums with two sets of weights may "
@@ -261,7 +268,8 @@ def _beside(
         )
     earlier = read_manifest(manifest)
     reading = config.reading.or_as(earlier.reading)
-    released = open_source(against.masked, reading=reading, progress=progress)
+    as_released = of_release(reading, against.masked, earlier.removed)
+    released = open_source(against.masked, reading=as_released, progress=progress, whole=True)
     before = against.original or original.path
     if against.original is None and earlier.original != described.original:
         raise UsageError(
@@ -271,7 +279,13 @@ def _beside(
         )
     source = open_source(before, reading=reading, progress=progress)
     require_described(released, source, earlier)
-    beside = open_source(before, reading=replace(reading, record=released.layout.record_tag), progress=progress)
+    how, now = earlier.nested, described.nested
+    if (how.protect, how.member_order) != (now.protect, now.member_order):
+        return _Pair({}, frozenset(described.masked), (OTHER_MEMBERS,))
+    named = replace(reading, record=released.layout.record_tag)
+    beside = open_source(before, reading=named, progress=progress, whole=True)
+    pair = wide_pair(released, beside, how.member_order, how.protect, how.sums)
+    released, beside = pair[0], pair[1] or beside
     progress("comparing with the earlier release", 0)
     others, _ = compare(released, beside, described=earlier, config=config, known={}, progress=progress)
     first = _Side.of(others, earlier, beside, config.memory)

@@ -16,7 +16,7 @@ from masktron.jobs.member_ordering import ordered_members
 from masktron.jobs.member_protection import members_alone, protected_level
 from masktron.rulebook.schema import Rulebook
 from masktron.sources.joined.joined_source import JoinedSource
-from masktron.sources.level_tree import TOP, LevelPath, Tree
+from masktron.sources.level_tree import LevelPath, Tree
 from masktron.sources.source import Source
 from masktron.sources.wide.wide_source import WideSource
 from masktron.unrolling.unrolled import Unrolled
@@ -110,8 +110,8 @@ def wide_settings(config: Config, wide: Job, nested: NestedJob) -> Config:
         ),
         allow_unfired=(ALL_FIELDS,),  # what fires on no member at one place may fire on others
         unit_records=0,
-        # one member who is recognised gives the household away
-        grouping="all" if source.record_level == TOP else config.grouping,
+        # one member who is recognised gives the household away, and one spell the person
+        grouping="all" if source.has_members else config.grouping,
     )
 
 

@@ -9,7 +9,7 @@ from typing import Literal
 from masktron.serialised import Serialised
 
 type ConcernKind = Literal[
-    "below-zero", "identifying-field", "identifying-weight", "unchanged-records", "emptied-key"
+    "below-zero", "identifying-field", "identifying-weight", "unchanged-records", "within-unit", "emptied-key"
 ]
 
 
@@ -41,8 +41,9 @@ class ConcernResult(Serialised):
     kind : str
         ``below-zero``: a masked number is below 0, and no original one is; ``identifying-field``: a field that is
         written as it was tells nearly every record from all others; ``identifying-weight``: the survey weight does;
-        ``unchanged-records``: records came out as they went in, in all masked fields; ``emptied-key``: suppression
-        has left out much of a quasi-identifier.
+        ``unchanged-records``: records came out as they went in, in all masked fields; ``within-unit``: members that
+        are protected alone are alike others of the same unit only; ``emptied-key``: suppression has left out much of
+        a quasi-identifier.
     field : str
         Empty where it is about whole records.
     records, of : int

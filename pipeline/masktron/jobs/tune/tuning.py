@@ -31,7 +31,6 @@ from masktron.progress import Progress, no_progress
 from masktron.results import TuneResult
 from masktron.scratch import folder_on_disk, remove_abandoned
 from masktron.sources.frame_path import FramePath
-from masktron.sources.level_tree import TOP
 from masktron.sources.wide.wide_source import WideSource
 from masktron.write.manifest import write_json
 
@@ -127,10 +126,10 @@ def run_tune(
 def _with_groupings(asked: TuneSettings, original: Opened) -> TuneSettings:
     """Return what is asked for with the groupings that `mask` has: of whole units, all fields together alone."""
     source = original.job.source
-    if not isinstance(source, WideSource) or source.record_level != TOP:
+    if not isinstance(source, WideSource) or not source.has_members:
         return asked
     if "rules" in asked.groupings:
-        unit = source.levels.top.name
+        unit = source.levels.level(source.record_level).name
         raise UsageError(
             f"the grouping rules: each {unit} is alike others in all that is masked of it and of its members, and "
             "mask has no other grouping than all",

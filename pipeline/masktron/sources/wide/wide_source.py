@@ -67,6 +67,11 @@ class WideSource(Source):
         """Path of the level of which each record is one: that of the units."""
         return TOP
 
+    @property
+    def has_members(self) -> bool:
+        """Whether a level lies within that of the records: who recognises a member then knows the record."""
+        return bool(self.levels.level(self.record_level).children)
+
     @cached_property
     def tables(self) -> LevelTables:
         """The records of all levels."""
