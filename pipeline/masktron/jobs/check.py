@@ -101,7 +101,9 @@ def run_check(
     described = None if manifest is None else read_manifest(manifest)
     bounds = dict(limits or {}) if described is None else strictest(limits or {}, described.limits)
     settled = config or Config()
-    reading = reading if described is None else reading.or_as(described.reading)
+    original_reading = original_reading or reading
+    if described is not None:
+        reading, original_reading = (one.or_as(described.reading) for one in (reading, original_reading))
     known = () if described is None else described.as_original
     given = Given(documents or {}, original, known=known, optional=True, spare=spare_documents)
     job = open_job(
@@ -116,7 +118,7 @@ def run_check(
     )
     beside = job.beside(
         original,
-        with_other_tables((original_reading or reading).or_levels_of(reading), tables.original),
+        with_other_tables(original_reading.or_levels_of(reading), tables.original),
         progress,
         memory=settled.memory,
     )

@@ -16,7 +16,7 @@ from masktron.jobs.member_ordering import ordered_members
 from masktron.jobs.member_protection import members_alone, protected_level
 from masktron.rulebook.schema import Rulebook
 from masktron.sources.joined.joined_source import JoinedSource
-from masktron.sources.level_tree import LevelPath, Tree
+from masktron.sources.level_tree import TOP, LevelPath, Tree
 from masktron.sources.source import Source
 from masktron.sources.wide.wide_source import WideSource
 from masktron.unrolling.unrolled import Unrolled
