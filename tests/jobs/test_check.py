@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 import masktron
-from cli_runner import SCHEMATRON, numbers, write_data, write_rules
+from cli_runner import SCHEMATRON, Runner, numbers, write_data, write_rules
 from masktron.errors import DocumentError, Exit, UsageError
 
 
@@ -342,3 +342,22 @@ def test_limits_of_a_damaged_manifest_are_refused(case: Masked, limits: object) 
     case.contract(lambda content: content["config"].update(limits=limits))
     with pytest.raises(UsageError, match="not a manifest of masktron"):
         case.check()
+
+
+def test_the_original_is_read_as_the_manifest_says(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rows = [f"{at};{at % 7},5;{at * 3 % 11},25" for at in range(40)]
+    data, out = tmp_path / "a.csv", tmp_path / "b.csv"
+    data.write_text("\n".join(["id;löhne;umsatz", *rows, ""]), encoding="cp1252")
+    rules = write_rules(tmp_path / "r.sch", "umsatz >= 0")
+    said = ("--format-option", "encoding=cp1252", "--format-option", "decimal=comma")
+    run = Runner(capsys)
+    assert run("mask", data, "-r", rules, "-o", out, "-k", "3", *said, "--role", "id=identifier").code == 0
+    manifest = tmp_path / "b.manifest.json"
+    assert run("check", out, "-r", rules, "--original", data, "--manifest", manifest).code == 0
+    assert run("assess", out, "--original", data, "--manifest", manifest).code == 0
+    converted = tmp_path / "b.parquet"
+    assert run("convert", out, converted, *said).code == 0
+    checked = run("check", converted, "-r", rules, "--original", data, "--manifest", manifest)
+    assert checked.code == 1
+    assert "complies" not in checked.out.replace("does not comply", "")
+    assert "has no option" not in checked.err

@@ -112,3 +112,18 @@ def test_one_line_tells_all_fields_below_0() -> None:
     lines = list(concern_lines([{**one, "field": "A"}, {**one, "field": "B", "records": 1}]))
     assert len(lines) == 1 and "A in 2 records, B in 1 record" in lines[0]
     assert list(concern_lines([{**one, "field": "A"}])) == ["X; Y"]
+
+
+def test_missing_values_that_masking_fills_or_makes_are_told(tmp_path: Path) -> None:
+    rows: list[dict[str, object]] = [{"A": at, "B": None if at in (3, 30) else at % 9 + 20} for at in range(40)]
+    data, rules = write_data(tmp_path / "d.xml", rows), write_rules(tmp_path / "r.sch", "A >= 0")
+    given: dict[str, Any] = {"k": 4, "numeric": ["B"], "grouping": "all", "key": KEY}
+    result = masktron.mask(data, rules, tmp_path / "o.xml", **given)
+    lost = 40 - (tmp_path / "o.xml").read_text().count("<B>")
+    (told,) = (one for one in result.concerns if one.kind == "missing-otherwise")
+    assert lost == 0
+    assert (told.records, told.of) == (2, 40)
+    assert told.says.startswith("2 missing values got a value (B 2), since fewer than 4 records")
+    kept = masktron.mask(data, rules, tmp_path / "p.xml", **{**given, "k": 2})
+    assert (tmp_path / "p.xml").read_text().count("<B>") == 38
+    assert "missing-otherwise" not in {one.kind for one in kept.concerns}

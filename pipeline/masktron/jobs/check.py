@@ -34,7 +34,7 @@ from masktron.level_settings import NO_TABLES, GivenTables
 from masktron.progress import Progress, no_progress, told_as
 from masktron.results import CheckResult, FigureResult, shown
 from masktron.thresholds import Threshold
-from masktron.write.manifest import read_manifest
+from masktron.write.manifest import DescribedRelease, read_manifest
 
 
 def run_check(
@@ -101,9 +101,7 @@ def run_check(
     described = None if manifest is None else read_manifest(manifest)
     bounds = dict(limits or {}) if described is None else strictest(limits or {}, described.limits)
     settled = config or Config()
-    original_reading = original_reading or reading
-    if described is not None:
-        reading, original_reading = (one.or_as(described.reading) for one in (reading, original_reading))
+    reading, original_reading = _readings(reading, original_reading or reading, described)
     known = () if described is None else described.as_original
     given = Given(documents or {}, original, known=known, optional=True, spare=spare_documents)
     job = open_job(
@@ -186,6 +184,15 @@ def run_check(
             ),
             audit.wording,
         )
+
+
+def _readings(
+    reading: ReadOptions, original_reading: ReadOptions, described: DescribedRelease | None
+) -> tuple[ReadOptions, ReadOptions]:
+    """Return how the masked file and the original are read: as the manifest says, where nobody says otherwise."""
+    if described is None:
+        return reading, original_reading
+    return reading.or_as(described.reading), original_reading.or_as(described.reading)
 
 
 def require_inputs(limits: Collection[str], original: object | None, manifest: object | None) -> None:

@@ -28,11 +28,13 @@ MUCH_EMPTIED = Fraction(1, 5)
 """Share of the values of a key from which more that suppression leaves out is told."""
 NEARLY_ALL = 0.9
 """Share of the records that a field tells from all others, from which it stands for their names."""
+_NAMED = 3
+"""Fields that a concern names."""
 _NO_ID = re.compile(r"[^\w.-]")
 
 
 def concerns_of(run: Prepared, made: Masked, written: Mapping[str, Column]) -> tuple[ConcernResult, ...]:
-    """Look for values below 0, fields that identify, unchanged records, groups in one unit, and emptied keys.
+    """Look for values below 0, missing values that are filled, fields that identify, unchanged records and others.
 
     Parameters
     ----------
@@ -44,6 +46,7 @@ def concerns_of(run: Prepared, made: Masked, written: Mapping[str, Column]) -> t
     emptied = () if run.treated is None else emptied_keys(run.treated.treatments)
     return (
         *_below_zero(run, written),
+        *_missing_otherwise(run, made, written),
         *_identifying(run, written),
         *_unchanged(run, made, written),
         *_within_units(run, made, written),
@@ -107,6 +110,44 @@ def _not_negative(run: Prepared, paths: FieldPaths, name: str) -> MissingRule:
         f"{name} {{{path}}} is negative.",
         dict(paths.namespaces),
     )
+
+
+def _missing_otherwise(run: Prepared, made: Masked, written: Mapping[str, Column]) -> Iterator[ConcernResult]:
+    """Missing values that are filled, and values that are missing now: a rare pattern takes over another one."""
+    filled, gone = {}, {}
+    for name in run.plan.by_role(Role.CONFIDENTIAL):
+        before, after = run.kept.columns[name].present, written[name].present
+        if lost := int((before & ~after).sum()):
+            gone[name] = lost
+        if new := int((after & ~before).sum()):
+            filled[name] = new
+    parts = [
+        f"{counted(sum(many.values()), what)} {how} ({_listed(many)})"
+        for many, what, how in ((filled, "missing value", "got a value"), (gone, "value", "came out as missing"))
+        if many
+    ]
+    if not parts:
+        return
+    drawn = any(own.block.drawn for own in made.blocks)
+    rare = f", since fewer than {run.config.k} records of a block miss the same values"
+    why = "" if drawn else rare
+    yield ConcernResult(
+        "missing-otherwise",
+        "",
+        sum(filled.values()) + sum(gone.values()),
+        len(run.kept),
+        f"{' and '.join(parts)}{why}",
+        "the method draws which values are missing; others keep that (masktron methods)"
+        if drawn
+        else "--keep-missing refuses that, and a smaller k can avoid it",
+    )
+
+
+def _listed(many: Mapping[str, int]) -> str:
+    """Name the fields with the most, with their numbers."""
+    most = sorted(many, key=lambda name: -many[name])
+    others = f", {counted(len(most) - _NAMED, 'other field')}" if len(most) > _NAMED else ""
+    return ", ".join(f"{name} {many[name]:,}" for name in most[:_NAMED]) + others
 
 
 def _identifying(run: Prepared, written: Mapping[str, Column]) -> Iterator[ConcernResult]:

@@ -9,7 +9,13 @@ from typing import Literal
 from masktron.serialised import Serialised
 
 type ConcernKind = Literal[
-    "below-zero", "identifying-field", "identifying-weight", "unchanged-records", "within-unit", "emptied-key"
+    "below-zero",
+    "identifying-field",
+    "identifying-weight",
+    "unchanged-records",
+    "within-unit",
+    "emptied-key",
+    "missing-otherwise",
 ]
 
 
@@ -42,8 +48,8 @@ class ConcernResult(Serialised):
         ``below-zero``: a masked number is below 0, and no original one is; ``identifying-field``: a field that is
         written as it was tells nearly every record from all others; ``identifying-weight``: the survey weight does;
         ``unchanged-records``: records came out as they went in, in all masked fields; ``within-unit``: members that
-        are protected alone are alike others of the same unit only; ``emptied-key``: suppression has left out much of
-        a quasi-identifier.
+        are protected alone are alike others of the same unit only; ``missing-otherwise``: values are missing that
+        were not, or the other way round; ``emptied-key``: suppression has left out much of a quasi-identifier.
     field : str
         Empty where it is about whole records.
     records, of : int

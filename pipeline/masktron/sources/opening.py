@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from dataclasses import replace
 from pathlib import Path
 
 from masktron.addresses import AddressPath
@@ -41,7 +42,9 @@ def format_of(path: Path, reading: ReadOptions) -> str:
                 hint="leave --format and --format-option out",
             )
         return path.address.scheme
-    name = reading.format or format_of_name(path) or XML
+    own = format_of_name(path)
+    # a file that was converted has another format than the one whose options are inherited
+    name = (own or reading.format if reading.inherited else reading.format or own) or XML
     if name not in format_names():
         raise UsageError(
             f"there is no format {name!r} of microdata", where=str(path), hint=did_you_mean(name, format_names())
@@ -142,7 +145,9 @@ def _opened(
     name = format_of(path, reading)
     if reading.levels:
         _require_table(path, name, reading)
-    if not isinstance(path, AddressPath):
+    if reading.inherited:
+        reading = _inherited(name, reading)
+    elif not isinstance(path, AddressPath):
         require_options(path, name, reading.options)
     if name == XML:
         return XmlSource(path, record=reading.record, hints=contexts.names, progress=progress, judge=judge)
@@ -155,6 +160,12 @@ def _opened(
         )
     asked = TableRequest(options, reading.record, contexts, progress, memory)
     return TableSource(path, table_format(name), asked)
+
+
+def _inherited(name: str, reading: ReadOptions) -> ReadOptions:
+    """Return options of another file without those that this format does not have."""
+    known = () if name == XML else table_format(name).options
+    return replace(reading, options={option: said for option, said in reading.options.items() if option in known})
 
 
 def _opened_levels(table: Source, reading: ReadOptions, contexts: ContextNames, progress: Progress | None) -> Source:
