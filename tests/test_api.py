@@ -282,7 +282,7 @@ def test_assess_takes_the_settings_that_say_what_fields_are(frame: pd.DataFrame)
         "metadata",
         "levels",
     }
-    own |= {"against", "against_original", "against_manifest", "levels"}
+    own |= {"against", "against_original", "against_manifest", "levels", "tables", "original_tables"}
     assert set(_defaults(masktron.assess)) == {"manifest", "measures", "class_field", "same_order", "config", *own}
     with pytest.raises(UsageError, match="did you mean roles"):
         masktron.assess(frame, frame, role={"A": "key"})  # type: ignore[call-arg]

@@ -204,6 +204,15 @@ def test_a_table_of_the_last_run_is_not_taken_beside_others_unsaid(survey: Surve
     }
 
 
+def test_a_table_of_the_last_run_that_is_gone_is_named(survey: Survey, tmp_path: Path) -> None:
+    content = json.loads(survey.manifest("households.csv").read_text(encoding="utf-8"))
+    content["repeat"]["settings"]["levels"]["Person"]["data"] = str(tmp_path / "gone.csv")
+    (tmp_path / "m.json").write_text(json.dumps(content), encoding="utf-8")
+    with pytest.raises(UsageError, match="the table of Person of the last run is not here") as error:
+        masktron.rerun(tmp_path / "m.json", survey.folder / "households.csv", tmp_path / "b.csv", dry_run=True)
+    assert error.value.hint == 'name that of this run with tables={"Person": "FILE"}'
+
+
 def test_no_key_is_taken_over_where_one_table_has_changed(survey: Survey, tmp_path: Path) -> None:
     """Of a changed persons' table alone: the households are the same, and both together another file."""
     older = survey.edited("persons.csv", tmp_path / "persons2.csv", with_one_more(2, 0))

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from masktron.addresses import is_address
 from masktron.config import Config, Kind, Role, did_you_mean
 from masktron.counts import counted
 from masktron.errors import DocumentError, MasktronError, UsageError, ViolationError
@@ -180,6 +181,7 @@ def run_rerun(
     rules = how.rules or run.rules
     _require_there(rules, former)
     config = _settings(run, how, data)
+    _require_tables(config, how.tables)
     manifest = how.manifest or manifest_beside(out)
     report = {} if how.report is None else {"the report": how.report}
     registered = {} if config.register is None else config.register.files
@@ -227,6 +229,7 @@ def _repeated_run(
     changes = changes_of(run, _compared(job, config), _said(how))
     config = replace(config, spare_documents=frozenset(config.documents))
     same = job.source.digest == run.described.original
+    del job  # a run reads the file itself, which takes the memory
     result = RerunResult(
         former=shown(paths.former),
         data=shown(paths.data),
@@ -284,6 +287,16 @@ def _require_there(rules: Path, former: Path) -> None:
             where=str(rules),
             hint=f"give it with --rules FILE, or run masktron where {former.name} was made",
         )
+
+
+def _require_tables(config: Config, named: Collection[str]) -> None:
+    for name, one in config.levels.items():
+        if name not in named and one.data is not None and not (is_address(str(one.data)) or one.data.exists()):
+            raise UsageError(
+                f"the table of {name} of the last run is not here",
+                where=str(one.data),
+                hint=f"name that of this run with --table {name}=FILE",
+            )
 
 
 def _settings(run: FormerRun, how: Repeating, data: Path) -> Config:
