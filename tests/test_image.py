@@ -31,7 +31,7 @@ pytestmark = pytest.mark.full
 HOST = "sdc.office.example"
 BASES = ("python:3.13-slim", "python:3.12-slim", "masktron-base:trixie")
 """Images with Python that may be here; `MASKTRON_TEST_BASE` names another one."""
-DEBIAN = ["mmdebstrap", "--variant=minbase", "--include=python3-venv,ca-certificates", "--quiet", "trixie"]
+DEBIAN = ["mmdebstrap", "--variant=minbase", "--include=python3-venv", "--quiet", "trixie"]
 # where limits of processes cannot be raised, and control groups are those of both versions
 _BOUNDED = (
     '[containers]\ndefault_ulimits = ["nofile={files}:{files}", "nproc=16384:16384"]\n[engine]\nruntime = "runc"\n'
