@@ -209,7 +209,7 @@ def test_persons_alone_have_pages_and_mask_writes_them(capsys: pytest.CaptureFix
     )  # fmt: skip
     assert done.code == 0, done.err
     text = " ".join(html.fromstring(public.read_text()).text_content().split())
-    assert "a record is a Person" in text
+    assert "a record is one Person" in text
     assert "Total" in {row[0] for row in table(public.read_text())}
     assert "the sum of masked values of what stands in the record, by the rule total" in text
     rents = {own[3] for own, _ in survey.units}
