@@ -24,6 +24,7 @@ def candidate(method: str, k: int, **changes: Any) -> dict[str, Any]:
         "within_limits": risk <= 50,
         "reasons": [] if risk <= 50 else ["linkage is above its limit of 50"],
         "same_as": None,
+        "levels": {},
     }
     plain |= changes
     plain["spread"] = {

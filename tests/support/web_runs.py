@@ -56,7 +56,7 @@ def described(*fields: Mapping[str, Any], problems: Sequence[Mapping[str, Any]] 
     usual = {
         "label": "", "type": "integer", "kind": "number", "why": "all values are numbers", "role": "confidential",
         "labels": {}, "missing_codes": {}, "missing": 0, "distinct": 300, "many": False, "least": "1",
-        "greatest": "99", "frequent": [], "unmet_codes": [],
+        "greatest": "99", "frequent": [], "unmet_codes": [], "level": "",
     }  # fmt: skip
     rows = [{"column": one["name"], **usual, **one} for one in fields]
     return {"job": "describe", "records": 400, "fields": rows, "rows": [], "problems": list(problems), "notes": []}

@@ -21,7 +21,7 @@ from web_client import Office, end_runs, made_office, sent, until
 FIELD: dict[str, Any] = {
     "name": "A", "column": "A", "label": "", "type": "integer", "kind": "number", "why": "all values are numbers",
     "role": "confidential", "labels": {}, "missing_codes": {}, "missing": 0, "distinct": 7, "many": False,
-    "least": "0", "greatest": "93", "frequent": [], "unmet_codes": [],
+    "least": "0", "greatest": "93", "frequent": [], "level": "", "unmet_codes": [],
 }  # fmt: skip
 
 

@@ -323,17 +323,28 @@ def mask(
         running.show(tables_of(pages), json)
     left_out = result.records_in - result.records_out
     if html_public is not None and 0 < left_out < _FEW_LEFT_OUT:
-        running.show([_few_left_out(left_out)], json)
+        rare = bool(result.levels) and settings.rare_units == "exclude"
+        running.show([_few_left_out(left_out, rare=rare)], json)
     raise typer.Exit(Exit.COMPLIES if result.valid else Exit.VIOLATION)
 
 
-def _few_left_out(count: int) -> str:
+def _few_left_out(count: int, *, rare: bool) -> str:
+    """Say what a page for others tells of few left-out records; of nested files some may be rare ones.
+
+    Parameters
+    ----------
+    count : int
+    rare : bool
+        Whether records that few are composed like were to be left out, too.
+    """
     from masktron.counts import counted
 
+    also = ", or that fewer than k are composed like," if rare else ""
+    learns = "that his answers broke a rule" + (", or that few households are like his" if rare else "")
     return (
-        f"note: {counted(count, 'record')} that broke a rule {'is' if count == 1 else 'are'} left out, and the page "
-        "for others says that there are some: whoever knows that somebody took part and misses him in the file "
-        "learns that his answers broke a rule; correct these records, or keep the page"
+        f"note: {counted(count, 'record')} that broke a rule{also} {'is' if count == 1 else 'are'} left out, and the "
+        "page for others says that there are some: whoever knows that somebody took part and misses him in the file "
+        f"learns {learns}; correct these records, or keep the page"
     )
 
 

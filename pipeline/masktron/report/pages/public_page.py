@@ -229,7 +229,7 @@ def _nested(release: PublicRelease) -> list[str]:
     top, kind = release.levels[0].kind, release.protected.rpartition("/")[2]
     inner = [one for one in release.levels if one.name.startswith(f"{release.protected}/")]
     within = f" with all that stands in it ({', '.join(one.kind for one in inner)})" if inner else ""
-    what = f"Where this page speaks of records without saying of which level, a record is a {kind}{within}."
+    what = f"Where this page speaks of records without saying of which level, a record is one {kind}{within}."
     if kind != top:
         return [
             what,
