@@ -279,12 +279,12 @@ def _beside(
         )
     source = open_source(before, reading=reading, progress=progress)
     require_described(released, source, earlier)
-    how, now = earlier.nested, described.nested
-    if (how.protect, how.member_order) != (now.protect, now.member_order):
+    then, now = earlier.nested, described.nested
+    if (then.protect, then.member_order) != (now.protect, now.member_order):
         return _Pair({}, frozenset(described.masked), (OTHER_MEMBERS,))
     named = replace(reading, record=released.layout.record_tag)
     beside = open_source(before, reading=named, progress=progress, whole=True)
-    pair = wide_pair(released, beside, how.member_order, how.protect, how.sums)
+    pair = wide_pair(released, beside, now.member_order, now.protect, then.sums)
     released, beside = pair[0], pair[1] or beside
     progress("comparing with the earlier release", 0)
     others, _ = compare(released, beside, described=earlier, config=config, known={}, progress=progress)
