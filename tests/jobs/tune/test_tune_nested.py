@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import masktron
-from nested_survey import ROLES, made
+from nested_survey import ROLES, SPELL_ROLES, made
 
 HOW = {"roles": ROLES, "rare_units": "exclude", "max_observed_share": 100}
 
@@ -27,3 +27,15 @@ def test_a_grouping_that_mask_does_not_have_for_households_is_refused(tmp_path: 
     data, rules = made(tmp_path, 1, 30)
     with pytest.raises(masktron.MasktronError, match="each Household is alike others in all that is masked of it"):
         masktron.tune(data, rules, ask={"methods": ["mdav"], "groupings": ["rules", "all"], "workers": 0}, **HOW)
+
+
+def test_persons_with_spells_are_grouped_over_all_of_them_and_persons_alone_as_somebody_asks(tmp_path: Path) -> None:
+    asked = {"methods": ["mdav"], "groupings": ["rules", "all"], "k": 3, "workers": 0}
+    spells, alone = tmp_path / "spells", tmp_path / "alone"
+    for folder in (spells, alone):
+        folder.mkdir()
+    how = {**HOW, "roles": ROLES | SPELL_ROLES, "protect": "Person"}
+    with pytest.raises(masktron.MasktronError, match="each Person is alike others in all that is masked of it"):
+        masktron.tune(*made(spells, 2, 30, spells=True), ask=asked, **how)
+    tuned = masktron.tune(*made(alone, 2, 30), ask=asked, **{**HOW, "protect": "Person"})
+    assert "rules" in {one.grouping for one in tuned.candidates}
