@@ -291,6 +291,18 @@ def test_persons_alone_are_alike_in_all_that_is_masked_of_them_and_of_their_spel
     assert result.whole_record_k >= 3
 
 
+def test_a_soft_rule_is_told_once_with_all_households_that_break_it(tmp_path: Path) -> None:
+    data, rules = made(tmp_path, 16)
+    soft = '<assert id="poor" role="warning" test="not(sum(Person/Income) &lt; 3000)">Poor.</assert><assert id="size"'
+    rules.write_text(rules.read_text(encoding="utf-8").replace('<assert id="size"', soft), encoding="utf-8")
+    result = mask(data, rules, tmp_path / "r.xml", rare_units="exclude", max_observed_share=100)
+    poor = [unit for unit in parsed(data) if int(unit.findtext("Total") or 0) < 3000]
+    assert len({len(unit.findall("Person")) for unit in poor}) > 1
+    assert [note for note in result.notes if note.startswith("soft rule")] == [
+        f"soft rule poor: broken in {len(poor)} original records, so it is not kept"
+    ]
+
+
 @pytest.mark.parametrize("protect", [None, "Person"])
 def test_a_rulebook_in_which_no_rule_speaks_of_a_single_record(protect: str | None, tmp_path: Path) -> None:
     data, rules = made(tmp_path, 15)

@@ -350,7 +350,9 @@ def _judged_original(
     if not job.rulebook.checks:  # no rule speaks of a single record of a nested file: nobody has looked at any
         originals = replace(originals, keep=np.ones(len(records), dtype=np.bool_))
     if nested is not None and judged is not None:
-        originals = with_whole_units(job, replace(originals, keep=originals.keep & units_of(job, judged.keep)))
+        # what is told of rules is told of them as they are written: unrolled ones are several
+        originals = replace(originals, keep=originals.keep & units_of(job, judged.keep), notes=judged.notes)
+        originals = with_whole_units(job, originals)
         originals = without_rare(job, originals, compositions, config)
     require_weights(records, fields, originals.keep)
     return Opened(

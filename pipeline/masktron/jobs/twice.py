@@ -284,7 +284,7 @@ def _beside(
         return _Pair({}, frozenset(described.masked), (OTHER_MEMBERS,))
     named = replace(reading, record=released.layout.record_tag)
     beside = open_source(before, reading=named, progress=progress, whole=True)
-    pair = wide_pair(released, beside, then.member_order, then.protect, then.sums)
+    pair = wide_pair(released, beside, now.member_order, now.protect, then.sums)
     released, beside = pair[0], pair[1] or beside
     progress("comparing with the earlier release", 0)
     others, _ = compare(released, beside, described=earlier, config=config, known={}, progress=progress)

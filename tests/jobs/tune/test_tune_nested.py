@@ -11,7 +11,7 @@ from jsonschema import Draft202012Validator
 import masktron
 from masktron.report.pages.plain_reader import PlainData
 from masktron.report.pages.tune_page import tune_page
-from nested_survey import ROLES, made
+from nested_survey import ROLES, SPELL_ROLES, made
 from paths import ROOT
 
 HOW = {"roles": ROLES, "rare_units": "exclude", "max_observed_share": 100}
@@ -60,3 +60,15 @@ def test_units_that_few_are_composed_like_have_remedies_with_figures_of_both_lev
     schema = json.loads((ROOT / "schemas/refusal.schema.json").read_text())
     Draft202012Validator(schema).validate(json.loads(json.dumps(found.as_dict())))
     assert [path.name for path in tmp_path.iterdir() if path.suffix == ".json"] == []
+
+
+def test_persons_with_spells_are_grouped_over_all_of_them_and_persons_alone_as_somebody_asks(tmp_path: Path) -> None:
+    asked = {"methods": ["mdav"], "groupings": ["rules", "all"], "k": 3, "workers": 0}
+    spells, alone = tmp_path / "spells", tmp_path / "alone"
+    for folder in (spells, alone):
+        folder.mkdir()
+    how = {**HOW, "roles": ROLES | SPELL_ROLES, "protect": "Person"}
+    with pytest.raises(masktron.MasktronError, match="each Person is alike others in all that is masked of it"):
+        masktron.tune(*made(spells, 2, 30, spells=True), ask=asked, **how)
+    tuned = masktron.tune(*made(alone, 2, 30), ask=asked, **{**HOW, "protect": "Person"})
+    assert "rules" in {one.grouping for one in tuned.candidates}
