@@ -182,9 +182,7 @@ def test_a_remedy_in_python_is_its_settings(tmp_path: Path) -> None:
     result = masktron.mask(data, rules, tmp_path / "m.xml", **remedy.settings)
     assert result.valid
     assert remedy.figures["information_loss"] == pytest.approx(result.information_loss)
-    assert "2: k=6 (groups of at least 6 records; gives up: values are shared by 6" in " ".join(
-        repr(refusal).split()
-    )
+    assert "2: k=6 (groups of at least 6 records; gives up: values are shared by 6" in " ".join(repr(refusal).split())
 
 
 def test_settings_of_a_remedy_are_whole() -> None:
