@@ -182,9 +182,7 @@ def test_a_remedy_in_python_is_its_settings(tmp_path: Path) -> None:
     result = masktron.mask(data, rules, tmp_path / "m.xml", **remedy.settings)
     assert result.valid
     assert remedy.figures["information_loss"] == pytest.approx(result.information_loss)
-    assert "2: -k 6 (groups of at least 6 records; gives up: values are shared by 6" in " ".join(
-        repr(refusal).split()
-    )
+    assert "2: k=6 (groups of at least 6 records; gives up: values are shared by 6" in " ".join(repr(refusal).split())
 
 
 def test_settings_of_a_remedy_are_whole() -> None:
@@ -207,7 +205,7 @@ def test_a_stopped_run_names_remedies_and_how_to_try_them(tmp_path: Path) -> Non
     with pytest.raises(InfeasibleError) as caught:
         masktron.mask(data, rules, tmp_path / "m.xml", k=10)
     assert caught.value.refusal is None
-    assert 'on_refusal="suggest" tries what may help, such as -k 6 or -k 3' in caught.value.hint
+    assert 'on_refusal="suggest" tries what may help, such as k=6 or k=3' in caught.value.hint
 
 
 def test_no_value_of_a_record_is_told(tmp_path: Path) -> None:

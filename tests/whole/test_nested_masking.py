@@ -136,8 +136,8 @@ def test_what_is_proposed_for_rare_units_lets_them_be_masked(tmp_path: Path) -> 
     data.write_text(text.replace("</Survey>", f"{rare}</Survey>"), encoding="utf-8")
     with pytest.raises(masktron.InfeasibleError) as told:
         mask(data, rules, tmp_path / "r.xml", k=5, max_observed_share=100)
-    assert "lower k: each is like 2 others (-k 3)" in told.value.hint
-    assert 'such as rare_units="exclude" or -k 3,' in told.value.hint
+    assert "lower k: each is like 2 others (k=3)" in told.value.hint
+    assert 'such as rare_units="exclude" or k=3,' in told.value.hint
     assert [fact.kind for fact in told.value.facts] == ["rare-units"]
     assert len(mask(data, rules, tmp_path / "r.xml", k=3, max_observed_share=100).excluded) == 0
     left = mask(data, rules, tmp_path / "s.xml", k=5, rare_units="exclude", max_observed_share=100)
