@@ -100,6 +100,11 @@ def test_ambiguous_record_says_where_it_stands(write):
         detect_layout(write("<D><A><R><V>1</V></R></A><B><R><V>1</V></R></B></D>"), record="R")
 
 
+def test_of_records_within_records_of_one_name_the_outermost_are_meant(write):
+    nested = "<R><V>1</V><S><R><V>2</V></R></S></R>"
+    assert detect_layout(write(f"<D>{nested}{nested}</D>"), record="R").record_path == ("D", "R")
+
+
 def test_named_record_in_an_empty_file(write):
     assert detect_layout(write("<D/>"), record="R").fields == ()
 

@@ -206,9 +206,11 @@ def _overridden(path: Path, root: PathNode, record: str) -> PathNode | None:
     found = [n for n in root.descendants() if record in {n.tag, local(n.tag)}]
     if not found and not root.children:
         return None
-    if len(found) == 1:
-        return found[0]
     if found:
+        # of records within records of one name, the outermost are meant, as where nobody names any
+        first = min(found, key=lambda node: len(node.path))
+        if all(node.path[: len(first.path)] == first.path for node in found):
+            return first
         what = f"--record {record!r} names more than one element: " + ", ".join(_show(n) for n in found[:6])
     else:
         names = dict.fromkeys(local(n.tag) for n in root.descendants() if n.children)
