@@ -89,6 +89,15 @@ def test_each_block_has_its_own_cap_and_all_that_are_over_are_named() -> None:
         refuse_observed([one, two], 0.0)
 
 
+def test_the_rules_that_no_theorem_covers_are_named(tmp_path: Path) -> None:
+    rows: list[dict[str, object]] = [{"A": 7919 * at**2 % 991, "B": 6007 * at**3 % 991} for at in range(1, 41)]
+    pairs = "".join(f"|{row['A']}-{row['B']}|" for row in rows)
+    data = write_data(tmp_path / "d.xml", rows)
+    rules = write_rules(tmp_path / "r.sch", f"contains('{pairs}', concat('|', A, '-', B, '|'))", "A >= 0")
+    with pytest.raises(InfeasibleError, match=r"\(rules that could not be understood: R1; explain says why\)"):
+        masktron.mask(data, rules, tmp_path / "o.xml", k=5)
+
+
 # --- what is counted --------------------------------------------------------------------------------------------
 
 type Row = dict[str, object]

@@ -175,7 +175,7 @@ def mask_records(
     progress("keeping totals", 0)
     made = {one.block.variables: one for one in masked}
     mended, repairs = keep_totals(inputs, [made[block.variables] for block in plan.blocks])
-    refuse_observed(mended, max_observed_share, where=str(records.source))
+    refuse_observed(mended, max_observed_share, where=str(records.source), edits=inputs.rules.edits)
     own = [one for one in mended if one.block.drawn]
     return Masked(tuple(mended), repairs, None if drawing is None else perturbed(inputs, drawing, own))
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
+from types import MappingProxyType
 
 import numpy as np
 from numpy.typing import NDArray
 
+from masktron.classify import Edit
 from masktron.counts import counted
 from masktron.errors import InfeasibleError, RefusalFacts
 from masktron.masking.disclosure.exposure import AVERAGED
@@ -38,7 +40,9 @@ def fallen_on(inputs: MaskingInputs, masked: MaskedBlock) -> NDArray[np.bool_]:
     return masked.exposure.observed & held.held & (held.in_file < inputs.k)
 
 
-def refuse_observed(blocks: Sequence[MaskedBlock], most: float, *, where: str = "") -> None:
+def refuse_observed(
+    blocks: Sequence[MaskedBlock], most: float, *, where: str = "", edits: Mapping[int, Edit] = MappingProxyType({})
+) -> None:
     """Stop where more observed records than wanted would be published in the place of means.
 
     A block whose plan is the median, the mode or the medoid is made of observed values by design, so it is counted
@@ -52,17 +56,19 @@ def refuse_observed(blocks: Sequence[MaskedBlock], most: float, *, where: str = 
         groups: so a small file may have one, unless `most` is 0.
     where : str
         The file, for the message.
+    edits : mapping of int to Edit
+        The rules, by the index of their check.
 
     Raises
     ------
     InfeasibleError
-        Naming each block over the cap, and its share.
+        Naming each block over the cap, its share and the rules that it has to keep.
     """
     capped = [(one, one.exposure.copied) for one in blocks if one.block.drawn or one.block.aggregator in AVERAGED]
     records = len(blocks[0].grouping.labels) if blocks else 0
     allowed = math.ceil(Fraction(str(most)) * records / 100)
     beyond = [(masked, copied) for masked, copied in capped if copied.sum() > allowed]
-    over = [_described(masked, copied, records) for masked, copied in beyond]
+    over = [f"{_described(masked, copied, records)}{_rules(masked, edits)}" for masked, copied in beyond]
     if over:
         raise InfeasibleError(
             f"too many groups have no mean that satisfies the rules and would publish the values of a real record: "
@@ -80,6 +86,15 @@ def refuse_observed(blocks: Sequence[MaskedBlock], most: float, *, where: str = 
                 for masked, copied in beyond
             ],
         )
+
+
+def _rules(masked: MaskedBlock, edits: Mapping[int, Edit]) -> str:
+    """Name the rules of a block: those that no theorem covers, where there are some, else all."""
+    own = [edits[index] for index in masked.block.checks if index in edits]
+    opaque = [edit.check.id for edit in own if edit.name == "opaque"]
+    if opaque:
+        return f" (rules that could not be understood: {', '.join(opaque)}; explain says why)"
+    return f" (rules: {', '.join(edit.check.id for edit in own)})" if own else ""
 
 
 def _described(masked: MaskedBlock, copied: NDArray[np.bool_], records: int) -> str:
