@@ -120,6 +120,7 @@ def test_households_from_upload_to_release_by_clicks(chromium: Any, tmp_path: Pa
         if rare.count():
             rare.first.click()
         user.see_masked()
+        assert page.get_by_role("row").filter(has_text="Household/Person").count() == 1, "no figures of persons"
         user.release("masked.xml")
         files = [user.download(name, tmp_path) for name in ("masked.xml", "about.html", "masked.manifest.json")]
         assert "records of Person" in files[1].read_text() and "CONFIDENTIAL" not in files[1].read_text()
