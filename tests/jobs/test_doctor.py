@@ -75,7 +75,7 @@ def test_only_what_is_missing_is_compiled_and_counted(monkeypatch: pytest.Monkey
     monkeypatch.setattr(warm, "_in_a_process", lambda one: one.compile_all())
     doctor.run_doctor(warm_up=True, progress=lambda stage, at: told.append((stage, at)))
     assert sorted(done) == ["three", "two"]
-    assert told[:3] == [("compiling", 0), ("compiling", 1), ("compiling", 2)]
+    assert told[:3] == [("compiling the loops over records, once", at) for at in range(3)]
 
 
 def test_what_does_not_compile_is_an_error_with_what_was_said(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -637,3 +637,9 @@ def test_a_field_inside_a_field_was_meant_as_a_division(data: Path, tmp_path: Pa
 def test_other_paths_are_no_divisions(data: Path, tmp_path: Path, test: str) -> None:
     rules = rulebook(tmp_path / "r.sch", ("share", "Record", test))
     assert masktron.validate(data, rules).rules[0].untested is None
+
+
+def test_a_text_without_quotes_is_told_from_a_misspelt_field(data: Path, tmp_path: Path) -> None:
+    rules = rulebook(tmp_path / "r.sch", ("text", "Record", "A = North or B = 1"), ("field", "Record", "A + Bb = T"))
+    assert "if it is a text, write it in quotes: 'North'" in reason(data, rules, "text")[1].replace("If", "if")
+    assert "quotes" not in reason(data, rules, "field")[1]

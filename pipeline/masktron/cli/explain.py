@@ -9,11 +9,21 @@ import typer
 
 from masktron.cli import options, running
 from masktron.cli.given import inputs_beside, settings_file, settings_from
+from masktron.errors import UsageError
 from masktron.processes import rules_within
 
 
 def explain(
-    rules: Annotated[Path, typer.Argument(metavar="RULES.sch", help="Schematron rulebook.")],
+    given: Annotated[
+        Path,
+        typer.Argument(
+            metavar="RULES.sch", parser=options.place, help="Schematron rulebook; with --rules, the data."
+        ),
+    ],
+    book: Annotated[
+        Path | None,
+        typer.Option("--rules", "-r", metavar="RULES.sch", help="Schematron rulebook, as other commands take it."),
+    ] = None,
     data: Annotated[
         Path | None,
         typer.Option(metavar="DATA.xml", parser=options.place, help="Also count, and plan the masking."),
@@ -48,6 +58,11 @@ def explain(
     """Say of each rule its class and what it means in plain mathematics; with data, how it would be kept."""
     from masktron.config import parse_params
 
+    if book is not None and data is not None:
+        raise UsageError(
+            "the rulebook is given twice", hint="explain RULES.sch --data DATA, or explain DATA --rules RULES.sch"
+        )
+    rules, data = (given, data) if book is None else (book, given)
     running.check_outputs(
         {"--json": json, "--html": html},
         {"the rulebook": rules, "the data": data, "the original": original, "the settings": settings_file(config)},

@@ -57,7 +57,7 @@ def run_doctor(*, warm_up: bool = False, progress: Progress) -> DoctorResult:
     """
     if warm_up and (families := missing()):
         try:
-            warm(families, told_as(progress, "compiling", "parts"))
+            warm(families, told_as(progress, "compiling the loops over records, once", "parts"))
         except CompilingError as error:
             raise InstallationError(f"code could not be compiled: {error}") from None
     progress("asking engines", 0)

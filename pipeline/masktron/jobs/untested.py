@@ -299,6 +299,8 @@ def _unknown_fields(
         if rule.visit_each and not re.search(rf"(?<![\w.-]){re.escape(name.local)}(?![\w.-])", own):
             continue  # an earlier rule of the pattern asks for it
         what, hint = _lacking(name, words)
+        if not what and re.search(rf"[=]\s*{re.escape(name.local)}(?![\w.:(\[/-])", edit.check.test):
+            hint += f"{' If' if hint.endswith('?') else '; if'} it is a text, write it in quotes: '{name.local}'"
         if what:
             otherwise.append(f"{shown!r}: {what}")
         else:

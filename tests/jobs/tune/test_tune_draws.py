@@ -334,3 +334,9 @@ def test_mask_with_the_written_settings_draws_otherwise_and_comes_near(
     assert len({(tmp_path / f"{name}.xml").read_bytes() for name in ("m", "same", "other")}) == 3
     confidence = max(one["figures"]["confidence"] for one in written["treatments"] if one["kind"] == "pram")
     assert found[number]["protection"]["pram_confidence"] == pytest.approx(100 * confidence)
+
+
+def test_a_recommended_method_that_promises_no_groups_of_k_says_so(files: tuple[Path, Path]) -> None:
+    said = {one: " ".join(str(tuned(files, methods=(one,), seeds=1)).split()) for one in ("mdav", "noise")}
+    assert "does not promise that k records are alike: masktron methods noise" in said["noise"]
+    assert "does not promise" not in said["mdav"]

@@ -51,6 +51,11 @@ def tables(result: TuneResult) -> list[RenderableType]:
     )
     verdict = "[bold]recommended[/]" if result.recommended is not None else "[red]no recommendation[/]"
     parts.append(f"{verdict}: {plain(result.why)}")
+    if result.recommended is not None and (best := result.candidates[result.recommended]).draws:
+        parts.append(
+            f"{best.method} draws a value of its own for each record, and does not promise that k records are alike: "
+            f"masktron methods {best.method}"
+        )
     return parts
 
 

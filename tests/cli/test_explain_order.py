@@ -1,0 +1,20 @@
+"""`explain` takes the rulebook as it always did, and as all other commands do."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from cli_runner import Runner, numbers, write_data, write_rules
+
+
+def test_both_orders_say_the_same(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    data, rules = write_data(tmp_path / "d.xml", numbers()), write_rules(tmp_path / "r.sch", "A + B = T")
+    run = Runner(capsys)
+    first, second = run("explain", rules, "--data", data), run("explain", data, "--rules", rules)
+    assert (first.code, first.out) == (second.code, second.out) == (0, first.out)
+    assert "A + B = T" in first.out
+    twice = run("explain", data, "--rules", rules, "--data", data)
+    assert twice.code == 2
+    assert "the rulebook is given twice" in twice.err
