@@ -151,3 +151,23 @@ def test_intervals_are_open_where_nothing_follows() -> None:
     assert np.isinf(intervals_left(before, np.full(4, 2.0), step=0.01)).all()
     assert np.isinf(intervals_left(np.full(3, 7.0), np.arange(3.0), step=0.01)).all()
     assert len(intervals_left(before, before, step=0.01)) == 3
+
+
+def test_a_respondent_has_the_share_of_all_his_records() -> None:
+    random = np.random.default_rng(8)
+    before, after = random.normal(size=(60, 2)), random.normal(size=(60, 2))
+    before[:5, 0] = np.nan
+    whose = random.integers(0, 9, 60)
+    (first, _), (alone, _) = kept_variation(before, after, None, whose), kept_variation(before, after)
+    own, people = before[5:, 0], whose[5:]
+    squares = (own - own.mean()) ** 2
+    shares = [squares[people == one].sum() / squares.sum() for one in np.unique(people)]
+    assert first.record_share == pytest.approx(max(shares))
+    assert (first.respondents, alone.respondents) == (len(shares), 55)
+    assert (first.ratio, first.change_share) == (alone.ratio, alone.change_share)
+    found = kept_correlation(before, after, (None, None), whose)
+    units = (before[5:] - before[5:].mean(axis=0)) / before[5:].std(axis=0)
+    products = abs(units.prod(axis=1))
+    shares = [products[people == one].sum() / products.sum() for one in np.unique(people)]
+    assert found.record_share == pytest.approx(max(shares))
+    assert found.respondents == len(shares)
