@@ -84,6 +84,24 @@ def test_what_does_not_fit_is_counted_and_the_first_stays() -> None:
     assert told[-1].split("more", 1)[1].strip().startswith(f"{40 - shown} more matters to know")
 
 
+@pytest.mark.parametrize(
+    ("text", "left"),
+    [
+        (
+            "the order is that of the original, that of Id, which differs in every record of the file and is kept",
+            ", that of Id",
+        ),
+        ("a, " + "word " * 40, "word"),
+        ("x" * 200, "x"),
+    ],
+)
+def test_what_is_cut_ends_with_a_clause_where_one_is_not_too_early(text: str, left: str) -> None:
+    (line,) = SummaryLine("note", text).wrapped(80, cut=True)
+    assert line.endswith(f"{left} ...")
+    assert len(line) <= 70
+    assert text.startswith(line.removesuffix(" ..."))
+
+
 def test_where_there_is_room_nothing_is_cut() -> None:
     told = render([Screenful(brief("note", ["word " * 60]))], width=200)
     assert "..." not in told

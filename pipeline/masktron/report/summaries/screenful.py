@@ -16,6 +16,8 @@ LINES, COLUMNS = 30, 100
 """What fits."""
 _LABEL = 10
 """Columns for what a line is about."""
+_ENOUGH = 0.5
+"""Part of a line that is kept at least where a text is cut at the end of a clause."""
 
 
 def further(what: str) -> str:
@@ -49,9 +51,16 @@ class SummaryLine:
         lines = textwrap.wrap(text, room, break_on_hyphens=False) or [""]
         if not cut or len(lines) == 1:
             return lines
-        return [
-            textwrap.shorten(text, room, placeholder=" ...") if " " in lines[0] else f"{lines[0][: room - 4]} ..."
-        ]
+        return [_clause(lines[0][: room - 4], text)]
+
+
+def _clause(line: str, text: str) -> str:
+    """Return what of a text a line has room for: up to the end of a clause, where one is not too early."""
+    if not text.startswith(f"{line} "):
+        line = line.rpartition(" ")[0] or line
+    ends = [line.rfind(mark) for mark in ("; ", ": ", ", ")]
+    kept = max((at for at in ends if at >= _ENOUGH * len(line)), default=len(line))
+    return f"{line[:kept]} ..."
 
 
 def brief(label: str, texts: Iterable[str], style: str = "bold") -> list[SummaryLine]:
