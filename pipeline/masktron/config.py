@@ -182,8 +182,8 @@ class Config:
     invalid : {"stop", "exclude"}
         What to do with original records that break an edit.
     rare_units : {"stop", "exclude"}
-        What to do with units of a nested file, such as households, that fewer than k others are composed like: with
-        as many members of each kind.
+        What to do with units of a nested file, such as households, that fewer than k - 1 others are composed like:
+        with as many members of each kind.
     protect : str or None
         The level of a nested file that is protected: ``Household``, whole with all its members, or a kind of members
         such as ``Person``, each alone, with the fields of the records around it as they are. The top level when None.

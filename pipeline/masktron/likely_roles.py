@@ -98,7 +98,12 @@ def likely_role(name: str, traits: NumberTraits) -> LikelyRole | None:
         return LikelyRole(name, Role.IDENTIFIER, "holds another whole number in every record, as serial numbers do")
     repeated = traits.records - traits.distinct
     if many and traits.runs == traits.distinct and repeated >= LEAST_RUNNING * traits.records:
-        return LikelyRole(name, Role.IDENTIFIER, "repeats in runs of records alone, as numbers of households do")
+        return LikelyRole(
+            name,
+            Role.IDENTIFIER,
+            "repeats in runs of records alone, as numbers of households do (if each row is a person of one, say so "
+            "by [levels], else households fall apart: docs/nested-files.md)",
+        )
     if words & _IDS:
         return LikelyRole(name, Role.IDENTIFIER, "is called like a number that names records")
     return None

@@ -280,7 +280,8 @@ def refuse_treatments(asked: Sequence[str], source: Source) -> None:
         raise UsageError(
             f"{', '.join(asked)}: keys of nested files are not treated yet",
             where=str(source.path),
-            hint="treat them in a flat file, or leave them as they are and look at the risk that the result shows",
+            hint="leave them as they are and look at the risk that the result shows, or write classes into the file "
+            "before it is masked: see docs/nested-files.md",
         )
 
 
