@@ -43,6 +43,10 @@ def test_a_csv_in_ten_minutes(tmp_path: Path, run: Runner) -> None:
     run_page(TUTORIALS / "csv.md", tmp_path, run)
 
 
+def test_households_in_one_csv(tmp_path: Path, run: Runner) -> None:
+    run_page(TUTORIALS / "people.md", tmp_path, run)
+
+
 @pytest.mark.full
 def test_households_with_their_persons(tmp_path: Path, run: Runner) -> None:
     run_page(TUTORIALS / "households.md", tmp_path, run)
