@@ -38,7 +38,7 @@ def changed_beside(
         if path[: len(original.level)] == original.level:
             continue
         pair = _rows_of(released, original, path, units)
-        shown = "/".join((original.levels.top.name, *path))
+        shown = original.levels.shown(path)
         if pair is None:
             found.append(f"{shown}: the units have other numbers of them than in the original")
             continue

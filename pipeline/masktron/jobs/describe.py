@@ -34,7 +34,6 @@ from masktron.results import (
 from masktron.roles import refuse_unknown_fields
 from masktron.sources.columns import Batch, Cell
 from masktron.sources.flat_records import FlatRecords
-from masktron.sources.level_tree import Tree
 from masktron.sources.lexical import xpath1_text
 from masktron.sources.missing_codes import codes_of_field
 from masktron.sources.opening import format_of, open_source
@@ -148,7 +147,7 @@ def run_describe(
     for name in names:
         variable = variables.get(name, Variable(name, name.removeprefix("@")))
         told, wrong = _described(name, variable, read, config, release_safe=release_safe)
-        described.append(told if tree is None else replace(told, level=_level(tree, name)))
+        described.append(told if tree is None else replace(told, level=tree.shown(tree.names[name][0])))
         if wrong is not None:
             problems.append(wrong)
         problems += () if release_safe else _apart(name, read.summaries[name])
@@ -168,12 +167,6 @@ def run_describe(
         release_safe=release_safe,
         levels=levels_of(tree),
     )
-
-
-def _level(tree: Tree, name: str) -> str:
-    """Return the level whose a field is, from the top down."""
-    path, _ = tree.names[name]
-    return "/".join((tree.top.name, *path))
 
 
 def _likely_roles(described: Sequence[FieldDescription], read: _Read, config: Config) -> Iterator[LikelyRole]:
