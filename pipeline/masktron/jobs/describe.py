@@ -44,6 +44,7 @@ from masktron.sources.variables import Variable
 ROWS = 20
 MOST_ROWS = 10_000
 """Rows that one result may have."""
+NO_ROWS = "no records are shown, though some were asked for: those of a nested file are no rows of one table"
 _FREQUENT = 10
 _NONE: frozenset[str] = frozenset()
 
@@ -161,6 +162,7 @@ def run_describe(
         problems=tuple(problems),
         notes=(
             *_notes(source, declared, release_safe=release_safe),
+            *((NO_ROWS,) if tree is not None and wanted.count and wanted != RowRange() else ()),
             *(one.note for one in _likely_roles(described, read, config)),
             *unmet_codes({name: summary.unmet_codes for name, summary in read.summaries.items()}, stated),
         ),
