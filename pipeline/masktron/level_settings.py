@@ -97,7 +97,9 @@ def levels_from(value: object, where: str) -> LevelSettings:
     return _ordered(found, where) if found else {}
 
 
-def with_tables(levels: LevelSettings, tables: Mapping[str, Path], *, keep_format: bool = False) -> LevelSettings:
+def with_tables(
+    levels: LevelSettings, tables: Mapping[str, Path], *, keep_format: bool = False, option: str = "--table"
+) -> LevelSettings:
     """Return levels with other files as their tables.
 
     Parameters
@@ -107,6 +109,8 @@ def with_tables(levels: LevelSettings, tables: Mapping[str, Path], *, keep_forma
         By level.
     keep_format : bool
         A file whose name ends like that of the former table is read as that was.
+    option : str
+        What names the tables, for messages.
 
     Raises
     ------
@@ -118,7 +122,7 @@ def with_tables(levels: LevelSettings, tables: Mapping[str, Path], *, keep_forma
             own = ", ".join(one.name for one in levels.values() if one.data is not None) or "none"
             raise UsageError(
                 f"a table is given for {name!r}, which is no level with a table of its own",
-                where=f"--table {name}",
+                where=f"{option} {name}",
                 hint=f"the settings have {own} under [levels]",
             )
     return {

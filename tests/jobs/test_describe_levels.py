@@ -9,6 +9,7 @@ import pytest
 
 import masktron
 from masktron.errors import UsageError
+from masktron.jobs.describe import NO_ROWS
 from nested_survey import ROLES, made
 from nested_tables import TWO, levels, tables_of
 
@@ -46,6 +47,14 @@ def test_fields_of_levels_are_those_of_their_tables(survey: Path, release_safe: 
     shown = str(nested)
     assert "40 records (/Survey/Household) of 2 levels" in " ".join(shown.split())
     assert ("head: 40" in shown) != release_safe
+
+
+def test_records_that_are_asked_for_and_cannot_be_shown_are_spoken_of(survey: Path) -> None:
+    assert NO_ROWS in masktron.describe(survey / "survey.xml", rows=3).notes
+    assert NO_ROWS in masktron.describe(survey / "survey.xml", start=2).notes
+    for said in ({}, {"rows": 0}, {"rows": 3, "release_safe": True}):
+        assert NO_ROWS not in masktron.describe(survey / "survey.xml", **said).notes
+    assert NO_ROWS not in masktron.describe(survey / "persons.csv", rows=3).notes
 
 
 def own(roles: dict[str, str], *names: str) -> dict[str, str]:

@@ -65,6 +65,7 @@ def test_tables_of_a_pair_may_lie_elsewhere(run: Runner, command: Sequence[str])
     assert found.code == 0, found.err
     wrong = run(*command, *TABLES[:2], "--original-table", "Persons=elsewhere/persons.csv")
     assert (wrong.code, "no level with a table of its own" in wrong.err) == (2, True)
+    assert "error: --original-table Persons: " in wrong.err
 
 
 def test_python_names_them_too(survey: Path) -> None:
@@ -98,6 +99,22 @@ def test_keys_are_told_the_table_and_leave_out_rare_households(run: Runner) -> N
         "records are left out that break a rule or are rare here: mask needs --invalid exclude and --rare-units"
         in (" ".join(rare.out.split()))
     )
+
+
+def test_a_removed_key_may_have_numbers_between_points(tmp_path: Path) -> None:
+    rows = "".join(f"{100 + at // 2},N,{40 + at % 2},{7 * at}\n" for at in range(12))
+    data, rules, out = (tmp_path / name for name in ("persons.csv", "rules.sch", "released.csv"))
+    data.write_text(f"H.1.ID,Region,P.2.Age,Income\n{rows}", encoding="utf-8")
+    rules.write_text(
+        '<schema xmlns="http://purl.oclc.org/dsdl/schematron"><pattern><rule context="Person">'
+        '<assert id="not-negative" test="Income &gt;= 0"/></rule></pattern></schema>',
+        encoding="utf-8",
+    )
+    found = {"Household": {"key": "H.1.ID", "fields": ["Region"]}, "Person": {"same_table": True, "key": "P.2.Age"}}
+    roles = {"H.1.ID": "identifier", "Region": "untouched", "P.2.Age": "identifier"}
+    masktron.mask(data, rules, out, k=3, roles=roles, numeric=["Income"], levels=found)
+    manifest = tmp_path / "released.manifest.json"
+    assert masktron.check(out, rules, original=data, manifest=manifest, levels=found).problems == ()
 
 
 @pytest.mark.parametrize(

@@ -111,7 +111,7 @@ def run_assess(
         whole=True,
         memory=config.memory,
     )
-    reading = with_other_tables(reading, tables.original)
+    reading = with_other_tables(reading, tables.original, "--original-table")
     if described is not None:
         require_described(
             *as_wide_records(released, open_source(original, reading=reading), described.nested), described

@@ -30,7 +30,7 @@ def changed_beside(
     removed : mapping of tuple of str to collection of str
         Fields that are not written.
     """
-    units = _units(released, original, rows)
+    units = _units(released, original, rows, removed)
     if units is None:
         return ["the units of the file are not those of the original"]
     found: list[str] = []
@@ -38,7 +38,7 @@ def changed_beside(
         if path[: len(original.level)] == original.level:
             continue
         pair = _rows_of(released, original, path, units)
-        shown = "/".join((original.levels.top.name, *path))
+        shown = original.levels.shown(path)
         if pair is None:
             found.append(f"{shown}: the units have other numbers of them than in the original")
             continue
@@ -52,8 +52,16 @@ def changed_beside(
     return found
 
 
-def _units(released: MemberSource, original: MemberSource, rows: NDArray[np.intp]) -> NDArray[np.intp] | None:
-    """Return the unit of the original of each released one; None where there is no such."""
+def _units(
+    released: MemberSource,
+    original: MemberSource,
+    rows: NDArray[np.intp],
+    removed: Mapping[LevelPath, Collection[str]],
+) -> NDArray[np.intp] | None:
+    """Return the unit of the original of each released one; None where there is no such.
+
+    Those without members are put together by what they hold, in whatever order the file has them.
+    """
     found = np.full(len(released.tables.top), -1, dtype=np.intp)
     found[released.units] = original.units[rows]
     if not np.array_equal(found[released.units], original.units[rows]):
@@ -62,22 +70,8 @@ def _units(released: MemberSource, original: MemberSource, rows: NDArray[np.intp
     others = np.setdiff1d(np.arange(len(original.tables.top)), original.units)  # without members, none is left out
     if len(empty) != len(others):
         return None
-    # in the order of the original, or by what they hold
-    found[empty] = others
-    if not _same_empty(released, original, empty, others):
-        found[empty] = original.by_content(others)
+    found[released.by_content(empty, removed)] = original.by_content(others, removed)
     return found
-
-
-def _same_empty(
-    released: MemberSource, original: MemberSource, empty: NDArray[np.intp], others: NDArray[np.intp]
-) -> bool:
-    ours, theirs = released.tables.top.records.columns, original.tables.top.records.columns
-    return all(
-        [column.lexeme(row) for row in empty] == [theirs[name].lexeme(row) for row in others]
-        for name, column in ours.items()
-        if name in theirs
-    )
 
 
 def _rows_of(

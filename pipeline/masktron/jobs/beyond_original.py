@@ -16,7 +16,7 @@ def beyond_original(released: Tree, original: Tree) -> Iterator[str]:
     """
     known = dict(original.levels())
     for path, level in released.levels():
-        name = "/".join((released.top.name, *path))
+        name = released.shown(path)
         if path not in known:
             if path[:-1] in known:
                 yield f"the level {name} is not in the original"

@@ -116,7 +116,7 @@ def run_check(
     )
     beside = job.beside(
         original,
-        with_other_tables(original_reading.or_levels_of(reading), tables.original),
+        with_other_tables(original_reading.or_levels_of(reading), tables.original, "--original-table"),
         progress,
         memory=settled.memory,
     )

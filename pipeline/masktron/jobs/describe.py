@@ -34,7 +34,6 @@ from masktron.results import (
 from masktron.roles import refuse_unknown_fields
 from masktron.sources.columns import Batch, Cell
 from masktron.sources.flat_records import FlatRecords
-from masktron.sources.level_tree import Tree
 from masktron.sources.lexical import xpath1_text
 from masktron.sources.missing_codes import codes_of_field
 from masktron.sources.opening import format_of, open_source
@@ -45,6 +44,7 @@ from masktron.sources.variables import Variable
 ROWS = 20
 MOST_ROWS = 10_000
 """Rows that one result may have."""
+NO_ROWS = "no records are shown, though some were asked for: those of a nested file are no rows of one table"
 _FREQUENT = 10
 _NONE: frozenset[str] = frozenset()
 
@@ -148,7 +148,7 @@ def run_describe(
     for name in names:
         variable = variables.get(name, Variable(name, name.removeprefix("@")))
         told, wrong = _described(name, variable, read, config, release_safe=release_safe)
-        described.append(told if tree is None else replace(told, level=_level(tree, name)))
+        described.append(told if tree is None else replace(told, level=tree.shown(tree.names[name][0])))
         if wrong is not None:
             problems.append(wrong)
         problems += () if release_safe else _apart(name, read.summaries[name])
@@ -162,18 +162,13 @@ def run_describe(
         problems=tuple(problems),
         notes=(
             *_notes(source, declared, release_safe=release_safe),
+            *((NO_ROWS,) if tree is not None and wanted.count and wanted != RowRange() else ()),
             *(one.note for one in _likely_roles(described, read, config)),
             *unmet_codes({name: summary.unmet_codes for name, summary in read.summaries.items()}, stated),
         ),
         release_safe=release_safe,
         levels=levels_of(tree),
     )
-
-
-def _level(tree: Tree, name: str) -> str:
-    """Return the level whose a field is, from the top down."""
-    path, _ = tree.names[name]
-    return "/".join((tree.top.name, *path))
 
 
 def _likely_roles(described: Sequence[FieldDescription], read: _Read, config: Config) -> Iterator[LikelyRole]:

@@ -77,4 +77,4 @@ def levels_of_file(source: Source) -> tuple[str, ...]:
     """Return the levels of a file by their names and those above, ``Household/Person``; of a flat one, one."""
     if source.tree is None:
         return (source.layout.record_tag.rpartition("}")[2],)
-    return tuple("/".join((source.tree.top.name, *path)) for path, _ in source.tree.levels())
+    return tuple(source.tree.shown(path) for path, _ in source.tree.levels())

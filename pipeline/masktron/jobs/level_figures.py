@@ -298,4 +298,4 @@ def _leaf(place: UnitPlace, above: LevelPath, own: Field) -> UnitField | None:
 def _described(
     nested: NestedColumns, path: LevelPath, records: int, figures: Iterable[FigureResult], weight: str = ""
 ) -> MaskedLevel:
-    return MaskedLevel("/".join((nested.source.levels.top.name, *path)), records, weight, tuple(figures))
+    return MaskedLevel(nested.source.levels.shown(path), records, weight, tuple(figures))

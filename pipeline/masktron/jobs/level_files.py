@@ -86,8 +86,7 @@ def level_files(nested: NestedColumns, files: Assessed, *, whole: bool) -> tuple
             workers=files.workers,
         )
         shared = {names[path, field]: _partitions(nested, path, field, files, together) for field in own}
-        level = "/".join((nested.source.levels.top.name, *path))
-        found.append(LevelFile(level, assessed, units.astype(np.intp), shared))
+        found.append(LevelFile(nested.source.levels.shown(path), assessed, units.astype(np.intp), shared))
     return tuple(found)
 
 

@@ -49,7 +49,7 @@ def protected_level(levels: Tree, name: str | None, where: str) -> LevelPath:
     UsageError
         There is none, or several.
     """
-    paths = {"/".join((levels.top.name, *path)): path for path, _ in levels.levels()}
+    paths = {levels.shown(path): path for path, _ in levels.levels()}
     if name is None:
         return TOP
     found = [path for full, path in paths.items() if full == name or full.endswith(f"/{name}")]

@@ -222,11 +222,10 @@ def nested_release_of(nested: NestedOriginal, roles: Mapping[str, Role]) -> Nest
     source = nested.source
     leaves = source.wide.by_field()
     stated = {source.levels.named(name): role for name, role in roles.items()}
-    top = source.levels.top.name
     joining = source.nested.joining if isinstance(source.nested, JoinedSource) else {}
     fields = tuple(
         ReleasedField(
-            "/".join((top, *path)),
+            source.levels.shown(path),
             name,
             tuple(leaf.name for leaf in leaves.get((path, own), ())),
             name in joining and stated.get((path, own)) is Role.IDENTIFIER,

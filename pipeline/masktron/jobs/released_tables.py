@@ -14,6 +14,7 @@ from masktron.config import ReadOptions
 from masktron.level_settings import LevelSetting, LevelSettings, released_levels, with_tables
 from masktron.results import shown
 from masktron.sources.joined.joined_source import JoinedSource
+from masktron.sources.level_tree import LevelPath
 from masktron.sources.opening import format_of
 from masktron.sources.output_names import refuse_other_names, table_beside
 from masktron.sources.source import Source
@@ -122,13 +123,12 @@ def of_release(
     """
     if not reading.levels:
         return with_other_tables(reading, tables)
-    named = {_without_places(name) for name in removed}
     gone: dict[str, list[str]] = {}
-    paths: dict[str, tuple[str, ...]] = {}
+    paths: dict[str, LevelPath] = {}
     for name, one in reading.levels.items():
         paths[name] = (*paths[one.parent], name) if one.parent else ()
         columns = dict.fromkeys((*one.key, *(one.fields or ())))
-        gone[name] = [column for column in columns if ".".join((*paths[name], _local(column))) in named]
+        gone[name] = [column for column in columns if _is_among(removed, paths[name], column)]
     levels = {
         name: one if one.data is None else replace(one, data=one.out or table_beside(masked, name, one.data))
         for name, one in released_levels(reading.levels, gone).items()
@@ -136,15 +136,25 @@ def of_release(
     return with_other_tables(replace(reading, levels=levels), tables)
 
 
-def with_other_tables(reading: ReadOptions, tables: Mapping[str, Path]) -> ReadOptions:
+def with_other_tables(reading: ReadOptions, tables: Mapping[str, Path], option: str = "--table") -> ReadOptions:
     """Return how a file is read of which some tables lie elsewhere.
+
+    Parameters
+    ----------
+    reading : ReadOptions
+    tables : mapping of str to Path
+        By level.
+    option : str
+        What names them, for messages.
 
     Raises
     ------
     UsageError
         A table is named of no level that has one.
     """
-    return replace(reading, levels=with_tables(reading.levels, tables, keep_format=True)) if tables else reading
+    if not tables:
+        return reading
+    return replace(reading, levels=with_tables(reading.levels, tables, keep_format=True, option=option))
 
 
 def found_beside(reading: ReadOptions, *folders: Path) -> ReadOptions | None:
@@ -189,10 +199,8 @@ def digests_of_tables(source: Source, places: Mapping[str, str] | None = None) -
     }
 
 
-def _local(column: str) -> str:
-    return xml_name(column).removeprefix("@")
-
-
-def _without_places(name: str) -> str:
-    """Return the name of a wide field without the places of members: ``Person.Age`` for ``Person.2.Age``."""
-    return re.sub(r"\.[0-9]+(?=\.)", "", name.removeprefix("@"))
+def _is_among(names: Collection[str], path: LevelPath, column: str) -> bool:
+    """Whether a column of a level is among wide fields, in whatever place: ``Age`` as ``Person.2.Age``."""
+    places = "".join(rf"{re.escape(kind)}\.[0-9]+\." for kind in path)
+    wide = re.compile(places + re.escape(xml_name(column).removeprefix("@")))
+    return any(wide.fullmatch(name.removeprefix("@")) for name in names)

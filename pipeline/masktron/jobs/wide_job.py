@@ -130,9 +130,8 @@ def weights_by_level(levels: Tree, roles: Mapping[str, Role], where: str) -> dic
             continue
         path, own = named
         if path in found:
-            level = "/".join((levels.top.name, *path))
             raise UsageError(
-                f"two fields are declared as the weight of {level}: {found[path]}, {own.name}",
+                f"two fields are declared as the weight of {levels.shown(path)}: {found[path]}, {own.name}",
                 where=where,
                 hint="keep one of them",
             )

@@ -79,7 +79,7 @@ def levels_of(tree: Tree | None) -> tuple[LevelDescription, ...]:
     names = {(path, field): name for name, (path, field) in tree.names.items()}
     return tuple(
         LevelDescription(
-            level="/".join((tree.top.name, *path)),
+            level=tree.shown(path),
             records=level.count,
             least=level.least,
             most=level.most,

@@ -83,6 +83,10 @@ class Tree:
         """
         return self._levels[path]
 
+    def shown(self, path: LevelPath) -> str:
+        """Return the name of a level with those above it, from the top down: ``Household/Person``."""
+        return "/".join((self.top.name, *path))
+
     def layout_of(self, path: LevelPath) -> Layout:
         """Return the layout of a level: where its records stand, with the fields of its own."""
         tags = [self._levels[path[: depth + 1]].tag for depth in range(len(path))]

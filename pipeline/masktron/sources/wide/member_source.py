@@ -16,6 +16,7 @@ from masktron.sources.level_tables import LevelTables
 from masktron.sources.level_tree import TOP, LevelPath
 from masktron.sources.records import Coded, Status
 from masktron.sources.source import Source
+from masktron.sources.wide.contents import contents
 from masktron.sources.wide.member_order import FILE_ORDER, MemberOrder
 from masktron.sources.wide.member_rows import MemberRows
 from masktron.sources.wide.open_places import member_record, member_rows
@@ -144,12 +145,23 @@ class MemberSource(WideSource):
         empty = np.setdiff1d(np.arange(len(kept)), np.array(seen, dtype=np.intp))
         return np.array([*seen, *self.by_content(empty)], dtype=np.intp)
 
-    def by_content(self, units: NDArray[np.intp]) -> NDArray[np.intp]:
-        """Return units without members in an order that says nothing but what they hold."""
-        left = {*self.also_removed.get(TOP, ()), *(one.field for one in self.sums if one.level == TOP)}
-        columns = [column for name, column in self.tables.top.records.columns.items() if name not in left]
-        held = {row: [str(column.lexeme(row)) for column in columns] for row in units.tolist()}
-        return np.array(sorted(units.tolist(), key=held.__getitem__), dtype=np.intp)
+    def by_content(
+        self, units: NDArray[np.intp], removed: Mapping[LevelPath, Collection[str]] | None = None
+    ) -> NDArray[np.intp]:
+        """Return units without members in an order that says nothing but what they hold, with all that is in them.
+
+        Parameters
+        ----------
+        units : ndarray of intp, shape (n,)
+        removed : mapping of tuple of str to collection of str, optional
+            By level, fields that do not count, besides those that are computed anew; by default those that are not
+            written.
+        """
+        left = {path: {*names} for path, names in (self.also_removed if removed is None else removed).items()}
+        for one in self.sums:
+            left.setdefault(one.level, set()).add(one.field)
+        held = contents(self.tables, TOP, units, left)
+        return units[sorted(range(len(units)), key=held.__getitem__)]
 
     def _summed(self, one: SumOfMembers, new: Coded | None) -> Coded:
         """Return the sums of a field of members, where a record has the field that says so."""

@@ -92,7 +92,7 @@ def _check_names(
     known = dict(tree.levels())
     for path in (*replacements, *removed):
         if path not in known:
-            names = ", ".join("/".join((tree.top.name, *one)) for one in known)
+            names = ", ".join(tree.shown(one) for one in known)
             raise UsageError(f"the file has no level {'/'.join(path)!r}", hint=f"its levels are {names}")
     for path, level in known.items():
         new, gone = replacements.get(path, {}), removed.get(path, ())
