@@ -1083,7 +1083,9 @@ def _config(config: Config | None, settings: Mapping[str, object]) -> Config:
     if config is not None and not isinstance(config, Config):
         raise UsageError(
             f"config must be a Config, not of type {type(config).__name__}",
-            hint="use masktron.Config(k=5), masktron.load_config(path), or give settings by name: k=5",
+            hint=f"config=masktron.load_config({str(config)!r})"
+            if isinstance(config, str | PathLike)
+            else "use masktron.Config(k=5), masktron.load_config(path), or give settings by name: k=5",
         )
     return config_from(settings, base=config)
 

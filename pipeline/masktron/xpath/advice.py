@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 _LITERALS = re.compile(r"""'[^']*'|"[^"]*\"""")
-_IF = re.compile(r"\s*if\b(?P<when>.*?)\bthen\b(?P<then>.*)", re.DOTALL)
+_IF = re.compile(r"\s*(?:if\b)?(?P<when>.*?)\bthen\b(?P<then>.*)", re.DOTALL | re.IGNORECASE)
 _SLIPS = (
     (r"=>", "write >= for 'at least', and not(A) or B for 'if A, then B'"),
     (r"->", "write not(A) or B for 'if A, then B'"),
@@ -24,6 +24,8 @@ _SLIPS = (
     ("[\N{LEFT SINGLE QUOTATION MARK}-\N{DOUBLE HIGH-REVERSED-9 QUOTATION MARK}]", "write straight quotes: 'A'"),
     (r"%\s*[\w(]", "write mod for a remainder, and 0.3 for 30 %"),
     (r"%", "write 0.3 for 30 %"),
+    (r"\)\s*/\s*[\w(]|\w\s*/\s*[0-9(]", "/ is a path: write div to divide"),
+    (r"\bmissing\b", "write string(number(A)) = 'NaN' or A >= 0 where A may be missing"),
     (r"\^|\*\*", "XPath has no powers: write A * A"),
     (r"\b(and|or|div|mod|[-+=<>])\s*$", "something is missing at the end"),
 )
@@ -38,7 +40,11 @@ def advice(source: str) -> str:
         An expression that could not be compiled.
     """
     bare = _LITERALS.sub("''", source).strip()
-    if (found := _IF.fullmatch(source)) and not re.search(r"\belse\b", bare):
+    if (
+        (found := _IF.fullmatch(source))
+        and not re.search(r"\belse\b", bare, re.IGNORECASE)
+        and "then" in bare.lower()
+    ):
         return f"write not({_unwrapped(found['when'])}) or {found['then'].strip()}"
     for slip, said in _SLIPS:
         if re.search(slip, bare):
