@@ -223,7 +223,7 @@ def test_figures_are_those_of_households_and_of_persons(tmp_path: Path) -> None:
     households, persons = result.levels
     assert [(one.level, one.records, one.weight) for one in result.levels] == [
         ("Household", len(after), "@w"),
-        ("Household/Person", sum(len(unit.findall("Person")) for unit in after), "Person/W"),
+        ("Household/Person", sum(len(unit.findall("Person")) for unit in after), "W"),
     ]
     assert households["whole_record_k"] == least_alike(after)
     assert persons["whole_record_k"] == least_persons_alike(after) >= households["whole_record_k"]

@@ -195,9 +195,8 @@ def figures_by_level(
         figures += _of_keys(nested, before, path, weights)
         there = [one for one in figures if not math.isnan(one.value)]
         weight = nested.weight(path) if weights is not None else None
-        found.append(
-            _described(nested, path, len(values), there, "" if weight is None else "/".join((*weight[0], weight[1])))
-        )
+        weighted_by = {(above, own.name): name for (above, own), name in names.items()}
+        found.append(_described(nested, path, len(values), there, "" if weight is None else weighted_by[weight]))
     return tuple(found)
 
 
