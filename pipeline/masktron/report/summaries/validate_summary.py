@@ -10,6 +10,8 @@ from masktron.report.tables.cells import rules_table
 from masktron.report.tables.validate import labels_told, validity
 from masktron.results import RuleResult, ValidateResult
 
+_TOLD_WHOLE = 4
+"""Notes on misspelt rules that are never cut: the end says what was meant."""
 _ALL = 20
 """Rules that are all shown; of more, only those of which something is to be said."""
 
@@ -27,12 +29,20 @@ def summary(result: ValidateResult) -> list[RenderableType]:
         )
     if silent := len(result.rules) - len(telling):
         lines.append(SummaryLine("rules", f"{counted(silent, 'rule')} fired, and never failed"))
-    lines += [*brief("note", result.notes), *brief("fields", labels_told(result))]
+    misspelt = tuple(note for note in result.notes if any(_is_of(note, rule) for rule in result.rules))[:_TOLD_WHOLE]
+    lines += [SummaryLine("note", note) for note in misspelt]
+    others = [note for note in result.notes if note not in misspelt]
+    lines += [*brief("note", others), *brief("fields", labels_told(result))]
     if result.records:
         lines.append(SummaryLine("tested", str(result.tested)))
     rest = further("every rule and all notes")
     table = [rules_table(shown)] if shown else []
     return [*table, Screenful(lines, rest, used=len(shown) + 3), validity(result)]
+
+
+def _is_of(note: str, rule: RuleResult) -> bool:
+    """Whether a note says of a rule that it asks for what the file does not have, and what was meant."""
+    return rule.untested is not None and rule.untested.misnamed and rule.untested.what in note
 
 
 def _tells(rule: RuleResult) -> bool:
