@@ -18,3 +18,12 @@ def test_both_orders_say_the_same(tmp_path: Path, capsys: pytest.CaptureFixture[
     twice = run("explain", data, "--rules", rules, "--data", data)
     assert twice.code == 2
     assert "the rulebook is given twice" in twice.err
+
+
+def test_the_part_that_is_not_understood_is_not_taken_for_the_rule(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rules = write_rules(tmp_path / "r.sch", "not(A != round(1000 * B div A) div 10)", "A + B = T")
+    told = " ".join(Runner(capsys)("explain", rules).out.split())
+    assert "opaque not understood: A != " in told
+    assert told.count("not understood") == 1

@@ -63,11 +63,16 @@ class _Explained:
         table = headed(*headers)
         for rule in self.rules:
             row = [plain(rule.id)]
-            row += [rule.kind, plain(rule.form or rule.reason)] if meaning else []
+            row += [rule.kind, plain(rule.form or _otherwise(rule))] if meaning else []
             row += [optional(rule.fired), _failed(rule), _tier(rule)] if facts else []
             row += [_one_per_line(rule.candidates) or "-"] if planned else []
             table.add_row(*row)
         return unbroken(table, [rule.id for rule in self.rules])
+
+
+def _otherwise(rule: RuleExplanation) -> str:
+    """Say why a rule has no mathematics; of one that is not understood, which part is to blame."""
+    return f"not understood: {rule.reason}" if rule.kind == "opaque" else rule.reason
 
 
 def _failed(rule: RuleExplanation) -> str:
