@@ -39,6 +39,7 @@ def test_what_is_shown_is_compared_with_what_is_said(shown: tuple[str, ...], sai
     assert matches(shown, said) is right
 
 
+@pytest.mark.full
 def test_a_csv_in_ten_minutes(tmp_path: Path, run: Runner) -> None:
     run_page(TUTORIALS / "csv.md", tmp_path, run)
 

@@ -67,7 +67,9 @@ def stages(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
     return found
 
 
-@pytest.mark.parametrize("data", FORMS)
+@pytest.mark.parametrize(
+    "data", [pytest.param(one, marks=[pytest.mark.full] if one.endswith(".xml") else []) for one in FORMS]
+)
 def test_all_files_of_a_release_are_the_same_from_all(
     survey: Path, tmp_path: Path, stages: Counter[str], data: str
 ) -> None:
