@@ -361,3 +361,20 @@ def test_the_original_is_read_as_the_manifest_says(tmp_path: Path, capsys: pytes
     assert checked.code == 1
     assert "complies" not in checked.out.replace("does not comply", "")
     assert "has no option" not in checked.err
+
+
+def test_options_of_the_original_say_nothing_of_a_file_in_another_format(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("pyreadstat", reason="SPSS files are not read here: masktron[spss]")
+    rows = [f"{at},{'Köln' if at % 2 else 'Bonn'},{at * 7 % 50}" for at in range(40)]
+    data, out = tmp_path / "a.csv", tmp_path / "b.csv"
+    data.write_text("\n".join(["id,ort,umsatz", *rows, ""]), encoding="cp1252")
+    rules, said = write_rules(tmp_path / "r.sch", "umsatz >= 0"), ("--format-option", "encoding=cp1252")
+    run, roles = Runner(capsys), ("--role", "id=identifier", "--role", "ort=untouched")
+    assert run("mask", data, "-r", rules, "-o", out, "-k", "3", *said, *roles).code == 0
+    converted = tmp_path / "b.sav"
+    assert run("convert", out, converted, *said).code == 0
+    checked = run("check", converted, "-r", rules, "--original", data, "--manifest", tmp_path / "b.manifest.json")
+    assert "SHA-256 differs" in checked.out
+    assert "differs from the original" not in checked.out

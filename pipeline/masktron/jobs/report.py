@@ -223,8 +223,6 @@ def _files(source: Path, manifest: PlainData, masked: Path, original: Path, prog
     metadata = config.text("metadata")
     reading = Config(
         record=config.text("record") or None,
-        format=config.text("format") or None,
-        format_options=dict(described.reading.options),
         metadata=Path(metadata) if metadata and Path(metadata).is_file() else None,
     ).reading.or_as(described.reading)
     ways = (

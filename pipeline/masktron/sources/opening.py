@@ -163,8 +163,8 @@ def _opened(
 
 
 def _inherited(name: str, reading: ReadOptions) -> ReadOptions:
-    """Return options of another file without those that this format does not have."""
-    known = () if name == XML else table_format(name).options
+    """Return options of another file: those of another format say nothing of this one, though they have one name."""
+    known = () if name == XML or reading.format not in (None, name) else table_format(name).options
     return replace(reading, options={option: said for option, said in reading.options.items() if option in known})
 
 

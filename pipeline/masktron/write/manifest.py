@@ -336,14 +336,16 @@ def _marked(content: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def _reading(content: Mapping[str, Any]) -> ReadOptions:
-    """Return how the original was read, which manifests of XML alone do not say."""
+    """Return how the original was read: as settings said, else in the format that its name said."""
     config = content.get("config")
     settings = config if isinstance(config, Mapping) else {}
     name, options = settings.get("format"), settings.get("format_options") or {}
     if not (name is None or isinstance(name, str)) or not isinstance(options, Mapping):
         raise ValueError("the format of the original is no name, or its options are no table")
     said = {str(key): str(value) for key, value in options.items()}
-    return ReadOptions(format=name, options=said, levels=_levels(settings))
+    repeat = content.get("repeat")
+    found = repeat.get("format") if isinstance(repeat, Mapping) else None
+    return ReadOptions(format=name or found, options=said, levels=_levels(settings))
 
 
 def _levels(settings: Mapping[str, Any]) -> LevelSettings:
