@@ -120,7 +120,7 @@ class NestedColumns:
 
     def known(self, columns: Columns, path: LevelPath, *roles: Role) -> dict[str, Column]:
         """Return the fields of some roles of a level and of those around it, by names of the tree."""
-        names = {(above, own): name for name, (above, own) in self.source.levels.names.items()}
+        names = self.source.levels.name_of
         return {
             names[above, own]: self.column(columns, path, above, own)
             for above in self.chain(path)
@@ -174,9 +174,10 @@ def figures_by_level(
         Threads; no figure depends on them.
     """
     found = []
+    names = nested.source.levels.name_of
+    weighted_by = {(above, own.name): name for (above, own), name in names.items()}
     for path, values in _masked(nested, after):
         figures = [_alike(nested, after, path, values)]
-        names = {(above, own): name for name, (above, own) in nested.source.levels.names.items()}
         numbers = frozenset(
             names[above, own]
             for above in nested.chain(path)
@@ -195,7 +196,6 @@ def figures_by_level(
         figures += _of_keys(nested, before, path, weights)
         there = [one for one in figures if not math.isnan(one.value)]
         weight = nested.weight(path) if weights is not None else None
-        weighted_by = {(above, own.name): name for (above, own), name in names.items()}
         found.append(_described(nested, path, len(values), there, "" if weight is None else weighted_by[weight]))
     return tuple(found)
 

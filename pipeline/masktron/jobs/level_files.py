@@ -64,7 +64,7 @@ def level_files(nested: NestedColumns, files: Assessed, *, whole: bool) -> tuple
         Whether one partition was made of all masked fields.
     """
     together = groups_of_all(files) if whole else None
-    names = {(path, own): name for name, (path, own) in nested.source.levels.names.items()}
+    names = nested.source.levels.name_of
     found = []
     root = nested.source.record_level
     for path, _ in nested.source.levels.levels():

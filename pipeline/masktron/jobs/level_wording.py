@@ -71,14 +71,13 @@ class LevelWording:
         if not isinstance(source, WideSource):
             return cls()
         tree = Tree(source.wide.unit.level, source.levels.layout)  # that of the original, whose fields it has
-        names = {(path, own): name for name, (path, own) in tree.names.items()}
         known: dict[str, WideName] = {}
         for place in source.wide.places:
             if place.presence:
                 number = f"the number of {place.level.name}"
                 known[f"@{place.presence}"] = WideName(number, f"whether there is a {place_words(place)}")
             for leaf in place.leaves:
-                level = names[place.level_path, leaf.field]
+                level = tree.name_of[place.level_path, leaf.field]
                 single = f"{leaf.field.name} of the {place_words(place)}" if place.path else level
                 if level != leaf.name:
                     known[leaf.name] = WideName(level, single)

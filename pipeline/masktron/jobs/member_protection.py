@@ -112,13 +112,13 @@ def _other_fields(
 
 
 def _refuse(job: Job, tree: Tree, path: LevelPath, above: LevelPath, own: Field) -> None:
-    names = {place: name for name, place in tree.names.items()}
+    field = tree.name_of[above, own]
     kind, other = path[-1], above[-1] if above else tree.top.name
     raise UsageError(
-        f"{names[above, own]} of {other} would be masked, but {kind} alone is protected, and no rule says that it is "
+        f"{field} of {other} would be masked, but {kind} alone is protected, and no rule says that it is "
         f"a sum over {kind}, which could be computed anew",
         where=str(job.source.path),
-        hint=f"write it as it is (--role {names[above, own]}=untouched), or protect {tree.top.name}",
+        hint=f"write it as it is (--role {field}=untouched), or protect {tree.top.name}",
     )
 
 

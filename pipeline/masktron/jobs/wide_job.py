@@ -147,11 +147,10 @@ def named_as_fields(config: Config, tree: Tree, where: str) -> Config:
     UsageError
         A field has two roles by two of its names.
     """
-    own = {place: name for name, place in tree.names.items()}
 
     def name(given: str) -> str:
         found = tree.named(given)
-        return given if found is None else own[found]
+        return given if found is None else tree.name_of[found]
 
     roles: dict[str, Role] = {}
     for given, role in config.roles.items():

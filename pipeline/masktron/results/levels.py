@@ -76,14 +76,13 @@ def levels_of(tree: Tree | None) -> tuple[LevelDescription, ...]:
     """Describe the levels of a file, each before those within it; none where it is not nested."""
     if tree is None:
         return ()
-    names = {(path, field): name for name, (path, field) in tree.names.items()}
     return tuple(
         LevelDescription(
             level=tree.shown(path),
             records=level.count,
             least=level.least,
             most=level.most,
-            fields=tuple(names[path, field] for field in level.fields),
+            fields=tuple(tree.name_of[path, field] for field in level.fields),
         )
         for path, level in tree.levels()
     )

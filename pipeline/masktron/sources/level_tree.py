@@ -114,6 +114,11 @@ class Tree:
             for f in level.fields
         }
 
+    @cached_property
+    def name_of(self) -> Mapping[tuple[LevelPath, Field], str]:
+        """The name of each field of a level: `names`, the other way round."""
+        return {place: name for name, place in self.names.items()}
+
     def named(self, name: str) -> tuple[LevelPath, Field] | None:
         """Return the field that a name means, with its level; None where it means none, or may mean several.
 

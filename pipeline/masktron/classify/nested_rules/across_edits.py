@@ -126,8 +126,7 @@ class LevelCheck:
 
     def variables(self, rule: LevelRule) -> tuple[str, ...]:
         """Return the fields that the check reads, sorted by name."""
-        names = {(path, own): name for name, (path, own) in self.tree.names.items()}
-        return tuple(sorted({names[path, own] for path, own in rule.fields_read()}))
+        return tuple(sorted({self.tree.name_of[place] for place in rule.fields_read()}))
 
     def read(self, rule: LevelRule) -> LevelReading:
         """Return the class of what the check says.

@@ -246,8 +246,7 @@ def _all_distinct(rule: LevelRule, atom: Linear) -> tuple[SingleField, ...] | No
 def _key_reading(key: tuple[SingleField, ...], words: LevelWords, variables: tuple[str, ...]) -> LevelReading:
     above = key[0].node.above
     around = "" if above is None else above.level.name
-    names = {(path, own): name for name, (path, own) in words.tree.names.items()}
-    fields = tuple(names[one.node.path, one.field] for one in key)
+    fields = tuple(words.tree.name_of[one.node.path, one.field] for one in key)
     constraint = CrossRecordEdit(
         "unique", variables, f"it compares each {key[0].node.level.name} of a {around} with the others", fields
     )

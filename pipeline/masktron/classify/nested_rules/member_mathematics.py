@@ -111,8 +111,7 @@ class LevelWords:
             return f"{self._picked(node, node.picked)}/{figure.field.name}"
         if letter := self.letters.get(id(node)):
             return f"{letter}.{figure.field.name}"
-        names = {(path, own): name for name, (path, own) in self.tree.names.items()}
-        return names[node.path, figure.field]
+        return self.tree.name_of[node.path, figure.field]
 
     def _picked(self, node: RecordNode, picked: Picked) -> str:
         beside = picked.node.order
