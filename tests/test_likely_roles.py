@@ -119,3 +119,11 @@ def test_what_numbers_seem_to_be(name: str, changed: dict[str, Any], role: Role 
     given = {"records": 100, "distinct": 100, "runs": 100, "whole": True, "rising": False, "span": 9000.0, **changed}
     found = likely_role(name, NumberTraits(**given))
     assert (found.role if found else None) == role
+
+
+def test_how_to_declare_households_is_told_of_files_without_levels() -> None:
+    runs = NumberTraits(records=100, distinct=60, runs=60, whole=True, rising=False, span=9000.0)
+    flat, nested = likely_role("x", runs), likely_role("x", runs, nested=True)
+    assert flat is not None and "[levels]" in flat.note
+    assert nested is not None and "[levels]" not in nested.note
+    assert flat.role is nested.role is Role.IDENTIFIER

@@ -173,6 +173,7 @@ def fields_of(
     weights_later: bool = False,
     called: Callable[[str], str] = str,
     amounts: Collection[str] = (),
+    nested: bool = False,
 ) -> tuple[tuple[FieldFacts, ...], Suspects]:
     """Give every field a role, and find those that look like codes.
 
@@ -183,7 +184,7 @@ def fields_of(
     config : Config
     weights_later : bool
         As for `resolve_roles`.
-    called, amounts
+    called, amounts, nested
         As for `suspects`.
 
     Raises
@@ -198,7 +199,7 @@ def fields_of(
         roles = {**config.roles, **dict.fromkeys(error.fields, Role.IDENTIFIER)}
         try:
             named = resolve_roles(records, config.updated(roles=roles), weights_later=weights_later)
-            likely = suspects(records, named, edits, config, called, amounts)
+            likely = suspects(records, named, edits, config, called, amounts, nested=nested)
         except (UsageError, DocumentError):
             raise error from None  # the first comes first
         if likely.codes:
@@ -209,7 +210,7 @@ def fields_of(
             hint = f"{error.hint}{likely.others()}"
             raise UnnamedError(error.fields, error.what, where=error.where, hint=hint) from None
         raise
-    likely = suspects(records, facts, edits, config, called, amounts)
+    likely = suspects(records, facts, edits, config, called, amounts, nested=nested)
     likely.require_kinds(source)
     return facts, likely
 
@@ -221,6 +222,8 @@ def suspects(
     config: Config,
     called: Callable[[str], str] = str,
     amounts: Collection[str] = (),
+    *,
+    nested: bool = False,
 ) -> Suspects:
     """Find the fields that would be masked as numbers and look like codes.
 
@@ -243,6 +246,8 @@ def suspects(
     amounts : collection of str
         Fields that `config` has as numeric, though nobody has declared them: their values say that they are no codes,
         and not what else they may be.
+    nested : bool
+        Whether the records are wide ones of a file with levels.
     """
     alike: dict[str, list[str]] = {}
     for name in (fact.name for fact in facts if fact.numeric and fact.role is Role.CONFIDENTIAL):
@@ -263,7 +268,7 @@ def suspects(
         tuple(one for one in found if one[0] in treated),
         frozenset(name for name, _ in codes if _telling(*_shares(columns[name]))),
         tuple((name, count, held) for name, count, held in shares if _telling(count, held)),
-        tuple(_named(records, others, quantities, config, called)),
+        tuple(_named(records, others, quantities, config, called, nested=nested)),
     )
 
 
@@ -273,12 +278,14 @@ def _named(
     treated: Collection[str],
     config: Config,
     called: Callable[[str], str],
+    *,
+    nested: bool,
 ) -> Iterator[LikelyRole]:
     """Yield those of some numbers that seem to be no amounts, once each; what a rule reckons with is none of them."""
     told = set()
     for name in names:
         if name not in treated and name not in config.roles and called(name) not in told:
-            found = likely_role(called(name), traits_of(records.columns[name]))
+            found = likely_role(called(name), traits_of(records.columns[name]), nested=nested)
             if found is not None:
                 told.add(found.name)
                 yield found

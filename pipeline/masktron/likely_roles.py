@@ -24,6 +24,9 @@ _IDS = frozenset({"id", "ids", "ident", "identifier", "pid", "hid", "hhid", "uui
 _WORD = re.compile(r"[a-z]+|[A-Z]+(?![a-z])|[A-Z][a-z]+")
 
 
+_LEVELS = " (if each row is a person of one, say so by [levels], else households fall apart: docs/nested-files.md)"
+
+
 @dataclass(frozen=True, slots=True)
 class NumberTraits:
     """What is counted of a field of numbers.
@@ -82,13 +85,15 @@ class LikelyRole:
         )
 
 
-def likely_role(name: str, traits: NumberTraits) -> LikelyRole | None:
+def likely_role(name: str, traits: NumberTraits, *, nested: bool = False) -> LikelyRole | None:
     """Say what a field seems to be that is masked as amounts; None for what may be one.
 
     Parameters
     ----------
     name : str
     traits : NumberTraits
+    nested : bool
+        Whether the file has levels: then nobody is told how to declare them.
     """
     words = {word.lower() for word in _WORD.findall(name)}
     if words & _WEIGHTS:
@@ -98,11 +103,9 @@ def likely_role(name: str, traits: NumberTraits) -> LikelyRole | None:
         return LikelyRole(name, Role.IDENTIFIER, "holds another whole number in every record, as serial numbers do")
     repeated = traits.records - traits.distinct
     if many and traits.runs == traits.distinct and repeated >= LEAST_RUNNING * traits.records:
+        levels = "" if nested else _LEVELS
         return LikelyRole(
-            name,
-            Role.IDENTIFIER,
-            "repeats in runs of records alone, as numbers of households do (if each row is a person of one, say so "
-            "by [levels], else households fall apart: docs/nested-files.md)",
+            name, Role.IDENTIFIER, f"repeats in runs of records alone, as numbers of households do{levels}"
         )
     if words & _IDS:
         return LikelyRole(name, Role.IDENTIFIER, "is called like a number that names records")

@@ -176,7 +176,7 @@ def _likely_roles(described: Sequence[FieldDescription], read: _Read, config: Co
     for one in described:
         stated = one.name in config.roles or one.name in config.numeric
         if one.kind == Kind.NUMBER and not stated:
-            found = likely_role(one.name, read.summaries[one.name].traits)
+            found = likely_role(one.name, read.summaries[one.name].traits, nested=bool(one.level))
             if found is not None:
                 yield found
 

@@ -343,7 +343,15 @@ def _judged_original(
     require_records(job, len(records), "a file without records has nobody to protect and is published as it is")
     require_names(job, may_be_untested(job, (*config.allow_unfired, *config.allow)))
     called = LevelWording.of(job.source).name
-    fields, likely = fields_of(records, job.edits, config, weights_later=True, called=called, amounts=amounts)
+    fields, likely = fields_of(
+        records,
+        job.edits,
+        config,
+        weights_later=True,
+        called=called,
+        amounts=amounts,
+        nested=nested is not None,
+    )
     sized = size_notes(job)
     progress(judging_stage(job, sized), 0)
     originals = judge_originals(job, config, progress, executor)

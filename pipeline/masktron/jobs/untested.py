@@ -249,10 +249,10 @@ def _doubtful(edit: Edit, job: Job, fields: Collection[str]) -> bool:
 
 def _inside_fields(edit: Edit, source: Source) -> tuple[tuple[str, str], ...]:
     """Return the steps of a test from one field of a flat record into another one, which no record has."""
+    if "/" not in edit.check.test or source.tree is not None:
+        return ()
     fields = {field.name for field in source.layout.fields}
     tokens = tokenize(edit.check.test)
-    if source.tree is not None or not any(token.text == "/" for token in tokens):
-        return ()
     found: dict[tuple[str, str], None] = {}
     for before, outer, slash, inner, after in zip(
         (None, *tokens), tokens, tokens[1:], tokens[2:], (*tokens[3:], None), strict=False
