@@ -10,12 +10,10 @@ from masktron.errors import UsageError
 from masktron.jobs.level_files import LevelFile
 from masktron.jobs.public_figures import PublicFigures
 from masktron.report.pages.plain_reader import PlainData
-from masktron.results.public_release import PublicField, PublicLevel, PublicRelease
+from masktron.results.public_release import SUMMED, PublicField, PublicLevel, PublicRelease
 
 type FieldOf = Callable[[PlainData, tuple[int, PlainData] | None, PublicFigures], PublicField]
 """Given a field of the plan, its block with its number, and figures, returns what may be told of it."""
-SUMMED = "summed"
-"""How a field is masked that is the sum of masked values of members."""
 
 
 def with_levels(

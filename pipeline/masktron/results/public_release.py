@@ -18,6 +18,8 @@ type ShiftBound = Literal["0.01", "0.05", "0.2", "more"]
 type SharesBound = Literal["1", "5", "20", "more"]
 """At most so many of 100 records would have to change category to get the old shares back."""
 
+SUMMED = "summed"
+"""How a field is masked that is the sum of masked values of members."""
 PUBLIC_LEAST_RECORDS = 100
 """Records with a value from which figures of the original are published, if coarse."""
 PUBLIC_LEAST_GROUPS = 20

@@ -17,6 +17,7 @@ from masktron.results.public_release import (
     PUBLIC_LARGEST_SHARE,
     PUBLIC_LEAST_GROUPS,
     PUBLIC_LEAST_RECORDS,
+    SUMMED,
     PublicFate,
     PublicField,
     PublicRelease,
@@ -38,7 +39,7 @@ _HOW = {
     "derive": "mean of the group, or computed from the other fields by the rules",
     "derive_per_record": "value of the group, or computed in each record by the rules",
     "drawn": "a value drawn for each record",
-    "summed": "the sum of masked values of what stands in the record",
+    SUMMED: "the sum of masked values of what stands in the record",
 }
 _DRAWN_HOW = {
     "noise-added": "a value drawn near that of each record",
@@ -46,7 +47,6 @@ _DRAWN_HOW = {
     "values-exchanged": "a value of another record",
 }
 """What *drawn* means, where it is not a new value for each record."""
-_SUMMED = "summed"
 _DONE = {
     "identical-groups": "Records that are alike were put into groups of at least {k}, and the records of a group "
     "share one value in the place of their own ones{solved}.",
@@ -251,17 +251,17 @@ def _nested(release: PublicRelease) -> list[str]:
 
 def _how(release: PublicRelease, masked: list[PublicField]) -> str:
     """Say how the values came about: those that the method drew, and those of groups."""
-    own = [one for one in masked if one.how != _SUMMED]
+    own = [one for one in masked if one.how != SUMMED]
     grouped = [one.name for one in own if one.how != "drawn" and not (one.solved_by and one.solved_everywhere)]
     solved = [one.name for one in own if one.solved_by and one.solved_everywhere]
     partly = [one.name for one in own if one.solved_by and not one.solved_everywhere]
-    summed = [one.name for one in masked if one.how == _SUMMED]
+    summed = [one.name for one in masked if one.how == SUMMED]
     computed = [
         f"{', '.join(names)} {'is' if len(names) == 1 else 'are'} {how}"
         for names, how in (
             (solved, "computed in each record by the rules"),
             (partly, "computed by the rules in some records"),
-            (summed, "the sum of masked values of what stands in the record"),
+            (summed, _HOW[SUMMED]),
         )
         if names
     ]
@@ -434,8 +434,8 @@ def _fields(release: PublicRelease, masked: list[PublicField]) -> list[PagePart]
 
 
 def _in_its_place(one: PublicField, contract: str) -> str:
-    if one.how == _SUMMED:
-        return f"{_HOW[_SUMMED]}, by the rule {one.solved_by}"
+    if one.how == SUMMED:
+        return f"{_HOW[SUMMED]}, by the rule {one.solved_by}"
     if one.solved_by and one.solved_everywhere:
         return f"computed in each record by the rule {one.solved_by}"
     ways = [
