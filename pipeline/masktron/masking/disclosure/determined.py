@@ -46,9 +46,9 @@ def settled_by(names: Iterable[str], atoms: Iterable[Atom]) -> frozenset[str]:
     -------
     frozenset of str
     """
-    given = tuple(atoms)
+    given = frozenset(atoms)
     linear = [dict(atom.terms) for atom in _equalities(given)]
-    others = [variables_of(a) for a in given if isinstance(a, Product | Polynomial) and a.relation == "="]
+    others = [variables_of(atom) for atom in given if _equates(atom) and not isinstance(atom, Linear)]
     known = frozenset(names)
     while True:
         rows = _reduced([{n: c for n, c in row.items() if n not in known} for row in linear])
@@ -60,12 +60,24 @@ def settled_by(names: Iterable[str], atoms: Iterable[Atom]) -> frozenset[str]:
         known |= found
 
 
-def _equalities(atoms: Iterable[Atom]) -> Iterator[Linear]:
-    linear = {atom for atom in atoms if isinstance(atom, Linear)}
-    for atom in linear:
-        reverse = Linear(tuple((name, -c) for name, c in atom.terms), "<=", -atom.bound)
-        if atom.relation == "=" or (atom.relation == "<=" and reverse in linear):
+def _equates(atom: Atom) -> bool:
+    return isinstance(atom, Linear | Product | Polynomial) and atom.relation == "="
+
+
+def _equalities(atoms: Atoms) -> Iterator[Linear]:
+    for atom in atoms:
+        if isinstance(atom, Linear) and (_equates(atom) or (atom.relation == "<=" and _reverse(atom) in atoms)):
             yield atom
+
+
+def _reverse(atom: Linear) -> Linear:
+    return Linear(tuple((name, -c) for name, c in atom.terms), "<=", -atom.bound)
+
+
+def _telling(atoms: Iterable[Atom], *, lists: bool) -> Atoms:
+    """Return the conditions that can settle a field, and, if wanted, those that list its values."""
+    given = frozenset(atoms)
+    return frozenset(a for a in given if _equates(a) or (lists and _lists(a))).union(_equalities(given))
 
 
 def _reduced(rows: Iterable[dict[str, Fraction]]) -> list[dict[str, Fraction]]:
@@ -142,7 +154,7 @@ class Determined:
         given = frozenset(self._block.conditions) | frozenset(self._block.variables).difference(numbers)
 
         found = np.zeros(len(groups), dtype=np.bool_)
-        for group, atoms in self._asked_of(groups):
+        for group, atoms in self._asked_of(groups, lists=True):
             without = {name for name in numbers if constant[name][group] or not self._has(group, name)}
             # What is solved in each record follows from the others: it neither settles them nor is left free.
             follows = {one.variable for one in self._block.solved} & without
@@ -157,21 +169,28 @@ class Determined:
         if not given:
             return {}
         found = {name: np.zeros(len(groups), dtype=np.bool_) for name in self._block.variables}
-        for group, atoms in self._asked_of(groups):
+        for group, atoms in self._asked_of(groups, lists=False):
             for name in self._settled(given, atoms) - given:
                 found[name][group] = True
         return {name: where for name, where in found.items() if where.any()}
 
-    def _asked_of(self, groups: NDArray[np.bool_]) -> Iterator[tuple[int, Atoms]]:
-        """Yield groups with the conditions that any of their records is asked for."""
+    def _asked_of(self, groups: NDArray[np.bool_], *, lists: bool) -> Iterator[tuple[int, Atoms]]:
+        """Yield groups with the equalities that any of their records is asked for, and lists of values if wanted."""
+        forms = self._rules.forms(self._block)
+        telling = _telling({atom for form in forms for conjunction in form for atom in conjunction}, lists=lists)
+        forms = [form for form in forms if any(not telling.isdisjoint(conjunction) for conjunction in form)]
+        # What has one disjunct is asked of every record.
+        everywhere = telling.intersection(atom for form in forms if len(form) == 1 for atom in form[0])
+        asked: dict[int, Atoms] = dict.fromkeys(np.flatnonzero(groups).tolist(), everywhere)
         records = np.flatnonzero(groups[self._grouping.labels])
         labels = self._grouping.labels[records]
-        asked: dict[int, Atoms] = dict.fromkeys(np.flatnonzero(groups).tolist(), frozenset())
-        for form in self._rules.forms(self._block):
+        for form in forms:
+            if len(form) == 1:
+                continue
             holding = self._holding(form, records)
             # Few combinations of group and disjuncts differ, though there are many records.
             patterns = codes_of_columns(np.packbits(holding, axis=1).T, len(records))
-            of_pattern = [_asked(form, tuple(holding[at].tolist())) for at in _first(patterns).tolist()]
+            of_pattern = [telling & _asked(form, tuple(holding[at].tolist())) for at in _first(patterns).tolist()]
             for at in _first(codes_of_columns((labels, patterns), len(records))).tolist():
                 asked[int(labels[at])] |= of_pattern[patterns[at]]
         yield from asked.items()
