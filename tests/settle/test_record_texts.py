@@ -29,11 +29,10 @@ def test_texts_are_those_of_the_columns(
     for _ in range(2):
         for name, column in columns.items():
             assert texts.of(name, rows) == column.lexemes_of(rows).tolist()
-        for record in (2, 2, 4):
-            assert texts.row(record) == {name: column.lexeme(record) for name, column in columns.items()}
+        asked = (2, 6, 2, 4)
+        expected = [{name: column.lexeme(record) for name, column in columns.items()} for record in asked]
+        assert texts.rows(asked) == expected
 
 
-def test_a_row_belongs_to_whoever_asked(columns: dict[str, Column]) -> None:
-    texts = RecordTexts(columns)
-    texts.row(1)["A"] = "changed"
-    assert texts.row(1)["A"] == "1"
+def test_records_without_fields_have_rows() -> None:
+    assert RecordTexts({}).rows((3, 1)) == [{}, {}]

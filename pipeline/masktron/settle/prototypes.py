@@ -89,10 +89,14 @@ class BlockRecords:
         seen = dict(zip(texts, members.tolist(), strict=True))
         return list(seen.values())[::-1]
 
-    def row(self, group: int, prototype: Prototype, record: int) -> dict[str, str | None] | None:
-        """Write a prototype into a record; None where a solved variable of the record has no value then."""
-        row = self._texts.row(record)
-        row.update(prototype.lexemes)
+    def rows(self, trials: Sequence[tuple[int, Prototype, int]]) -> list[dict[str, str | None] | None]:
+        """Write prototypes of groups into records; None where a solved variable of the record has no value then."""
+        texts = self._texts.rows([record for *_, record in trials])
+        return [
+            self._completed(group, {**row, **own.lexemes}) for (group, own, _), row in zip(trials, texts, strict=True)
+        ]
+
+    def _completed(self, group: int, row: dict[str, str | None]) -> dict[str, str | None] | None:
         completion = self.completion(group) if self.completion else None
         if completion is None:
             return row
@@ -112,12 +116,13 @@ class BlockRecords:
         places = {name: self.variables.index(name) for _, found in completed for name in found.variables}
         own = {name: lexemes[labels, position] for name, position in places.items()}
         for group, found in completed:
-            for record in self.members[group].tolist():
-                row = self.row(group, chosen[group], record)
-                if row is None:
-                    raise AssertionError(f"record {record} of group {group} was accepted and cannot be completed")
-                for name in found.variables:
-                    own[name][record] = row[name]
+            for some in itertools.batched(self.members[group].tolist(), MAX_ROWS):
+                rows = self.rows([(group, chosen[group], record) for record in some])
+                for record, row in zip(some, rows, strict=True):
+                    if row is None:
+                        raise AssertionError(f"record {record} of group {group} was accepted and cannot be completed")
+                    for name in found.variables:
+                        own[name][record] = row[name]
         return {places[name]: column for name, column in own.items()}
 
     def refusal(self, group: int, rules: Sequence[str]) -> InfeasibleError:
@@ -385,10 +390,8 @@ class ContextJudge:
 
     def _verdicts(self, trials: Sequence[tuple[int, Prototype, list[int]]]) -> list[NDArray[np.bool_]]:
         """Judge candidates in some contexts, a bounded number of rows at a time."""
-        rows = (
-            self._records.row(group, candidate, record) for group, candidate, records in trials for record in records
-        )
-        parts = [self._judged(slab) for slab in itertools.batched(rows, MAX_ROWS)]
+        asked = ((group, candidate, record) for group, candidate, records in trials for record in records)
+        parts = [self._judged(self._records.rows(slab)) for slab in itertools.batched(asked, MAX_ROWS)]
         fine = np.concatenate([np.empty(0, dtype=np.bool_), *parts])
         return np.split(fine, np.cumsum([len(records) for *_, records in trials])[:-1]) if trials else []
 

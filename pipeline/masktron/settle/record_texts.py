@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,18 +24,21 @@ class RecordTexts:
     def __init__(self, columns: Mapping[str, Column]) -> None:
         self._columns = columns
         self._known: dict[str, dict[int, str | None]] = {name: {} for name in columns}
-        self._last: tuple[int, dict[str, str | None]] | None = None
 
     def of(self, name: str, records: NDArray[np.intp]) -> list[str | None]:
         """Return the texts of a field in some records; None where it is absent."""
         return [self._text(name, code) for code in self._columns[name].codes[records].tolist()]
 
-    def row(self, record: int) -> dict[str, str | None]:
-        """Return the texts of all fields of a record, as a dictionary of the caller's own."""
-        if self._last is None or self._last[0] != record:
-            found = {name: self._text(name, int(column.codes[record])) for name, column in self._columns.items()}
-            self._last = record, found
-        return dict(self._last[1])
+    def rows(self, records: Sequence[int]) -> list[Mapping[str, str | None]]:
+        """Return the texts of all fields of some records; one that is asked for twice is the same mapping."""
+        asked = list(dict.fromkeys(records))  # several candidates are often tried in one record
+        places = np.array(asked, dtype=np.intp)
+        fields = [self.of(name, places) for name in self._columns]
+        found = {
+            record: dict(zip(self._columns, texts, strict=True))
+            for record, texts in zip(asked, zip(*fields, strict=True) if fields else [()] * len(asked), strict=True)
+        }
+        return [found[record] for record in records]
 
     def _text(self, name: str, code: int) -> str | None:
         known = self._known[name]
