@@ -18,7 +18,7 @@ from cli_runner import numbers, write_data, write_rules
 from masktron.config import Config
 from masktron.jobs.mask import run_mask
 from masktron.progress import expect, no_progress, told_as
-from masktron.report.watch import QUICK, Lines, Watch, _Count, lines, watch
+from masktron.report.watch import QUICK, Lines, Watch, _Count, figures, lines, seconds_left, watch
 
 
 class Clock:
@@ -252,6 +252,14 @@ def test_threads_may_tell(screen: Progress, clock: Clock) -> None:
         thread.join()
     assert len(told) == 4
     assert all(task.completed == 500 for task in screen.tasks)
+
+
+@pytest.mark.parametrize(
+    ("done", "said"), [(9, "9 of 1,000 groups, 0 %, 0:20 so far"), (10, "10 of 1,000 groups, 1 %, 33:00 left")]
+)
+def test_no_time_is_foreseen_before_a_hundredth_is_done(done: int, said: str) -> None:
+    assert figures(done, 1_000, "groups", 20.0, 20.0 * (1_000 - done) / done) == said
+    assert (seconds_left(done, 1_000, 20.0) is None) == ("left" not in said)
 
 
 def test_at_the_end_nothing_is_left_on_the_screen() -> None:

@@ -97,7 +97,7 @@ def figures(done: int, size: int | None, unit: str, elapsed: float, left: float 
         said.append(f"{done:,} of {size:,} {unit}, {min(100 * done // size, 100)} %")
     elif done:
         said.append(f"{done:,} {unit}")
-    if size and done < size and left is not None:
+    if size and done < size and left is not None and is_foreseeable(done, size):
         said.append(f"{_clock(left)} left")
     elif elapsed >= 1 and not (size and done >= size):
         said.append(f"{_clock(elapsed)} so far")
@@ -105,8 +105,13 @@ def figures(done: int, size: int | None, unit: str, elapsed: float, left: float 
 
 
 def seconds_left(done: int, size: int | None, elapsed: float) -> float | None:
-    """Return the seconds that a stage will take if it goes on as it did; None where nobody can tell."""
-    return elapsed * max(size - done, 0) / done if size and done else None
+    """Return the seconds that a stage will take if it goes on as it did; None before a hundredth of it is done."""
+    return elapsed * max(size - done, 0) / done if size and is_foreseeable(done, size) else None
+
+
+def is_foreseeable(done: int, size: int) -> bool:
+    """Tell whether so much of a stage is done that its pace says something: what is first is often the slowest."""
+    return bool(done and 100 * done >= size)
 
 
 def _clock(seconds: float) -> str:
