@@ -22,7 +22,7 @@ from masktron.sources.xml.wellformed import WellFormedness
 if TYPE_CHECKING:
     from masktron.sources.xml.level_blocks import NestedFile
 
-_BATCH_BLOCK = 1 << 23
+_BATCH_BLOCK = 1 << 24
 """Bounds the memory: a batch and its columns take several times this."""
 _BATCH_ROWS = 1 << 17
 _BATCH_CELLS = 1 << 22
