@@ -62,9 +62,11 @@ def _cells(members: MemberRows, place: UnitPlace, leaf: UnitField, rows: NDArray
     if column is None:  # a field, or a kind of members, that no unit of this file has
         return [""] * len(rows)
     there = rows >= 0
-    texts = np.full(len(rows), None, dtype=np.object_)
-    texts[there] = column.lexemes_of(rows[there])
-    return [_cell(leaf, text) for text in texts]
+    codes, which = np.unique(column.codes[rows[there]], return_inverse=True)
+    distinct = [_cell(leaf, column.lexicon[code]) for code in codes.tolist()]
+    found = np.full(len(rows), "", dtype=np.object_)
+    found[there] = np.array(distinct, dtype=np.object_)[which]
+    return list(found.tolist())
 
 
 def _cell(leaf: UnitField, text: str | None) -> str:
