@@ -16,6 +16,7 @@ from typer.main import get_command
 import masktron
 from masktron import errors, estimators
 from masktron.cli import COMMANDS, app
+from masktron.cli.panels import in_panels
 from masktron.config import Config, Kind, Role
 from masktron.figures import FIGURES
 from masktron.methods import ALL
@@ -74,9 +75,10 @@ def command_page(name: str, command: Any, example: str) -> str:
     ]
     parts = [f"# masktron {name}\n", f"{plain(command.help or '')}\n", f"```text\n{' '.join(usage)} [OPTIONS]\n```\n"]
     parts.append(f"```bash\n{example}\n```\n")
-    for title, some in (("Arguments", arguments), ("Options", options)):
-        if some:
-            parts.append(f"## {title}\n\n" + "\n".join(_option(one, title == "Arguments") for one in some))
+    if arguments:
+        parts.append("## Arguments\n\n" + "\n".join(_option(one, argument=True) for one in arguments))
+    for title, some in in_panels(name, options).items():
+        parts.append(f"## {title}\n\n" + "\n".join(_option(one, argument=False) for one in some))
     return "\n".join(parts)
 
 
@@ -94,7 +96,7 @@ def _argument(argument: Any) -> str:
     return shown if argument.required else f"[{shown}]"
 
 
-def _option(option: Any, argument: bool) -> str:
+def _option(option: Any, *, argument: bool) -> str:
     """Return an entry of a list of definitions."""
     if argument:
         names = f"`{_argument(option)}`"
