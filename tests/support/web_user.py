@@ -74,6 +74,16 @@ class WebUser:
         self.see(told)
         self.look("Data, read")
 
+    def say_levels(self, key: str, fields: str, told: str) -> None:
+        """Say which columns of a table are those of households, and wait until it was read so."""
+        self.page.get_by_text("Households with their persons in one table").click()
+        self.page.get_by_label("Column with the number of the household").fill(key)
+        self.page.get_by_label("Columns of the household: the same on all its rows").fill(fields)
+        self.look("Data, levels")
+        self.press("Read it as records in records")
+        self.see(told)
+        self.look("Data, read by levels")
+
     def accept(self, *rules: str) -> None:
         """Have the data looked at, and accept rules that they suggest one at a time."""
         self.go("Rules")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import html
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -17,6 +19,7 @@ from masktron.errors import UsageError
 from masktron.web.runs.one_run import latest_run
 from masktron.web.store.projects import Project
 from nested_survey import broken, made, parsed
+from nested_tables import ONE, TWO, tables_of, units_of_one
 from web_client import Office, csrf_of, served, until
 from web_user import WebUser
 
@@ -28,6 +31,7 @@ ROLES = {
     "Age": "quasi-identifier",
 }
 LONG = 600.0
+SAID = '[levels.Household]\nkey = "@id"\nfields = ["Size", "Region", "Total"]\n[levels.Person]\nsame_table = true\n'
 
 
 @pytest.fixture
@@ -85,10 +89,65 @@ def test_each_level_has_one_weight(office: Office, project: Project) -> None:
     assert "Wage is the weight of Person already" in two.text or "Benefit is the weight of Person already" in two.text
 
 
-def test_tables_that_keys_join_are_refused_with_what_to_use(project: Project) -> None:
-    with pytest.raises(UsageError, match="levels has no place in settings of a project") as refused:
-        project.settings.update({"levels": {"Household": {"key": "HID"}}}, said="levels", by="local")
+def test_a_table_for_each_level_is_refused_with_what_to_use(project: Project) -> None:
+    with pytest.raises(UsageError, match=r"levels\.Person has a table of its own") as refused:
+        project.settings.update({"levels": TWO}, said="levels", by="local")
     assert "nested XML" in refused.value.hint and "masktron mask" in refused.value.hint
+
+
+@pytest.fixture
+def rows(office: Office, tmp_path: Path) -> Project:
+    """Households and their persons on the rows of one table."""
+    data, rules = made(tmp_path, 3, 40)
+    *_, flat = tables_of(data, tmp_path)
+    found = office.store.make("local", "households")
+    (found.files / "flat.csv").write_bytes(flat.read_bytes())
+    found.choose_data("flat.csv", by="local")
+    found.write({"rules.sch": rules.read_bytes()}, said="rules", by="local")
+    return found
+
+
+def said_of_rows(office: Office, rows: Project, **fields: str) -> str:
+    said = {"unit": "Household", "member": "Person", "unit_key": "@id", **fields}
+    assert posted(office, rows, "data", "households", **said).status_code == 303
+    run = latest_run(rows, "describe")
+    assert run is not None
+    until(lambda: office.parts.queue.beat() is not None or run.is_over, within=120.0)
+    return office.browser().get(f"/projects/{rows.identity}/data").text
+
+
+def test_households_on_the_rows_of_their_persons_are_read_as_such(office: Office, rows: Project) -> None:
+    asked = said_of_rows(office, rows)
+    proposed = re.search(r"fields = (\[.*?\])", html.unescape(asked))
+    assert proposed is not None, "nobody says which columns are the household's"
+    found = said_of_rows(office, rows, unit_fields=proposed[0])
+    assert rows.settings.table["levels"] == {name: dict(one) for name, one in ONE.items()}
+    assert "40 records of 9 fields on 2 levels" in found and "Household/Person" in found
+    assert 'value="@id"' in found and "@id, Size, Region, Total" in found
+    no_more = said_of_rows(office, rows, unit_key="")
+    assert "levels" not in rows.settings.table and "on 2 levels" not in no_more
+
+
+@pytest.mark.parametrize(
+    ("said", "what"),
+    [
+        ({"unit": ""}, "unit: a name is missing"),
+        ({"member": "Household"}, "member: Household is the name of both"),
+        ({"member": "a person"}, "cannot be the name of an element"),
+        ({"unit_fields": "Size, Size"}, "levels.Household.fields names a column twice"),
+    ],
+)
+def test_what_is_said_wrong_of_rows_is_told_and_not_written(
+    office: Office, rows: Project, said: dict[str, str], what: str
+) -> None:
+    said = {"unit": "Household", "member": "Person", "unit_key": "@id", **said}
+    refused = posted(office, rows, "data", "households", **said)
+    assert refused.status_code != 303 and what in html.unescape(refused.text)
+    assert "levels" not in rows.settings.table
+
+
+def test_nested_xml_says_its_levels_itself(office: Office, project: Project) -> None:
+    assert "with the number of the household" not in office.browser().get(f"/projects/{project.identity}/data").text
 
 
 @pytest.fixture(scope="module")
@@ -98,8 +157,11 @@ def chromium() -> Iterator[Any]:
 
 
 @pytest.mark.full
-def test_households_from_upload_to_release_by_clicks(chromium: Any, tmp_path: Path) -> None:
+@pytest.mark.parametrize("form", ["xml", "csv"])
+def test_households_from_upload_to_release_by_clicks(chromium: Any, tmp_path: Path, form: str) -> None:
     data, rules = made(tmp_path, 3, 60)
+    if form == "csv":
+        *_, data = tables_of(data, tmp_path)
     seen: list[str] = []
     with served(tmp_path / "projects") as server, shown(chromium, server.opened) as page:
 
@@ -108,7 +170,11 @@ def test_households_from_upload_to_release_by_clicks(chromium: Any, tmp_path: Pa
 
         user = WebUser(page, server.address, LONG, look)
         user.make_project("Households")
-        user.upload(data, "60 records of 9 fields on 2 levels")
+        if form == "csv":
+            user.upload(data, "records of 9 fields")
+            user.say_levels("@id", "Size, Region, Total", "60 records of 9 fields on 2 levels")
+        else:
+            user.upload(data, "60 records of 9 fields on 2 levels")
         user.upload_rules(rules)
         user.validate("Every rule holds")
         user.say_roles(ROLES)
@@ -121,11 +187,18 @@ def test_households_from_upload_to_release_by_clicks(chromium: Any, tmp_path: Pa
             rare.first.click()
         user.see_masked()
         assert page.get_by_role("row").filter(has_text="Household/Person").count() == 1, "no figures of persons"
-        user.release("masked.xml")
-        files = [user.download(name, tmp_path) for name in ("masked.xml", "about.html", "masked.manifest.json")]
+        user.release(f"masked.{form}")
+        files = [user.download(name, tmp_path) for name in (f"masked.{form}", "about.html", "masked.manifest.json")]
         assert "records of Person" in files[1].read_text() and "CONFIDENTIAL" not in files[1].read_text()
         assert seen == [] and page.complaints == []
-    assert etree.parse(files[0]) is not None
-    assert broken(parsed(files[0])) == []
+    if form == "xml":
+        assert etree.parse(files[0]) is not None
+        assert broken(parsed(files[0])) == []
+    else:
+        assert len(units_of_one(files[0])) > 50 and {"@id", "Region"} < {
+            *files[0].read_text().split("\n")[0].split(",")
+        }
+    (tmp_path / "masktron.toml").write_text("" if form == "xml" else SAID)
     words = ["check", files[0], "--rules", rules, "--original", data, "--manifest", files[2]]
-    subprocess.run([sys.executable, "-P", "-m", "masktron", *map(str, words)], check=True, capture_output=True)
+    command = [sys.executable, "-P", "-m", "masktron", *map(str, words)]
+    subprocess.run(command, check=True, capture_output=True, cwd=tmp_path)

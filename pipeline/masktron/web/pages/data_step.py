@@ -17,6 +17,7 @@ from masktron.web.pages.file_options import (
 )
 from masktron.web.pages.paging import page_of_items, whole_number
 from masktron.web.pages.step_runs import is_current
+from masktron.web.pages.table_levels import levels_said, levels_shown
 from masktron.web.runs import run_kinds
 from masktron.web.runs.one_run import Argument, CommandRun, InRun, RunState, latest_run, runs_of
 from masktron.web.store.picking import listed
@@ -50,6 +51,7 @@ def _show(visit: Visit, project: Project) -> dict[str, Any]:
         "in_words": in_words,
         "shown_name": shown_name,
         "written": options_shown(project),
+        "households": levels_shown(project),
         "others": others,
         "reads_others": others is not None and not others.is_over,
         "others_path": None if others is None else visit.path_of_run(others),
@@ -187,6 +189,12 @@ def _written(visit: Visit, project: Project, form: FormFields) -> Redirect:
     return _read(visit, project, form)
 
 
+def _households(visit: Visit, project: Project, form: FormFields) -> Redirect:
+    """Read the table as records that stand in records, or no more."""
+    project.settings.update({"levels": levels_said(form)}, said="Which records stand in which", by=visit.user)
+    return _read(visit, project, form)
+
+
 def _help(visit: Visit, project: Project, form: FormFields) -> Redirect:
     """Read the file with an option that the error of the latest reading offers."""
     option = option_offered(project, form)
@@ -233,6 +241,7 @@ DATA = WebPage(
         "pick": _pick,
         "read": _read,
         "written": _written,
+        "households": _households,
         "help": _help,
         "others": _read_others,
         "leave-settings": _leave_settings,
@@ -240,5 +249,5 @@ DATA = WebPage(
     },
     take=_took,
     state=_state,
-    writes=frozenset({"format_options"}),
+    writes=frozenset({"format_options", "levels"}),
 )

@@ -229,13 +229,8 @@ def _checked(table: Mapping[str, Any]) -> Config:
             raise UsageError(
                 f"{secret} has no place in settings", where=NAME, hint="leave it out: each run has a key"
             )
-    if "levels" in table:
-        raise UsageError(
-            "levels has no place in settings of a project, which masks one file",
-            where=NAME,
-            hint="upload the records as nested XML; tables that keys join are masked in a shell: masktron mask",
-        )
     config = config_from({name: value for name, value in table.items() if name not in _APART}, where=NAME)
+    _require_one_table(config)
     for name, paths in _paths(table).items():
         for path in paths.values():
             _require_inside(name, path)
@@ -244,6 +239,18 @@ def _checked(table: Mapping[str, Any]) -> Config:
     for name, how in config.pram.items():
         _require_no_matrix(name, how)
     return config
+
+
+def _require_one_table(config: Config) -> None:
+    """Refuse levels with tables of their own: a project masks one file."""
+    for level in config.levels.values():
+        if level.data is not None or level.out is not None:
+            raise UsageError(
+                f"levels.{level.name} has a table of its own, and a project masks one file",
+                where=NAME,
+                hint="join the tables into one with a row for each member, or upload nested XML; tables that keys "
+                "join are masked in a shell: masktron mask",
+            )
 
 
 def hierarchies_of(table: Mapping[str, Any]) -> dict[str, str]:
