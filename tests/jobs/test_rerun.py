@@ -361,6 +361,28 @@ def test_changes_are_shown_where_records_break_rules(
     assert not out.exists()
 
 
+def test_what_mask_says_of_a_file_is_said_where_it_is_masked_again(months: Months, out: Path, run: Runner) -> None:
+    data = write_data(out.with_name("february.xml"), changed(7, S=None)(rows_of(2)))
+    report, inside, public = (out.with_name(name) for name in ("said.json", "inside.html", "about.html"))
+    pages = ("--html", inside, "--html-public", public)
+    done = run("rerun", months.manifest, data, "--out", out, "--json", report, *pages)
+    assert done.code == 0
+    said = json.loads(report.read_text())
+    conforms(said, "rerun")
+    assert "missing-otherwise" in [one["kind"] for one in said["concerns"]]
+    shown = " ".join(done.out.split())
+    assert "look at: " in shown and " ".join(said["verdict"].split()) in shown
+    assert all(" ".join(one["says"].split()) in shown for one in said["concerns"] if one["kind"] != "below-zero")
+    assert "CONFIDENTIAL" in inside.read_text() and "CONFIDENTIAL" not in public.read_text()
+
+
+def test_a_dry_run_has_no_pages(months: Months, out: Path, run: Runner) -> None:
+    page = out.with_name("about.html")
+    done = run("rerun", months.manifest, months.data, "--out", out, "--dry-run", "--html-public", page)
+    assert done.code == 2 and "a dry run has no pages" in done.err
+    assert not page.exists()
+
+
 def test_what_rerun_cannot_be_told_is_known(run: Runner) -> None:
     assert {*re.findall(r"--([a-z-]+)", run("rerun", "--help").out)} - {"help"} == OPTIONS
     kinds = [kind for about, _ in rerun._WAYS for kind in about]

@@ -12,6 +12,7 @@ from masktron.cli import options, running
 if TYPE_CHECKING:
     from masktron.jobs.originals import InvalidOriginalError
     from masktron.jobs.rerun import ChangedInputError
+    from masktron.results import ReportResult
 
 
 def rerun(
@@ -67,16 +68,28 @@ def rerun(
         ),
     ] = None,
     json: options.Json = None,
+    html: options.Html = None,
+    html_public: options.HtmlPublic = None,
 ) -> None:
     """Do on another file what a run of mask has done, and show both side by side.
 
     Settings, rules and method are those of the manifest. A file or rules that do not fit any more are refused, with
     all that has changed. The same file gives the same bytes.
     """
+    from masktron.errors import UsageError
+    from masktron.report.rendering import tables_of
     from masktron.sources.output_names import manifest_beside
 
+    if dry_run and (html is not None or html_public is not None):
+        raise UsageError("a dry run has no pages", hint="leave --html and --html-public out, or --dry-run")
     running.check_outputs(
-        {"--out": out, "--manifest": new_manifest or manifest_beside(out), "--json": json},
+        {
+            "--out": out,
+            "--manifest": new_manifest or manifest_beside(out),
+            "--json": json,
+            "--html": html,
+            "--html-public": html_public,
+        },
         {"the original": data, "the rulebook": rules, "the manifest of the last run": manifest},
     )
     settings = _settings(role, missing, nominal, ordinal, numeric, document, quasi_identifier)
@@ -84,8 +97,10 @@ def rerun(
     if register is not None:
         settings["register"] = register
     refused: ChangedInputError | InvalidOriginalError | None = None
+    pages: ReportResult | None = None
     with running.progress_shown() as progress:
         from masktron.jobs.originals import InvalidOriginalError
+        from masktron.jobs.report import run_report
         from masktron.jobs.rerun import ChangedInputError, InvalidNextFileError, Repeating, run_rerun
         from masktron.level_settings import parse_tables
         from masktron.report.tables.rerun import changes_shown
@@ -105,12 +120,25 @@ def rerun(
             result = run_rerun(manifest, data, out, how, progress=progress)
         except (ChangedInputError, InvalidOriginalError) as error:
             refused = error
+        else:
+            if html is not None or html_public is not None:
+                pages = run_report(
+                    new_manifest or manifest_beside(out),
+                    masked=out,
+                    original=data,
+                    rules=rules,
+                    html=html,
+                    html_public=html_public,
+                    progress=progress,
+                )
     if refused is not None:
         if isinstance(refused, InvalidNextFileError):
             running.show(changes_shown(refused.changes), json)
         running.report(refused.result, json)
         raise refused
     running.report(result, json)
+    if pages is not None:
+        running.show(tables_of(pages), json)
 
 
 def _settings(

@@ -66,7 +66,7 @@ OPTIONS = frozenset(
     {
         *("rules", "document", "metadata", "role", "missing", "nominal", "ordinal", "numeric", "accept"),
         *("quasi-identifier", "table"),
-        *("register", "again", "dry-run", "workers", "out", "manifest", "replace", "json"),
+        *("register", "again", "dry-run", "workers", "out", "manifest", "replace", "json", "html", "html-public"),
     }
 )
 """What may be said otherwise than in the manifest, as the command line has it."""
@@ -473,6 +473,9 @@ def _beside(result: RerunResult, run: FormerRun, masked: MaskResult, same_bytes:
             if run.failures.get(rule, 0) != failed.get(rule, 0)
         ),
         notes=(*_repeated(result, same_bytes), *masked.notes),
+        treatments=masked.treatments,
+        concerns=masked.concerns,
+        verdict=masked.verdict,
         run=masked,
     )
 

@@ -6,8 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import ClassVar
 
+from masktron.results.concern import ConcernResult
 from masktron.results.mask import MaskResult
 from masktron.results.result import JobResult
+from masktron.results.treatment import TreatmentResult
 from masktron.serialised import Serialised
 
 
@@ -106,6 +108,11 @@ class RerunResult(JobResult):
     blocks : tuple of BlockChange
     failures : tuple of FailureChange
     notes : tuple of str
+    treatments : tuple of TreatmentResult
+    concerns : tuple of ConcernResult
+        What somebody has to look at before the file is published.
+    verdict : str
+        What was and what was not protected, in a few sentences; empty for a dry run.
     run : MaskResult or None
         All of the run; None for a dry run.
     """
@@ -113,7 +120,7 @@ class RerunResult(JobResult):
     JOB: ClassVar = "rerun"
     KEYS: ClassVar = (
         "former data output manifest tables dry_run same_original same_bytes changes records_before records_after "
-        "excluded_before excluded_after figures blocks failures notes"
+        "excluded_before excluded_after figures blocks failures notes treatments concerns verdict"
     )
 
     former: str
@@ -133,6 +140,9 @@ class RerunResult(JobResult):
     blocks: tuple[BlockChange, ...] = ()
     failures: tuple[FailureChange, ...] = ()
     notes: tuple[str, ...] = ()
+    treatments: tuple[TreatmentResult, ...] = ()
+    concerns: tuple[ConcernResult, ...] = ()
+    verdict: str = ""
     run: MaskResult | None = field(default=None, repr=False)
 
     @property

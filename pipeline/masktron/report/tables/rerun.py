@@ -8,8 +8,10 @@ from collections.abc import Iterator, Sequence
 from rich.console import RenderableType
 
 from masktron.counts import counted
+from masktron.report.concern_lines import concern_lines
 from masktron.report.tables.cells import figure_text, headed, noted
 from masktron.report.text import number, plain
+from masktron.report.treatment_lines import treatment_lines
 from masktron.results import ChangeResult, RerunResult
 
 
@@ -39,7 +41,20 @@ def tables(result: RerunResult) -> list[RenderableType]:
     if not result.changes:
         parts.append("nothing has changed since the last run" + ("" if result.same_original else " but the records"))
     parts.append(_ending(result))
+    parts += _run_told(result)
     return parts
+
+
+def _run_told(result: RerunResult) -> Iterator[RenderableType]:
+    """Say of this run what was done to keys, what somebody has to look at, and what was not protected."""
+    run = result.run
+    if run is None:
+        return
+    treated = (run.treatments, run.fates, run.before, run.figures)
+    yield from map(plain, treatment_lines(*([one.as_dict() for one in own] for own in treated)))
+    for one in concern_lines([one.as_dict() for one in result.concerns]):
+        yield f"[yellow]look at:[/] {plain(one)}"
+    yield plain(result.verdict)
 
 
 def changes_shown(changes: Sequence[ChangeResult]) -> Iterator[RenderableType]:
