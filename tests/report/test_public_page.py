@@ -20,7 +20,7 @@ CODE = PublicField("CODE", masked=True, number=False, block=2, how="mode", share
 RELEASE = PublicRelease(
     name="out.csv", checksum="0", rules_checksum="1", rulebook="a.sch", records=500, method="mdav",
     contract="identical-groups", promise="groups of 5", k=5, whole_records=False, random_order=True,
-    some_left_out=False, fields=(TOLD, CODE), removed=(), rules=(), engines=(), versions={},
+    some_left_out=False, missing_masked=True, fields=(TOLD, CODE), removed=(), rules=(), engines=(), versions={},
 )  # fmt: skip
 SILENT = (
     replace(TOLD, mean=None, variance=None, correlations=None),
@@ -112,6 +112,14 @@ def test_no_page_says_that_values_are_those_of_respondents_by_chance_alone(contr
 def test_fields_that_rules_solve_are_not_said_to_be_shared() -> None:
     text, _ = shown(replace(RELEASE, fields=(replace(TOLD, solved_by="sum"), CODE)))
     assert "share one value in the place of their own ones; WAGE is computed in each record" in text
+
+
+def test_that_missing_values_may_be_filled_is_told_where_settings_let_it() -> None:
+    told = "a value may stand where a respondent gave none, and be missing where one was given"
+    assert told in shown(RELEASE)[0]
+    assert told not in shown(replace(RELEASE, missing_masked=False))[0]
+    untouched = (PublicField("WAGE", masked=False, number=True),)
+    assert told not in shown(replace(RELEASE, fields=untouched))[0]
 
 
 def test_values_below_0_are_told_as_the_file_shows_them() -> None:

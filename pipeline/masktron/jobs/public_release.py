@@ -102,6 +102,7 @@ def public_release(manifest: PlainData, rulebook: Rulebook, compared: ComparedFi
         whole_records=whole,
         random_order=isinstance(manifest.content.get("order"), list),
         some_left_out=result.count("records_in") > result.count("records_out"),
+        missing_masked=not config.switch("keep_missing"),
         fields=tuple(
             replace(
                 found := _field(fact, blocks.get(fact.text("name")), figures),

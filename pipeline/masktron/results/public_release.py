@@ -258,6 +258,8 @@ class PublicRelease:
         Whether the records stand in random order.
     some_left_out : bool
         Whether records of the original that break a rule were left out.
+    missing_masked : bool
+        Whether masking may have filled missing values and left others out, as settings let it.
     fields : tuple of PublicField
         Of the released file.
     removed : tuple of str
@@ -295,6 +297,7 @@ class PublicRelease:
     whole_records: bool
     random_order: bool
     some_left_out: bool
+    missing_masked: bool
     fields: tuple[PublicField, ...]
     removed: tuple[str, ...]
     rules: tuple[PublicRule, ...]

@@ -492,6 +492,14 @@ def _advice(release: PublicRelease) -> list[PagePart]:
                 if below
                 else []
             ),
+            *(
+                [
+                    "Whether a value is missing was masked with the values: in masked fields a value may stand where a "
+                    "respondent gave none, and be missing where one was given."
+                ]
+                if masked and release.missing_masked
+                else []
+            ),
             "Do not take least and greatest values, extreme quantiles or single records for those of respondents.",
             "Relations that no rule below states, and small subgroups, may be lost.",
             "Masked values were drawn at random: other draws would give somewhat other results."
