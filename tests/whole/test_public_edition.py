@@ -393,7 +393,7 @@ def test_the_model_has_no_place_for_notes_or_values_of_a_run() -> None:
     """A new attribute is a decision: what it holds has to be public, and stands here."""
     names = {one.name for one in fields(PublicRelease)}
     public = {"name", "checksum", "rules_checksum", "rulebook", "records", "versions", "engines"}
-    settings = {"method", "contract", "promise", "k", "whole_records", "random_order", "removed"}
+    settings = {"method", "contract", "promise", "k", "whole_records", "random_order", "removed"} | {"missing_masked"}
     # compared: whether whoever made the page had the original
     # fates: what follows from rulebook and classes, as the translated rulebook beside the file has it
     asked = {"shared_keys", "fates"}

@@ -494,8 +494,8 @@ def _advice(release: PublicRelease) -> list[PagePart]:
             ),
             *(
                 [
-                    "Whether a value is missing was masked with the values: in masked fields a value may stand where a "
-                    "respondent gave none, and be missing where one was given."
+                    "Whether a value is missing was masked with the values: in masked fields a value may stand where "
+                    "a respondent gave none, and be missing where one was given."
                 ]
                 if masked and release.missing_masked
                 else []
