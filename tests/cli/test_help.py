@@ -104,6 +104,11 @@ def test_errors_of_usage_name_one_page(
 def test_the_option_that_an_error_is_about_decides() -> None:
     assert page_of_usage("--key-k must be 2 or more", ["mask"]) == "see docs/suppression.md"
     assert page_of_usage("something else", ["tune"]) == "see docs/tuning.md"
+    assert page_of_usage("No such option: --verbose (Possible options: --role)", ["rerun"]) == "see docs/repeating.md"
+    assert (
+        page_of_usage("pages need matplotlib: pip install 'masktron[report]'", ["mask"]) == "see docs/installing.md"
+    )
+    assert page_of_usage("levels.Household.fields is not given", ["validate"]) == "see docs/nested-files.md"
 
 
 def test_an_error_that_names_a_page_gets_no_other_one() -> None:

@@ -167,6 +167,20 @@ def test_long_expressions_are_shown_around_the_place(tmp_path: Path) -> None:
     assert len(caught.value.what) < 250
 
 
+@pytest.mark.parametrize(
+    ("test", "said"),
+    [
+        ("V[A = 'b')", r"'[' is not closed before ')' (character 2)"),
+        ("(V = 1] or V", r"'(' is not closed before ']' (character 1)"),
+        ("V = 1)", r"')' closes nothing (character 6)"),
+    ],
+)
+def test_the_bracket_that_is_open_is_named(tmp_path: Path, test: str, said: str) -> None:
+    with pytest.raises(RulebookError) as caught:
+        read_rules(write_rules(tmp_path / "r.sch", test))
+    assert said in caught.value.what
+
+
 def test_calls_are_all_tried() -> None:
     assert set(calls(["round"], FN)) == {"round-1", "round-2"}
     assert set(FUNCTIONS) == set(FEEDS) | set(XPATH1), "each function of the table has a call"

@@ -35,6 +35,9 @@ def test_a_condition_without_else(source: str, says: str) -> None:
         ("A missing or A >= 0", "write string(number(A)) = 'NaN' or"),
         ("IF A = 0 THEN B <= 200", "write not(A = 0) or B <= 200"),
         ("A = 0 THEN B <= 200", "write not(A = 0) or B <= 200"),
+        ("Wages >= 0,5", "write a decimal point in rules, as in 0.5"),
+        ("Wages >= -0,5 and B", "write a decimal point in rules, as in 0.5"),
+        ("max((A, B)) > C D", ""),
         ("A = '%' and B = '&'", ""),
     ],
 )

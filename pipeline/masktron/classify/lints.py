@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from decimal import Decimal
 from difflib import get_close_matches
 
 from masktron.classify.conjunctions import Conjunction
@@ -10,6 +11,9 @@ from masktron.classify.forms import ALWAYS, NEVER, variables_of_atom
 from masktron.constraints import Form, Linear, Monomial, Polynomial, Product
 from masktron.sources.records import Layout
 from masktron.xpath.ir import Expression, FieldRef, Text, fields_of, walk
+
+_CENTS = 2
+"""Fraction digits that amounts have as a rule."""
 
 
 def name_lints(expressions: Iterable[Expression], layout: Layout | None, known: frozenset[str]) -> list[str]:
@@ -89,10 +93,17 @@ def equality_lints(form: Form, decimals: Mapping[str, int] | None = None) -> lis
     """
     names = sorted({_shown(conjunction, decimals) for conjunction in form} - {""})
     return [
-        f"equality on decimals ({name}) without tolerance may fail by rounding: write a tolerance, "
-        "as in A - B <= 0.5 and B - A <= 0.5"
+        f"equality on decimals ({name}) without tolerance may fail by rounding: write a tolerance of half a unit of "
+        f"the last digit, as in A - B <= {half} and B - A <= {half}"
         for name in names
+        for half in (_half_a_unit(name.split(", "), decimals or {}),)
     ]
+
+
+def _half_a_unit(names: Iterable[str], decimals: Mapping[str, int]) -> str:
+    """Return half a unit of the last digit of some fields; of cents where nobody knows their digits."""
+    digits = max((decimals.get(name, 0) for name in names), default=0) or _CENTS
+    return f"{Decimal(5).scaleb(-digits - 1):f}"
 
 
 def _shown(conjunction: Conjunction, decimals: Mapping[str, int] | None) -> str:

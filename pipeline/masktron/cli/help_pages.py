@@ -73,6 +73,10 @@ OF_COMMANDS: Mapping[str, str] = MappingProxyType(
 """The page about what a command does."""
 ELSE = "command-line"
 """The page about the command line, for all others."""
+_OF_WORDS = ((r"pip install ", "installing"), (r"\blevels\.|\[levels\b", "nested-files"))
+"""The pages about what an error names that is no option."""
+_UNKNOWN = re.compile(r"(?i)no such option")
+"""How an error begins about an option that a command lacks: those that it has are about something else."""
 
 
 def page_of_usage(said: str, arguments: Sequence[str]) -> str:
@@ -81,11 +85,14 @@ def page_of_usage(said: str, arguments: Sequence[str]) -> str:
     Parameters
     ----------
     said : str
-        The error: the first option in it that has a page decides.
+        The error: a package that is to be installed, or ``[levels]``, decides, or the first option in it that has a
+        page.
     arguments : sequence of str
         The command line behind the program's name; else its command decides.
     """
-    own = [OF_OPTIONS[option] for option in re.findall(r"--[a-z][a-z-]*", said) if option in OF_OPTIONS]
+    own = [page for words, page in _OF_WORDS if re.search(words, said)]
+    if not _UNKNOWN.search(said):
+        own += [OF_OPTIONS[option] for option in re.findall(r"--[a-z][a-z-]*", said) if option in OF_OPTIONS]
     command = next(iter(arguments), "")
     return SAID.format(own[0] if own else OF_COMMANDS.get(command, ELSE))
 

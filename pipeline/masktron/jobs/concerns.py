@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 
 import numpy as np
@@ -16,7 +16,7 @@ from masktron.jobs.ordering import WRITTEN
 from masktron.jobs.prepared import Prepared
 from masktron.kernels.distinct import alike
 from masktron.masking import Masked
-from masktron.measures.unchanged import same_cells
+from masktron.measures.unchanged import same_cells, unchanged
 from masktron.methods.contracts import MarkedReplaced
 from masktron.proposals.spelled import FieldPaths, known_number
 from masktron.results import ConcernResult, MissingRule
@@ -200,8 +200,15 @@ def _unchanged(run: Prepared, made: Masked, written: Mapping[str, Column]) -> It
             records,
             f"{counted(rare, 'record')} came out as {'it' if rare == 1 else 'they'} went in, in all masked fields, "
             f"and fewer than {run.config.k} records of the original are like {'it' if rare == 1 else 'them'}",
-            "a larger k, another method or a limit, such as --limit unchanged=20, may prevent it",
+            f"a larger k{_or_less_unchanged(run, names, written)} may prevent it",
         )
+
+
+def _or_less_unchanged(run: Prepared, names: Sequence[str], written: Mapping[str, Column]) -> str:
+    """Name another method, and a limit that these values do not meet, where there is a whole number for it."""
+    shares = [unchanged(run.kept.columns[name], written[name]) for name in names]
+    limit = int(np.nanmean(shares)) // 2
+    return f", another method or a limit, such as --limit unchanged={limit}," if limit else " or another method"
 
 
 def _within_units(run: Prepared, made: Masked, written: Mapping[str, Column]) -> Iterator[ConcernResult]:

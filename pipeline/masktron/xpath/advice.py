@@ -26,6 +26,7 @@ _SLIPS = (
     (r"%", "write 0.3 for 30 %"),
     (r"\)\s*/\s*[\w(]|\w\s*/\s*[0-9(]", "/ is a path: write div to divide"),
     (r"\bmissing\b", "write string(number(A)) = 'NaN' or A >= 0 where A may be missing"),
+    (r"[-+*=<>]\s*[0-9]+,[0-9]", "write a decimal point in rules, as in 0.5, whatever the file has"),
     (r"\^|\*\*", "XPath has no powers: write A * A"),
     (r"\b(and|or|div|mod|[-+=<>])\s*$", "something is missing at the end"),
 )

@@ -110,8 +110,12 @@ def _pair(token: Token, opened: list[Token]) -> None:
         raise LexicalError("a string literal is not closed", token.start)
     if token.text in _PAIRS.values():
         opened.append(token)
-    elif token.text in _PAIRS and (not opened or opened.pop().text != _PAIRS[token.text]):
-        raise LexicalError(f"{token.text!r} closes nothing", token.start)
+    elif token.text in _PAIRS:
+        if not opened:
+            raise LexicalError(f"{token.text!r} closes nothing", token.start)
+        last = opened.pop()
+        if last.text != _PAIRS[token.text]:
+            raise LexicalError(f"{last.text!r} is not closed before {token.text!r}", last.start)
 
 
 def literal_value(text: str) -> str:
