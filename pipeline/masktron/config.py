@@ -166,17 +166,19 @@ class Config:
         Smallest number of records that share one masked value, at least 2.
     seed : int or None
         What every random choice comes from, for tests: `mask` refuses one of fewer than 128 binary digits where it
-        would protect a release. A key that nobody chose takes its place when None.
+        would protect a release. A key that nobody chose takes its place when None. For Python and the command line
+        alone: a file of settings that has one is refused, as it would protect nothing.
     key : bytes, path or None
         The same for releases: at least 16 bytes, or in Python and with ``--key`` a file with at least 32 hexadecimal
         digits, or the manifest of a former run; 256 bits from the operating system when None. `mask` writes it to the
-        manifest, and nowhere else.
+        manifest, and nowhere else. For Python and the command line alone, as `seed`.
     roles : mapping of field name to Role
     missing : mapping of field name (or ``*`` for all fields) to the lexemes that mean 'missing'
     grouping : {"rules", "all"}
         ``rules``: one partition of the records per block of variables that share a rule, the other variables in
         groups of `group_size_vars` in file order. ``all``: one partition over all masked variables.
     group_size_vars : int
+        How many masked fields that no rule ties to others are masked together.
     keep_missing : bool
         Stop rather than let a record with a rare pattern of missing values take over another's.
     invalid : {"stop", "exclude"}
@@ -211,7 +213,7 @@ class Config:
     phase : str or None
         Schematron phase.
     limits : mapping of str to float
-        Bounds of figures (`masktron.figures.FIGURES`, by name) that a masked file has to meet before it appears: the
+        Bounds that figures have to meet before a masked file appears, by the names that `masktron assess` prints: the
         least where a higher value is better, else the most.
     order : {"auto", "random", "keep"}
         Order of the written records: a random one, that of the original, or (``auto``) a random one unless the
@@ -235,7 +237,7 @@ class Config:
         Records that are partitioned together, at least 3k; more are cut into blocks of near records first. None for
         any number.
     unit_records : int or None
-        Records for which groups and prototypes are found at once, at least `LEAST_UNIT` groups of k; more are cut
+        Records for which groups and prototypes are found at once, at least 20 groups of k; more are cut
         into units of near records, each masked as a file of its own. 0 or ``whole``: all, whatever `memory` says.
         When None, what the manifest says that `key` names, and else as many as `memory` holds.
     memory : int or None
