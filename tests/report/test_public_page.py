@@ -114,6 +114,12 @@ def test_fields_that_rules_solve_are_not_said_to_be_shared() -> None:
     assert "share one value in the place of their own ones; WAGE is computed in each record" in text
 
 
+def test_groups_of_whole_records_are_not_said_to_be_formed_block_by_block() -> None:
+    assert "share masked values, block by block" in shown(RELEASE)[0]
+    whole = shown(replace(RELEASE, whole_records=True))[0]
+    assert "share masked values, in all masked fields" in whole and "block by block" not in whole
+
+
 def test_that_missing_values_may_be_filled_is_told_where_settings_let_it() -> None:
     told = "a value may stand where a respondent gave none, and be missing where one was given"
     assert told in shown(RELEASE)[0]

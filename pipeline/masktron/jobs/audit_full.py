@@ -238,7 +238,7 @@ class FullAudit(Audit):
                 self.problems.append(error.what)
                 return
             if known:
-                self.checked.append(f"{counted(len(kept), 'unmasked field')} cell by cell")
+                self.checked.append(f"{self._counted(kept)} cell by cell")
             else:
                 self.not_checked.append(f"{_CELLS}: {UNPAIRED}")
 
@@ -258,7 +258,7 @@ class FullAudit(Audit):
                     )
         recoded = sum(name in same for name in recodings_in(described.treatments))
         how = f", {recoded} of them as the manifest recodes the original" if recoded else ""
-        self.checked.append(f"{counted(len(same), 'unmasked field')} cell by cell{how}")
+        self.checked.append(f"{self._counted(same)} cell by cell{how}")
         self.notes += [
             f"the masked field {name} is published as it was, in every record"
             for name in described.masked
@@ -266,6 +266,14 @@ class FullAudit(Audit):
             and name in source.columns
             and published_as_it_was(source.columns[name].taken(keep), data.columns[name])
         ]
+
+    def _counted(self, names: Iterable[str]) -> str:
+        """Say how many unmasked fields there are; one of members counts once, whatever their position."""
+        source, given = self.job.source, set(names)
+        if isinstance(source, WideSource):
+            leaves = source.wide.by_field().values()
+            return counted(sum(any(leaf.name in given for leaf in own) for own in leaves), "unmasked field")
+        return counted(len(given), "unmasked field")
 
     def _rows(self, data: Records, source: Records, excluded: set[int]) -> NDArray[np.intp] | None:
         """Rows of the original, in the order of the masked records; None where these are not so many."""

@@ -76,7 +76,7 @@ _SAME = (
 )
 """True of every method: none promises that a value differs from that of the respondent."""
 _GROUPS = {
-    "identical-groups": "or more records share masked values, block by block",
+    "identical-groups": "or more records share masked values, {where}",
     "partitioned-synthesis": "or more records in each group that values are drawn for",
 }
 """What k promises; the other contracts promise no groups of k."""
@@ -190,7 +190,8 @@ def _done(release: PublicRelease) -> list[PagePart]:
         Fact("method", release.method),
     ]
     if release.contract in _GROUPS:
-        facts.append(Fact("k", number(release.k), _GROUPS[release.contract]))
+        where = "in all masked fields" if release.whole_records else "block by block"
+        facts.append(Fact("k", number(release.k), _GROUPS[release.contract].format(where=where)))
     unit = release.levels[0].kind if release.levels else ""
     together = (
         "All masked fields were masked in one go, so that groups are the same in all of them."
