@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -37,6 +38,20 @@ def test_commands_are_found_with_what_is_shown() -> None:
 )
 def test_what_is_shown_is_compared_with_what_is_said(shown: tuple[str, ...], said: str, right: bool) -> None:
     assert matches(shown, said) is right
+
+
+@pytest.mark.parametrize("page", ["tutorials/csv.md", "formats/text-files.md", "reference/released-file.md"])
+def test_the_settings_shown_for_files_of_excel_read_one(page: str, tmp_path: Path, run: Runner) -> None:
+    text = (DOCS / page).read_text(encoding="utf-8")
+    (block,) = re.findall(r"^```toml\n(\[format_options\]\n.*?)^```", text, flags=re.MULTILINE | re.DOTALL)
+    (tmp_path / "own.csv").write_text("NACE;Town;Wages\n10.11;Zürich;100,50\n62.01;Bern;98,25\n", encoding="cp1252")
+    describe = "masktron describe own.csv --rows 1"
+    assert say(describe, tmp_path, run)[0] != 0
+    (tmp_path / "masktron.toml").write_text(block, encoding="utf-8")
+    code, said = say(describe, tmp_path, run)
+    assert code == 0
+    assert "98.25 to 100.5" in said
+    assert "Zürich" in said
 
 
 @pytest.mark.full
