@@ -1,4 +1,4 @@
-"""Tutorials: every command that they show is run, and says what they show."""
+"""Tutorials, and guides that go on from them: every command that they show is run, and says what they show."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_what_is_shown_is_compared_with_what_is_said(shown: tuple[str, ...], sai
     assert matches(shown, said) is right
 
 
-@pytest.mark.parametrize("page", ["tutorials/csv.md", "formats/text-files.md", "reference/released-file.md"])
+@pytest.mark.parametrize("page", ["tutorials/csv.md", "formats/text-files.md", "reference/released-file.md", "how-to/giving-away.md"])
 def test_the_settings_shown_for_files_of_excel_read_one(page: str, tmp_path: Path, run: Runner) -> None:
     text = (DOCS / page).read_text(encoding="utf-8")
     (block,) = re.findall(r"^```toml\n(\[format_options\]\n.*?)^```", text, flags=re.MULTILINE | re.DOTALL)
@@ -66,6 +66,16 @@ def test_households_in_one_csv(tmp_path: Path, run: Runner) -> None:
 @pytest.mark.full
 def test_households_with_their_persons(tmp_path: Path, run: Runner) -> None:
     run_page(TUTORIALS / "households.md", tmp_path, run)
+
+
+def test_giving_a_file_away(tmp_path: Path, run: Runner) -> None:
+    saved(TUTORIALS / "csv.md", tmp_path)
+    run_page(DOCS / "how-to" / "giving-away.md", tmp_path, run)
+    given = tmp_path / "give-away"
+    code, said = say("masktron validate released.csv --rules released.rules.sch", given, run)
+    assert (code, {path.name for path in given.iterdir()}) == (0, {"released.csv", "about.html", "released.rules.sch"})
+    assert "valid" in said
+    assert say(f"masktron validate released.csv --rules {tmp_path / 'edits.sch'}", given, run)[0] == 1
 
 
 @pytest.mark.full
