@@ -40,7 +40,9 @@ def test_what_is_shown_is_compared_with_what_is_said(shown: tuple[str, ...], sai
     assert matches(shown, said) is right
 
 
-@pytest.mark.parametrize("page", ["tutorials/csv.md", "formats/text-files.md", "reference/released-file.md", "how-to/giving-away.md"])
+@pytest.mark.parametrize(
+    "page", ["tutorials/csv.md", "formats/text-files.md", "reference/released-file.md", "how-to/giving-away.md"]
+)
 def test_the_settings_shown_for_files_of_excel_read_one(page: str, tmp_path: Path, run: Runner) -> None:
     text = (DOCS / page).read_text(encoding="utf-8")
     (block,) = re.findall(r"^```toml\n(\[format_options\]\n.*?)^```", text, flags=re.MULTILINE | re.DOTALL)
@@ -73,8 +75,9 @@ def test_giving_a_file_away(tmp_path: Path, run: Runner) -> None:
     run_page(DOCS / "how-to" / "giving-away.md", tmp_path, run)
     given = tmp_path / "give-away"
     code, said = say("masktron validate released.csv --rules released.rules.sch", given, run)
-    assert (code, {path.name for path in given.iterdir()}) == (0, {"released.csv", "about.html", "released.rules.sch"})
-    assert "valid" in said
+    assert code == 0
+    assert "400 records, valid" in said
+    assert {path.name for path in given.iterdir()} == {"released.csv", "about.html", "released.rules.sch"}
     assert say(f"masktron validate released.csv --rules {tmp_path / 'edits.sch'}", given, run)[0] == 1
 
 
