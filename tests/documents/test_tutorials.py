@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from pathlib import Path
 from typing import Any
 
@@ -59,6 +60,27 @@ def test_the_settings_shown_for_files_of_excel_read_one(page: str, tmp_path: Pat
 @pytest.mark.full
 def test_a_csv_in_ten_minutes(tmp_path: Path, run: Runner) -> None:
     run_page(TUTORIALS / "csv.md", tmp_path, run)
+
+
+def test_enterprises(tmp_path: Path, run: Runner) -> None:
+    page = TUTORIALS / "enterprises.md"
+    saved(page, tmp_path)
+    run_page(page, tmp_path, run)
+    mended = (tmp_path / "edits.sch").read_text(encoding="utf-8")
+    given = tmp_path / "give-away"
+    code, said = say("masktron validate released.csv --rules released.rules.sch", given, run)
+    assert (code, "360 records, valid" in said) == (0, True)
+    (given / "masktron.toml").unlink()
+    assert say("masktron validate released.csv --rules released.rules.sch", given, run)[0] == 4
+    (tmp_path / "edits.sch").write_text(mended.replace("not(NACE) or ", ""), encoding="utf-8")
+    (refused,) = [one.text for one in commands(page.read_text(encoding="utf-8")) if "--html-public" in one.text]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(tmp_path)
+        told = run(*shlex.split(refused.replace("released.csv", "again.csv"))[1:]).err
+    assert "of 2 records" in told
+    assert "keeps NACE from being left out: nace" in told
+    assert "masktron rules edits.sch --change nace" in told
+    assert not (tmp_path / "again.csv").exists()
 
 
 def test_households_in_one_csv(tmp_path: Path, run: Runner) -> None:
