@@ -123,6 +123,8 @@ def settings_page() -> str:
         "well, which win over the file: `key_k` is `--key-k`, and what is given several times is in the singular, as "
         "`--role NAME=identifier`.\n",
         '```toml\nk = 5\ngrouping = "all"\n\n[roles]\nNAME = "identifier"\n\n[limits]\nlinkage = 20\n```\n',
+        "How a CSV is written ([all its options](../../formats/text-files.md)), here one from Excel in Europe:\n",
+        '```toml\n[format_options]\nencoding = "cp1252"\ndecimal = "comma"\ntexts = "NACE"\n```\n',
         "## Roles\n\nWhat a field is for. A field of numbers is `confidential` unless something else is said.\n",
         _members(Role),
         "## Kinds\n\nWhat the values of a field are.\n",

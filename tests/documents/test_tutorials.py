@@ -1,7 +1,9 @@
-"""Tutorials: every command that they show is run, and says what they show."""
+"""Tutorials, and guides that go on from them: every command that they show is run, and says what they show."""
 
 from __future__ import annotations
 
+import re
+import shlex
 from pathlib import Path
 from typing import Any
 
@@ -39,9 +41,46 @@ def test_what_is_shown_is_compared_with_what_is_said(shown: tuple[str, ...], sai
     assert matches(shown, said) is right
 
 
+@pytest.mark.parametrize(
+    "page", ["tutorials/csv.md", "formats/text-files.md", "reference/released-file.md", "how-to/giving-away.md"]
+)
+def test_the_settings_shown_for_files_of_excel_read_one(page: str, tmp_path: Path, run: Runner) -> None:
+    text = (DOCS / page).read_text(encoding="utf-8")
+    (block,) = re.findall(r"^```toml\n(\[format_options\]\n.*?)^```", text, flags=re.MULTILINE | re.DOTALL)
+    (tmp_path / "own.csv").write_text("NACE;Town;Wages\n10.11;Zürich;100,50\n62.01;Bern;98,25\n", encoding="cp1252")
+    describe = "masktron describe own.csv --rows 1"
+    assert say(describe, tmp_path, run)[0] != 0
+    (tmp_path / "masktron.toml").write_text(block, encoding="utf-8")
+    code, said = say(describe, tmp_path, run)
+    assert code == 0
+    assert "98.25 to 100.5" in said
+    assert "Zürich" in said
+
+
 @pytest.mark.full
 def test_a_csv_in_ten_minutes(tmp_path: Path, run: Runner) -> None:
     run_page(TUTORIALS / "csv.md", tmp_path, run)
+
+
+def test_enterprises(tmp_path: Path, run: Runner) -> None:
+    page = TUTORIALS / "enterprises.md"
+    saved(page, tmp_path)
+    run_page(page, tmp_path, run)
+    mended = (tmp_path / "edits.sch").read_text(encoding="utf-8")
+    given = tmp_path / "give-away"
+    code, said = say("masktron validate released.csv --rules released.rules.sch", given, run)
+    assert (code, "360 records, valid" in said) == (0, True)
+    (given / "masktron.toml").unlink()
+    assert say("masktron validate released.csv --rules released.rules.sch", given, run)[0] == 4
+    (tmp_path / "edits.sch").write_text(mended.replace("not(NACE) or ", ""), encoding="utf-8")
+    (refused,) = [one.text for one in commands(page.read_text(encoding="utf-8")) if "--html-public" in one.text]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(tmp_path)
+        told = run(*shlex.split(refused.replace("released.csv", "again.csv"))[1:]).err
+    assert "of 2 records" in told
+    assert "keeps NACE from being left out: nace" in told
+    assert "masktron rules edits.sch --change nace" in told
+    assert not (tmp_path / "again.csv").exists()
 
 
 def test_households_in_one_csv(tmp_path: Path, run: Runner) -> None:
@@ -51,6 +90,17 @@ def test_households_in_one_csv(tmp_path: Path, run: Runner) -> None:
 @pytest.mark.full
 def test_households_with_their_persons(tmp_path: Path, run: Runner) -> None:
     run_page(TUTORIALS / "households.md", tmp_path, run)
+
+
+def test_giving_a_file_away(tmp_path: Path, run: Runner) -> None:
+    saved(TUTORIALS / "csv.md", tmp_path)
+    run_page(DOCS / "how-to" / "giving-away.md", tmp_path, run)
+    given = tmp_path / "give-away"
+    code, said = say("masktron validate released.csv --rules released.rules.sch", given, run)
+    assert code == 0
+    assert "400 records, valid" in said
+    assert {path.name for path in given.iterdir()} == {"released.csv", "about.html", "released.rules.sch"}
+    assert say(f"masktron validate released.csv --rules {tmp_path / 'edits.sch'}", given, run)[0] == 1
 
 
 @pytest.mark.full
