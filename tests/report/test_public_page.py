@@ -114,6 +114,13 @@ def test_fields_that_rules_solve_are_not_said_to_be_shared() -> None:
     assert "share one value in the place of their own ones; WAGE is computed in each record" in text
 
 
+def test_how_text_is_written_is_told_where_it_has_to_be_said() -> None:
+    assert "How the file is written" not in shown(RELEASE)[0]
+    text, _ = shown(replace(RELEASE, written={"encoding": "cp1252", "texts": "NACE,the region"}))
+    assert "How the file is written: encoding cp1252, texts NACE,the region." in text
+    assert "--format-option encoding=cp1252 --format-option 'texts=NACE,the region'" in text
+
+
 def test_groups_of_whole_records_are_not_said_to_be_formed_block_by_block() -> None:
     assert "share masked values, block by block" in shown(RELEASE)[0]
     whole = shown(replace(RELEASE, whole_records=True))[0]

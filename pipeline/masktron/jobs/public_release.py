@@ -32,6 +32,9 @@ from masktron.rulebook.schema import Rulebook
 from masktron.sources.source import Source
 from masktron.treatments.suppression_check import SharedKeys
 
+_OF_TEXT = frozenset({"encoding", "delimiter", "decimal", "grouping", "quote", "header", "null", "texts"})
+"""Options of formats that say how text is written; others say where records of an original are."""
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ComparedFiles:
@@ -128,6 +131,7 @@ def public_release(manifest: PlainData, rulebook: Rulebook, compared: ComparedFi
             PublicFate(one.text("rule"), one.text("fate"), one.text("after"))
             for one in (result.parts("fates") if result.has("fates") else ())
         ),
+        written=_written(config),
     )
     if not nested:
         return release
@@ -199,6 +203,12 @@ def _deviations(engine: PlainData) -> tuple[str, ...]:
     """The deviations that an engine met, by the table of known ones alone."""
     met = engine.names("deviations")
     return tuple(f"{row.title[:1].lower()}{row.title[1:]} ({row.id})" for row in deviations() if row.id in met)
+
+
+def _written(config: PlainData) -> dict[str, str]:
+    """Return how text is written: what everybody sees who opens the file, and none of the places of an original."""
+    given = config.part("format_options") if config.has("format_options") else PlainData({}, "")
+    return {name: str(value) for name, value in given.items() if name in _OF_TEXT}
 
 
 def _field(fact: PlainData, block: tuple[int, PlainData] | None, figures: PublicFigures) -> PublicField:

@@ -8,7 +8,7 @@ is refused unless it is coarse: see `KeptFigure`.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 type PublicStatus = Literal["holds", "not tested", "let go", "not applicable"]
@@ -283,6 +283,8 @@ class PublicRelease:
         Whether records may have been left out as fewer than k are composed like them.
     own_checksum : str
         Of several tables, the SHA-256 of that of the top level, where it was at hand; `checksum` is of all together.
+    written : mapping of str to str
+        How the text of the file is written, where it does not show that itself: options of masktron, by name.
     """
 
     name: str
@@ -311,6 +313,7 @@ class PublicRelease:
     numbered: tuple[str, ...] = ()
     rare_left_out: bool = False
     own_checksum: str = ""
+    written: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def told(self) -> bool:

@@ -5,6 +5,7 @@ It is made of a `PublicRelease` alone, which has no place for a value of a recor
 
 from __future__ import annotations
 
+import shlex
 from dataclasses import replace
 
 from masktron.counts import counted
@@ -549,9 +550,19 @@ def _verified(release: PublicRelease) -> list[PagePart]:
                 if one.deviations
             )
         ),
+        *said(*_how_written(release)),
         PageTable("Checksums", ("file", "SHA-256"), files),
         PageTable("Versions", ("package", "version"), tuple(release.versions.items())),
     ]
+
+
+def _how_written(release: PublicRelease) -> list[str]:
+    """Say how the text is written, where whoever reads it has to be told."""
+    if not release.written:
+        return []
+    said_so = ", ".join(f"{name} {value}" for name, value in release.written.items())
+    options = " ".join(f"--format-option {shlex.quote(f'{name}={value}')}" for name, value in release.written.items())
+    return [f"How the file is written: {said_so}. masktron reads it with {options}."]
 
 
 def _checksums(release: PublicRelease) -> list[tuple[str, str]]:
