@@ -25,8 +25,8 @@ from examples import FULL, examples, parts
 from masktron.errors import DocumentError, RulebookError, UsageError
 from masktron.evaluation import tiered
 from masktron.evaluation.findings import Finding
-from masktron.evaluation.report_reader import Shown
 from masktron.evaluation.request import EvaluationRequest
+from masktron.evaluation.shown_fields import Shown
 from masktron.executor.local_processes import LocalProcesses
 from masktron.executor.serial import Serial
 from masktron.executor.which import executor_of

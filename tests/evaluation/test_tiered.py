@@ -23,8 +23,8 @@ from masktron.evaluation.columns.program import compile_program
 from masktron.evaluation.deferral import DocumentFrame
 from masktron.evaluation.exact import evaluate
 from masktron.evaluation.findings import Evaluation, Finding
-from masktron.evaluation.report_reader import Shown
 from masktron.evaluation.request import EvaluationRequest
+from masktron.evaluation.shown_fields import Shown
 from masktron.evaluation.tiers import Assigned, Tier
 from masktron.evaluation.walk import Walk
 from masktron.rulebook.schema import Rulebook

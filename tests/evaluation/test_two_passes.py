@@ -38,8 +38,8 @@ from masktron.evaluation.columns.program import compile_program
 from masktron.evaluation.deferral import DocumentFrame
 from masktron.evaluation.exact import evaluate
 from masktron.evaluation.findings import Evaluation, Finding
-from masktron.evaluation.report_reader import Shown
 from masktron.evaluation.request import EvaluationRequest
+from masktron.evaluation.shown_fields import Shown
 from masktron.rulebook.schema import Rulebook, XPathVersion
 from masktron.sources.columns import Batch
 from masktron.sources.records import Layout

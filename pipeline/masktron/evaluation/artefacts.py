@@ -89,6 +89,8 @@ class Artefacts:
 
     def is_artefact(self, finding: Finding) -> bool:
         """Whether what failed holds in exact decimals; False where the tree cannot tell."""
+        if finding.member is not None or finding.among or any("/" in name for name, _ in finding.values):
+            return False  # the tree is that of one record, and has no members
         if finding.check not in self._asked:  # most rules never fail, and to read a test takes a millisecond
             self._asked[finding.check] = self._read(finding.check)
         asked = self._asked[finding.check]

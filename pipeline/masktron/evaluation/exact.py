@@ -22,7 +22,6 @@ from masktron.evaluation.report_reader import (
     FindingMaker,
     Outside,
     RecordPlace,
-    Shown,
     document_of,
     outside_names,
     read_report,
@@ -30,6 +29,7 @@ from masktron.evaluation.report_reader import (
 )
 from masktron.evaluation.request import EvaluationRequest
 from masktron.evaluation.runner import CORRECTED, EngineChoice, Runner, described, engines_of, runs_of
+from masktron.evaluation.shown_fields import Shown
 from masktron.evaluation.tally import VerdictTally
 from masktron.rulebook.locality import locality, locality_within
 from masktron.rulebook.schema import Rulebook

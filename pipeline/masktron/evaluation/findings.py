@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import IntEnum
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +21,14 @@ class Verdict(IntEnum):
 
 
 type FindingKind = Literal["failed-assert", "successful-report", "error"]
+
+
+class MemberValues(NamedTuple):
+    """What members of a record say in one field that a check reads: the first texts, and how many more there are."""
+
+    name: str
+    texts: tuple[str, ...]
+    more: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +60,11 @@ class Finding:
         Whether the check holds in exact decimals: it fails for the rounding of doubles alone.
     notes : tuple of str
         The texts of the diagnostics and properties that the check names, in their order. Confidential.
+    member : str or None
+        Which record within the record it is about: ``Person 2``, its place among those of its name, with its key
+        where it has one; None where it is about the record itself. Confidential.
+    among : tuple of MemberValues
+        The fields that the check reads of members within the record or beside the member. Confidential.
     """
 
     check: int
@@ -65,6 +78,8 @@ class Finding:
     values: tuple[tuple[str, str | None], ...] = ()
     artefact: bool = False
     notes: tuple[str, ...] = ()
+    member: str | None = None
+    among: tuple[MemberValues, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,8 +13,9 @@ from lxml import etree
 
 from masktron.evaluation.findings import Finding, FindingKind
 from masktron.evaluation.positions import Position, Steps, starts_within
+from masktron.evaluation.shown_fields import Shown, elements_of
 from masktron.rulebook.schema import Rulebook
-from masktron.sources.records import Field, Layout
+from masktron.sources.records import Layout
 from masktron.sources.xml.parser import scan
 
 _HEAD = re.compile(r'<report(?: [^ =<>"]+="[^"<]*")*>')
@@ -203,6 +204,7 @@ class FindingMaker:
         if failure.place < 0:
             return self._around(failure)
         place = self.places[failure.place]
+        around = self.shown.around(place.element, failure.steps)
         failure = _led(place.element, failure)
         line, column = place.line, place.column
         if failure.steps:
@@ -219,8 +221,10 @@ class FindingMaker:
             failure.message,
             column,
             self.shown.key_of(place.element),
-            self.shown.values_of(place.element, failure.check),
+            self.shown.values_of(around, failure.check),
             notes=failure.notes,
+            member=self.shown.member_of(around),
+            among=self.shown.among(around, failure.check),
         )
 
     def _around(self, failure: Failure) -> Finding:
@@ -240,52 +244,13 @@ class Outside:
     starts: Mapping[Steps, Position]
 
 
-@dataclass(frozen=True, slots=True)
-class Shown:
-    """What findings show of their records.
-
-    Attributes
-    ----------
-    key : Field or None
-    fields : tuple of tuple of Field
-        Of each check; none where nothing is to be shown.
-    """
-
-    key: Field | None = None
-    fields: tuple[tuple[Field, ...], ...] = ()
-
-    def key_of(self, record: etree._Element) -> str | None:
-        """Return what the key field says, without white space around it."""
-        if self.key is None:
-            return None
-        return next((text for text in _texts(record, self.key)), "").strip()
-
-    def values_of(self, record: etree._Element, check: int) -> tuple[tuple[str, str | None], ...]:
-        """Return the fields of a check with their text."""
-        found: list[tuple[str, str | None]] = []
-        for shown in self.fields[check] if self.fields else ():
-            found += [(shown.name, text) for text in _texts(record, shown)] or [(shown.name, None)]
-        return tuple(found)
-
-
-NOTHING_SHOWN = Shown()
-"""Findings show no more of their records than where they stand."""
-
-
-def _texts(record: etree._Element, field: Field) -> list[str]:
-    if field.attribute:
-        value = record.get(field.tag)
-        return [] if value is None else [value]
-    return [str(e.xpath("string()")) if len(e) else e.text or "" for e in record.iterchildren(field.tag)]
-
-
 def _led(top: etree._Element, failure: Failure) -> Failure:
     """Return a failure that points at its subject; at the node itself where that has none."""
     if not failure.subject or failure.leaf:
         return failure
     node, steps = top, list(failure.steps)
     for step in steps:
-        node = _elements(node)[step]
+        node = elements_of(node)[step]
     for tag in failure.subject:
         if tag.startswith("@"):
             known = tag[1:] in node.attrib
@@ -293,18 +258,14 @@ def _led(top: etree._Element, failure: Failure) -> Failure:
         child = next(node.iterchildren(tag), None)
         if child is None:
             return failure
-        steps.append(_elements(node).index(child))
+        steps.append(elements_of(node).index(child))
         node = child
     return replace(failure, steps=tuple(steps))
 
 
-def _elements(node: etree._Element) -> list[etree._Element]:
-    return [e for e in node if isinstance(e.tag, str)]
-
-
 def _location(node: etree._Element, failure: Failure, location: str) -> str:
     for step in failure.steps:
-        node = _elements(node)[step]
+        node = elements_of(node)[step]
         location += f"/{_name(str(node.tag))}{_position(node)}"
     return failure.leaf if failure.leaf == "/" else location + failure.leaf
 

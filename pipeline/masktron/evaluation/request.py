@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Self, TypedDict, Unpack
 
 from masktron.evaluation.programs import Documents
-from masktron.evaluation.report_reader import NOTHING_SHOWN, Shown
 from masktron.evaluation.runner import EngineChoice, engines_of
+from masktron.evaluation.shown_fields import NOTHING_SHOWN, Shown
 from masktron.evaluation.stylesheet import EngineName
 from masktron.evaluation.tally import Sink, VerdictTally
 from masktron.executor.contract import Executor

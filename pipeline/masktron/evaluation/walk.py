@@ -15,8 +15,9 @@ from masktron.evaluation.columns.outcome import Outcome
 from masktron.evaluation.deferral import ColumnCounter, DocumentFrame, places_of
 from masktron.evaluation.findings import Finding, Verdict
 from masktron.evaluation.outcome_cache import CellsKey, OutcomeCache, OutcomeCounts
-from masktron.evaluation.report_reader import Failure, FindingMaker, RecordPlace, Shown, read_report
+from masktron.evaluation.report_reader import Failure, FindingMaker, RecordPlace, read_report
 from masktron.evaluation.runner import Runner
+from masktron.evaluation.shown_fields import Shown
 from masktron.evaluation.tally import VerdictTally
 from masktron.evaluation.tiers import CompiledColumns
 from masktron.sources.columns import Batch

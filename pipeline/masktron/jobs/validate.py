@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import ExitStack
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
 from masktron.config import AS_IT_SAYS, ReadOptions, did_you_mean
 from masktron.errors import UsageError
-from masktron.evaluation.report_reader import Shown
+from masktron.evaluation.shown_fields import Shown, ShownLevel
 from masktron.executor.contract import Executor
 from masktron.jobs.common import (
     LARGE,
@@ -30,6 +31,7 @@ from masktron.jobs.untested import idle_conditions, may_be_untested, with_untest
 from masktron.progress import Progress, no_progress
 from masktron.report.outputs import Outputs
 from masktron.results import FieldMeaning, ValidateResult, shown
+from masktron.sources.level_tree import TOP
 from masktron.sources.opening import EarlyReader
 from masktron.sources.records import Field
 from masktron.thresholds import Threshold
@@ -199,9 +201,21 @@ def _unread(job: Job, original: Path | None) -> tuple[str, ...]:
 
 
 def _shown(job: Job, key: Field | None) -> Shown:
-    """What findings show of their records: the key, and the fields that the check reads."""
-    fields = (map(job.source.layout.field, edit.variables) for edit in job.edits)
-    return Shown(key, tuple(tuple(field for field in own if field is not None) for own in fields))
+    """What findings show of their records: the key, the fields that the check reads, and which member it is."""
+    tree = job.source.tree
+    names = {name for edit in job.edits for name in edit.variables}
+    known = {name: (TOP, field) for name in names if (field := job.source.layout.field(name)) is not None}
+    if tree is not None:
+        members = ((name, tree.named(name)) for name in names.difference(known))
+        known |= {name: place for name, place in members if place is not None}
+    fields = {name: replace(field, name=name) for name, (_, field) in known.items()}
+    shown_fields = tuple(tuple(fields[name] for name in edit.variables if name in fields) for edit in job.edits)
+    if tree is None or not tree.top.children:
+        return Shown(key, shown_fields)
+    tags = {path: tree.tags(path) for path, _ in tree.levels()}
+    below = {name: tags[path] for name, (path, _) in known.items() if path}
+    levels = {tags[path]: ShownLevel(level.name) for path, level in tree.levels() if path}
+    return Shown(key, shown_fields, below, levels)
 
 
 def _key_field(job: Job, key: str | None) -> Field | None:

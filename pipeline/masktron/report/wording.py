@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable
 from xml.sax.saxutils import escape
 
+from masktron.evaluation.findings import MemberValues
 from masktron.results import RuleResult
 from masktron.rulebook.schema import Check, ValueOf
 
@@ -25,9 +26,15 @@ def _asked(part: ValueOf) -> str:
     return f"name of {part.select}" if part.is_name else part.select
 
 
-def values_text(values: Iterable[tuple[str, str | None]]) -> str:
-    """Return the variables of a finding on one line: ``V1=5; V7 absent; NAME="a;b"``."""
-    return "; ".join([f"{name} absent" if text is None else f"{name}={_value(text)}" for name, text in values])
+def values_text(values: Iterable[tuple[str, str | None]], among: Iterable[MemberValues] = ()) -> str:
+    """Return the variables of a finding on one line: ``V1=5; V7 absent; NAME="a;b"; Age=40 | 38 (3 more)``."""
+    own = [f"{name} absent" if text is None else f"{name}={_value(text)}" for name, text in values]
+    return "; ".join([*own, *map(_of_members, among)])
+
+
+def _of_members(found: MemberValues) -> str:
+    more = f" ({found.more:,} more)" if found.more else ""
+    return f"{found.name}={' | '.join(map(_value, found.texts))}{more}"
 
 
 def _value(text: str) -> str:

@@ -25,7 +25,7 @@ from masktron.results.levels import LevelDescription, MaskedLevel, levels_of
 from masktron.results.mask import EngineResult, MaskResult, RepairResult
 from masktron.results.metadata import MetadataResult
 from masktron.results.recode import KeyFigures, RecodedRule, RecodeResult, RecodingChoice
-from masktron.results.record_findings import Diagnostic, RecordFinding, by_field, diagnostics_of, severity
+from masktron.results.record_findings import Diagnostic, RecordFinding, by_field, diagnostics_of, more_of, severity
 from masktron.results.refusal import RefusalResult, RemedyResult
 from masktron.results.report import PageResult, ReportResult
 from masktron.results.rerun import BlockChange, ChangeResult, FailureChange, FigureChange, RerunResult
@@ -114,6 +114,7 @@ __all__ = [
     "by_field",
     "diagnostics_of",
     "levels_of",
+    "more_of",
     "severity",
     "shown",
 ]

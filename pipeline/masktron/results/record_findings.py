@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from masktron.serialised import Serialised
 
 if TYPE_CHECKING:
-    from masktron.evaluation.findings import Finding
+    from masktron.evaluation.findings import Finding, MemberValues
     from masktron.rulebook.schema import Check
 
 
@@ -43,11 +43,15 @@ class RecordFinding(Serialised):
         XPath.
     message : str
     values : mapping of str to str, tuple of str, or None
-        The fields that the rule reads, None where absent; repeated ones as a tuple.
+        The fields that the rule reads, None where absent; repeated ones, and those of members, as a tuple.
     artefact : bool
         Whether the rule holds in exact decimals and fails for the rounding of doubles alone.
     diagnostics : tuple of Diagnostic
         The diagnostics and properties that the rule names: which of both, id, and text, filled in for the record.
+    member : str or None
+        Which record within the record it is about: ``Person 2``, ``Person 2 (PID 17)``.
+    more : mapping of str to int
+        Of fields of members, how many values there are beyond those in `values`.
     """
 
     rule: str
@@ -62,6 +66,8 @@ class RecordFinding(Serialised):
     values: Mapping[str, str | tuple[str, ...] | None]
     artefact: bool
     diagnostics: tuple[Diagnostic, ...] = ()
+    member: str | None = None
+    more: Mapping[str, int] = field(default_factory=dict)
 
     @classmethod
     def of(cls, finding: Finding, check: Check) -> RecordFinding:
@@ -76,9 +82,11 @@ class RecordFinding(Serialised):
             column=finding.column or None,
             location=finding.location,
             message=finding.message,
-            values=by_field(finding.values),
+            values=by_field(finding.values, finding.among),
             artefact=finding.artefact,
             diagnostics=diagnostics_of(finding, check),
+            member=finding.member,
+            more=more_of(finding.among),
         )
 
 
@@ -87,8 +95,10 @@ def diagnostics_of(finding: Finding, check: Check) -> tuple[Diagnostic, ...]:
     return tuple(Diagnostic(note.kind, note.id, text) for note, text in zip(check.notes, finding.notes, strict=False))
 
 
-def by_field(values: Iterable[tuple[str, str | None]]) -> dict[str, str | tuple[str, ...] | None]:
-    """Return what a finding shows of its record by field; a repeated one has a tuple."""
+def by_field(
+    values: Iterable[tuple[str, str | None]], among: Iterable[MemberValues] = ()
+) -> dict[str, str | tuple[str, ...] | None]:
+    """Return what a finding shows of its record by field; a repeated one, and one of members, has a tuple."""
     found: dict[str, str | tuple[str, ...] | None] = {}
     for name, text in values:
         before = found.get(name)
@@ -96,7 +106,12 @@ def by_field(values: Iterable[tuple[str, str | None]]) -> dict[str, str | tuple[
             found[name] = text
         else:
             found[name] = (*((before,) if isinstance(before, str) else before), text)
-    return found
+    return found | {one.name: one.texts for one in among}
+
+
+def more_of(among: Iterable[MemberValues]) -> dict[str, int]:
+    """Return how many values of members a finding does not list, by field."""
+    return {one.name: one.more for one in among if one.more}
 
 
 def severity(check: Check) -> Literal["error", "warning", "note"]:

@@ -87,11 +87,14 @@ class Tree:
         """Return the name of a level with those above it, from the top down: ``Household/Person``."""
         return "/".join((self.top.name, *path))
 
+    def tags(self, path: LevelPath) -> tuple[str, ...]:
+        """Return the Clark names of the levels on a path below the top level."""
+        return tuple(self._levels[path[: depth + 1]].tag for depth in range(len(path)))
+
     def layout_of(self, path: LevelPath) -> Layout:
         """Return the layout of a level: where its records stand, with the fields of its own."""
-        tags = [self._levels[path[: depth + 1]].tag for depth in range(len(path))]
         fields = self._levels[path].fields
-        return replace(self.layout, record_path=(*self.layout.record_path, *tags), fields=fields)
+        return replace(self.layout, record_path=(*self.layout.record_path, *self.tags(path)), fields=fields)
 
     @property
     def outline(self) -> Layout:

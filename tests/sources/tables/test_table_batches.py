@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from masktron.evaluation import exact
 from masktron.evaluation.findings import Evaluation
-from masktron.evaluation.report_reader import Shown
 from masktron.evaluation.request import EvaluationRequest
+from masktron.evaluation.shown_fields import Shown
 from masktron.evaluation.tiered import evaluate
 from masktron.rulebook.schematron.reader import read_rules
 from masktron.sources.columns import Cell

@@ -16,8 +16,8 @@ from masktron.evaluation.exact import BatchEvaluator, report_whole
 from masktron.evaluation.findings import HandedBack
 from masktron.evaluation.outcome_cache import OutcomeCache
 from masktron.evaluation.programs import Documents
-from masktron.evaluation.report_reader import Shown
 from masktron.evaluation.runner import Runner, runs_of, usual_engine
+from masktron.evaluation.shown_fields import Shown
 from masktron.evaluation.stylesheet import EngineName
 from masktron.evaluation.tally import VerdictTally
 from masktron.evaluation.tiers import Assigned, ColumnCompiler, Tier

@@ -44,10 +44,12 @@ class HtmlReport:
             str(finding.record + 1) if finding.record >= 0 else "",
             finding.key or "",
             str(finding.line),
-            values_text(finding.values),
+            values_text(finding.values, finding.among),
             finding.message,
+            finding.member or "",
         )
-        self._summary.add(example, tuple({name: None for name, _ in finding.values}))
+        names = (*(name for name, _ in finding.values), *(found.name for found in finding.among))
+        self._summary.add(example, tuple(dict.fromkeys(names)))
 
     def finish(self, result: ValidateResult) -> None:
         """Write the page."""

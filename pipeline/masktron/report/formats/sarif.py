@@ -18,6 +18,7 @@ from masktron.results import (
     ValidateResult,
     by_field,
     diagnostics_of,
+    more_of,
     severity,
 )
 from masktron.rulebook.schema import Check
@@ -108,9 +109,13 @@ class SarifReport:
             "kind": finding.kind,
             "record": finding.record + 1 if finding.record >= 0 else None,
             "key": finding.key,
-            "values": by_field(finding.values),
+            "values": by_field(finding.values, finding.among),
             "artefact": finding.artefact,
         }
+        if finding.member is not None:
+            properties["member"] = finding.member
+        if more := more_of(finding.among):
+            properties["more"] = more
         if finding.notes:
             properties["diagnostics"] = plain_data(diagnostics_of(finding, check))
         return {

@@ -167,12 +167,14 @@ def _element(finding: Finding, head: str, named: str, text: str, told: str) -> s
         properties += _property("record", str(finding.record + 1))
         if finding.key is not None:
             properties += _property("key", xml_text(finding.key))
+        if finding.member is not None:
+            properties += _property("member", xml_text(finding.member))
     if finding.kind == "error":
         properties += _property("kind", "error")
     if finding.artefact:
         properties += _property("artefact", "true")
-    if finding.values:
-        properties += _property("values", xml_text(values_text(finding.values)))
+    if finding.values or finding.among:
+        properties += _property("values", xml_text(values_text(finding.values, finding.among)))
     location, message = xml_text(finding.location), xml_text(finding.message)
     return f'<svrl:{name}{head}{location}">{told}{properties}{text}{message}</svrl:text></svrl:{name}>\n'
 

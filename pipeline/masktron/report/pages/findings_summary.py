@@ -29,6 +29,7 @@ class FindingExample:
     line: str
     values: str
     message: str
+    member: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,8 +88,9 @@ class FindingsSummary:
                 "" if one.optional_count("record") is None else str(one.count("record")),
                 one.text("key"),
                 str(one.count("line")),
-                values_told(dict(values.items())),
+                values_told(dict(values.items()), dict(one.part("more").items()) if one.has("more") else {}),
                 one.text("message"),
+                one.text("member"),
             )
             found.add(example, (name for name, _ in values.items()))
         found.truncated = any(found._seen[rule] < count for rule, count in counts.items())
@@ -128,11 +130,13 @@ class FindingsSummary:
         return np.concatenate([np.frombuffer(own, np.int64) for own in self.records.values()])
 
 
-def values_told(values: dict[str, object]) -> str:
-    """Return the values of a finding on one line: ``V1 = 5, V7 absent``."""
+def values_told(values: dict[str, object], more: dict[str, object] | None = None) -> str:
+    """Return the values of a finding on one line: ``V1 = 5, V7 absent, Age = 40 | 38 (3 more)``."""
+    beyond = more or {}
     return ", ".join(
         f"{name} absent"
         if value is None
         else f"{name} = {' | '.join(map(str, value)) if isinstance(value, list | tuple) else value}"
+        + (f" ({beyond[name]} more)" if name in beyond else "")
         for name, value in values.items()
     )

@@ -265,19 +265,21 @@ def _records(summary: FindingsSummary | None) -> list[PagePart]:
         (number(one.record), one.key or NOTHING, number(len(one.rules)), ", ".join(one.rules))
         for one in summary.worst
     )
+    members = any(one.member for one in summary.examples)
     examples = tuple(
         (
             one.rule,
             one.severity,
             number(int(one.record)) if one.record else NOTHING,
             one.key or NOTHING,
+            *((one.member or NOTHING,) if members else ()),
             one.line,
             one.values,
             one.message,
         )
         for one in summary.examples
     )
-    columns = ("rule", "severity", "record", "key", "line", "values", "message")
+    columns = ("rule", "severity", "record", "key", *(("member",) if members else ()), "line", "values", "message")
     return [
         *(
             [PageTable("Records that break the most rules", ("record", "key", "rules", "which"), worst,
