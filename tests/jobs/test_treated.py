@@ -408,7 +408,15 @@ def test_a_weight_is_written_as_the_means_of_its_classes(tmp_path: Path) -> None
     as_it_was = masktron.mask(data, rules, tmp_path / "n.xml", k=K, **more)
     before, plain = ({one.name: one.value for one in told} for told in (result.before, as_it_was.figures))
     assert all(before[name] == plain[name] for name in ("global_risk", "key_uniques"))
-    assert masktron.check(tmp_path / "m.xml", rules, original=data, manifest=tmp_path / "m.manifest.json").complies
+    manifest = tmp_path / "m.manifest.json"
+    assert masktron.check(tmp_path / "m.xml", rules, original=data, manifest=manifest).complies
+    sums = [float((read["A"] * read["W"]).sum()) for read in map(pd.read_xml, (data, tmp_path / "m.xml"))]
+    (total,) = (one for one in result.totals if one.name == "A")
+    assert [total.before, total.after] == pytest.approx(sums)
+    assert float((pd.read_xml(data)["A"] * means).sum()) != pytest.approx(sums[0]), "either weight is the same here"
+    moved = masktron.assess(tmp_path / "m.xml", data, manifest=manifest, measures=["total_change"])
+    changes = [100 * abs(one.after / one.before - 1) for one in result.totals]
+    assert moved.figures[0].value == pytest.approx(max(changes))
 
 
 @pytest.mark.parametrize("how", ["width:5", "breaks:0,5", "w.csv"])

@@ -84,7 +84,7 @@ def compare(
         config, told = completed(config, original)
     missing = config.missing if described is None else described.missing
     released, source = (_read(one, missing, config.memory, progress) for one in (masked, original))
-    untreated = source.columns
+    untreated = source
     if described is not None:
         source = as_treated(source, described.treatments, described.missing)
     fields = _declared(released, source, config) if described is None else _as_described(released, source, described)
@@ -125,7 +125,8 @@ def compare(
         rows=rows,
         everything=ReorderedColumns(source.columns, rows),
         keys=keys.of(ReorderedColumns(shown, back), weights),
-        keys_before=lambda: keys.of(ReorderedColumns(untreated, rows), weights),
+        keys_before=lambda: keys.of(ReorderedColumns(untreated.columns, rows), weights),
+        weights_before=None if fields.weight is None else _weights(untreated, fields.weight, rows),
     )
     return assessed, (*told, *([pairing.note] if pairing.note else []), *fields.notes)
 

@@ -358,6 +358,7 @@ def _assessed(
             {name: columns.get(name, own) for name, own in run.kept.columns.items()}, _weights(run, run.kept)
         ),
         keys_before=lambda: keys.of(run.untreated.kept.columns, _weights(run, run.untreated.kept)),
+        weights_before=None if run.treated is None else _weights(run, run.untreated.kept),
     )
 
 

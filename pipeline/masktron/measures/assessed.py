@@ -43,7 +43,7 @@ class Assessed:
     codes : mapping of str to ndarray of int32, each of shape (n,)
         The masked lexemes of each compared field, numbered by `masktron.kernels.distinct.codes_of`.
     weights : ndarray of float64, shape (n,), or None
-        Survey weights.
+        Survey weights, as the masked file has them.
     classes : ndarray of int32, shape (n,), or None
         The class of each record, numbered; -1 where it is missing.
     blocks : tuple of tuple of str
@@ -68,6 +68,8 @@ class Assessed:
         What others may know of the masked file; None where nothing is.
     keys_before : callable
         Returns the same of the original, before anything was done to keys; made when it is asked for.
+    weights_before : ndarray of float64, shape (n,), or None
+        Survey weights of the original, where these are others: written in classes.
     """
 
     original: Mapping[str, Column]
@@ -87,6 +89,7 @@ class Assessed:
     everything: Mapping[str, Column] = MappingProxyType({})
     keys: KeyFile | None = None
     keys_before: Callable[[], KeyFile | None] = lambda: None
+    weights_before: NDArray[np.float64] | None = None
     _found: dict[object, Any] = field(default_factory=dict, repr=False)
 
     def __len__(self) -> int:
@@ -122,13 +125,15 @@ class Assessed:
     @cached_property
     def totals(self) -> tuple[WeightedTotal, ...]:
         """Weighted totals of the numbers, in their order."""
-        return totals_of_fields(self.pairs, self.weights)
+        return totals_of_fields(self.pairs, self.weights, weights_before=self.weights_before)
 
     @cached_property
     def categories(self) -> dict[str, CategoryShares]:
         """Weighted counts of the categories of each field that is no number."""
         return {
-            name: category_shares(self.original[name].held, self.masked[name].held, self.weights)
+            name: category_shares(
+                self.original[name].held, self.masked[name].held, self.weights, weights_before=self.weights_before
+            )
             for name in self.categorical
         }
 

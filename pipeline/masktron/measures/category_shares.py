@@ -44,7 +44,11 @@ class CategoryShares:
 
 
 def category_shares(
-    original: NDArray[np.object_], masked: NDArray[np.object_], weights: NDArray[np.float64] | None = None
+    original: NDArray[np.object_],
+    masked: NDArray[np.object_],
+    weights: NDArray[np.float64] | None = None,
+    *,
+    weights_before: NDArray[np.float64] | None = None,
 ) -> CategoryShares:
     """Count the categories of one variable with survey weights, before and after masking.
 
@@ -54,6 +58,8 @@ def category_shares(
         Lexemes of the same records in the same order; None where the value is missing.
     weights : ndarray of float64, shape (n,), optional
         Of the records; all 1 where not given.
+    weights_before : ndarray of float64, shape (n,), optional
+        Those of the original, where it has others.
 
     Returns
     -------
@@ -70,7 +76,7 @@ def category_shares(
             f"columns of shapes {original.shape} and {masked.shape} with weights of shape {weight.shape} "
             "have no categories in common"
         )
-    counts = [_counts(column, weight) for column in (original, masked)]
+    counts = [_counts(original, weight if weights_before is None else weights_before), _counts(masked, weight)]
     categories = sorted({*counts[0], *counts[1]})
     before, after = ({category: count.get(category, 0.0) for category in categories} for count in counts)
     return CategoryShares(before, after)

@@ -72,11 +72,17 @@ def weighted_totals(
     return totals_of_fields(FieldPairs.over(original, masked), weights)
 
 
-def totals_of_fields(pairs: FieldPairs, weights: NDArray[np.float64] | None = None) -> tuple[WeightedTotal, ...]:
-    """Add up as `weighted_totals`, field by field."""
+def totals_of_fields(
+    pairs: FieldPairs,
+    weights: NDArray[np.float64] | None = None,
+    *,
+    weights_before: NDArray[np.float64] | None = None,
+) -> tuple[WeightedTotal, ...]:
+    """Add up as `weighted_totals`, field by field; the original with weights of its own where it has others."""
+    own = weights if weights_before is None else weights_before
     return tuple(
         WeightedTotal(
-            _total(before, weights),
+            _total(before, own),
             _total(after, weights),
             int(min((~np.isnan(before)).sum(), (~np.isnan(after)).sum())),
         )
