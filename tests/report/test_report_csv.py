@@ -53,7 +53,11 @@ def test_a_valid_file_has_the_header_alone(tmp_path: Path, run: Runner) -> None:
     data, rules = write_pair(tmp_path)
     data.write_text("<Data><Record><V1>1</V1></Record></Data>")
     run("validate", data, "-r", rules, "--csv", tmp_path / "o.csv")
-    assert (tmp_path / "o.csv").read_text().startswith("marking,record,key,member,line,column,rule,kind,severity,artefact")
+    assert (
+        (tmp_path / "o.csv")
+        .read_text()
+        .startswith("marking,record,key,member,line,column,rule,kind,severity,artefact")
+    )
     assert rows_of(tmp_path / "o.csv") == []
 
 

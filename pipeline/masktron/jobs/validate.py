@@ -27,7 +27,7 @@ from masktron.jobs.common import (
 from masktron.jobs.documents import Given, documents_that_are
 from masktron.jobs.following import Following, allowances, with_allowances, without_values
 from masktron.jobs.job import Job, open_job
-from masktron.jobs.untested import idle_conditions, may_be_untested, with_untested
+from masktron.jobs.untested import asking_unknown_names, idle_conditions, may_be_untested, with_untested
 from masktron.progress import Progress, no_progress
 from masktron.report.outputs import Outputs
 from masktron.results import FieldMeaning, ValidateResult, shown
@@ -116,7 +116,10 @@ def run_validate(
     outputs = outputs or Outputs()
     with ExitStack() as stack:
         reports = stack.enter_context(outputs.opened(job.rulebook, job.source.layout, shown(data)))
-        following = Following(job.rulebook, job.source.layout, reports, outputs.limit if reports.reports else limit)
+        most = outputs.limit if reports.reports else limit
+        asking = partial(asking_unknown_names, job, unfired)
+        untested = without_values(asking, wanted=release_safe, rulebook_read=True)
+        following = Following(job.rulebook, job.source.layout, reports, most, untested)
         evaluate = partial(
             job.evaluate,
             beside,
