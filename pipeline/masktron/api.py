@@ -141,7 +141,8 @@ def validate(
     phase : str, optional
         Schematron phase.
     key : str, optional
-        Field that names the record in findings; ``@id`` where the file has it.
+        Field that names the record in findings; by default the key of the top level, where `levels` says it, else
+        ``@id`` where the file has it.
     max_findings : int or None
         Findings kept per rule, None for all; counts are always exact.
     max_failures : mapping of str to int or str, optional

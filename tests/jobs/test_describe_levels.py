@@ -72,3 +72,17 @@ def test_what_mask_would_ask_is_asked_of_levels(survey: Path, tmp_path: Path) ->
     assert {one.name: one.role for one in same.fields}["Age"] == "key"
     with pytest.raises(UsageError, match="Hours"):
         masktron.describe(data, roles={"Hours": "key"})
+
+
+def test_a_text_among_numbers_is_in_a_person_of_the_file_and_not_in_a_record(tmp_path: Path) -> None:
+    numbers = [str(i * 7) for i in range(12)]
+    numbers[6] = "x"
+    persons = [f"<Person><Age>{age}</Age></Person>" for age in numbers]
+    units = "".join(
+        f"<Household><Total>1{i}</Total>{''.join(persons[3 * i : 3 * i + 3])}</Household>" for i in range(4)
+    )
+    path = tmp_path / "survey.xml"
+    path.write_text(f"<Survey>{units.replace('10</', 'x</')}</Survey>", encoding="utf-8")
+    said = {one.field: (one.what, one.record) for one in masktron.describe(path).problems}
+    assert said["Age"] == ("the numeric field 'Age' holds a text in Person 7 of the file", 7)
+    assert said["Total"] == ("the numeric field 'Total' holds a text in record 1", 1)

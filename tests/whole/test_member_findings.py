@@ -185,3 +185,53 @@ def test_the_page_and_the_table_name_the_member(tmp_path: Path, run: Runner) -> 
     again = tmp_path / "again.html"
     run("report", told, "--html", again)
     assert "Person 2" in again.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("form", (two_tables, one_table))
+def test_the_keys_of_levels_name_household_and_person(
+    tmp_path: Path, form: Callable[[Path], tuple[Path, dict[str, Any]]]
+) -> None:
+    data, said = form(tmp_path)
+    rules = tmp_path / "rules.sch"
+    rules.write_text(RULES, encoding="utf-8")
+    found = {one.rule: (one.key, one.member) for one in masktron.validate(data, rules, **said).findings}
+    assert found == {
+        "wage": ("17", "Person 2 (PID 2)"),
+        "total": ("23", None),
+        "below": ("23", "Person 1 (PID 1)"),
+        "adult": ("23", "Person 1 (PID 1)"),
+    }
+    asked = masktron.validate(data, rules, key="Total", **said).findings
+    assert {one.rule: one.key for one in asked} == {"wage": "170", "total": "4", "below": "4", "adult": "4"}
+
+
+def key_and_member(run: Runner, data: Path, rules: Path, settings: str, *more: str) -> tuple[str, str]:
+    said, out = data.with_name("said.toml"), data.with_name("f.csv")
+    said.write_text(settings, encoding="utf-8")
+    assert run("validate", data, "--rules", rules, "--config", said, "--csv", out, *more).code == 1
+    with out.open(newline="", encoding="utf-8") as stream:
+        row = next(row for row in csv.DictReader(stream) if row["rule"] == "wage")
+    return row["key"], row["member"]
+
+
+def test_declared_keys_and_identifiers_name_household_and_person(tmp_path: Path, run: Runner) -> None:
+    data, _ = nested(tmp_path)
+    rules = tmp_path / "rules.sch"
+    rules.write_text(RULES, encoding="utf-8")
+    assert key_and_member(run, data, rules, "") == ("", "Person 2")
+    both = '[roles]\nHID = "identifier"\nPID = "identifier"'
+    assert key_and_member(run, data, rules, both) == ("17", "Person 2 (PID 2)")
+    assert key_and_member(run, data, rules, both, "--key", "Total") == ("170", "Person 2 (PID 2)")
+    key_before_identifier = '[roles]\nRole = "identifier"\nPID = "key"\nTotal = "identifier"\nHID = "key"'
+    assert key_and_member(run, data, rules, key_before_identifier) == ("17", "Person 2 (PID 2)")
+
+
+def test_a_declared_identifier_names_flat_records_before_an_id(tmp_path: Path, run: Runner) -> None:
+    data = tmp_path / "flat.xml"
+    data.write_text('<D><R id="a"><N>7</N><A>1</A></R><R id="b"><N>8</N><A>2</A></R></D>', encoding="utf-8")
+    rules = book(
+        tmp_path, '<pattern><rule context="R"><assert id="wage" test="A &lt; 2">S.</assert></rule></pattern>'
+    )
+    assert key_and_member(run, data, rules, "") == ("b", "")
+    assert key_and_member(run, data, rules, '[roles]\nN = "identifier"') == ("8", "")
+    assert key_and_member(run, data, rules, '[roles]\nN = "identifier"', "--key", "@id") == ("b", "")

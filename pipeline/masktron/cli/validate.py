@@ -32,7 +32,11 @@ def validate(
     config: options.Settings = None,
     key: Annotated[
         str | None,
-        typer.Option(metavar="FIELD", help="Field that names the record in reports.", show_default="@id if there"),
+        typer.Option(
+            metavar="FIELD",
+            help="Field that names the record in reports.",
+            show_default="declared key or identifier, else @id",
+        ),
     ] = None,
     max_failures: options.MaxFailures = None,
     allow_unfired: options.AllowUnfired = None,
@@ -128,6 +132,7 @@ def validate(
                 reading=settings.reading,
                 phase=settings.phase,
                 key=key,
+                roles=settings.roles,
                 limit=KEPT if outputs.limit is None else min(outputs.limit, KEPT),
                 max_failures={**thresholds(settings.max_failures), **parse_thresholds(max_failures or [])},
                 allow_unfired=settings.allow_unfired,

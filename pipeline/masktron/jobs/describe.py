@@ -34,6 +34,7 @@ from masktron.results import (
 from masktron.roles import refuse_unknown_fields
 from masktron.sources.columns import Batch, Cell
 from masktron.sources.flat_records import FlatRecords
+from masktron.sources.level_tree import TOP
 from masktron.sources.lexical import xpath1_text
 from masktron.sources.missing_codes import codes_of_field
 from masktron.sources.opening import format_of, open_source
@@ -147,8 +148,10 @@ def run_describe(
     problems: list[DescribedProblem] = []
     for name in names:
         variable = variables.get(name, Variable(name, name.removeprefix("@")))
-        told, wrong = _described(name, variable, read, config, release_safe=release_safe)
-        described.append(told if tree is None else replace(told, level=tree.shown(tree.names[name][0])))
+        path = TOP if tree is None else tree.names[name][0]
+        one = f"{path[-1]} %s of the file" if path else "record %s"
+        told, wrong = _described(name, variable, read, config, one, release_safe=release_safe)
+        described.append(told if tree is None else replace(told, level=tree.shown(path)))
         if wrong is not None:
             problems.append(wrong)
         problems += () if release_safe else _apart(name, read.summaries[name])
@@ -287,10 +290,10 @@ def _summarise(summary: FieldSummary, column: Column) -> None:
 
 
 def _described(
-    name: str, variable: Variable, read: _Read, config: Config, *, release_safe: bool
+    name: str, variable: Variable, read: _Read, config: Config, one: str, *, release_safe: bool
 ) -> tuple[FieldDescription, DescribedProblem | None]:
     summary = read.summaries[name]
-    kind, role, why, problem = _taken(name, summary, config, read.lines.get(name, 0))
+    kind, role, why, problem = _taken(name, summary, config, read.lines.get(name, 0), one)
     labels = {**variable.labels, **variable.declared_missing, **dict.fromkeys(variable.ranges, "")}
     everywhere = config.missing.get(ALL_FIELDS, _NONE)
     codes = sorted((config.missing.get(name, _NONE) | everywhere) - variable.observed)
@@ -344,7 +347,7 @@ def _frequent(summary: FieldSummary, labels: Mapping[str, str]) -> Iterator[Valu
 type _Taken = tuple[Kind | None, Role | None, str, DescribedProblem | None]
 
 
-def _taken(name: str, summary: FieldSummary, config: Config, line: int) -> _Taken:
+def _taken(name: str, summary: FieldSummary, config: Config, line: int, one: str) -> _Taken:
     """Say what `mask` takes a field for, as `masktron.roles` and `masktron.codes` do, and why."""
     role, kind = config.roles.get(name), config.kind_of(name)
     says = None if role is None else f"declared as {role}"
@@ -356,7 +359,7 @@ def _taken(name: str, summary: FieldSummary, config: Config, line: int) -> _Take
     if kind in (Kind.NOMINAL, Kind.ORDINAL):
         return kind, role or Role.CONFIDENTIAL, f"declared as {kind}", None
     if summary.texts:
-        return _text_taken(name, summary, role, kind, line)
+        return _text_taken(name, summary, role, kind, line, one)
     if kind is None and summary.looks_like_codes:
         why = (
             "an integer has a zero before it, as codes have"
@@ -369,9 +372,11 @@ def _taken(name: str, summary: FieldSummary, config: Config, line: int) -> _Take
     return Kind.NUMBER, role or Role.CONFIDENTIAL, says or ("declared" if kind else "all values are numbers"), None
 
 
-def _text_taken(name: str, summary: FieldSummary, role: Role | None, kind: Kind | None, line: int) -> _Taken:
+def _text_taken(
+    name: str, summary: FieldSummary, role: Role | None, kind: Kind | None, line: int, one: str
+) -> _Taken:
     if summary.numbers > summary.texts or kind is Kind.NUMBER:
-        what = f"the numeric field {name!r} holds a text in record {summary.first_text + 1}"
+        what = f"the numeric field {name!r} holds a text in {one % (summary.first_text + 1)}"
         hint = (
             f"correct it, or declare it as a missing code (--missing {name}=CODE), or the field as --nominal {name}"
         )

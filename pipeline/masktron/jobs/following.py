@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import traceback
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -35,20 +35,31 @@ class Following:
         Get every finding.
     limit : int or None
         Findings that are listed of each check; None for all.
+    untested : collection of int
+        Checks that the file does not test: what they find is no verdict on its records, and is left out.
     """
 
-    def __init__(self, rulebook: Rulebook, layout: Layout, reports: Reports, limit: int | None) -> None:
+    def __init__(
+        self,
+        rulebook: Rulebook,
+        layout: Layout,
+        reports: Reports,
+        limit: int | None,
+        untested: Collection[int] = (),
+    ) -> None:
         self._rulebook = rulebook
         self._artefacts = Artefacts(rulebook, layout)
         self._reports = reports
         self._limit = limit
+        self._untested = untested
         self._listed: Counter[int] = Counter()
         self._told: Counter[int] = Counter()
         self._lacking: Counter[int] = Counter()
 
     def add(self, finding: Finding) -> None:
         """Take a finding."""
-        self._reports.add(self._marked(finding))
+        if finding.check not in self._untested:
+            self._reports.add(self._marked(finding))
 
     def _marked(self, finding: Finding) -> Finding:
         marked = self._artefacts.marked(finding)
@@ -59,9 +70,10 @@ class Following:
         return marked
 
     def marked(self, evaluation: Evaluation) -> Evaluation:
-        """Return the evaluation with the findings that it kept marked."""
+        """Return the evaluation with the findings that it kept marked, without those of untested checks."""
         mark = self._artefacts.marked if self._listed else self._marked
-        return replace(evaluation, findings=tuple(map(mark, evaluation.findings)))
+        kept = (finding for finding in evaluation.findings if finding.check not in self._untested)
+        return replace(evaluation, findings=tuple(map(mark, kept)))
 
     def notes(self) -> Iterator[str]:
         """Say of each rule how many of the listed findings are artefacts, and in how many a value is missing."""

@@ -176,6 +176,20 @@ def require_names(job: Job, allowed: Collection[int]) -> None:
     refuse(job, {index: found[index] for index in sorted(found)})
 
 
+def asking_unknown_names(job: Job, allowed: Collection[int] = ()) -> frozenset[int]:
+    """Return the checks that read what no record of the file has, but for some: what they find is no verdict on it.
+
+    That is known before they are evaluated. Of a file without fields nothing is known.
+    """
+    fields = {field.name for field in job.source.layout.fields}
+    doubtful = [edit for edit in job.edits if edit.check.index not in allowed and _doubtful(edit, job, fields)]
+    if not fields or not doubtful:
+        return frozenset()
+    words, rules = job.source.vocabulary(), _rules(job)
+    unknown = ((edit.check.index, rules[edit.check.index], edit) for edit in doubtful)
+    return frozenset(at for at, rule, edit in unknown if _unknown_fields(edit, rule, words, (), job.source))
+
+
 def idle_conditions(job: Job, evaluation: Evaluation) -> tuple[str, ...]:
     """Say which rules fire and never get to their THEN, since no record satisfies their IF.
 

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import ExitStack
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from masktron.config import AS_IT_SAYS, ReadOptions, did_you_mean
-from masktron.errors import UsageError
-from masktron.evaluation.shown_fields import Shown, ShownLevel
+from masktron.config import AS_IT_SAYS, ReadOptions, Role
+from masktron.evaluation.shown_fields import Shown
 from masktron.executor.contract import Executor
 from masktron.jobs.common import (
     LARGE,
@@ -27,17 +25,13 @@ from masktron.jobs.common import (
 from masktron.jobs.documents import Given, documents_that_are
 from masktron.jobs.following import Following, allowances, with_allowances, without_values
 from masktron.jobs.job import Job, open_job
-from masktron.jobs.untested import idle_conditions, may_be_untested, with_untested
+from masktron.jobs.shown_in_findings import key_fields, shown_of
+from masktron.jobs.untested import asking_unknown_names, idle_conditions, may_be_untested, with_untested
 from masktron.progress import Progress, no_progress
 from masktron.report.outputs import Outputs
 from masktron.results import FieldMeaning, ValidateResult, shown
-from masktron.sources.level_tree import TOP
 from masktron.sources.opening import EarlyReader
-from masktron.sources.records import Field
 from masktron.thresholds import Threshold
-
-USUAL_KEY = "@id"
-"""Field that names the records in reports, where the file has it and no other is asked for."""
 
 
 def run_validate(
@@ -50,6 +44,7 @@ def run_validate(
     reading: ReadOptions = AS_IT_SAYS,
     phase: str | None = None,
     key: str | None = None,
+    roles: Mapping[str, Role] | None = None,
     limit: int | None = 1000,
     max_failures: Mapping[str, Threshold] | None = None,
     allow_unfired: Iterable[str] = (),
@@ -75,7 +70,10 @@ def run_validate(
         What the user says of the file, and of the original.
     phase : str, optional
     key : str, optional
-        Field whose content names the record in findings; ``@id`` where the file has it.
+        Field whose content names the record in findings. By default the key of the level, where `reading` says it;
+        else what `roles` declares as a key or an identifier, else ``@id`` where the file has it.
+    roles : mapping of str to Role, optional
+        What is declared of fields.
     limit : int or None
         Findings kept per rule, None for all; counts are always exact.
     max_failures : mapping of str to Threshold, optional
@@ -100,11 +98,11 @@ def run_validate(
     """
     given = Given(documents or {}, original, alone=True, spare=spare_documents)
 
-    def opened() -> tuple[Job, Field | None]:
+    def opened() -> tuple[Job, Shown]:
         job = open_job(data, rules, reading=reading, phase=phase, progress=progress, judge=judge, given=given)
-        return job, _key_field(job, key)
+        return job, shown_of(job, key_fields(job.source, key, reading.levels, roles or {}))
 
-    job, field = without_values(opened, wanted=release_safe)
+    job, shows = without_values(opened, wanted=release_safe)
     # a file may say them in terms of its records
     meanings = () if release_safe else tuple(_meanings(job))
     beside = job.beside(original, reading)
@@ -116,14 +114,17 @@ def run_validate(
     outputs = outputs or Outputs()
     with ExitStack() as stack:
         reports = stack.enter_context(outputs.opened(job.rulebook, job.source.layout, shown(data)))
-        following = Following(job.rulebook, job.source.layout, reports, outputs.limit if reports.reports else limit)
+        most = outputs.limit if reports.reports else limit
+        asking = partial(asking_unknown_names, job, unfired)
+        untested = without_values(asking, wanted=release_safe, rulebook_read=True)
+        following = Following(job.rulebook, job.source.layout, reports, most, untested)
         evaluate = partial(
             job.evaluate,
             beside,
             progress,
             executor=executor,
             limit=0 if release_safe else limit,
-            shown=_shown(job, field),
+            shown=shows,
             sink=following.add if reports.reports and not release_safe else None,
             sunk=outputs.needed,
             keep_verdicts=small,
@@ -198,32 +199,3 @@ def _unread(job: Job, original: Path | None) -> tuple[str, ...]:
     if original is None or job.rulebook.reads_original:
         return ()
     return (f"no rule reads the original: {shown(original)} was not used",)
-
-
-def _shown(job: Job, key: Field | None) -> Shown:
-    """What findings show of their records: the key, the fields that the check reads, and which member it is."""
-    tree = job.source.tree
-    names = {name for edit in job.edits for name in edit.variables}
-    known = {name: (TOP, field) for name in names if (field := job.source.layout.field(name)) is not None}
-    if tree is not None:
-        members = ((name, tree.named(name)) for name in names.difference(known))
-        known |= {name: place for name, place in members if place is not None}
-    fields = {name: replace(field, name=name) for name, (_, field) in known.items()}
-    shown_fields = tuple(tuple(fields[name] for name in edit.variables if name in fields) for edit in job.edits)
-    if tree is None or not tree.top.children:
-        return Shown(key, shown_fields)
-    tags = {path: tree.tags(path) for path, _ in tree.levels()}
-    below = {name: tags[path] for name, (path, _) in known.items() if path}
-    levels = {tags[path]: ShownLevel(level.name) for path, level in tree.levels() if path}
-    return Shown(key, shown_fields, below, levels)
-
-
-def _key_field(job: Job, key: str | None) -> Field | None:
-    field = job.source.layout.field(USUAL_KEY if key is None else key)
-    if field is None and key is not None:
-        raise UsageError(
-            f"the key {key!r} is no field of the records",
-            where=str(job.source.path),
-            hint=did_you_mean(key, [field.name for field in job.source.layout.fields]),
-        )
-    return field

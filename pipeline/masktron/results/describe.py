@@ -94,7 +94,7 @@ class DescribedProblem(Serialised):
     field : str
         Empty where it is no field.
     record, line : int
-        From 1; 0 where it is no single record.
+        From 1, among the records of the level of the field; 0 where it is no single record.
     hint : str
     """
 
