@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import ClassVar
 
+from masktron.results.concern import ConcernResult
 from masktron.results.mask import MaskResult
 from masktron.results.result import JobResult
 from masktron.serialised import Serialised
@@ -113,7 +114,7 @@ class RerunResult(JobResult):
     JOB: ClassVar = "rerun"
     KEYS: ClassVar = (
         "former data output manifest tables dry_run same_original same_bytes changes records_before records_after "
-        "excluded_before excluded_after figures blocks failures notes"
+        "excluded_before excluded_after figures blocks failures notes concerns verdict"
     )
 
     former: str
@@ -139,3 +140,13 @@ class RerunResult(JobResult):
     def refused(self) -> tuple[ChangeResult, ...]:
         """Changes that stand in the way."""
         return tuple(change for change in self.changes if change.refuses)
+
+    @property
+    def concerns(self) -> tuple[ConcernResult, ...]:
+        """What somebody has to look at before this file is published, as `mask` says it; none after a dry run."""
+        return () if self.run is None else self.run.concerns
+
+    @property
+    def verdict(self) -> str:
+        """What was and what was not protected in this run, as `mask` says it; empty after a dry run."""
+        return "" if self.run is None else self.run.verdict

@@ -8,13 +8,14 @@ from collections.abc import Iterator, Sequence
 from rich.console import RenderableType
 
 from masktron.counts import counted
+from masktron.report.concern_lines import concern_lines
 from masktron.report.tables.cells import figure_text, headed, noted
 from masktron.report.text import number, plain
 from masktron.results import ChangeResult, RerunResult
 
 
 def tables(result: RerunResult) -> list[RenderableType]:
-    """Changes, figures, blocks, rules that fail otherwise."""
+    """Changes, figures, blocks, rules that fail otherwise; what to look at, where the files are, and the verdict."""
     parts: list[RenderableType] = [*changes_shown(result.changes)]
     if result.figures:
         table = headed("figure", "last run", "this run")
@@ -38,7 +39,11 @@ def tables(result: RerunResult) -> list[RenderableType]:
     parts += noted("note", result.notes)
     if not result.changes:
         parts.append("nothing has changed since the last run" + ("" if result.same_original else " but the records"))
+    concerns = concern_lines([one.as_dict() for one in result.concerns])
+    parts += [f"[yellow]look at:[/] {plain(one)}" for one in concerns]
     parts.append(_ending(result))
+    if result.verdict:
+        parts.append(f"verdict: {plain(result.verdict)}")
     return parts
 
 
