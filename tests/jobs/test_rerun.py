@@ -376,13 +376,6 @@ def test_what_mask_says_of_a_file_is_said_where_it_is_masked_again(months: Month
     assert "CONFIDENTIAL" in inside.read_text() and "CONFIDENTIAL" not in public.read_text()
 
 
-def test_a_dry_run_has_no_pages(months: Months, out: Path, run: Runner) -> None:
-    page = out.with_name("about.html")
-    done = run("rerun", months.manifest, months.data, "--out", out, "--dry-run", "--html-public", page)
-    assert done.code == 2 and "a dry run has no pages" in done.err
-    assert not page.exists()
-
-
 def test_what_rerun_cannot_be_told_is_known(run: Runner) -> None:
     assert {*re.findall(r"--([a-z-]+)", run("rerun", "--help").out)} - {"help"} == OPTIONS
     kinds = [kind for about, _ in rerun._WAYS for kind in about]
@@ -491,3 +484,38 @@ def test_on_the_command_line(months: Months, out: Path, run: Runner) -> None:
     assert (done.code, out.exists(), "last run" in done.out) == (0, True, True)
     invalid = write_data(out.with_name("march.xml"), changed(7, T=5)(rows_of(2)))
     assert run("rerun", months.manifest, invalid, "--out", out.with_name("out3.xml")).code == 1
+
+
+def test_what_to_look_at_and_the_verdict_are_those_of_this_run(tmp_path: Path, out: Path, run: Runner) -> None:
+    months = Months(tmp_path)
+    february = write_data(out.with_name("february.xml"), changed(7, S=None)(rows_of(2)))
+    report = out.with_name("report.json")
+    done = run("rerun", months.manifest, february, "--out", out, "--json", report)
+    assert done.code == 0
+    told = json.loads(out.with_name("out2.manifest.json").read_text())["result"]
+    kinds = [one["kind"] for one in told["concerns"]]
+    assert "missing-otherwise" in kinds, "a missing S got a value"
+    content = json.loads(report.read_text())
+    conforms(content, "rerun")
+    assert (content["concerns"], content["verdict"]) == (told["concerns"], told["verdict"])
+    shown = " ".join(done.out.split())
+    assert shown.count("look at:") == len(kinds)
+    assert all(one["says"] in shown for one in told["concerns"])
+    assert shown.endswith(f"verdict: {told['verdict']}")
+    dry = months.rerun(february, out.with_name("out3.xml"), dry_run=True)
+    assert (dry.concerns, dry.verdict) == ((), "")
+    conforms(dry.as_dict(), "rerun")
+
+
+def test_pages_and_all_tables_of_this_run(months: Months, out: Path, run: Runner) -> None:
+    february = write_data(out.with_name("february.xml"), rows_of(2))
+    pages = [out.with_name(name) for name in ("report.html", "about.html")]
+    common = ["rerun", months.manifest, february, "--out", out, "--html", pages[0], "--html-public", pages[1]]
+    dry = run(*common, "--dry-run")
+    assert (dry.code, "--html and --dry-run are both given" in dry.err) == (2, True)
+    done = run(*common, "--verbose")
+    assert done.code == 0
+    assert "settled by" in done.out, "a table of mask"
+    assert ("CONFIDENTIAL" in pages[0].read_text(), "CONFIDENTIAL" in pages[1].read_text()) == (True, False)
+    assert all(str(page.name) in done.out for page in pages)
+    assert run(*common[:5], "--html", february).code == 2, "no page over the original"

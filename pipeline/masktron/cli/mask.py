@@ -9,6 +9,7 @@ import typer
 
 from masktron.cli import options, running
 from masktron.cli.given import inputs_beside, register_of, settings_file, settings_from
+from masktron.cli.release_pages import pages_written, told_of_pages
 from masktron.errors import Exit
 from masktron.perturbation_settings import matrix_files
 from masktron.processes import rules_within
@@ -16,10 +17,6 @@ from masktron.processes import rules_within
 if TYPE_CHECKING:
     from masktron.errors import MasktronError
     from masktron.results import ReportResult
-
-
-_FEW_LEFT_OUT = 10
-"""Records left out from which on nobody is told apart by it: below, a note says what the page for others tells."""
 
 
 def mask(
@@ -213,7 +210,6 @@ def mask(
 ) -> None:
     """Mask a file so that every edit still holds, and verify the written file."""
     from masktron.config import parse_params
-    from masktron.report.rendering import tables_of
     from masktron.sources.output_names import manifest_beside
 
     manifest = manifest or manifest_beside(out)
@@ -283,7 +279,6 @@ def mask(
         from masktron.errors import InfeasibleError, ViolationError
         from masktron.jobs.originals import InvalidOriginalError
         from masktron.jobs.remedies.on_refusal import run_mask_or_suggest
-        from masktron.jobs.report import run_report
 
         try:
             result = run_mask_or_suggest(
@@ -302,16 +297,15 @@ def mask(
             refused = error
             invalid_original = error.result if isinstance(error, InvalidOriginalError) else None
         else:
-            if html is not None or html_public is not None:
-                pages = run_report(
-                    manifest,
-                    masked=out,
-                    original=data,
-                    rules=rules,
-                    html=html,
-                    html_public=html_public,
-                    progress=progress,
-                )
+            pages = pages_written(
+                manifest,
+                masked=out,
+                original=data,
+                rules=rules,
+                html=html,
+                html_public=html_public,
+                progress=progress,
+            )
     if refused is not None:
         if invalid_original is not None:
             running.report(invalid_original, json if refused.refusal is None else None, html)
@@ -319,33 +313,9 @@ def mask(
             running.report(refused.refusal, json)
         raise refused
     running.report(result, json, verbose=verbose)
-    if pages is not None:
-        running.show(tables_of(pages), json)
-    left_out = result.records_in - result.records_out
-    if html_public is not None and 0 < left_out < _FEW_LEFT_OUT:
-        rare = bool(result.levels) and settings.rare_units == "exclude"
-        running.show([_few_left_out(left_out, rare=rare)], json)
+    rare = bool(result.levels) and settings.rare_units == "exclude"
+    running.show(told_of_pages(pages, result, rare=rare), json)
     raise typer.Exit(Exit.COMPLIES if result.valid else Exit.VIOLATION)
-
-
-def _few_left_out(count: int, *, rare: bool) -> str:
-    """Say what a page for others tells of few left-out records; of nested files some may be rare ones.
-
-    Parameters
-    ----------
-    count : int
-    rare : bool
-        Whether records that few are composed like were to be left out, too.
-    """
-    from masktron.counts import counted
-
-    also = ", or that fewer than k are composed like," if rare else ""
-    learns = "that his answers broke a rule" + (", or that few households are like his" if rare else "")
-    return (
-        f"note: {counted(count, 'record')} that broke a rule{also} {'is' if count == 1 else 'are'} left out, and the "
-        "page for others says that there are some: whoever knows that somebody took part and misses him in the file "
-        f"learns {learns}; correct these records, or keep the page"
-    )
 
 
 def _order(*, shuffle: bool, keep: bool) -> str | None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from masktron.cli import options, running
+from masktron.cli.release_pages import pages_written, told_of_pages
 
 if TYPE_CHECKING:
     from masktron.jobs.originals import InvalidOriginalError
@@ -67,6 +68,7 @@ def rerun(
             parser=options.integer, metavar="N", help="As for mask; the result is the same.", show_default="cores"
         ),
     ] = None,
+    verbose: options.Verbose = False,
     json: options.Json = None,
     html: options.Html = None,
     html_public: options.HtmlPublic = None,
@@ -74,22 +76,17 @@ def rerun(
     """Do on another file what a run of mask has done, and show both side by side.
 
     Settings, rules and method are those of the manifest. A file or rules that do not fit any more are refused, with
-    all that has changed. The same file gives the same bytes.
+    all that has changed. The same file gives the same bytes. What to look at and the verdict are those of this run.
     """
     from masktron.errors import UsageError
-    from masktron.report.rendering import tables_of
     from masktron.sources.output_names import manifest_beside
 
     if dry_run and (html is not None or html_public is not None):
-        raise UsageError("a dry run has no pages", hint="leave --html and --html-public out, or --dry-run")
+        option = "--html" if html is not None else "--html-public"
+        raise UsageError(f"{option} and --dry-run are both given", hint="a dry run masks nothing: leave the page out")
+    written = new_manifest or manifest_beside(out)
     running.check_outputs(
-        {
-            "--out": out,
-            "--manifest": new_manifest or manifest_beside(out),
-            "--json": json,
-            "--html": html,
-            "--html-public": html_public,
-        },
+        {"--out": out, "--manifest": written, "--json": json, "--html": html, "--html-public": html_public},
         {"the original": data, "the rulebook": rules, "the manifest of the last run": manifest},
     )
     settings = _settings(role, missing, nominal, ordinal, numeric, document, quasi_identifier)
@@ -100,9 +97,9 @@ def rerun(
     pages: ReportResult | None = None
     with running.progress_shown() as progress:
         from masktron.jobs.originals import InvalidOriginalError
-        from masktron.jobs.report import run_report
         from masktron.jobs.rerun import ChangedInputError, InvalidNextFileError, Repeating, run_rerun
         from masktron.level_settings import parse_tables
+        from masktron.report.rendering import tables_of
         from masktron.report.tables.rerun import changes_shown
 
         how = Repeating(
@@ -121,24 +118,19 @@ def rerun(
         except (ChangedInputError, InvalidOriginalError) as error:
             refused = error
         else:
-            if html is not None or html_public is not None:
-                pages = run_report(
-                    new_manifest or manifest_beside(out),
-                    masked=out,
-                    original=data,
-                    rules=rules,
-                    html=html,
-                    html_public=html_public,
-                    progress=progress,
-                )
+            pages = pages_written(
+                written, masked=out, original=data, rules=rules, html=html, html_public=html_public, progress=progress
+            )
     if refused is not None:
         if isinstance(refused, InvalidNextFileError):
             running.show(changes_shown(refused.changes), json)
         running.report(refused.result, json)
         raise refused
+    if verbose and result.run is not None:
+        running.show(tables_of(result.run), json)
     running.report(result, json)
-    if pages is not None:
-        running.show(tables_of(pages), json)
+    if result.run is not None:
+        running.show(told_of_pages(pages, result.run, rare=bool(result.run.levels)), json)
 
 
 def _settings(

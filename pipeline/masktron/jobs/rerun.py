@@ -66,7 +66,8 @@ OPTIONS = frozenset(
     {
         *("rules", "document", "metadata", "role", "missing", "nominal", "ordinal", "numeric", "accept"),
         *("quasi-identifier", "table"),
-        *("register", "again", "dry-run", "workers", "out", "manifest", "replace", "json", "html", "html-public"),
+        *("register", "again", "dry-run", "workers", "out", "manifest", "replace", "json", "verbose"),
+        *("html", "html-public"),
     }
 )
 """What may be said otherwise than in the manifest, as the command line has it."""

@@ -16,7 +16,7 @@ from masktron.results import ChangeResult, RerunResult
 
 
 def tables(result: RerunResult) -> list[RenderableType]:
-    """Changes, figures, blocks, rules that fail otherwise."""
+    """Changes, figures, blocks, rules that fail otherwise; what to look at, where the files are, and the verdict."""
     parts: list[RenderableType] = [*changes_shown(result.changes)]
     if result.figures:
         table = headed("figure", "last run", "this run")
@@ -54,7 +54,7 @@ def _run_told(result: RerunResult) -> Iterator[RenderableType]:
     yield from map(plain, treatment_lines(*([one.as_dict() for one in own] for own in treated)))
     for one in concern_lines([one.as_dict() for one in result.concerns]):
         yield f"[yellow]look at:[/] {plain(one)}"
-    yield plain(result.verdict)
+    yield f"verdict: {plain(result.verdict)}"
 
 
 def changes_shown(changes: Sequence[ChangeResult]) -> Iterator[RenderableType]:

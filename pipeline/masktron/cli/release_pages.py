@@ -1,0 +1,93 @@
+"""Pages that are written with a masked file, and what is said of them below the result."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+    from masktron.progress import Progress
+    from masktron.results import MaskResult, ReportResult
+
+_FEW_LEFT_OUT = 10
+"""Records left out from which on nobody is told apart by it: below, a note says what the page for others tells."""
+
+
+def pages_written(
+    manifest: Path,
+    *,
+    masked: Path,
+    original: Path,
+    rules: Path | None,
+    html: Path | None,
+    html_public: Path | None,
+    progress: Progress,
+) -> ReportResult | None:
+    """Write the pages of a file that was just masked; None where nobody wants any.
+
+    Parameters
+    ----------
+    rules : Path or None
+        None: where the manifest says they are.
+
+    Raises
+    ------
+    UsageError, DocumentError
+        As `masktron.jobs.report.run_report` does.
+    """
+    if html is None and html_public is None:
+        return None
+    from masktron.jobs.report import run_report
+
+    return run_report(
+        manifest,
+        masked=masked,
+        original=original,
+        rules=rules,
+        html=html,
+        html_public=html_public,
+        progress=progress,
+    )
+
+
+def told_of_pages(pages: ReportResult | None, result: MaskResult, *, rare: bool) -> list[RenderableType]:
+    """Say which pages were written, and what the page for others tells of few left-out records.
+
+    Parameters
+    ----------
+    pages : ReportResult or None
+    result : MaskResult
+    rare : bool
+        Whether records that fewer than k are composed like may have been left out, too.
+    """
+    if pages is None:
+        return []
+    from masktron.report.rendering import tables_of
+
+    parts = tables_of(pages)
+    left_out = result.records_in - result.records_out
+    if any(page.edition == "public" for page in pages.pages) and 0 < left_out < _FEW_LEFT_OUT:
+        parts.append(_few_left_out(left_out, rare=rare))
+    return parts
+
+
+def _few_left_out(count: int, *, rare: bool) -> str:
+    """Say what a page for others tells of few left-out records; of nested files some may be rare ones.
+
+    Parameters
+    ----------
+    count : int
+    rare : bool
+        Whether records that few are composed like were to be left out, too.
+    """
+    from masktron.counts import counted
+
+    also = ", or that fewer than k are composed like," if rare else ""
+    learns = "that his answers broke a rule" + (", or that few households are like his" if rare else "")
+    return (
+        f"note: {counted(count, 'record')} that broke a rule{also} {'is' if count == 1 else 'are'} left out, and the "
+        "page for others says that there are some: whoever knows that somebody took part and misses him in the file "
+        f"learns {learns}; correct these records, or keep the page"
+    )
