@@ -180,9 +180,9 @@ class WideSource(Source):
         told: Told = untold,
         storage: Path | None = None,
     ) -> Records:
-        """Read the wide records as columns."""
+        """Read the wide records as columns, with their lines in the nested file."""
         found = self._twin.records(missing=missing, only=only, told=told, storage=storage)
-        return replace(found, source=self.path)
+        return replace(found, source=self.path, lines=self.tables.tables[self.record_level].records.lines)
 
     @property
     def document_path(self) -> Path:
