@@ -25,7 +25,9 @@ from pairs.proof import lonely
 from pairs.switches import Part, without
 
 LIMIT = 60.0
-"""Seconds after which a pair counts as crashed."""
+"""Seconds of processors after which a pair counts as crashed."""
+_WAITS = 10
+"""How much longer a machine with much else to do may take for it."""
 
 _REASONS: tuple[tuple[str, str], ...] = (
     (r"cannot form a group of k", "k > n"),
@@ -224,14 +226,19 @@ def _faults(
 
 @contextmanager
 def limited(seconds: float) -> Iterator[None]:
+    """Raise in what takes so many seconds of processors, or `_WAITS` times as many of the clock."""
+
     def stop(_: int, __: FrameType | None) -> None:
         raise PairTimeoutError(f"more than {seconds:g} seconds")
 
-    previous = signal.signal(signal.SIGALRM, stop)
-    # Again and again: where the alarm falls into a callback of an engine, its exception is lost.
-    signal.setitimer(signal.ITIMER_REAL, seconds, 1.0)
+    timers = ((signal.ITIMER_PROF, signal.SIGPROF, 1), (signal.ITIMER_REAL, signal.SIGALRM, _WAITS))
+    previous = {number: signal.signal(number, stop) for _, number, _ in timers}
+    for timer, _, times in timers:
+        # Again and again: where the alarm falls into a callback of an engine, its exception is lost.
+        signal.setitimer(timer, times * seconds, 1.0)
     try:
         yield
     finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, previous)
+        for timer, number, _ in timers:
+            signal.setitimer(timer, 0)
+            signal.signal(number, previous[number])
