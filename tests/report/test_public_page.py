@@ -130,3 +130,30 @@ def test_fields_have_the_names_of_the_file() -> None:
     assert "n_x0020_b" in text and "_xFFFFFF_" in text
     text, _ = shown(replace(release, name="out.xml"))
     assert "annual_x0020_income" in text and "annual income" not in text
+
+
+def test_missing_values_are_told_by_settings_and_the_released_file_alone() -> None:
+    def analysis(release: PublicRelease) -> str:
+        page = html.fromstring(html_of(public_page(release)))
+        return " ".join(page.xpath("//section[@id='analysis']")[0].text_content().split())
+
+    replaced = "missing values may have been replaced by masked ones"
+    full = analysis(replace(RELEASE, takes_over=True))
+    assert replaced in full and "may be missing" not in full
+    some = analysis(replace(RELEASE, takes_over=True, fields=(replace(TOLD, missing=2), CODE)))
+    assert f"{replaced}, and stated values may be missing (WAGE)" in some
+    assert replaced not in analysis(RELEASE), "--keep-missing"
+    assert replaced not in analysis(replace(RELEASE, takes_over=True, contract="values-exchanged"))
+    assert replaced not in analysis(replace(RELEASE, takes_over=True, fields=(replace(TOLD, masked=False),)))
+    keys = analysis(replace(RELEASE, fields=(TOLD, PublicField("NACE", masked=False, number=False, suppressed=True))))
+    assert "Values of NACE may have been left out where keys were rare" in keys
+
+
+def test_how_the_file_is_written_is_told_with_the_options_that_it_takes() -> None:
+    assert "How the file is written" not in shown(RELEASE)[0]
+    plain = {"encoding": "utf-8", "delimiter": "comma", "quote": '"', "decimal": "point"}
+    assert "masktron reads it without being told" in shown(replace(RELEASE, written_as=plain))[0]
+    own = plain | {"encoding": "cp1252", "delimiter": "semicolon", "decimal": "comma", "texts": "NACE,Type of firm"}
+    text = shown(replace(RELEASE, written_as=own))[0]
+    assert "--format-option encoding=cp1252 --format-option decimal=comma" in text
+    assert "--format-option 'texts=NACE,Type of firm'" in text and "semicolon" in text

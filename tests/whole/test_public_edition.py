@@ -399,6 +399,8 @@ def test_the_model_has_no_place_for_notes_or_values_of_a_run() -> None:
     asked = {"shared_keys", "fates"}
     # names, counts and checksums of the released file, and settings: which fields sort members, what is protected
     asked |= {"levels", "protected", "numbered", "rare_left_out", "own_checksum"}
+    # of settings alone, and of the released file alone
+    asked |= {"takes_over", "written_as"}
     assert names == public | settings | asked | {"some_left_out", "fields", "rules", "compared"}
 
 

@@ -122,6 +122,8 @@ def public_release(manifest: PlainData, rulebook: Rulebook, compared: ComparedFi
         ),
         versions={name: str(version) for name, version in manifest.part("versions").items()},
         compared=compared is not None,
+        takes_over=not config.switch("keep_missing"),
+        written_as={} if compared is None else compared.released.reading_options,
         shared_keys=" ".join(_shared(one.part("contract")) for one in _suppressions(manifest)),
         fates=tuple(
             PublicFate(one.text("rule"), one.text("fate"), one.text("after"))

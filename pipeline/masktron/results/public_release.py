@@ -8,7 +8,7 @@ is refused unless it is coarse: see `KeptFigure`.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 type PublicStatus = Literal["holds", "not tested", "let go", "not applicable"]
@@ -281,6 +281,11 @@ class PublicRelease:
         Whether records may have been left out as fewer than k are composed like them.
     own_checksum : str
         Of several tables, the SHA-256 of that of the top level, where it was at hand; `checksum` is of all together.
+    takes_over : bool
+        Whether records of a rare pattern of missing values may have taken over another one: by method and settings
+        alone. Which fields that has changed is told nowhere, as it speaks of fewer than k records at a time.
+    written_as : mapping of str to str
+        How the file is written, by the options that say so; none where the file itself tells it, or was not at hand.
     """
 
     name: str
@@ -308,6 +313,8 @@ class PublicRelease:
     numbered: tuple[str, ...] = ()
     rare_left_out: bool = False
     own_checksum: str = ""
+    takes_over: bool = False
+    written_as: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def told(self) -> bool:
