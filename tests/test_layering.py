@@ -30,7 +30,7 @@ ORDER = [
         "resources",
         "serialised",
     }
-    | {"streams", "thresholds", "toml_text", "versions"},
+    | {"shell_words", "streams", "thresholds", "toml_text", "versions"},
     {
         "extras",
         "level_settings",

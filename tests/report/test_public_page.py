@@ -20,7 +20,7 @@ CODE = PublicField("CODE", masked=True, number=False, block=2, how="mode", share
 RELEASE = PublicRelease(
     name="out.csv", checksum="0", rules_checksum="1", rulebook="a.sch", records=500, method="mdav",
     contract="identical-groups", promise="groups of 5", k=5, whole_records=False, random_order=True,
-    some_left_out=False, missing_masked=True, fields=(TOLD, CODE), removed=(), rules=(), engines=(), versions={},
+    some_left_out=False, fields=(TOLD, CODE), removed=(), rules=(), engines=(), versions={},
 )  # fmt: skip
 SILENT = (
     replace(TOLD, mean=None, variance=None, correlations=None),
@@ -114,25 +114,10 @@ def test_fields_that_rules_solve_are_not_said_to_be_shared() -> None:
     assert "share one value in the place of their own ones; WAGE is computed in each record" in text
 
 
-def test_how_text_is_written_is_told_where_it_has_to_be_said() -> None:
-    assert "How the file is written" not in shown(RELEASE)[0]
-    text, _ = shown(replace(RELEASE, written={"encoding": "cp1252", "texts": "NACE,the region"}))
-    assert "How the file is written: encoding cp1252, texts NACE,the region." in text
-    assert "--format-option encoding=cp1252 --format-option 'texts=NACE,the region'" in text
-
-
 def test_groups_of_whole_records_are_not_said_to_be_formed_block_by_block() -> None:
     assert "share masked values, block by block" in shown(RELEASE)[0]
     whole = shown(replace(RELEASE, whole_records=True))[0]
     assert "share masked values, in all masked fields" in whole and "block by block" not in whole
-
-
-def test_that_missing_values_may_be_filled_is_told_where_settings_let_it() -> None:
-    told = "a value may stand where a respondent gave none, and be missing where one was given"
-    assert told in shown(RELEASE)[0]
-    assert told not in shown(replace(RELEASE, missing_masked=False))[0]
-    untouched = (PublicField("WAGE", masked=False, number=True),)
-    assert told not in shown(replace(RELEASE, fields=untouched))[0]
 
 
 def test_values_below_0_are_told_as_the_file_shows_them() -> None:
@@ -151,3 +136,30 @@ def test_fields_have_the_names_of_the_file() -> None:
     assert "n_x0020_b" in text and "_xFFFFFF_" in text
     text, _ = shown(replace(release, name="out.xml"))
     assert "annual_x0020_income" in text and "annual income" not in text
+
+
+def test_missing_values_are_told_by_settings_and_the_released_file_alone() -> None:
+    def analysis(release: PublicRelease) -> str:
+        page = html.fromstring(html_of(public_page(release)))
+        return " ".join(page.xpath("//section[@id='analysis']")[0].text_content().split())
+
+    replaced = "missing values may have been replaced by masked ones"
+    full = analysis(replace(RELEASE, takes_over=True))
+    assert replaced in full and "may be missing" not in full
+    some = analysis(replace(RELEASE, takes_over=True, fields=(replace(TOLD, missing=2), CODE)))
+    assert f"{replaced}, and stated values may be missing (WAGE)" in some
+    assert replaced not in analysis(RELEASE), "--keep-missing"
+    assert replaced not in analysis(replace(RELEASE, takes_over=True, contract="values-exchanged"))
+    assert replaced not in analysis(replace(RELEASE, takes_over=True, fields=(replace(TOLD, masked=False),)))
+    keys = analysis(replace(RELEASE, fields=(TOLD, PublicField("NACE", masked=False, number=False, suppressed=True))))
+    assert "Values of NACE may have been left out where keys were rare" in keys
+
+
+def test_how_the_file_is_written_is_told_with_the_options_that_it_takes() -> None:
+    assert "How the file is written" not in shown(RELEASE)[0]
+    plain = {"encoding": "utf-8", "delimiter": "comma", "quote": '"', "decimal": "point"}
+    assert "masktron reads it without being told" in shown(replace(RELEASE, written_as=plain))[0]
+    own = plain | {"encoding": "cp1252", "delimiter": "semicolon", "decimal": "comma", "texts": "NACE,Type of firm"}
+    text = shown(replace(RELEASE, written_as=own))[0]
+    assert "--format-option encoding=cp1252 --format-option decimal=comma" in text
+    assert "--format-option 'texts=NACE,Type of firm'" in text and "semicolon" in text

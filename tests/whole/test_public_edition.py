@@ -393,14 +393,14 @@ def test_the_model_has_no_place_for_notes_or_values_of_a_run() -> None:
     """A new attribute is a decision: what it holds has to be public, and stands here."""
     names = {one.name for one in fields(PublicRelease)}
     public = {"name", "checksum", "rules_checksum", "rulebook", "records", "versions", "engines"}
-    settings = {"method", "contract", "promise", "k", "whole_records", "random_order", "removed"} | {"missing_masked"}
+    settings = {"method", "contract", "promise", "k", "whole_records", "random_order", "removed"}
     # compared: whether whoever made the page had the original
     # fates: what follows from rulebook and classes, as the translated rulebook beside the file has it
     asked = {"shared_keys", "fates"}
     # names, counts and checksums of the released file, and settings: which fields sort members, what is protected
     asked |= {"levels", "protected", "numbered", "rare_left_out", "own_checksum"}
-    # how the text of the released file is written, which it shows
-    asked |= {"written"}
+    # of settings alone, and of the released file alone
+    asked |= {"takes_over", "written_as"}
     assert names == public | settings | asked | {"some_left_out", "fields", "rules", "compared"}
 
 

@@ -32,9 +32,6 @@ from masktron.rulebook.schema import Rulebook
 from masktron.sources.source import Source
 from masktron.treatments.suppression_check import SharedKeys
 
-_OF_TEXT = frozenset({"encoding", "delimiter", "decimal", "grouping", "quote", "header", "null", "texts"})
-"""Options of formats that say how text is written; others say where records of an original are."""
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ComparedFiles:
@@ -105,7 +102,6 @@ def public_release(manifest: PlainData, rulebook: Rulebook, compared: ComparedFi
         whole_records=whole,
         random_order=isinstance(manifest.content.get("order"), list),
         some_left_out=result.count("records_in") > result.count("records_out"),
-        missing_masked=not config.switch("keep_missing"),
         fields=tuple(
             replace(
                 found := _field(fact, blocks.get(fact.text("name")), figures),
@@ -126,12 +122,13 @@ def public_release(manifest: PlainData, rulebook: Rulebook, compared: ComparedFi
         ),
         versions={name: str(version) for name, version in manifest.part("versions").items()},
         compared=compared is not None,
+        takes_over=not config.switch("keep_missing"),
+        written_as={} if compared is None else compared.released.reading_options,
         shared_keys=" ".join(_shared(one.part("contract")) for one in _suppressions(manifest)),
         fates=tuple(
             PublicFate(one.text("rule"), one.text("fate"), one.text("after"))
             for one in (result.parts("fates") if result.has("fates") else ())
         ),
-        written=_written(config),
     )
     if not nested:
         return release
@@ -203,12 +200,6 @@ def _deviations(engine: PlainData) -> tuple[str, ...]:
     """The deviations that an engine met, by the table of known ones alone."""
     met = engine.names("deviations")
     return tuple(f"{row.title[:1].lower()}{row.title[1:]} ({row.id})" for row in deviations() if row.id in met)
-
-
-def _written(config: PlainData) -> dict[str, str]:
-    """Return how text is written: what everybody sees who opens the file, and none of the places of an original."""
-    given = config.part("format_options") if config.has("format_options") else PlainData({}, "")
-    return {name: str(value) for name, value in given.items() if name in _OF_TEXT}
 
 
 def _field(fact: PlainData, block: tuple[int, PlainData] | None, figures: PublicFigures) -> PublicField:

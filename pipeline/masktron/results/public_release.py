@@ -258,8 +258,6 @@ class PublicRelease:
         Whether the records stand in random order.
     some_left_out : bool
         Whether records of the original that break a rule were left out.
-    missing_masked : bool
-        Whether masking may have filled missing values and left others out, as settings let it.
     fields : tuple of PublicField
         Of the released file.
     removed : tuple of str
@@ -283,8 +281,11 @@ class PublicRelease:
         Whether records may have been left out as fewer than k are composed like them.
     own_checksum : str
         Of several tables, the SHA-256 of that of the top level, where it was at hand; `checksum` is of all together.
-    written : mapping of str to str
-        How the text of the file is written, where it does not show that itself: options of masktron, by name.
+    takes_over : bool
+        Whether records of a rare pattern of missing values may have taken over another one: by method and settings
+        alone. Which fields that has changed is told nowhere, as it speaks of fewer than k records at a time.
+    written_as : mapping of str to str
+        How the file is written, by the options that say so; none where the file itself tells it, or was not at hand.
     """
 
     name: str
@@ -299,7 +300,6 @@ class PublicRelease:
     whole_records: bool
     random_order: bool
     some_left_out: bool
-    missing_masked: bool
     fields: tuple[PublicField, ...]
     removed: tuple[str, ...]
     rules: tuple[PublicRule, ...]
@@ -313,7 +313,8 @@ class PublicRelease:
     numbered: tuple[str, ...] = ()
     rare_left_out: bool = False
     own_checksum: str = ""
-    written: Mapping[str, str] = field(default_factory=dict)
+    takes_over: bool = False
+    written_as: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def told(self) -> bool:

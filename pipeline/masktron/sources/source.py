@@ -146,6 +146,11 @@ class Source(ABC):
         return described_variables(self.own_variables, fields, read_description(self.metadata), str(self.metadata))
 
     @property
+    def reading_options(self) -> Mapping[str, str]:
+        """How the file is written, by the options that say so; nothing where the file itself tells all of it."""
+        return {}
+
+    @property
     def notes(self) -> tuple[str, ...]:
         """What a user should know of how the file reads and what of it is not written again, in sentences."""
         return ()

@@ -5,7 +5,6 @@ It is made of a `PublicRelease` alone, which has no place for a value of a recor
 
 from __future__ import annotations
 
-import shlex
 from dataclasses import replace
 
 from masktron.counts import counted
@@ -23,6 +22,7 @@ from masktron.results.public_release import (
     PublicField,
     PublicRelease,
 )
+from masktron.shell_words import shell_word
 from masktron.sources.names import column_name
 
 _HOW = {
@@ -126,6 +126,7 @@ def public_page(release: PublicRelease) -> Page:
         f"know when you analyse the file.{_without_figures(release)}",
         sections=(
             Section("done", "What was done", tuple(_done(release))),
+            Section("written", "How the file is written", tuple(_written(release))),
             Section("keys", "What was done to keys", tuple(_keys(release))),
             Section("exact", "What is exact", tuple(_exact(release))),
             Section("fields", "What masking did to each field", (*_variances(masked), *_fields(release, masked))),
@@ -213,6 +214,29 @@ def _done(release: PublicRelease) -> list[PagePart]:
             f"The method promises: {release.promise}.",
             " ".join(filter(None, (together, order, left))),
             " ".join(filter(None, (removed, numbered))),
+        ),
+    ]
+
+
+_FOUND = {"encoding": "utf-8", "quote": '"', "decimal": "point"}
+"""What masktron takes a file to have where nobody says otherwise; it finds the delimiter."""
+
+
+def _written(release: PublicRelease) -> list[PagePart]:
+    """Say how a file is written that does not tell it itself, and what masktron has to be told of it."""
+    if not release.written_as:
+        return []
+    needed = {
+        name: own for name, own in release.written_as.items() if name != "delimiter" and _FOUND.get(name) != own
+    }
+    options = " ".join(f"--format-option {shell_word(f'{name}={own}')}" for name, own in needed.items())
+    return [
+        PageTable("How the cells are written", ("what", "here"), tuple(release.written_as.items())),
+        *said(
+            f"masktron reads it with {options}; or write these lines under [format_options] in masktron.toml, with "
+            "the values in quotation marks."
+            if needed
+            else "masktron reads it without being told."
         ),
     ]
 
@@ -494,14 +518,7 @@ def _advice(release: PublicRelease) -> list[PagePart]:
                 if below
                 else []
             ),
-            *(
-                [
-                    "Whether a value is missing was masked with the values: in masked fields a value may stand where "
-                    "a respondent gave none, and be missing where one was given."
-                ]
-                if masked and release.missing_masked
-                else []
-            ),
+            *_of_missing(release, masked),
             "Do not take least and greatest values, extreme quantiles or single records for those of respondents.",
             "Relations that no rule below states, and small subgroups, may be lost.",
             "Masked values were drawn at random: other draws would give somewhat other results."
@@ -510,6 +527,28 @@ def _advice(release: PublicRelease) -> list[PagePart]:
             "said the same.",
         ],
     )
+
+
+def _of_missing(release: PublicRelease, masked: list[PublicField]) -> list[str]:
+    """Say where values that are missing, or stated, may not be what respondents answered: by settings and this file.
+
+    Which fields had missing values before is not told: those that took over a pattern are fewer than k in a group.
+    """
+    blank = [one.name for one in masked if one.missing]
+    rare = [one.name for one in release.fields if one.suppressed]
+    found = []
+    if masked and release.takes_over and release.contract != "values-exchanged":
+        also = f", and stated values may be missing ({', '.join(blank)})" if blank else ""
+        found.append(
+            "Where few records missed the same masked fields, missing values may have been replaced by masked ones"
+            f"{also}: this file does not say where. So it does not tell who left a masked field out."
+        )
+    if rare:
+        found.append(
+            f"Values of {', '.join(rare)} may have been left out where keys were rare: what is missing there is no "
+            "sign that a respondent did not answer."
+        )
+    return found
 
 
 def _rules(release: PublicRelease) -> list[PagePart]:
@@ -550,19 +589,9 @@ def _verified(release: PublicRelease) -> list[PagePart]:
                 if one.deviations
             )
         ),
-        *said(*_how_written(release)),
         PageTable("Checksums", ("file", "SHA-256"), files),
         PageTable("Versions", ("package", "version"), tuple(release.versions.items())),
     ]
-
-
-def _how_written(release: PublicRelease) -> list[str]:
-    """Say how the text is written, where whoever reads it has to be told."""
-    if not release.written:
-        return []
-    said_so = ", ".join(f"{name} {value}" for name, value in release.written.items())
-    options = " ".join(f"--format-option {shlex.quote(f'{name}={value}')}" for name, value in release.written.items())
-    return [f"How the file is written: {said_so}. masktron reads it with {options}."]
 
 
 def _checksums(release: PublicRelease) -> list[tuple[str, str]]:

@@ -123,6 +123,10 @@ class TableFormat(ABC):
     labels_numbers: ClassVar[bool] = False
     copies: ClassVar[bool] = False
 
+    def reading_options(self, held: Table | TableStream) -> Mapping[str, str]:
+        """Return how a file is written, by the options that say so; nothing where a file itself tells all of it."""
+        return {}
+
     @property
     def writes(self) -> tuple[str, ...]:
         """Names of the formats that `write` writes: its own, but for one that can only be read."""

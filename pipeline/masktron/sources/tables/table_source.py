@@ -187,6 +187,11 @@ class TableSource(Source):
         return self.table.variables if self._stream is None else self._stream.variables
 
     @property
+    def reading_options(self) -> Mapping[str, str]:
+        """How the file is written, as its format says it."""
+        return self.format.reading_options(self.table if self._stream is None else self._stream)
+
+    @property
     def notes(self) -> tuple[str, ...]:
         """What a user should know of how the file reads, and of what is written of it and what is not."""
         return (*self.table.notes, *self.table.of_release) if self._stream is None else self._stream.notes

@@ -125,6 +125,27 @@ class CsvDialect:
             yield "groups of digits"
 
     @property
+    def as_options(self) -> dict[str, str]:
+        """How the file is written, by the names and values of the options that would say it; these four always."""
+        named_marks = {
+            mark: name for name, mark in _SPELLED.items() if name not in ("\\t", "pipe", "double", "point")
+        }
+        said = {
+            "encoding": self.codec or "utf-8",
+            "delimiter": named_marks.get(self.delimiter, self.delimiter),
+            "quote": self.quote or "none",
+            "decimal": "comma" if self.decimal == "," else "point",
+        }
+        others = {
+            "escape": self.escape,
+            "grouping": {**named_marks, ".": "point"}.get(self.grouping, self.grouping),
+            "header": "" if self.has_names else "no",
+            "null": ",".join(self.null),
+            "texts": ",".join(self.texts),
+        }
+        return said | {name: own for name, own in others.items() if own}
+
+    @property
     def codes(self) -> tuple[int, int, int]:
         """Delimiter, quote and escape as the kernels have them."""
         return ord(self.delimiter), _byte(self.quote), _byte(self.escape)

@@ -6,7 +6,7 @@ import shutil
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
@@ -147,6 +147,12 @@ class CsvFormat(TableFormat):
         carried: CsvCarried = table.carried
         if own := list(carried.outline.dialect.peculiarities):
             yield f"the dialect of the file: {', '.join(own)}"
+
+    def reading_options(self, held: Any) -> Mapping[str, str]:
+        """Return the dialect, as options say it; of texts, the columns that the file has."""
+        outline: CsvOutline = held.carried.outline if isinstance(held, Table) else held.outline
+        texts = tuple(name for name in outline.dialect.texts if name in outline.columns)
+        return replace(outline.dialect, texts=texts).as_options
 
     def misnamed(self, data: Path, out: Path) -> str:
         """Say that a name stands for another delimiter, or another compression, than the file will have."""
