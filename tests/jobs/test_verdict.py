@@ -16,6 +16,7 @@ import masktron
 from cli_runner import numbers, write_data, write_rules
 from masktron.keyword_arguments import in_python
 from masktron.measures.keys.key_file import KeyFile
+from masktron.report.rendering import render, summary_of
 from masktron.results import DrawResult, KeyRisk, MaskResult, SolvedResult, UnmovedResult
 from paths import SCHEMAS
 from schema_files import conforms
@@ -65,6 +66,15 @@ def test_the_figures_are_those_of_the_file(masked: MaskResult) -> None:
     assert f"{value['unchanged']:.1f} % of the masked values" in masked.verdict
     assert masked.as_dict()["verdict"] == masked.verdict
     assert " ".join(repr(masked).split()).endswith(in_python(masked.verdict))
+
+
+def test_the_promise_of_one_partition_is_of_whole_records(tmp_path: Path) -> None:
+    rows = [{"C": at * at % 89, **row} for at, row in enumerate(numbers(40))]
+    data = write_data(tmp_path / "d.xml", rows)
+    whole = masktron.mask(data, write_rules(tmp_path / "r.sch", "A + B = T"), tmp_path / "o.xml", k=4, grouping="all")
+    assert len(whole.blocks) == 2 and whole.whole_record_k >= 4
+    assert whole.promise == "at least 4 records share each combination of the values of all masked fields"
+    assert "in each block" not in f"{whole} {render(summary_of(whole))}"
 
 
 def test_whole_records_in_groups(masked: MaskResult) -> None:

@@ -42,6 +42,7 @@ from masktron.measures.moment_shift import Correlations
 from masktron.measures.revealed import Revealed, revealed
 from masktron.measures.unchanged import same_cells, unchanged
 from masktron.methods.base import Partitioning
+from masktron.methods.contracts import IdenticalGroups
 from masktron.plan import Block
 from masktron.progress import Progress, told_as
 from masktron.report.parts import both_parts
@@ -166,7 +167,7 @@ def mask_result(
         excluded=tuple(np.flatnonzero(~run.untreated.originals.keep).tolist()),
         left_out=left,
         method=run.method.name,
-        promise="; ".join(filter(None, (run.method.contract.says, both_parts(block_results)))),
+        promise="; ".join(filter(None, (_promised(run, figure["whole_record_k"]), both_parts(block_results)))),
         draw=draw,
         contract=run.method.contract.kind,
         unmasked=unmasked,
@@ -284,6 +285,14 @@ def side_by_side(
     codes = {name: kept(columns[name].numbered()) for name in run.plan.by_role(Role.CONFIDENTIAL)}
     blocks = tuple(_block_result(run, block, columns, codes) for block in made.blocks)
     return blocks, _assessed(run, columns, codes, blocks)
+
+
+def _promised(run: Prepared, whole_record_k: float) -> str:
+    """Say what the method promises: of whole records where one partition was made of all fields, and it holds."""
+    contract = run.method.contract
+    if isinstance(contract, IdenticalGroups) and run.config.grouping == "all" and whole_record_k >= contract.k:
+        return contract.says_of_whole_records
+    return contract.says
 
 
 def _unheeded(run: Prepared, blocks: Sequence[MaskedBlock]) -> Iterator[str]:

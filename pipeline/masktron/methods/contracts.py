@@ -23,6 +23,11 @@ class IdenticalGroups:
         """The promise in one sentence."""
         return f"in each block of variables, at least {self.k} records share each combination of masked values"
 
+    @property
+    def says_of_whole_records(self) -> str:
+        """The promise where groups are the same in all blocks, and nothing is solved in each record."""
+        return f"at least {self.k} records share each combination of the values of all masked fields"
+
 
 @dataclass(frozen=True, slots=True)
 class PartitionedSynthesis:
