@@ -9,7 +9,19 @@ import pytest
 
 from masktron.shell_words import shell_word
 
-TEXTS = ["A=1", "A >= 0", "Role = 'partner'", "it's $HOME", "'a' and \"b\"", "'!x'", "a\\'b", "`id` 'x'", ""]
+TEXTS = [
+    "A=1",
+    "A >= 0",
+    "Role = 'partner'",
+    "it's $HOME",
+    "'a' and \"b\"",
+    "'!x'",
+    "a != 'b'",
+    "'a' !",
+    "a\\'b",
+    "`id` 'x'",
+    "",
+]
 
 
 @pytest.mark.parametrize("text", TEXTS)
@@ -20,4 +32,6 @@ def test_a_shell_reads_what_it_was(text: str) -> None:
 
 
 def test_single_quotes_stand_in_double_ones() -> None:
+    assert shell_word("R != 'N'") == "\"R != 'N'\""
+    assert shell_word("'!x'") == shlex.quote("'!x'")
     assert shell_word("r=Role = 'partner'") == "\"r=Role = 'partner'\""

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 import shlex
 
-_SPECIAL_IN_DOUBLE = re.compile(r'["$`\\!]')
+_SPECIAL_IN_DOUBLE = re.compile(r'["$`\\]|!(?![= ])')
+"""What a shell changes between double quotes; an interactive one takes ``!`` for history, but not before ``=``."""
 
 
 def shell_word(text: str) -> str:

@@ -22,6 +22,7 @@ from masktron.jobs.key_treatments import run_keys
 from masktron.jobs.prepared import open_original
 from masktron.jobs.suppressed import suppressed_cells
 from masktron.progress import no_progress
+from masktron.shell_words import shell_word
 from schema_files import conforms
 
 AGES = (16, 20, 20, 25, 25, 25, 30, 70, 70)
@@ -355,9 +356,16 @@ def test_rules_that_keep_a_key_from_being_left_out_are_named_with_what_changes_t
     hint = refused.value.hint
     assert "1 rule keeps AGE from being left out: R1" in hint
     assert "1 rule keeps REGION from being left out: R4" in hint
+    lines = hint.split("\n     ")
+    assert "1 rule keeps AGE from being left out: R1" in lines, "a line each"
+    commands = [line for line in lines if ": masktron rules " in line]
+    assert len(commands) == hint.count("masktron rules ")
+    assert "it may take all of these changes together:" in lines
+    for line in commands:  # what is copied is a command, and nothing stands behind it
+        assert shlex.split(line.partition(": ")[2])[-2] == "--test"
     assert "R2" not in hint and "R3" not in hint
     for name, changed in (("R1", "not(AGE) or (AGE >= 16 and AGE <= 99)"), ("R4", f"REGION and ({asked})")):
-        assert f"masktron rules r.sch --change {name} --test {shlex.quote(changed)}" in hint
+        assert f"masktron rules r.sch --change {name} --test {shell_word(changed)}" in hint
         was = {"R1": "AGE >= 16 and AGE &lt;= 99", "R4": asked}[name]
         written = rules.read_text().replace(f'test="{was}"', f'test="{escape(changed)}"')
         assert written != rules.read_text()
@@ -398,10 +406,10 @@ def test_of_recoded_keys_the_rules_of_the_user_are_the_ones_to_change(tmp_path: 
     given = settings(recode={"AGE": "breaks:0,17,25,65"}, key_k=12)
     with pytest.raises(InfeasibleError, match="what may not be missing by itself") as refused:
         masktron.mask(data, rules, tmp_path / "m.csv", **given)
-    told = [part for part in refused.value.hint.split("; ") if part.startswith("where ")]
+    told = [part for part in refused.value.hint.split("\n     ") if part.startswith("where ")]
     changed = f"not(AGE) or not(REGION) or ({both})"
     assert told == [
-        f"where AGE or REGION may be missing: masktron rules r.sch --change R1 --test {shlex.quote(changed)}"
+        f"where AGE or REGION may be missing: masktron rules r.sch --change R1 --test {shell_word(changed)}"
     ]
 
 

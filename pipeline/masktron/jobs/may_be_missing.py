@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Iterator, Mapping, Sequence
 
 from masktron.counts import counted
 from masktron.rulebook.schema import Check, Rulebook
+from masktron.shell_words import shell_word
 from masktron.sources.records import Layout
 
 _LONGEST = 300
 """Characters of a test up to which its change is written out."""
+_MOST = 8
+"""Rules whose change is written out."""
 
 
 def may_be_missing(rulebook: Rulebook, layout: Layout, rules: Mapping[str, Sequence[str]]) -> Iterator[str]:
-    """Say for a hint which rules keep which field from being left out, and what changes that.
+    """Say for a hint, a line each, which rules keep which field from being left out, and what changes that.
 
     Parameters
     ----------
@@ -31,12 +33,18 @@ def may_be_missing(rulebook: Rulebook, layout: Layout, rules: Mapping[str, Seque
             yield f"{kept} {field} from being left out: {', '.join(ids)}"
         for name in ids:
             fields.setdefault(name, []).append(field)
-    for pattern in rulebook.patterns:
-        for rule in pattern.rules:
-            for check in rule.checks:
-                read = [name for name in fields.get(check.id, ()) if _plain(layout, name, rule.context)]
-                if read:
-                    yield _changed(rulebook, check, read)
+    changes = [
+        _changed(rulebook, check, read)
+        for pattern in rulebook.patterns
+        for rule in pattern.rules
+        for check in rule.checks
+        if (read := [name for name in fields.get(check.id, ()) if _plain(layout, name, rule.context)])
+    ]
+    if len(changes) > 1:
+        yield "it may take all of these changes together:"
+    yield from changes[:_MOST]
+    if len(changes) > _MOST:
+        yield f"and {counted(len(changes) - _MOST, 'further rule')} in the same way"
 
 
 def _changed(rulebook: Rulebook, check: Check, fields: Sequence[str]) -> str:
@@ -46,8 +54,8 @@ def _changed(rulebook: Rulebook, check: Check, fields: Sequence[str]) -> str:
     where = f"where {' or '.join(fields)} may be missing"
     if len(test := f"{before}({check.test})") > _LONGEST:
         return f"{where}, write {before}( ) around the test of {check.id}"
-    command = f"masktron rules {shlex.quote(rulebook.path.name)} --change {shlex.quote(check.id)}"
-    return f"{where}: {command} --test {shlex.quote(test)}"
+    command = f"masktron rules {shell_word(rulebook.path.name)} --change {shell_word(check.id)}"
+    return f"{where}: {command} --test {shell_word(test)}"
 
 
 def _plain(layout: Layout, field: str, context: str) -> bool:

@@ -94,7 +94,7 @@ def suppressed_cells(
         )
     except InfeasibleError as error:
         facts = error.facts or [RefusalFacts("suppression", conditions=tuple(names))]
-        hint = "; ".join([error.hint, *_kept_by_rules(error, rules, original)])
+        hint = "\n     ".join([error.hint, *_kept_by_rules(error, rules, original)])
         raise InfeasibleError(error.what, where=where, hint=hint, facts=facts) from error
     cells = {name: found.cells[:, at] for at, name in enumerate(names)}
     rows = np.flatnonzero(found.cells.any(axis=1))

@@ -112,4 +112,6 @@ def _listed(texts: Iterable[str]) -> str:
 
 
 def _add(error: MasktronError, hint: str) -> None:
-    error.hint = "; ".join(filter(None, (error.hint, hint)))
+    # behind lines that hold commands to be copied, a line of its own
+    between = "\n     " if "\n" in error.hint else "; "
+    error.hint = between.join(filter(None, (error.hint, hint)))
