@@ -10,7 +10,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 import masktron
-from cli_runner import Runner
+from cli_runner import Runner, write_data, write_rules
 from masktron.errors import UsageError
 from paths import ROOT
 from secret_files import SecretFile, secret_file
@@ -204,3 +204,12 @@ def test_without_matplotlib_a_page_is_refused_before_anything_is_computed(
         assert 'pip install "masktron[report]"' in done.err
     assert [*tmp_path.iterdir()] == []
     assert "3 of 3 rules understood" in masktron.explain(file.rules)._repr_html_()  # which needs no picture
+
+
+def test_a_page_of_a_refused_original_is_no_page_of_a_release(tmp_path: Path, run: Runner) -> None:
+    data = write_data(tmp_path / "d.xml", [{"A": at - 1, "B": at} for at in range(40)])
+    rules, page = write_rules(tmp_path / "r.sch", "A >= 0"), tmp_path / "report.html"
+    refused = run("mask", data, "-r", rules, "-o", tmp_path / "o.xml", "--html", page)
+    assert refused.code == 1 and page.exists() and not (tmp_path / "o.xml").exists()
+    assert "nothing is masked; what the original breaks stands in, CONFIDENTIAL: " in " ".join(refused.out.split())
+    assert "written" not in refused.out

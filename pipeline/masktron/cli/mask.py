@@ -308,7 +308,9 @@ def mask(
             )
     if refused is not None:
         if invalid_original is not None:
-            running.report(invalid_original, json if refused.refusal is None else None, html)
+            own = json if refused.refusal is None else None
+            said = "nothing is masked; what the original breaks stands in"
+            running.report(invalid_original, own, html, written=said)
         if refused.refusal is not None:
             running.report(refused.refusal, json)
         raise refused

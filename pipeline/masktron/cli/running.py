@@ -46,8 +46,13 @@ def check_outputs(
     refuse_outputs(files, inputs, made)
 
 
-def report(result: JobResult, json: Path | None, html: Path | None = None, *, verbose: bool = True) -> None:
-    """Print a result, all of it or what fits a screen, and write it as JSON and as a page where that is wanted."""
+def report(
+    result: JobResult, json: Path | None, html: Path | None = None, *, verbose: bool = True, written: str = "written"
+) -> None:
+    """Print a result, all of it or what fits a screen, and write it as JSON and as a page where that is wanted.
+
+    `written` is said before the name of the page.
+    """
     from masktron.report.rendering import tables_of
 
     if verbose:
@@ -63,7 +68,7 @@ def report(result: JobResult, json: Path | None, html: Path | None = None, *, ve
         page = page_of(result)
         write_pages({html: page})
         mark = ", CONFIDENTIAL" if page.edition == "internal" else ""
-        show([f"written{mark}: {plain(html.as_posix())}"], json)
+        show([f"{written}{mark}: {plain(html.as_posix())}"], json)
 
 
 def show_in_short(result: JobResult, json: Path | None, further: Iterable[RenderableType] = ()) -> None:
