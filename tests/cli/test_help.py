@@ -14,7 +14,7 @@ from typer.main import get_command
 
 from cli_runner import Runner
 from masktron import cli
-from masktron.cli.help_pages import ELSE, OF_COMMANDS, OF_OPTIONS, page_of_error, page_of_usage
+from masktron.cli.help_pages import ELSE, OF_COMMANDS, OF_OPTIONS, named_page, page_of_error, page_of_usage
 from masktron.cli.panels import PANELS, PanelError, panel_of
 from masktron.errors import UsageError
 from paths import DOCS
@@ -101,20 +101,30 @@ def test_errors_of_usage_name_one_page(
     assert "Traceback" not in done.err
 
 
+def said(page: str) -> str:
+    """Name a page by its path, and by the title that it has on the site."""
+    title = (DOCS / f"{page}.md").read_text(encoding="utf-8").partition("\n")[0].removeprefix("# ")
+    return f"see docs/{page}.md ({title})"
+
+
+def test_pages_are_named_by_the_titles_that_they_have() -> None:
+    pages = {ELSE, "installing", *OF_COMMANDS.values(), *OF_OPTIONS.values()}
+    for page in pages:
+        assert named_page(page) == said(page)
+
+
 def test_the_option_that_an_error_is_about_decides() -> None:
-    assert page_of_usage("--key-k must be 2 or more", ["mask"]) == "see docs/suppression.md"
-    assert page_of_usage("something else", ["tune"]) == "see docs/tuning.md"
-    assert page_of_usage("No such option: --verbose (Possible options: --role)", ["rerun"]) == "see docs/repeating.md"
-    assert (
-        page_of_usage("pages need matplotlib: pip install 'masktron[report]'", ["mask"]) == "see docs/installing.md"
-    )
-    assert page_of_usage("levels.Household.fields is not given", ["validate"]) == "see docs/nested-files.md"
+    assert page_of_usage("--key-k must be 2 or more", ["mask"]) == said("suppression")
+    assert page_of_usage("something else", ["tune"]) == said("tuning")
+    assert page_of_usage("No such option: --verbose (Possible options: --role)", ["rerun"]) == said("repeating")
+    assert page_of_usage("pages need matplotlib: pip install 'masktron[report]'", ["mask"]) == said("installing")
+    assert page_of_usage("levels.Household.fields is not given", ["validate"]) == said("nested-files")
 
 
 def test_an_error_that_names_a_page_gets_no_other_one() -> None:
     for page in ("keys", "formats/databases"):
         assert page_of_error(UsageError("no such table", hint=f"see docs/{page}.md"), ["mask"]) is None
-    assert page_of_error(UsageError("no such table"), ["mask"]) == "see docs/methods.md"
+    assert page_of_error(UsageError("no such table"), ["mask"]) == said("methods")
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])

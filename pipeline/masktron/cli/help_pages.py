@@ -10,8 +10,37 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from masktron.errors import MasktronError
 
-SAID = "see docs/{}.md"
-"""How a page is named: by its name, which stays whatever the documentation is published as."""
+TITLES: Mapping[str, str] = MappingProxyType(
+    {
+        "clusters": "On a cluster",
+        "command-line": "The command line",
+        "formats": "Formats",
+        "how-to/assessing": "Measuring risk and loss",
+        "how-to/checking": "Checking a masked file",
+        "how-to/fields": "Saying what the fields are",
+        "how-to/keys-and-order": "Random draws and the order of records",
+        "how-to/limits": "Setting limits",
+        "how-to/validating": "Validating files that fail a little",
+        "installing": "Installing",
+        "keys": "What stays unmasked: keys and their risk",
+        "large-files": "Large files",
+        "methods": "Masking methods: what each one does, when to choose it, and what it keeps",
+        "nested-files": "Nested files: households with their persons",
+        "pram": "PRAM: categories drawn anew",
+        "recoding": "Recoding under rules",
+        "refusals": "My run was refused",
+        "repeating": "Repeating a run, and releasing records twice",
+        "reports": "Reports with pictures",
+        "suggesting": "What a file holds, and rules that its data suggest",
+        "suppression": "Local suppression: keys that are left out in some records",
+        "swapping": "Record swapping: rare records change places",
+        "tuning": "The risk-utility map: which method, which k",
+        "web": "masktron in a browser",
+        "workers": "Several processes, several machines",
+        "writing-rules": "Writing edit rules",
+    }
+)
+"""The title of each page that is named, by which who reads the site finds it."""
 
 OF_OPTIONS: Mapping[str, str] = MappingProxyType(
     {
@@ -94,7 +123,7 @@ def page_of_usage(said: str, arguments: Sequence[str]) -> str:
     if not _UNKNOWN.search(said):
         own += [OF_OPTIONS[option] for option in re.findall(r"--[a-z][a-z-]*", said) if option in OF_OPTIONS]
     command = next(iter(arguments), "")
-    return SAID.format(own[0] if own else OF_COMMANDS.get(command, ELSE))
+    return named_page(own[0] if own else OF_COMMANDS.get(command, ELSE))
 
 
 def page_of_error(error: MasktronError, arguments: Sequence[str]) -> str | None:
@@ -108,7 +137,12 @@ def page_of_error(error: MasktronError, arguments: Sequence[str]) -> str | None:
     if re.search(r"docs/[a-z/-]+\.md", said):
         return None
     if isinstance(error, ReleasedBeforeError):
-        return SAID.format("repeating")
+        return named_page("repeating")
     if isinstance(error, InfeasibleError):
-        return SAID.format("refusals")
+        return named_page("refusals")
     return page_of_usage(said, arguments) if isinstance(error, UsageError) else None
+
+
+def named_page(page: str) -> str:
+    """Name a page: by its path, which stays whatever the documentation is published as, and by its title."""
+    return f"see docs/{page}.md ({TITLES[page]})"
