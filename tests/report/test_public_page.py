@@ -118,6 +118,8 @@ def test_groups_of_whole_records_are_not_said_to_be_formed_block_by_block() -> N
     assert "share masked values, block by block" in shown(RELEASE)[0]
     whole = shown(replace(RELEASE, whole_records=True))[0]
     assert "share masked values, in all masked fields" in whole and "block by block" not in whole
+    solved = replace(RELEASE, whole_records=True, fields=(replace(TOLD, solved_by="sum"), CODE))
+    assert "share masked values, block by block" in shown(solved)[0]
 
 
 def test_values_below_0_are_told_as_the_file_shows_them() -> None:

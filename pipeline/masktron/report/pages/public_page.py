@@ -192,7 +192,8 @@ def _done(release: PublicRelease) -> list[PagePart]:
         Fact("method", release.method),
     ]
     if release.contract in _GROUPS:
-        where = "in all masked fields" if release.whole_records else "block by block"
+        alike = release.whole_records and not any(one.solved_by for one in release.fields)
+        where = "in all masked fields" if alike else "block by block"
         facts.append(Fact("k", number(release.k), _GROUPS[release.contract].format(where=where)))
     unit = release.levels[0].kind if release.levels else ""
     together = (
