@@ -10,6 +10,7 @@ import pytest
 
 import masktron
 from cli_runner import numbers, write_data, write_rules
+from masktron.jobs import mask as mask_job
 
 
 @pytest.fixture
@@ -44,6 +45,31 @@ def test_the_manifest_of_another_release_is_kept_and_brings_its_file_back(
     masktron.mask(*pair, out, k=3, key=copy)
     assert out.read_bytes() == first
     assert names(tmp_path) == {"m.manifest.json", "m.manifest.1.json", "m.manifest.2.json"}
+
+
+def test_the_copy_is_there_before_the_new_manifest_is(
+    tmp_path: Path, pair: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out, manifest, copy = tmp_path / "m.xml", tmp_path / "m.manifest.json", tmp_path / "m.manifest.1.json"
+    masktron.mask(*pair, out, k=3)
+    told, seen = manifest.read_bytes(), list[bytes]()
+    settle = mask_job.settle_publication
+
+    def looked_at(place: Any) -> None:
+        seen.extend((manifest.read_bytes(), copy.read_bytes()))
+        settle(place)
+
+    monkeypatch.setattr(mask_job, "settle_publication", looked_at)
+    masktron.mask(*pair, out, k=4)
+    assert seen == [told, told]
+
+
+def test_a_copy_that_a_killed_run_has_left_is_not_made_twice(tmp_path: Path, pair: tuple[Path, Path]) -> None:
+    out, copy = tmp_path / "m.xml", tmp_path / "m.manifest.1.json"
+    masktron.mask(*pair, out, k=3)
+    copy.write_bytes((tmp_path / "m.manifest.json").read_bytes())
+    assert "kept as m.manifest.1.json" in kept(masktron.mask(*pair, out, k=4).notes)[0]
+    assert names(tmp_path) == {"m.manifest.json", "m.manifest.1.json"}
 
 
 def test_a_run_that_is_refused_keeps_no_copy(tmp_path: Path, pair: tuple[Path, Path]) -> None:

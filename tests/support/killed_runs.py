@@ -72,12 +72,15 @@ class Runs:
         Besides that of the tests.
     kills : Counter of str
         Of each kind of process so far. The next is of a kind killed least, so that few kills reach all kinds.
+    replaces : bool
+        Whether files of a former run were put where the output comes.
     """
 
     folder: Path
     arguments: Sequence[str]
     environment: Mapping[str, str] = field(default_factory=dict)
     kills: Counter[str] = field(default_factory=Counter)
+    replaces: bool = False
     seconds: float = 0.0
     digests: tuple[str, str] = ("", "")
 
@@ -103,6 +106,11 @@ class Runs:
     @property
     def manifest(self) -> Path:
         return self.placed / "masked.manifest.json"
+
+    @property
+    def kept(self) -> Path:
+        """The manifest of the former run, when another one has its place."""
+        return self.placed / "masked.manifest.1.json"
 
     def started(self, *more: str) -> subprocess.Popen[str]:
         (self.folder / "progress").unlink(missing_ok=True)
@@ -135,8 +143,10 @@ class Runs:
 
     def before(self) -> None:
         """Put files of a former run where the output comes."""
+        self.kept.unlink(missing_ok=True)
         self.out.write_bytes(OLD)
         self.manifest.write_text(json.dumps({"output": {"path": str(self.out), "sha256": ""}, "old": True}))
+        self.replaces = True
 
     def killed(self, draw: random.Random, others: Mapping[str, Sequence[int]], *more: str) -> Kill | None:
         """Kill one process at a random time; None where the run had ended before."""
@@ -181,6 +191,7 @@ class Runs:
             assert self._digests()[0] == self.digests[0]
         if manifest == "new":
             assert self._digests()[1] == self.digests[1]
+            assert "old" in json.loads(self.kept.read_text()), "the former manifest is lost"
         parts = self._parts()
         if code == 0:
             assert (output, manifest) == ("new", "new")
@@ -190,6 +201,7 @@ class Runs:
             assert {path.name for path in self.placed.iterdir()} <= {
                 self.out.name,
                 self.manifest.name,
+                self.kept.name,
                 parts_folder(self.out).name,
             }
         return Kill(kind, after, stage, code, said, output, manifest, parts)
@@ -218,8 +230,9 @@ class Runs:
         self.nothing_left()
 
     def nothing_left(self) -> None:
-        """Require that there is the output with its manifest, and nothing else."""
-        assert {path.name for path in self.placed.iterdir()} == {self.out.name, self.manifest.name}
+        """Require that there is the output with its manifest, that of a former run, and nothing else."""
+        former = {self.kept.name} if self.replaces else set()
+        assert {path.name for path in self.placed.iterdir()} == {self.out.name, self.manifest.name} | former
         assert list(self.temporary.iterdir()) == []
 
     def _digests(self) -> tuple[str, str]:

@@ -17,7 +17,8 @@ from masktron.write.manifest import manifest_content
 def former_kept(manifest: Path, content: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
     """Keep the manifest in the place of which a new one comes, unless it describes the same release.
 
-    The copy appears when the context ends without an error, and for its owner alone.
+    The copy is there before the new manifest is, for its owner alone: a process that is killed in between loses
+    neither. It goes again where the context ends with an error.
 
     Parameters
     ----------
@@ -33,13 +34,20 @@ def former_kept(manifest: Path, content: Mapping[str, Any]) -> Iterator[tuple[st
     if not manifest.exists() or _same(manifest_content(manifest), content):
         yield ()
         return
-    place = _free(manifest)
-    with atomic_path(place) as temporary:
-        shutil.copyfile(manifest, temporary)
+    place = _place(manifest)
+    is_new = not place.exists()
+    if is_new:
+        with atomic_path(place) as temporary:
+            shutil.copyfile(manifest, temporary)
+    try:
         yield (
             "an earlier release of this name was replaced; its manifest is kept as "
             f"{place.name} (confidential), as nothing else has the key and the order of its records",
         )
+    except BaseException:
+        if is_new:
+            place.unlink()
+        raise
 
 
 def _same(former: Any, content: Mapping[str, Any]) -> bool:
@@ -47,7 +55,7 @@ def _same(former: Any, content: Mapping[str, Any]) -> bool:
     return all(former.get(part) == content[part] for part in ("original", "output", "key"))
 
 
-def _free(manifest: Path) -> Path:
-    """Return the first name with a number that nothing has: ``x.manifest.2.json`` beside ``x.manifest.json``."""
+def _place(manifest: Path) -> Path:
+    """Return the first name with a number that nothing has, or that a killed run has given a copy of this one."""
     names = (manifest.with_name(f"{manifest.stem}.{number}{manifest.suffix}") for number in itertools.count(1))
-    return next(name for name in names if not name.exists())
+    return next(name for name in names if not name.exists() or name.read_bytes() == manifest.read_bytes())
