@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import filecmp
 import itertools
 import shutil
 from collections.abc import Iterator, Mapping
@@ -58,4 +59,4 @@ def _same(former: Any, content: Mapping[str, Any]) -> bool:
 def _place(manifest: Path) -> Path:
     """Return the first name with a number that nothing has, or that a killed run has given a copy of this one."""
     names = (manifest.with_name(f"{manifest.stem}.{number}{manifest.suffix}") for number in itertools.count(1))
-    return next(name for name in names if not name.exists() or name.read_bytes() == manifest.read_bytes())
+    return next(name for name in names if not name.exists() or filecmp.cmp(name, manifest, shallow=False))
