@@ -166,6 +166,19 @@ def parse_tables(assignments: Iterable[str], option: str = "--table") -> dict[st
     return found
 
 
+def level_paths(levels: LevelSettings) -> dict[str, tuple[str, ...]]:
+    """Return the path of each level by its name: the names of the levels on it below the top level.
+
+    Parameters
+    ----------
+    levels : mapping of str to LevelSetting
+    """
+    found: dict[str, tuple[str, ...]] = {}
+    for name, one in levels.items():
+        found[name] = (*found[one.parent], name) if one.parent else ()
+    return found
+
+
 def released_levels(levels: LevelSettings, removed: Mapping[str, Collection[str]]) -> LevelSettings:
     """Return the levels of a release: a removed key holds numbers where it joins rows, and is gone elsewhere.
 

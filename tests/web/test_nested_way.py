@@ -34,14 +34,17 @@ LONG = 600.0
 SAID = '[levels.Household]\nkey = "@id"\nfields = ["Size", "Region", "Total"]\n[levels.Person]\nsame_table = true\n'
 
 
-@pytest.fixture
-def project(office: Office, tmp_path: Path) -> Project:
-    data, rules = made(tmp_path, 3, 40)
+def project_of(office: Office, data: Path, rules: Path) -> Project:
     found = office.store.make("local", "households")
-    (found.files / "survey.xml").write_bytes(data.read_bytes())
-    found.choose_data("survey.xml", by="local")
+    (found.files / data.name).write_bytes(data.read_bytes())
+    found.choose_data(data.name, by="local")
     found.write({"rules.sch": rules.read_bytes()}, said="rules", by="local")
     return found
+
+
+@pytest.fixture
+def project(office: Office, tmp_path: Path) -> Project:
+    return project_of(office, *made(tmp_path, 3, 40))
 
 
 def read(office: Office, project: Project) -> None:
@@ -100,11 +103,7 @@ def rows(office: Office, tmp_path: Path) -> Project:
     """Households and their persons on the rows of one table."""
     data, rules = made(tmp_path, 3, 40)
     *_, flat = tables_of(data, tmp_path)
-    found = office.store.make("local", "households")
-    (found.files / "flat.csv").write_bytes(flat.read_bytes())
-    found.choose_data("flat.csv", by="local")
-    found.write({"rules.sch": rules.read_bytes()}, said="rules", by="local")
-    return found
+    return project_of(office, flat, rules)
 
 
 def said_of_rows(office: Office, rows: Project, **fields: str) -> str:

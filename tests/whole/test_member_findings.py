@@ -82,6 +82,12 @@ def one_table(folder: Path) -> tuple[Path, dict[str, Any]]:
     return path, {"levels": levels}
 
 
+def rules_in(folder: Path) -> Path:
+    path = folder / "rules.sch"
+    path.write_text(RULES, encoding="utf-8")
+    return path
+
+
 FORMS = (nested, two_tables, one_table)
 
 
@@ -90,8 +96,7 @@ def test_a_finding_shows_what_its_rule_reads_of_person_and_household(
     tmp_path: Path, form: Callable[[Path], tuple[Path, dict[str, Any]]]
 ) -> None:
     data, said = form(tmp_path)
-    rules = tmp_path / "rules.sch"
-    rules.write_text(RULES, encoding="utf-8")
+    rules = rules_in(tmp_path)
     found = {
         (one.rule, one.record, (one.member or "").partition(" (")[0]): dict(one.values)
         for one in masktron.validate(data, rules, **said).findings
@@ -173,8 +178,7 @@ def test_what_fails_within_a_member_is_called_no_rounding_artefact(tmp_path: Pat
 
 def test_the_page_and_the_table_name_the_member(tmp_path: Path, run: Runner) -> None:
     data, _ = nested(tmp_path)
-    rules = tmp_path / "rules.sch"
-    rules.write_text(RULES, encoding="utf-8")
+    rules = rules_in(tmp_path)
     out, page, told = tmp_path / "f.csv", tmp_path / "f.html", tmp_path / "f.json"
     run("validate", data, "--rules", rules, "--csv", out, "--html", page, "--json", told)
     with out.open(newline="", encoding="utf-8") as stream:
@@ -192,8 +196,7 @@ def test_the_keys_of_levels_name_household_and_person(
     tmp_path: Path, form: Callable[[Path], tuple[Path, dict[str, Any]]]
 ) -> None:
     data, said = form(tmp_path)
-    rules = tmp_path / "rules.sch"
-    rules.write_text(RULES, encoding="utf-8")
+    rules = rules_in(tmp_path)
     found = {one.rule: (one.key, one.member) for one in masktron.validate(data, rules, **said).findings}
     assert found == {
         "wage": ("17", "Person 2 (PID 2)"),
@@ -216,8 +219,7 @@ def key_and_member(run: Runner, data: Path, rules: Path, settings: str, *more: s
 
 def test_declared_keys_and_identifiers_name_household_and_person(tmp_path: Path, run: Runner) -> None:
     data, _ = nested(tmp_path)
-    rules = tmp_path / "rules.sch"
-    rules.write_text(RULES, encoding="utf-8")
+    rules = rules_in(tmp_path)
     assert key_and_member(run, data, rules, "") == ("", "Person 2")
     both = '[roles]\nHID = "identifier"\nPID = "identifier"'
     assert key_and_member(run, data, rules, both) == ("17", "Person 2 (PID 2)")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal
 from difflib import get_close_matches
 
@@ -91,13 +91,16 @@ def equality_lints(form: Form, decimals: Mapping[str, int] | None = None) -> lis
     decimals : mapping of str to int, optional
         Fraction digits of the fields, where data are at hand; without them, only what the rule itself shows counts.
     """
-    names = sorted({_shown(conjunction, decimals) for conjunction in form} - {""})
-    return [
-        f"equality on decimals ({name}) without tolerance may fail by rounding: write a tolerance of half a unit of "
-        f"the last digit, as in A - B <= {half} and B - A <= {half}"
-        for name in names
-        for half in (_half_a_unit(name.split(", "), decimals or {}),)
-    ]
+    fragile = {_in_decimals(conjunction, decimals) for conjunction in form} - {()}
+    return [_rounding_doubt(names, decimals or {}) for names in sorted(fragile, key=", ".join)]
+
+
+def _rounding_doubt(names: Sequence[str], decimals: Mapping[str, int]) -> str:
+    half = _half_a_unit(names, decimals)
+    return (
+        f"equality on decimals ({', '.join(names)}) without tolerance may fail by rounding: write a tolerance of "
+        f"half a unit of the last digit, as in A - B <= {half} and B - A <= {half}"
+    )
 
 
 def _half_a_unit(names: Iterable[str], decimals: Mapping[str, int]) -> str:
@@ -106,14 +109,15 @@ def _half_a_unit(names: Iterable[str], decimals: Mapping[str, int]) -> str:
     return f"{Decimal(5).scaleb(-digits - 1):f}"
 
 
-def _shown(conjunction: Conjunction, decimals: Mapping[str, int] | None) -> str:
+def _in_decimals(conjunction: Conjunction, decimals: Mapping[str, int] | None) -> tuple[str, ...]:
+    """Return the fields of the first equality on decimals; none where there is no such equality."""
     for atom in conjunction:
         if not isinstance(atom, Linear | Product | Polynomial) or atom.relation != "=":
             continue
         variables = variables_of_atom(atom)
         if any((decimals or {}).get(name) for name in variables) or _has_fractions(atom):
-            return ", ".join(variables)
-    return ""
+            return tuple(variables)
+    return ()
 
 
 def _has_fractions(atom: Linear | Product | Polynomial) -> bool:

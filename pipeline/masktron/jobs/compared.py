@@ -105,6 +105,9 @@ def compare(
     with arrays_of_run(len(released), len(after), config.memory):
         codes = {name: kept(column.numbered()) for name, column in after.items()}
     weights = None if fields.weight is None else _weights(source, fields.weight, rows)
+    weights_before = weights
+    if fields.weight is not None and untreated.columns[fields.weight] is not source.columns[fields.weight]:
+        weights_before = _weights(untreated, fields.weight, rows)
     roles = _roles(source, described, config)
     in_both = {name: role for name, role in roles.items() if name in shown}
     telling = _telling(source, roles)
@@ -126,7 +129,7 @@ def compare(
         everything=ReorderedColumns(source.columns, rows),
         keys=keys.of(ReorderedColumns(shown, back), weights),
         keys_before=lambda: keys.of(ReorderedColumns(untreated.columns, rows), weights),
-        weights_before=None if fields.weight is None else _weights(untreated, fields.weight, rows),
+        weights_before=weights_before,
     )
     return assessed, (*told, *([pairing.note] if pairing.note else []), *fields.notes)
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from masktron.addresses import AddressPath
 from masktron.config import ReadOptions
-from masktron.level_settings import LevelSetting, LevelSettings, released_levels, with_tables
+from masktron.level_settings import LevelSetting, LevelSettings, level_paths, released_levels, with_tables
 from masktron.results import shown
 from masktron.sources.joined.joined_source import JoinedSource
 from masktron.sources.level_tree import LevelPath
@@ -124,9 +124,8 @@ def of_release(
     if not reading.levels:
         return with_other_tables(reading, tables)
     gone: dict[str, list[str]] = {}
-    paths: dict[str, LevelPath] = {}
+    paths = level_paths(reading.levels)
     for name, one in reading.levels.items():
-        paths[name] = (*paths[one.parent], name) if one.parent else ()
         columns = dict.fromkeys((*one.key, *(one.fields or ())))
         gone[name] = [column for column in columns if _is_among(removed, paths[name], column)]
     levels = {

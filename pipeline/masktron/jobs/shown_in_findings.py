@@ -9,7 +9,7 @@ from masktron.config import Role, did_you_mean
 from masktron.errors import UsageError
 from masktron.evaluation.shown_fields import Shown, ShownLevel
 from masktron.jobs.job import Job
-from masktron.level_settings import LevelSettings
+from masktron.level_settings import LevelSettings, level_paths
 from masktron.sources.level_tree import TOP, LevelPath
 from masktron.sources.records import Field
 from masktron.sources.source import Source
@@ -44,9 +44,11 @@ def key_fields(
         found[TOP] = _asked(source, key)
     tree = source.tree
     there = {} if tree is None else dict(tree.levels())
-    for path, columns in _level_keys(levels).items():
+    for level, path in level_paths(levels).items():
         # a column that names the record above is no field of its own
-        own = [field for name in columns if path in there and (field := there[path].field(name)) is not None]
+        own = [
+            field for name in levels[level].key if path in there and (field := there[path].field(name)) is not None
+        ]
         if len(own) == 1:
             found.setdefault(path, own[0])
     for role in (Role.KEY, Role.IDENTIFIER):
@@ -86,11 +88,3 @@ def _asked(source: Source, key: str) -> Field:
             hint=did_you_mean(key, [field.name for field in source.layout.fields]),
         )
     return field
-
-
-def _level_keys(levels: LevelSettings) -> dict[LevelPath, tuple[str, ...]]:
-    """Return the columns that tell records of a level apart; the top level stands first."""
-    paths: dict[str, LevelPath] = {}
-    for name, setting in levels.items():
-        paths[name] = (*paths.get(setting.parent, TOP), name) if paths else TOP
-    return {paths[name]: setting.key for name, setting in levels.items()}

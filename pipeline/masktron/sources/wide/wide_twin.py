@@ -63,7 +63,7 @@ def _cells(members: MemberRows, place: UnitPlace, leaf: UnitField, rows: NDArray
         return [""] * len(rows)
     there = rows >= 0
     codes, which = np.unique(column.codes[rows[there]], return_inverse=True)
-    distinct = [_cell(leaf, column.lexicon[code]) for code in codes.tolist()]
+    distinct = [_cell(leaf, text) for text in column.lexicon.some(codes.astype(np.intp))]
     found = np.full(len(rows), "", dtype=np.object_)
     found[there] = np.array(distinct, dtype=np.object_)[which]
     return list(found.tolist())
