@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from functools import lru_cache
 from types import MappingProxyType
 
 from masktron.classify.forms import ALWAYS, NEVER, conjoin, disjoin
@@ -35,6 +36,8 @@ REVERSED: Mapping[ComparisonOperator, ComparisonOperator] = MappingProxyType(
     {"=": "=", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 )
 """The operator when the operands are swapped."""
+_REMEMBERED = 1024
+"""Comparisons whose forms are remembered: counts and sums over members ask the same few in each of many cases."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,8 +137,8 @@ def _leaf(operator: ComparisonOperator, difference: Quantity, how: Comparing) ->
         return Leaf(there, lacking) if operator == "!=" else FALSE
     if difference.poles and not _simple(difference.poles):
         return _with_poles(operator, difference, how)
-    absent = _any_of(Present(name, negated=True) for name in sorted(how.direct | difference.empties))
-    return _two_sided(lambda: _true(operator, difference, how), lambda: _false(operator, difference, absent), how)
+    direct = how.direct
+    return _two_sided(lambda: _true(operator, difference, direct), lambda: _false(operator, difference, direct), how)
 
 
 def _two_sided(positive: Callable[[], Form], negative: Callable[[], Form], how: Comparing) -> Formula:
@@ -159,18 +162,21 @@ def _two_sided(positive: Callable[[], Form], negative: Callable[[], Form], how: 
     )
 
 
-def _true(operator: ComparisonOperator, difference: Quantity, how: Comparing) -> Form:
+@lru_cache(_REMEMBERED)
+def _true(operator: ComparisonOperator, difference: Quantity, direct: frozenset[str]) -> Form:
     """Where ``difference operator 0``."""
     if operator != "!=":
         return _related(difference, "=" if operator == "=" else "<=" if operator == "<=" else "<")
-    present: Form = (tuple(Present(name) for name in sorted(how.direct | difference.empties)),)
+    present: Form = (tuple(Present(name) for name in sorted(direct | difference.empties)),)
     return conjoin(disjoin(_unequal(difference), _not_a_number(difference)), present)
 
 
-def _false(operator: ComparisonOperator, difference: Quantity, absent: Form) -> Form:
+@lru_cache(_REMEMBERED)
+def _false(operator: ComparisonOperator, difference: Quantity, direct: frozenset[str]) -> Form:
     """Where not ``difference operator 0``: the reverse, or an operand is no number."""
     match operator:
         case "!=":
+            absent = _any_of(Present(name, negated=True) for name in sorted(direct | difference.empties))
             return disjoin(_related(difference, "="), absent)
         case "=":
             reverse = _unequal(difference)

@@ -40,9 +40,12 @@ class LevelEdits:
     below: dict[str, LevelEdits] = field(default_factory=dict)
     done: int = 0
     _ranks: dict[str, int] = field(init=False, default_factory=dict)
+    _plain: bool = field(init=False, default=False)
 
     def __post_init__(self) -> None:
         self._ranks.update({f.tag: rank for rank, f in enumerate(self.level.fields) if not f.attribute})
+        # another prefix for the same name may stand in each record, until the element is made anew
+        self._plain = not any(tag.startswith("{") for tag in self._ranks)
 
     def apply(self, record: etree._Element) -> None:
         """Make the next record anew, with those in it: children in their order, attributes in that of the level.
@@ -51,21 +54,39 @@ class LevelEdits:
         """
         row, self.done = self.done, self.done + 1
         children = list(record)
-        given = {str(child.tag): child.text or "" for child in children if child.tag in self._ranks}
+        given = {tag: child for child in children if (tag := str(child.tag)) in self._ranks}
         attributes = {str(tag): str(value) for tag, value in record.attrib.items()}
-        order = [child if child.tag in self.below else str(child.tag) for child in children]
         record.attrib.clear()
-        del record[:]
         texts: dict[str, str] = {}
         for f in self.level.fields:
-            lexeme = self._lexeme(f, row, (attributes if f.attribute else given).get(f.tag))
+            before = attributes.get(f.tag) if f.attribute else _text_of(given.get(f.tag))
+            lexeme = self._lexeme(f, row, before)
             if f.attribute and lexeme is not None:
                 record.set(f.tag, lexeme)
             elif lexeme is not None:
                 texts[f.tag] = lexeme
-                if f.tag not in given:
-                    order.insert(self._place_of(f.tag, order), f.tag)
+        if self._plain and texts.keys() == given.keys():
+            self._set(record, children, texts)
+            return
+        order = [child if child.tag in self.below else str(child.tag) for child in children]
+        for tag in texts:
+            if tag not in given:
+                order.insert(self._place_of(tag, order), tag)
+        del record[:]
         self._fill(record, [one for one in order if not isinstance(one, str) or one in texts], texts)
+
+    def _set(self, record: etree._Element, children: Sequence[etree._Element], texts: Mapping[str, str]) -> None:
+        """Set the texts of a record that keeps its elements, which are not made anew: most records are such."""
+        for child in children:
+            text = texts.get(tag := str(child.tag))
+            if text is None:
+                self.below[tag].apply(child)
+            else:
+                child.text = text or None
+            child.tail = self.inner
+        record.text = self.inner if children else None
+        if children:
+            record[-1].tail = self.closing
 
     def _place_of(self, tag: str, order: Sequence[str | etree._Element]) -> int:
         ranks = [(at, self._ranks[one]) for at, one in enumerate(order) if isinstance(one, str)]
@@ -94,6 +115,10 @@ class LevelEdits:
             return None if f.name in self.removed else given
         lexeme: str | None = coded.texts[coded.codes[row]]
         return lexeme
+
+
+def _text_of(element: etree._Element | None) -> str | None:
+    return None if element is None else element.text or ""
 
 
 @dataclass(frozen=True, slots=True)
