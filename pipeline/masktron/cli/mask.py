@@ -315,8 +315,7 @@ def mask(
             running.report(refused.refusal, json)
         raise refused
     running.report(result, json, verbose=verbose)
-    rare = bool(result.levels) and settings.rare_units == "exclude"
-    running.show(told_of_pages(pages, result, rare=rare), json)
+    running.show(told_of_pages(pages, result, manifest), json)
     raise typer.Exit(Exit.COMPLIES if result.valid else Exit.VIOLATION)
 
 

@@ -52,23 +52,31 @@ def pages_written(
     )
 
 
-def told_of_pages(pages: ReportResult | None, result: MaskResult, *, rare: bool) -> list[RenderableType]:
+def told_of_pages(pages: ReportResult | None, result: MaskResult, manifest: Path) -> list[RenderableType]:
     """Say which pages were written, and what the page for others tells of few left-out records.
 
     Parameters
     ----------
     pages : ReportResult or None
     result : MaskResult
-    rare : bool
-        Whether records that fewer than k are composed like may have been left out, too.
+    manifest : Path
+        Of the run, which is written. It says whether records that fewer than k are composed like were left out, too.
+
+    Raises
+    ------
+    UsageError
+        The manifest cannot be read any more.
     """
     if pages is None:
         return []
+    from masktron.jobs.report import read_result
     from masktron.report.rendering import tables_of
 
     parts = tables_of(pages)
     left_out = result.records_in - result.records_out
     if any(page.edition == "public" for page in pages.pages) and 0 < left_out < _FEW_LEFT_OUT:
+        settings = read_result(manifest).part("config")
+        rare = bool(result.levels) and settings.text("rare_units") == "exclude"
         parts.append(_few_left_out(left_out, rare=rare))
     return parts
 

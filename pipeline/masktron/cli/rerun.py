@@ -130,7 +130,7 @@ def rerun(
         running.show(tables_of(result.run), json)
     running.report(result, json)
     if result.run is not None:
-        running.show(told_of_pages(pages, result.run, rare=bool(result.run.levels)), json)
+        running.show(told_of_pages(pages, result.run, written), json)
 
 
 def _settings(
