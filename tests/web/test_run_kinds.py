@@ -8,6 +8,7 @@ import os
 import shutil
 import tomllib
 from collections.abc import Callable
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from starlette.testclient import TestClient
 
 from cli_runner import Runner
 from masktron.cli.convert import convert
+from masktron.config import ReadOptions
 from masktron.web.pages.step_runs import is_current
 from masktron.web.runs import run_kinds
 from masktron.web.runs.one_run import CommandRun, InRun, RunOutput, latest_run, runs_of, stamp_of
@@ -163,6 +165,9 @@ CHANGES: dict[str, tuple[Callable[[Project], None], set[str]]] = {
     "a part more": (lambda p: p.write({"more.sch": PART}, said="x", by="local"), ON_RULES),
     "a part less": (lambda p: p.write({"part.sch": None}, said="x", by="local"), ON_RULES),
     "how the data are read": (_set(format_options={"delimiter": ";"}), ON_DATA),
+    "households in one table": (_set(levels={"Home": {"key": "A"}, "One": {"same_table": True}}), ON_DATA),
+    "the unit that is protected": (_set(protect="Person"), {"choose", "plan", "mask"} | KEYS),
+    "the order of members": (_set(member_order=["B"]), {"choose", "plan", "mask"} | KEYS),
     "a description written anew": (lambda project: _again(project.files / "a.json"), ON_DATA),
     "a document written anew": (lambda project: _again(project.files / "areas.xml"), JUDGING),
     "a document less": (_set(documents=None), JUDGING),
@@ -243,6 +248,12 @@ def test_rules_are_checked_without_data_until_there_are_some(project: Project) -
 def test_every_setting_counts_for_masking() -> None:
     assert run_kinds.MASK.settings >= {"register", "limits", "k", "roles", "allow", "order", "workers"}
     assert "tune" not in run_kinds.MASK.settings
+
+
+@pytest.mark.parametrize("step", [step for step, kind in KINDS.items() if kind.data and kind.takes_settings])
+def test_everything_that_says_how_data_are_read_counts_for_what_reads_them(step: str) -> None:
+    named = {field.name for field in fields(ReadOptions)} - {"options", "inherited"} | {"format_options"}
+    assert named <= KINDS[step].settings
 
 
 def test_pages_say_that_settings_have_changed(client: TestClient, project: Project) -> None:

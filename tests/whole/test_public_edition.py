@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from lxml import html
 
@@ -356,6 +357,28 @@ def test_a_mean_is_said_to_be_kept_only_where_it_is(tmp_path: Path) -> None:
     page = released_page(few, {name: own[:60] for name, own in columns.items()}, **settings, roles={"W": "untouched"})
     assert "No figure of the original is given" in page
     assert EXACT not in page
+
+
+@pytest.mark.parametrize(
+    ("gaps", "recoded", "told"), [(0, False, True), (0, True, False), (2, False, False)], ids=["", "weight", "gaps"]
+)
+def test_means_and_totals_are_those_of_all_values_under_the_weights_of_each_file(
+    gaps: int, recoded: bool, told: bool, tmp_path: Path
+) -> None:
+    """A weight in classes is another weight, and a missing value that is filled adds to the total."""
+    random = np.random.default_rng(6)
+    values: list[int | None] = random.integers(1000, 9999, 240).tolist()
+    for at in random.choice(240, gaps, replace=False):
+        values[at] = None
+    columns = {"W": random.integers(1, 90, 240).tolist(), "X": values, "Y": random.integers(1, 999, 240).tolist()}
+    treated = {"recode": {"W": "breaks:0,10,40:mean"}} if recoded else {}
+    page = released_page(
+        tmp_path, columns, k=3, aggregator="mean", numeric=["X", "Y"], grouping="all", roles={"W": "weight"}, **treated
+    )
+    before, after = (pd.read_csv(tmp_path / name) for name in ("data.csv", "out.csv"))
+    apart = abs((after.W * after.X).sum() - (before.W * before.X).sum())
+    assert bool(apart <= 0.5 * before.W.sum()) is told
+    assert (re.search(r"weighted means and totals of (X|Y, X|X, Y)\b", page) is not None) is told
 
 
 @pytest.mark.parametrize("method", parts(DRAWING, 1))

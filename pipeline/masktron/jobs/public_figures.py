@@ -165,14 +165,22 @@ class PublicFigures:
         return next((bound for bound in _SHIFTS if shift <= float(bound)), "more")
 
     def keeps_mean(self, name: str) -> bool:
-        """Whether the mean is that of the original values of the same records, weighted where there are weights."""
-        if self._files is None or not self._told(name):
+        """Whether mean and total of the released values are those of the original ones, weighted where there are weights.
+
+        Each file counts what is present in it, under its own weights: values that were missing may be filled, and a
+        weight that is written in classes is another one.
+        """
+        files = self._files
+        if files is None or not self._told(name):
             return False
-        before, after = self._files.pair(name)
-        both = ~(np.isnan(before) | np.isnan(after))
-        weights = np.ones(len(before)) if self._files.weights is None else self._files.weights
-        apart = float(np.average((after - before)[both], weights=weights[both]))
-        return abs(apart) <= 0.5 * 10.0 ** -self._files.masked[name].decimals * (1 + 1e-9)
+        before, after = files.pair(name)
+        weights = np.ones(len(before)) if files.weights is None else files.weights
+        earlier = weights if files.weights_before is None else files.weights_before
+        size, own = (float(weight[~np.isnan(x)].sum()) for x, weight in ((before, earlier), (after, weights)))
+        rounding = 0.5 * 10.0 ** -files.masked[name].decimals * (1 + 1e-9)
+        total = math.fsum(np.nan_to_num(after) * weights - np.nan_to_num(before) * earlier)
+        mean = math.fsum(np.nan_to_num(after) * weights / own - np.nan_to_num(before) * earlier / size)
+        return abs(total) <= rounding * size and abs(mean) <= rounding
 
     def variance(self, name: str) -> KeptFigure | None:
         """Variance after divided by variance before."""

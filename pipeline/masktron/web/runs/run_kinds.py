@@ -13,7 +13,7 @@ from masktron.config import Config
 from masktron.web.runs.one_run import Argument, InRun
 from masktron.web.store.project_settings import NAME
 
-_READING = frozenset({"record", "format", "format_options", "metadata"})
+_READING = frozenset({"record", "format", "format_options", "metadata", "levels"})
 _FIELDS = frozenset({"roles", "missing", "nominal", "ordinal", "numeric", "quasi_identifiers"})
 _JUDGING = frozenset({"documents", "phase", "max_failures", "allow_unfired", "rule_timeout"})
 _TREATING = frozenset({"recode", "pram", "swap", "key_k", "keys", "allow_lost"})
@@ -67,7 +67,7 @@ DRAFT_WHOLE = RunKind("draft-whole", without_data=True, rules=False, settings=RU
 """Tries a rule out beside all others."""
 SUGGEST = RunKind("suggest", rules=False, settings=_READING | _FIELDS)
 VALIDATE = RunKind("validate", settings=_READING | _JUDGING)
-KEYS = RunKind("keys", settings=_READING | _FIELDS | _JUDGING | _TREATING | {"allow"})
+KEYS = RunKind("keys", settings=_READING | _FIELDS | _JUDGING | _TREATING | {"allow", "protect", "member_order"})
 """Says what keys tell, and tries the treatments of the settings."""
 KEYS_DRAFT = RunKind("keys-draft", rules=KEYS.rules, settings=KEYS.settings)
 """Tries treatments out that nobody has saved: its settings are what was typed."""
