@@ -373,7 +373,14 @@ def test_means_and_totals_are_those_of_all_values_under_the_weights_of_each_file
     columns = {"W": random.integers(1, 90, 240).tolist(), "X": values, "Y": random.integers(1, 999, 240).tolist()}
     treated = {"recode": {"W": "breaks:0,10,40:mean"}} if recoded else {}
     page = released_page(
-        tmp_path, columns, k=3, aggregator="mean", numeric=["X", "Y"], grouping="all", roles={"W": "weight"}, **treated
+        tmp_path,
+        columns,
+        k=3,
+        aggregator="mean",
+        numeric=["X", "Y"],
+        grouping="all",
+        roles={"W": "weight"},
+        **treated,
     )
     before, after = (pd.read_csv(tmp_path / name) for name in ("data.csv", "out.csv"))
     apart = abs((after.W * after.X).sum() - (before.W * before.X).sum())

@@ -165,10 +165,10 @@ class PublicFigures:
         return next((bound for bound in _SHIFTS if shift <= float(bound)), "more")
 
     def keeps_mean(self, name: str) -> bool:
-        """Whether mean and total of the released values are those of the original ones, weighted where there are weights.
+        """Whether mean and total of the released values are those of the original ones.
 
-        Each file counts what is present in it, under its own weights: values that were missing may be filled, and a
-        weight that is written in classes is another one.
+        Each file counts what is present in it, under its own weights where it has some: values that were missing may
+        be filled, and a weight that is written in classes is another one.
         """
         files = self._files
         if files is None or not self._told(name):
