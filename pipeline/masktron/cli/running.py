@@ -29,10 +29,12 @@ def check_outputs(
     """Refuse outputs as `refuse_outputs` does; only ``--json`` may be ``-``, standard output.
 
     What is to be written to a folder that the run makes, `made`, is admitted before it is there. A page is refused
-    where nothing can draw its pictures, before anything is computed.
+    where nothing can draw its pictures, before anything is computed. Only ``--manifest`` may take the place of a
+    manifest, and nothing the name under which the run keeps that.
     """
     from masktron.errors import UsageError
     from masktron.files import refuse_outputs
+    from masktron.write.manifest import described_output, is_numbered
 
     files = {option: path for option, path in outputs.items() if path is not None}
     if any(option.startswith(("--html", "--map")) for option in files):
@@ -44,6 +46,20 @@ def check_outputs(
             raise UsageError(f"{option} needs a file", hint="only --json can go to standard output")
         del files[option]
     refuse_outputs(files, inputs, made)
+    manifest = files.pop("--manifest", None)
+    for option, path in files.items():
+        if manifest is not None and is_numbered(path, manifest):
+            raise UsageError(
+                f"{option} has the name under which the manifest of an earlier release is kept",
+                where=str(path),
+                hint="give another file name",
+            )
+        if (output := described_output(path)) is not None:
+            raise UsageError(
+                f"{option} would overwrite the manifest of {output}, and nothing else has its key",
+                where=str(path),
+                hint="give another file name",
+            )
 
 
 def report(

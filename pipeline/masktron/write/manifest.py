@@ -92,6 +92,18 @@ def described_output(path: Path) -> str | None:
         return None
 
 
+def numbered(manifest: Path, number: int) -> Path:
+    """Return the place where a manifest is kept in the place of which a new one comes: ``m.manifest.1.json``."""
+    return manifest.with_name(f"{manifest.stem}.{number}{manifest.suffix}")
+
+
+def is_numbered(path: Path, manifest: Path) -> bool:
+    """Tell whether a path is such a place of a manifest, whatever its number."""
+    number = path.stem.removeprefix(f"{manifest.stem}.")
+    named = number.isascii() and number.isdigit() and path.name == numbered(manifest, int(number)).name
+    return named and path.parent.resolve() == manifest.parent.resolve()
+
+
 @dataclass(frozen=True, slots=True)
 class DescribedRelease:
     """A masked file as its manifest describes it: what `check` and `assess` need.
