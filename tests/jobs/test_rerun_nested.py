@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import masktron
-from cli_runner import Runner
+from cli_runner import SCHEMATRON, Runner
 from masktron.errors import UsageError
 from masktron.jobs.rerun import ChangedInputError, InvalidNextFileError
 from masktron.level_settings import levels_from, with_tables
@@ -349,3 +349,30 @@ def test_the_command_line_names_tables(survey: Survey, tmp_path: Path, capsys: p
     wrong = run(*command, "--dry-run", "--table", f"Pers={persons}")
     assert wrong.code == 2
     assert "no level with a table of its own" in wrong.err
+
+
+@pytest.mark.parametrize("rare", ["stop", "exclude"])
+def test_few_left_out_are_told_as_rare_ones_only_where_these_are_left_out(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], rare: str
+) -> None:
+    units = (
+        f"<Household><Total>{30 + at + (at == 7)}</Total><Person><Income>30</Income></Person>"
+        f"<Person><Income>{at}</Income></Person></Household>"
+        for at in range(20)
+    )
+    data, rules, out = (tmp_path / name for name in ("survey.xml", "rules.sch", "out.xml"))
+    data.write_text(f"<Survey>{''.join(units)}</Survey>", encoding="utf-8")
+    rules.write_text(
+        f'<schema xmlns="{SCHEMATRON}"><pattern><rule context="Household"><assert id="sum" '
+        'test="sum(Person/Income) = Total">S.</assert></rule></pattern></schema>',
+        encoding="utf-8",
+    )
+    run = Runner(capsys)
+    again = ("rerun", out.with_name("out.manifest.json"), data, "-o", tmp_path / "out2.xml")
+    how = ("-k", "3", "--invalid", "exclude", "--rare-units", rare, "--max-observed-share", "100")
+    for argv in (("mask", data, "-r", rules, "-o", out, *how), again):
+        done = run(*argv, "--html-public", tmp_path / "about.html")
+        assert done.code == 0, done.err
+        said = " ".join(done.out.split())
+        assert "note: 1 record that broke a rule" in said
+        assert ("few households are like his" in said) == (rare == "exclude")

@@ -80,6 +80,7 @@ def rerun(
     """
     from masktron.errors import UsageError
     from masktron.sources.output_names import manifest_beside
+    from masktron.write.former_run import read_former_run
 
     if dry_run and (html is not None or html_public is not None):
         option = "--html" if html is not None else "--html-public"
@@ -130,8 +131,9 @@ def rerun(
     if verbose and result.run is not None:
         running.show(tables_of(result.run), json)
     running.report(result, json)
-    if result.run is not None:
-        running.show(told_of_pages(pages, result.run, rare=bool(result.run.levels)), json)
+    if result.run is not None and pages is not None:
+        rare = bool(result.run.levels) and read_former_run(written).config.rare_units == "exclude"
+        running.show(told_of_pages(pages, result.run, rare=rare), json)
 
 
 def _settings(
