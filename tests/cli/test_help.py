@@ -121,6 +121,13 @@ def test_the_option_that_an_error_is_about_decides() -> None:
     assert page_of_usage("levels.Household.fields is not given", ["validate"]) == said("nested-files")
 
 
+def test_the_place_of_an_error_decides_where_it_is_an_option_and_not_where_it_is_a_file() -> None:
+    unknown = UsageError("there is no format 'foo' of microdata", where="levels.csv")
+    assert page_of_error(unknown, ["describe"]) == said("formats")
+    no_level = UsageError("a table is given for 'P', which is no level with a table of its own", where="--table P")
+    assert page_of_error(no_level, ["mask"]) == said("nested-files")
+
+
 def test_an_error_that_names_a_page_gets_no_other_one() -> None:
     for page in ("keys", "formats/databases"):
         assert page_of_error(UsageError("no such table", hint=f"see docs/{page}.md"), ["mask"]) is None

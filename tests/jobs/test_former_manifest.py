@@ -9,8 +9,10 @@ from typing import Any
 import pytest
 
 import masktron
+from attacks import KEY
 from cli_runner import numbers, write_data, write_rules
 from masktron.jobs import mask as mask_job
+from masktron.jobs.former_manifest import former_kept
 
 
 @pytest.fixture
@@ -81,3 +83,49 @@ def test_a_run_that_is_refused_keeps_no_copy(tmp_path: Path, pair: tuple[Path, P
     assert {one.name: one.read_bytes() for one in tmp_path.iterdir()} == before
     masktron.mask(*pair, out, k=4, manifest=given)
     assert (tmp_path / "manifest-of-m.1").read_bytes() == before["manifest-of-m"]
+
+
+@pytest.mark.parametrize("left", [False, True])
+def test_an_error_after_the_copy_leaves_no_copy_but_that_of_a_killed_run(
+    tmp_path: Path, pair: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch, left: bool
+) -> None:
+    out, copy = tmp_path / "m.xml", tmp_path / "m.manifest.1.json"
+    masktron.mask(*pair, out, k=3)
+    if left:
+        copy.write_bytes((tmp_path / "m.manifest.json").read_bytes())
+    before = {one.name: one.read_bytes() for one in tmp_path.iterdir()}
+
+    def fails(place: Any) -> None:
+        assert copy.exists()
+        raise masktron.DocumentError("cannot be settled", where=str(place))
+
+    monkeypatch.setattr(mask_job, "settle_publication", fails)
+    with pytest.raises(masktron.DocumentError, match="cannot be settled"):
+        masktron.mask(*pair, out, k=4)
+    assert {one.name: one.read_bytes() for one in tmp_path.iterdir()} == before
+
+
+def test_the_same_bytes_by_another_key_or_from_another_original_are_another_release(tmp_path: Path) -> None:
+    rows, rules, out = numbers(), write_rules(tmp_path / "r.sch", "A + B = T"), tmp_path / "m.xml"
+    data, turned = write_data(tmp_path / "d.xml", rows), write_data(tmp_path / "turned.xml", rows[::-1])
+    how: dict[str, Any] = {"k": len(rows), "order": "random", "max_observed_share": 100}
+    one, other = tmp_path / "key", tmp_path / "another-key"
+    one.write_text(KEY.hex())
+    other.write_text(KEY[::-1].hex())
+    runs = ((data, one), (data, one), (data, other), (turned, other))
+    made = []
+    for original, key in runs:
+        notes = masktron.mask(original, rules, out, key=key, **how).notes
+        made.append((out.read_bytes(), len(kept(notes))))
+    assert len({content for content, _ in made}) == 1
+    assert [copies for _, copies in made] == [0, 0, 1, 1]
+
+
+def test_an_error_is_told_where_somebody_has_removed_the_copy(tmp_path: Path, pair: tuple[Path, Path]) -> None:
+    masktron.mask(*pair, tmp_path / "m.xml", k=3)
+    with (
+        pytest.raises(masktron.DocumentError, match="cannot be settled"),
+        former_kept(tmp_path / "m.manifest.json", {"original": None, "output": None, "key": None}),
+    ):
+        (tmp_path / "m.manifest.1.json").unlink()
+        raise masktron.DocumentError("cannot be settled")

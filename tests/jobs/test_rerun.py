@@ -442,6 +442,23 @@ def test_the_register_of_the_last_run_is_that_of_the_next(tmp_path: Path, out: P
         months.rerun(rows_of(3), out)
 
 
+@pytest.mark.parametrize("option", ["--json", "--html", "--html-public"])
+def test_what_is_written_beside_takes_the_place_of_nothing_that_the_manifest_names(
+    tmp_path: Path, out: Path, run: Runner, option: str
+) -> None:
+    months = Months(tmp_path, register=tmp_path / "releases.jsonl", key=KEY)
+    argv = ["rerun", months.manifest, months.data, "--out", out, "--again", "x", option]
+    for place, what in (
+        (months.codes, "the document 'codes.xml'"),
+        (tmp_path / "releases.jsonl", "the register of releases"),
+        (tmp_path / "releases.jsonl.salt", "the salt"),
+    ):
+        before = place.read_bytes()
+        refused = run(*argv, place)
+        assert (refused.code, place.read_bytes(), out.exists()) == (2, before, False)
+        assert f"{option} would overwrite {what}" in refused.err
+
+
 def test_a_register_that_lacks_the_last_run_is_no_register_of_it(tmp_path: Path, out: Path) -> None:
     """Who restores an older copy of the register restores its count as well: the manifest alone knows better."""
     register = Register(tmp_path / "releases.jsonl", tmp_path / "releases.jsonl.salt")

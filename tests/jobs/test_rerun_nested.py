@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import masktron
-from cli_runner import Runner, write_rules
+from cli_runner import SCHEMATRON, Runner
 from masktron.errors import UsageError
 from masktron.jobs.rerun import ChangedInputError, InvalidNextFileError
 from masktron.level_settings import levels_from, with_tables
@@ -351,25 +351,28 @@ def test_the_command_line_names_tables(survey: Survey, tmp_path: Path, capsys: p
     assert "no level with a table of its own" in wrong.err
 
 
-@pytest.mark.parametrize(("rare", "told"), [("stop", False), ("exclude", True)])
-def test_few_left_out_are_said_to_be_rare_only_where_rare_ones_are_left_out(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], rare: str, told: bool
+@pytest.mark.parametrize("rare", ["stop", "exclude"])
+def test_few_left_out_are_told_as_rare_ones_only_where_these_are_left_out(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], rare: str
 ) -> None:
-    homes = [
-        "<Household><Total>{}</Total>{}</Household>".format(
-            110 * at + 30 + (at == 4),
-            "".join(f"<Person><Role>{role}</Role><Income>{part}</Income></Person>" for role, part in persons),
-        )
-        for at in range(12)
-        for persons in [(("head", 100 * at + 10), ("other", 10 * at + 20))]
-    ]
-    data, out, public = tmp_path / "d.xml", tmp_path / "again.xml", tmp_path / "about.html"
-    data.write_text(f"<Survey>{''.join(homes)}</Survey>", encoding="utf-8")
-    rules = write_rules(tmp_path / "r.sch", "sum(Person/Income) = Total", context="Household")
-    common = {"k": 3, "invalid": "exclude", "max_observed_share": 100, "roles": {"Role": "quasi-identifier"}}
-    masktron.mask(data, rules, tmp_path / "m.xml", rare_units=rare, **common)
-    done = Runner(capsys)("rerun", tmp_path / "m.manifest.json", data, "--out", out, "--html-public", public)
-    assert done.code == 0, done.err
-    said = " ".join(done.out.split())
-    assert "1 record that broke a rule" in said
-    assert ("or that fewer than k are composed like" in said) is told
+    units = (
+        f"<Household><Total>{30 + at + (at == 7)}</Total><Person><Income>30</Income></Person>"
+        f"<Person><Income>{at}</Income></Person></Household>"
+        for at in range(20)
+    )
+    data, rules, out = (tmp_path / name for name in ("survey.xml", "rules.sch", "out.xml"))
+    data.write_text(f"<Survey>{''.join(units)}</Survey>", encoding="utf-8")
+    rules.write_text(
+        f'<schema xmlns="{SCHEMATRON}"><pattern><rule context="Household"><assert id="sum" '
+        'test="sum(Person/Income) = Total">S.</assert></rule></pattern></schema>',
+        encoding="utf-8",
+    )
+    run = Runner(capsys)
+    again = ("rerun", out.with_name("out.manifest.json"), data, "-o", tmp_path / "out2.xml")
+    how = ("-k", "3", "--invalid", "exclude", "--rare-units", rare, "--max-observed-share", "100")
+    for argv in (("mask", data, "-r", rules, "-o", out, *how), again):
+        done = run(*argv, "--html-public", tmp_path / "about.html")
+        assert done.code == 0, done.err
+        said = " ".join(done.out.split())
+        assert "note: 1 record that broke a rule" in said
+        assert ("few households are like his" in said) == (rare == "exclude")

@@ -144,6 +144,33 @@ def test_long_values_of_members_are_bounded(tmp_path: Path) -> None:
     assert one.more == {"Income": 2}
 
 
+def test_no_value_is_listed_behind_one_that_was_left_out(tmp_path: Path) -> None:
+    path = big(tmp_path, ["1", "0" * MOST_CHARACTERS + "2", "3"])
+    (one,) = masktron.validate(path, book(tmp_path, SUM)).findings
+    assert (one.values["Income"], one.more) == (("1",), {"Income": 2})
+
+
+def test_a_field_that_no_member_of_the_record_has_is_left_out(tmp_path: Path) -> None:
+    path = tmp_path / "survey.xml"
+    units = (household(number, f"<Person><Age>{number}</Age>{more}</Person>" * 2, "7") for number, more in (
+        ("1", ""), ("2", "<Income>1</Income>")))  # fmt: skip
+    path.write_text(f"<Survey>{''.join(units)}</Survey>", encoding="utf-8")
+    found = masktron.validate(path, book(tmp_path, SUM)).findings
+    assert [dict(one.values) for one in found] == [{"Total": "7"}, {"Total": "7", "Income": ("1", "1")}]
+
+
+def test_a_finding_on_an_element_or_attribute_of_a_member_is_about_the_member(tmp_path: Path) -> None:
+    path = tmp_path / "survey.xml"
+    persons = '<Person id="a"><Age>3</Age></Person><Person id="b"><Age>9</Age></Person>'
+    path.write_text(f"<Survey>{household('1', persons, '7') * 2}</Survey>", encoding="utf-8")
+    body = """<pattern><rule context="Person/Age"><assert id="e" test=". &lt; 5">E.</assert></rule></pattern>
+    <pattern><rule context="Person/@id"><assert id="a" test=". = 'a'">A.</assert></rule></pattern>"""
+    found = masktron.validate(path, book(tmp_path, body)).findings
+    assert sorted((one.rule, one.record, one.member) for one in found) == [
+        (rule, record, "Person 2 (@id b)") for rule in ("a", "e") for record in (1, 2)
+    ]
+
+
 def test_a_member_within_a_member_has_both_places_and_its_own_values(tmp_path: Path) -> None:
     spells = ["<Spell><Begin>1</Begin><End>2</End></Spell>", "<Spell><Begin>5</Begin><End>3</End></Spell>"]
     persons = f"<Person><Age>9</Age>{spells[0]}</Person><Person><Age>4</Age>{''.join(spells)}</Person>"

@@ -140,7 +140,9 @@ def page_of_error(error: MasktronError, arguments: Sequence[str]) -> str | None:
         return named_page("repeating")
     if isinstance(error, InfeasibleError):
         return named_page("refusals")
-    return page_of_usage(said, arguments) if isinstance(error, UsageError) else None
+    # the name of a file says nothing of the matter: levels.csv is no setting
+    place = error.where if error.where.startswith("--") else ""
+    return page_of_usage(f"{place} {error.what} {error.hint}", arguments) if isinstance(error, UsageError) else None
 
 
 def named_page(page: str) -> str:

@@ -85,8 +85,9 @@ def rerun(
         option = "--html" if html is not None else "--html-public"
         raise UsageError(f"{option} and --dry-run are both given", hint="a dry run masks nothing: leave the page out")
     written = new_manifest or manifest_beside(out)
+    beside = {"--json": None if running.is_stdout(json) else json, "--html": html, "--html-public": html_public}
     running.check_outputs(
-        {"--out": out, "--manifest": written, "--json": json, "--html": html, "--html-public": html_public},
+        {"--out": out, "--manifest": written, **beside},
         {"the original": data, "the rulebook": rules, "the manifest of the last run": manifest},
     )
     settings = _settings(role, missing, nominal, ordinal, numeric, document, quasi_identifier)
@@ -111,7 +112,7 @@ def rerun(
             again=again,
             replaces=replace,
             dry_run=dry_run,
-            report=None if running.is_stdout(json) else json,
+            beside={option: path for option, path in beside.items() if path is not None},
         )
         try:
             result = run_rerun(manifest, data, out, how, progress=progress)

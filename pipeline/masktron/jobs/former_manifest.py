@@ -31,6 +31,11 @@ def former_kept(manifest: Path, content: Mapping[str, Any]) -> Iterator[tuple[st
     ------
     tuple of str
         A note that names the copy; none where there is nothing to keep.
+
+    Raises
+    ------
+    DocumentError
+        The copy cannot be written.
     """
     if not manifest.exists() or _same(manifest_content(manifest), content):
         yield ()
@@ -47,7 +52,7 @@ def former_kept(manifest: Path, content: Mapping[str, Any]) -> Iterator[tuple[st
         )
     except BaseException:
         if is_new:
-            place.unlink()
+            place.unlink(missing_ok=True)  # where somebody has removed it, the error is still the one to tell
         raise
 
 

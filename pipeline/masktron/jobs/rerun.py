@@ -28,9 +28,11 @@ from masktron.jobs.originals import InvalidOriginalError
 from masktron.jobs.prepared import prepare
 from masktron.jobs.registered import Registration
 from masktron.jobs.released_tables import tables_of_release
+from masktron.jobs.treated import files_of_recoding
 from masktron.jobs.wide_job import named_as_fields
 from masktron.level_settings import with_tables
 from masktron.methods.chosen import chosen
+from masktron.perturbation_settings import matrix_files
 from masktron.processes import rules_within
 from masktron.progress import Progress, no_progress
 from masktron.results import (
@@ -138,8 +140,8 @@ class Repeating:
         Why records are released again.
     replaces : bool
     dry_run : bool
-    report : Path or None
-        What else is going to be written.
+    beside : mapping of str to Path
+        What else is going to be written, by the names that messages have for it.
     """
 
     rules: Path | None = None
@@ -150,7 +152,7 @@ class Repeating:
     again: str | None = None
     replaces: bool = False
     dry_run: bool = False
-    report: Path | None = None
+    beside: Mapping[str, Path] = field(default_factory=dict)
 
 
 def run_rerun(
@@ -184,19 +186,12 @@ def run_rerun(
     config = _settings(run, how, data)
     _require_tables(config, how.tables)
     manifest = how.manifest or manifest_beside(out)
-    report = {} if how.report is None else {"the report": how.report}
-    registered = {} if config.register is None else config.register.files
     tables = tables_of_release(data, out, config.levels)
-    refuse_outputs(
-        {"the output": out, "the manifest": manifest, **tables.outputs, **report},
-        {
-            "the original": data,
-            **tables.inputs,
-            "the rulebook": rules,
-            "the manifest of the last run": former,
-            **registered,
-        },
-    )
+    inputs = {"the original": data, **tables.inputs, "the rulebook": rules, "the manifest of the last run": former}
+    outputs = {"the output": out, "the manifest": manifest, **tables.outputs}
+    # translated rules may take the place of former ones: where they go is no output here, and nothing else goes there
+    named = {**_named_files(config), **files_of_recoding(config, None, out)}
+    refuse_outputs({**outputs, **how.beside}, {**named, **inputs})
     paths = _Paths(former, data, rules, out, manifest, tables.named)
     try:
         with rules_within(config.rule_timeout), said_by_level() as rewording:
@@ -271,6 +266,13 @@ def _repeated_run(
         raise
     same_bytes = (read_manifest(paths.manifest).output == run.described.output) if same else None
     return _beside(result, run, masked, same_bytes)
+
+
+def _named_files(config: Config) -> dict[str, Path]:
+    """Return the files that settings name, but those of levels and of recoding, by the names that messages have."""
+    documents = {f"the document {name!r}": path for name, path in config.documents.items()}
+    registered = {} if config.register is None else config.register.files
+    return {**documents, **matrix_files(config.pram), **registered}
 
 
 def _require_kinds(accept: Collection[str]) -> None:
