@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import stat
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,7 @@ import pytest
 
 import masktron
 from attacks import KEY
-from cli_runner import numbers, write_data, write_rules
+from cli_runner import Runner, numbers, write_data, write_rules
 from masktron.jobs import mask as mask_job
 from masktron.jobs.former_manifest import former_kept
 
@@ -70,6 +71,7 @@ def test_a_copy_that_a_killed_run_has_left_is_not_made_twice(tmp_path: Path, pai
     out, copy = tmp_path / "m.xml", tmp_path / "m.manifest.1.json"
     masktron.mask(*pair, out, k=3)
     copy.write_bytes((tmp_path / "m.manifest.json").read_bytes())
+    copy.chmod(0o600)
     assert "kept as m.manifest.1.json" in kept(masktron.mask(*pair, out, k=4).notes)[0]
     assert names(tmp_path) == {"m.manifest.json", "m.manifest.1.json"}
 
@@ -129,3 +131,62 @@ def test_an_error_is_told_where_somebody_has_removed_the_copy(tmp_path: Path, pa
     ):
         (tmp_path / "m.manifest.1.json").unlink()
         raise masktron.DocumentError("cannot be settled")
+
+
+def test_of_a_link_the_copy_stands_beside_the_manifest_and_not_in_the_folder_of_the_link(
+    tmp_path: Path, pair: tuple[Path, Path]
+) -> None:
+    given, secure = tmp_path / "given away", tmp_path / "secure"
+    given.mkdir()
+    secure.mkdir()
+    masktron.mask(*pair, given / "m.xml", k=3, manifest=secure / "m.manifest.json")
+    (given / "m.manifest.json").symlink_to(secure / "m.manifest.json")
+    told = (secure / "m.manifest.json").read_bytes()
+    notes = masktron.mask(*pair, given / "m.xml", k=4).notes
+    assert names(given) == {"m.manifest.json"} and (given / "m.manifest.json").is_symlink()
+    assert (secure / "m.manifest.1.json").read_bytes() == told
+    assert str(secure / "m.manifest.1.json") in kept(notes)[0]
+
+
+@pytest.mark.skipif(os.name != "posix", reason="links and permissions of POSIX")
+@pytest.mark.parametrize("taken", ["link to nowhere", "link to a copy", "copy that all may read"])
+def test_what_has_the_name_of_a_copy_and_is_none_is_passed_over(
+    tmp_path: Path, pair: tuple[Path, Path], taken: str
+) -> None:
+    out, place, elsewhere = tmp_path / "m.xml", tmp_path / "m.manifest.1.json", tmp_path / "public.json"
+    masktron.mask(*pair, out, k=3)
+    told = (tmp_path / "m.manifest.json").read_bytes()
+    if taken == "copy that all may read":
+        place.write_bytes(told)
+        place.chmod(0o644)
+    else:
+        place.symlink_to(elsewhere)
+    if taken == "link to a copy":
+        elsewhere.write_bytes(told)
+    before = elsewhere.exists()
+    masktron.mask(*pair, out, k=4)
+    copy = tmp_path / "m.manifest.2.json"
+    assert copy.read_bytes() == told and stat.S_IMODE(copy.stat().st_mode) == 0o600
+    assert elsewhere.exists() is before
+
+
+@pytest.mark.parametrize("named", ["m.manifest.1.json", "m.manifest.22.json"])
+def test_no_report_takes_the_name_of_a_copy_or_the_place_of_a_manifest(
+    tmp_path: Path, pair: tuple[Path, Path], named: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out, run = tmp_path / "m.xml", Runner(capsys)
+    data, rules = pair
+    masktron.mask(*pair, out, k=3)
+    before = {one.name: one.read_bytes() for one in tmp_path.iterdir()}
+    again = ("mask", data, "-r", rules, "-o", out, "-k", 4)
+    refused = run(*again, "--json", tmp_path / named)
+    assert refused.code == 2 and "the name under which the manifest of an earlier release is kept" in refused.err
+    for words in (
+        ("check", out, "-r", rules, "--json", tmp_path / "m.manifest.json"),
+        ("validate", data, "-r", rules, "--html", tmp_path / "m.manifest.json"),
+        ("mask", data, "-r", rules, "-o", tmp_path / "m.manifest.json"),
+    ):
+        refused = run(*words)
+        assert refused.code == 2 and "would overwrite the manifest of m.xml" in refused.err, refused.err
+    assert {one.name: one.read_bytes() for one in tmp_path.iterdir()} == before
+    assert run(*again, "--json", tmp_path / "m.manifest.json.1").code == 0

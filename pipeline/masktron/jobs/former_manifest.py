@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import filecmp
 import itertools
+import os
 import shutil
+import stat
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from masktron.write.atomic import atomic_path
-from masktron.write.manifest import manifest_content
+from masktron.write.manifest import manifest_content, numbered
 
 
 @contextmanager
@@ -19,7 +21,8 @@ def former_kept(manifest: Path, content: Mapping[str, Any]) -> Iterator[tuple[st
     """Keep the manifest in the place of which a new one comes, unless it describes the same release.
 
     The copy is there before the new manifest is, for its owner alone: a process that is killed in between loses
-    neither. It goes again where the context ends with an error.
+    neither. It goes again where the context ends with an error. Of a link to a manifest it stands beside the file,
+    not beside the link: that may be in a folder that somebody gives away.
 
     Parameters
     ----------
@@ -40,15 +43,17 @@ def former_kept(manifest: Path, content: Mapping[str, Any]) -> Iterator[tuple[st
     if not manifest.exists() or _same(manifest_content(manifest), content):
         yield ()
         return
-    place = _place(manifest)
+    behind = Path(os.path.realpath(manifest))
+    place = _place(behind)
     is_new = not place.exists()
     if is_new:
         with atomic_path(place) as temporary:
-            shutil.copyfile(manifest, temporary)
+            shutil.copyfile(behind, temporary)
+    shown = place.name if behind.parent == Path(os.path.realpath(manifest.parent)) else place
     try:
         yield (
             "an earlier release of this name was replaced; its manifest is kept as "
-            f"{place.name} (confidential), as nothing else has the key and the order of its records",
+            f"{shown} (confidential), as nothing else has the key and the order of its records",
         )
     except BaseException:
         if is_new:
@@ -57,11 +62,22 @@ def former_kept(manifest: Path, content: Mapping[str, Any]) -> Iterator[tuple[st
 
 
 def _same(former: Any, content: Mapping[str, Any]) -> bool:
-    """Tell whether two manifests are of the same bytes, from the same original and key."""
-    return all(former.get(part) == content[part] for part in ("original", "output", "key"))
+    """Tell whether a manifest says of the same bytes, from the same original and key, all that the former one says."""
+    entered = "register" in content or "register" not in former
+    return entered and all(former.get(part) == content[part] for part in ("original", "output", "key"))
 
 
 def _place(manifest: Path) -> Path:
     """Return the first name with a number that nothing has, or that a killed run has given a copy of this one."""
-    names = (manifest.with_name(f"{manifest.stem}.{number}{manifest.suffix}") for number in itertools.count(1))
-    return next(name for name in names if not name.exists() or filecmp.cmp(name, manifest, shallow=False))
+    places = (numbered(manifest, number) for number in itertools.count(1))
+    return next(place for place in places if not os.path.lexists(place) or _is_copy(place, manifest))
+
+
+def _is_copy(place: Path, manifest: Path) -> bool:
+    """Tell whether a plain file, for its owner alone, says what the manifest says."""
+    try:
+        found = place.lstat()
+        secret = os.name != "posix" or stat.S_IMODE(found.st_mode) == 0o600
+        return stat.S_ISREG(found.st_mode) and secret and filecmp.cmp(place, manifest, shallow=False)
+    except OSError:  # of somebody else
+        return False
