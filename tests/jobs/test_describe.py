@@ -147,6 +147,14 @@ def test_release_safe_shows_no_value(data: Path) -> None:
     assert [one.distinct for one in safe.fields] == [one.distinct for one in open_.fields]
 
 
+def test_release_safe_does_not_say_which_record_holds_a_text(tmp_path: Path) -> None:
+    path = write_data(tmp_path / "d.xml", [{"A": at if at != 6 else "unknown"} for at in range(9)])
+    (told,) = masktron.describe(path, release_safe=True).problems
+    assert (told.what, told.field, told.record, told.line) == ("the numeric field 'A' holds a text", "A", 0, 0)
+    (told,) = masktron.describe(path).problems
+    assert (told.record, told.line) == (7, 8) and "record 7" in told.what
+
+
 @pytest.mark.parametrize("name", ["d.csv", "d.xml"])
 def test_a_file_that_is_streamed_says_the_same(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path, size, long = tmp_path / name, 20_000, "N" * 50

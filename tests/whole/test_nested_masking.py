@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -313,6 +314,16 @@ def test_a_rulebook_in_which_no_rule_speaks_of_a_single_record(protect: str | No
     mask(data, rules, out, rare_units="exclude", protect=protect, roles=roles, grouping="all")
     assert (least_alone_alike if protect else least_alike)(parsed(out)) >= 3
     assert masktron.check(out, rules, manifest=manifest, original=data).complies
+
+
+def test_sums_of_persons_who_are_masked_alone_are_not_promised_to_be_alike(tmp_path: Path) -> None:
+    """A total of different persons may be the only one of its kind."""
+    data, rules = made(tmp_path, 16)
+    result = mask(data, rules, tmp_path / "r.xml", rare_units="exclude", protect="Person", grouping="all")
+    assert result.promise.endswith(" all masked fields, apart from what is summed anew around them: Total")
+    assert "in all masked fields of its own." in result.verdict
+    totals = Counter(unit.findtext("Total") for unit in parsed(tmp_path / "r.xml"))
+    assert min(totals.values()) == 1
 
 
 @pytest.mark.parametrize(

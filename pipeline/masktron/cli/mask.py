@@ -9,14 +9,13 @@ import typer
 
 from masktron.cli import options, running
 from masktron.cli.given import inputs_beside, register_of, settings_file, settings_from
-from masktron.cli.release_pages import pages_written, told_of_pages
+from masktron.cli.release_pages import ReleasePages, pages_of_release
 from masktron.errors import Exit
 from masktron.perturbation_settings import matrix_files
 from masktron.processes import rules_within
 
 if TYPE_CHECKING:
     from masktron.errors import MasktronError
-    from masktron.results import ReportResult
 
 
 def mask(
@@ -274,7 +273,7 @@ def mask(
         beside |= files_of_recoding(settings, rules_out, out)
     running.check_outputs(outputs, beside)
     refused: MasktronError | None = None
-    pages: ReportResult | None = None
+    pages = ReleasePages()
     with running.progress_shown() as progress, rules_within(settings.rule_timeout):
         from masktron.errors import InfeasibleError, ViolationError
         from masktron.jobs.originals import InvalidOriginalError
@@ -297,7 +296,7 @@ def mask(
             refused = error
             invalid_original = error.result if isinstance(error, InvalidOriginalError) else None
         else:
-            pages = pages_written(
+            pages = pages_of_release(
                 manifest,
                 masked=out,
                 original=data,
@@ -315,7 +314,8 @@ def mask(
             running.report(refused.refusal, json)
         raise refused
     running.report(result, json, verbose=verbose)
-    running.show(told_of_pages(pages, result, manifest), json)
+    running.show(pages.told(result, manifest), json)
+    pages.require()
     raise typer.Exit(Exit.COMPLIES if result.valid else Exit.VIOLATION)
 
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
+    from masktron.errors import MasktronError
     from masktron.progress import Progress
     from masktron.results import MaskResult, ReportResult
 
@@ -15,7 +17,56 @@ _FEW_LEFT_OUT = 10
 """Records left out from which on nobody is told apart by it: below, a note says what the page for others tells."""
 
 
-def pages_written(
+@dataclass(frozen=True, slots=True)
+class ReleasePages:
+    """What became of the pages of a file that is in its place.
+
+    Attributes
+    ----------
+    written : ReportResult or None
+        None where nobody wants any, or where they cannot be written.
+    problem : MasktronError or None
+        Why they cannot be written: to be raised once all is said of the release, which is written.
+    """
+
+    written: ReportResult | None = None
+    problem: MasktronError | None = None
+
+    def told(self, result: MaskResult, manifest: Path) -> list[RenderableType]:
+        """Say which pages were written, and what the page for others tells of few left-out records.
+
+        Parameters
+        ----------
+        result : MaskResult
+        manifest : Path
+            Of the run, which is written. It says whether records that fewer than k are composed like were left out,
+            too.
+
+        Raises
+        ------
+        UsageError
+            The manifest cannot be read any more.
+        """
+        if self.written is None:
+            return []
+        from masktron.jobs.report import read_result
+        from masktron.report.rendering import tables_of
+
+        parts = tables_of(self.written)
+        left_out = result.records_in - result.records_out
+        if any(page.edition == "public" for page in self.written.pages) and 0 < left_out < _FEW_LEFT_OUT:
+            settings = read_result(manifest).part("config")
+            rare = bool(result.levels) and settings.text("rare_units") == "exclude"
+            parts.append(_few_left_out(left_out, rare=rare))
+        return parts
+
+    def require(self) -> None:
+        """Raise the problem, if there is one."""
+        if self.problem is not None:
+            raise self.problem
+
+
+def pages_of_release(
     manifest: Path,
     *,
     masked: Path,
@@ -24,61 +75,34 @@ def pages_written(
     html: Path | None,
     html_public: Path | None,
     progress: Progress,
-) -> ReportResult | None:
-    """Write the pages of a file that was just masked; None where nobody wants any.
+) -> ReleasePages:
+    """Write the pages of a file that was just masked.
 
     Parameters
     ----------
     rules : Path or None
         None: where the manifest says they are.
-
-    Raises
-    ------
-    UsageError, DocumentError
-        As `masktron.jobs.report.run_report` does.
     """
     if html is None and html_public is None:
-        return None
+        return ReleasePages()
+    from masktron.errors import MasktronError
     from masktron.jobs.report import run_report
 
-    return run_report(
-        manifest,
-        masked=masked,
-        original=original,
-        rules=rules,
-        html=html,
-        html_public=html_public,
-        progress=progress,
-    )
-
-
-def told_of_pages(pages: ReportResult | None, result: MaskResult, manifest: Path) -> list[RenderableType]:
-    """Say which pages were written, and what the page for others tells of few left-out records.
-
-    Parameters
-    ----------
-    pages : ReportResult or None
-    result : MaskResult
-    manifest : Path
-        Of the run, which is written. It says whether records that fewer than k are composed like were left out, too.
-
-    Raises
-    ------
-    UsageError
-        The manifest cannot be read any more.
-    """
-    if pages is None:
-        return []
-    from masktron.jobs.report import read_result
-    from masktron.report.rendering import tables_of
-
-    parts = tables_of(pages)
-    left_out = result.records_in - result.records_out
-    if any(page.edition == "public" for page in pages.pages) and 0 < left_out < _FEW_LEFT_OUT:
-        settings = read_result(manifest).part("config")
-        rare = bool(result.levels) and settings.text("rare_units") == "exclude"
-        parts.append(_few_left_out(left_out, rare=rare))
-    return parts
+    try:
+        written = run_report(
+            manifest,
+            masked=masked,
+            original=original,
+            rules=rules,
+            html=html,
+            html_public=html_public,
+            progress=progress,
+        )
+    except MasktronError as error:
+        error.what = f"the file is masked and in its place, and its pages are not written: {error.what}"
+        error.hint = f"mask nothing again: masktron report {manifest} makes them (--html, --html-public)"
+        return ReleasePages(problem=error)
+    return ReleasePages(written)
 
 
 def _few_left_out(count: int, *, rare: bool) -> str:

@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from masktron.cli import options, running
-from masktron.cli.release_pages import pages_written, told_of_pages
+from masktron.cli.release_pages import ReleasePages, pages_of_release
 
 if TYPE_CHECKING:
     from masktron.jobs.originals import InvalidOriginalError
     from masktron.jobs.rerun import ChangedInputError
-    from masktron.results import ReportResult
 
 
 def rerun(
@@ -95,7 +94,7 @@ def rerun(
     if register is not None:
         settings["register"] = register
     refused: ChangedInputError | InvalidOriginalError | None = None
-    pages: ReportResult | None = None
+    pages = ReleasePages()
     with running.progress_shown() as progress:
         from masktron.jobs.originals import InvalidOriginalError
         from masktron.jobs.rerun import ChangedInputError, InvalidNextFileError, Repeating, run_rerun
@@ -119,7 +118,7 @@ def rerun(
         except (ChangedInputError, InvalidOriginalError) as error:
             refused = error
         else:
-            pages = pages_written(
+            pages = pages_of_release(
                 written, masked=out, original=data, rules=rules, html=html, html_public=html_public, progress=progress
             )
     if refused is not None:
@@ -131,7 +130,8 @@ def rerun(
         running.show(tables_of(result.run), json)
     running.report(result, json)
     if result.run is not None:
-        running.show(told_of_pages(pages, result.run, written), json)
+        running.show(pages.told(result.run, written), json)
+    pages.require()
 
 
 def _settings(

@@ -68,23 +68,33 @@ def report(
     """Print a result, all of it or what fits a screen, and write it as JSON and as a page where that is wanted.
 
     `written` is said before the name of the page.
+
+    Raises
+    ------
+    DocumentError
+        A report cannot be written; what is printed, and outputs that are in their places, stand.
     """
+    from masktron.errors import DocumentError
     from masktron.report.rendering import tables_of
 
     if verbose:
         show(tables_of(result), json)
     else:
         show_in_short(result, json)
-    write(result.as_dict(), json)
-    if html is not None:
-        from masktron.report.pages.page_files import write_pages
-        from masktron.report.pages.registry import page_of
-        from masktron.report.text import plain
+    try:
+        write(result.as_dict(), json)
+        if html is not None:
+            from masktron.report.pages.page_files import write_pages
+            from masktron.report.pages.registry import page_of
+            from masktron.report.text import plain
 
-        page = page_of(result)
-        write_pages({html: page})
-        mark = ", CONFIDENTIAL" if page.edition == "internal" else ""
-        show([f"{written}{mark}: {plain(html.as_posix())}"], json)
+            page = page_of(result)
+            write_pages({html: page})
+            mark = ", CONFIDENTIAL" if page.edition == "internal" else ""
+            show([f"{written}{mark}: {plain(html.as_posix())}"], json)
+    except DocumentError as error:
+        error.hint = f"what is said above stands; only this report is lacking: {error.hint.partition('; ')[2]}"
+        raise
 
 
 def show_in_short(result: JobResult, json: Path | None, further: Iterable[RenderableType] = ()) -> None:

@@ -294,6 +294,8 @@ def _described(
 ) -> tuple[FieldDescription, DescribedProblem | None]:
     summary = read.summaries[name]
     kind, role, why, problem = _taken(name, summary, config, read.lines.get(name, 0), one)
+    if release_safe and problem is not None and problem.record:  # which record has it is nobody's business
+        problem = replace(problem, what=f"the numeric field {name!r} holds a text", record=0, line=0)
     labels = {**variable.labels, **variable.declared_missing, **dict.fromkeys(variable.ranges, "")}
     everywhere = config.missing.get(ALL_FIELDS, _NONE)
     codes = sorted((config.missing.get(name, _NONE) | everywhere) - variable.observed)

@@ -62,7 +62,7 @@ def former_kept(manifest: Path, content: Mapping[str, Any]) -> Iterator[tuple[st
 
 
 def _same(former: Any, content: Mapping[str, Any]) -> bool:
-    """Tell whether a manifest says of the same bytes, from the same original and key, all that the former one says."""
+    """Tell whether a manifest says all that the former one says, of the same bytes, original and key."""
     entered = "register" in content or "register" not in former
     return entered and all(former.get(part) == content[part] for part in ("original", "output", "key"))
 

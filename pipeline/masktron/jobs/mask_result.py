@@ -69,6 +69,7 @@ from masktron.results import (
 from masktron.settle.prototypes import EXITS
 from masktron.sources.records import Column, Records, Status
 from masktron.sources.source import Source
+from masktron.sources.wide.member_source import MemberSource
 from masktron.write.treatments import Postrandomised, Recoded, Swapped, Treatment, suppressed_in
 
 OF_KEYS_BEFORE = ("key_k", "key_uniques", "global_risk")
@@ -290,9 +291,13 @@ def side_by_side(
 def _promised(run: Prepared, whole_record_k: float) -> str:
     """Say what the method promises: of whole records where one partition was made of all fields, and it holds."""
     contract = run.method.contract
-    if isinstance(contract, IdenticalGroups) and run.config.grouping == "all" and whole_record_k >= contract.k:
-        return contract.says_of_whole_records
-    return contract.says
+    if not isinstance(contract, IdenticalGroups) or run.config.grouping != "all" or whole_record_k < contract.k:
+        return contract.says
+    source = run.source
+    if isinstance(source, MemberSource) and source.sums:
+        sums = ", ".join(dict.fromkeys(one.field for one in source.sums))
+        return f"{contract.says_of_whole_records}, apart from what is summed anew around them: {sums}"
+    return contract.says_of_whole_records
 
 
 def _unheeded(run: Prepared, blocks: Sequence[MaskedBlock]) -> Iterator[str]:

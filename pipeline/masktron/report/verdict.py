@@ -79,7 +79,9 @@ def _protection(result: MaskResult) -> str:
         solved = ", solved fields apart" if any(block.solved for block in result.blocks) else ""
         if _whole(result):
             others = counted(result.whole_record_k - 1, "other one", "others")
-            return f", and each record is the same as at least {others} in all masked fields"
+            # of members alone: sums of them stand around them, and tell them apart
+            own = " of its own" if result.levels and "/" in result.levels[0].level else ""
+            return f", and each record is the same as at least {others} in all masked fields{own}"
         together = "some record is unique" if result.whole_record_k == 1 else f"only {result.whole_record_k}"
         return (
             f", and in each block of masked fields at least {result.min_group} records are alike{solved}; in all "

@@ -1,0 +1,45 @@
+"""A report that cannot be written after the release is in its place: that is said, and nobody masks it again."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from cli_runner import Runner, numbers, write_data, write_rules
+
+pytestmark = pytest.mark.skipif(
+    sys.platform != "linux", reason="a folder in which nobody may make files, not even root"
+)
+UNWRITABLE = Path("/proc/self/about.html")
+
+
+@pytest.mark.parametrize("option", ["--html", "--html-public"])
+def test_a_page_that_cannot_be_written_leaves_a_release_that_is_told(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], option: str
+) -> None:
+    run, out, manifest = Runner(capsys), tmp_path / "m.xml", tmp_path / "m.manifest.json"
+    data, rules = write_data(tmp_path / "d.xml", numbers()), write_rules(tmp_path / "r.sch", "A + B = T")
+    done = run("mask", data, "-r", rules, "-o", out, "-k", 3, option, UNWRITABLE)
+    assert done.code == 4 and out.exists() and manifest.exists()
+    assert "promises" in done.out
+    said = " ".join(done.err.split())
+    assert "the file is masked and in its place, and its pages are not written" in said
+    assert f"mask nothing again: masktron report {manifest}" in said and "nothing was written" not in said
+    again = run("rerun", manifest, data, "-o", tmp_path / "n.xml", option, UNWRITABLE)
+    assert again.code == 4 and (tmp_path / "n.xml").exists()
+    said = " ".join(again.err.split())
+    assert "the file is masked and in its place" in said and "nothing was written" not in said
+    assert run("report", manifest, "--masked", out, "--original", data, option, tmp_path / "about.html").code == 0
+
+
+def test_a_result_in_json_that_cannot_be_written_is_all_that_lacks(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run, out = Runner(capsys), tmp_path / "m.xml"
+    data, rules = write_data(tmp_path / "d.xml", numbers()), write_rules(tmp_path / "r.sch", "A + B = T")
+    done = run("mask", data, "-r", rules, "-o", out, "-k", 3, "--json", UNWRITABLE)
+    assert done.code == 4 and out.exists()
+    said = " ".join(done.err.split())
+    assert "what is said above stands; only this report is lacking" in said and "nothing was written" not in said
