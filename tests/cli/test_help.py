@@ -116,6 +116,8 @@ def test_pages_are_named_by_the_titles_that_they_have() -> None:
 def test_the_option_that_an_error_is_about_decides() -> None:
     assert page_of_usage("--key-k must be 2 or more", ["mask"]) == said("suppression")
     assert page_of_usage("something else", ["tune"]) == said("tuning")
+    for command, page in (("rerun", "repeating"), ("suggest", "suggesting")):
+        assert page_of_usage("Option '--accept' requires an argument.", [command]) == said(page)
     assert page_of_usage("No such option: --verbose (Possible options: --role)", ["rerun"]) == said("repeating")
     assert page_of_usage("pages need matplotlib: pip install 'masktron[report]'", ["mask"]) == said("installing")
     assert page_of_usage("levels.Household.fields is not given", ["validate"]) == said("nested-files")

@@ -67,13 +67,12 @@ OF_OPTIONS: Mapping[str, str] = MappingProxyType(
             "tuning": "--candidate --budget --risk --utility",
             "formats": "--format --format-option --record --metadata --to --to-option --rename",
             "reports": "--html --html-public --beside",
-            "suggesting": "--accept",
             "writing-rules": "--phase",
         }.items()
         for option in options.split()
     }
 )  # fmt: skip
-"""The page about an option, where there is one of its own."""
+"""The page about an option, where there is one of its own; not of one that means something else in each command."""
 
 OF_COMMANDS: Mapping[str, str] = MappingProxyType(
     {
