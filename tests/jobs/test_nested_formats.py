@@ -9,6 +9,7 @@ from typing import Any
 import pandas as pd
 import pyreadstat
 import pytest
+from lxml import html
 
 import masktron
 from masktron.config import ReadOptions
@@ -16,7 +17,7 @@ from masktron.level_settings import levels_from
 from masktron.sources.opening import open_source
 from masktron.sources.wide.wide_source import WideSource
 from nested_survey import ROLES, made
-from nested_tables import ONE, levels, tables_of
+from nested_tables import ONE, TWO, levels, tables_of
 
 SETTINGS: dict[str, Any] = {
     "k": 3, "key": bytes(range(16, 48)), "rare_units": "exclude", "max_observed_share": 100,
@@ -101,3 +102,37 @@ def test_codes_that_a_file_declares_are_those_of_all_members(
     codes = {one.name: dict(one.missing) for one in wide.own_variables}
     assert codes["Person.1.Wage"] == codes["Person.3.Wage"] == {"99": "refused"}
     assert codes["Person.1.Income"] == {}
+
+
+@pytest.mark.parametrize(
+    ("said", "encodings", "told"),
+    [(ONE, ("cp1252",), True), (TWO, ("cp1252", "cp1252"), True), (TWO, ("cp1252", "utf-16"), False)],
+    ids=["one table", "two alike", "two that differ"],
+)
+def test_the_page_for_others_says_how_tables_of_nested_records_are_written(
+    tmp_path: Path, said: dict[str, Any], encodings: tuple[str, ...], told: bool
+) -> None:
+    """What all tables have; nothing where they differ in more than what separates cells."""
+    survey, rules = made(tmp_path, 21, 24)
+    names = ("flat.csv",) if said is ONE else ("households.csv", "persons.csv")
+    tables_of(survey, tmp_path)
+    for name, encoding in zip(names, encodings, strict=True):
+        path = tmp_path / name
+        path.write_bytes(path.read_text(encoding="utf-8").replace(",", ";").encode(encoding))
+    own = levels(said, tmp_path)
+    if said is TWO:
+        own["Person"] = {**own["Person"], "format_options": {"encoding": encodings[1]}}
+    page, given = tmp_path / "about.html", {"roles": ROLES, "rare_units": "exclude", "max_observed_share": 100}
+    masktron.mask(
+        tmp_path / names[0],
+        rules,
+        tmp_path / "m.csv",
+        k=3,
+        levels=own,
+        format_options={"encoding": "cp1252"},
+        **given,
+    )
+    masktron.write_report(tmp_path / "m.manifest.json", html_public=page)
+    text = html.fromstring(page.read_text(encoding="utf-8")).text_content()
+    assert ("How the file is written" in text) is told
+    assert ("--format-option encoding=cp1252" in text) is told

@@ -179,6 +179,13 @@ class JoinedSource(Source):
         return self._twin.count
 
     @property
+    def reading_options(self) -> Mapping[str, str]:
+        """How the tables are written, where all are written alike, but for what separates cells, which is found."""
+        first, *others = (one.reading_options for one in self.tables)
+        alike = {name: own for name, own in first.items() if all(one.get(name) == own for one in others)}
+        return alike if all({*one} - {*alike} <= {"delimiter"} for one in (first, *others)) else {}
+
+    @property
     def notes(self) -> tuple[str, ...]:
         """What there is to know of each table."""
         return tuple(dict.fromkeys(note for table in self.tables for note in table.notes))

@@ -141,6 +141,11 @@ class WideSource(Source):
         )
 
     @property
+    def reading_options(self) -> Mapping[str, str]:
+        """How the nested file is written."""
+        return self.nested.reading_options
+
+    @property
     def notes(self) -> tuple[str, ...]:
         """What there is to know of the nested file."""
         return self.nested.notes
