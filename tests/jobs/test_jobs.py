@@ -18,6 +18,7 @@ from attacks import SEED
 from cli_runner import Runner, numbers, write_data, write_rules
 from examples import FULL, examples, parts
 from masktron.config import Config, Role, load_config
+from masktron.errors import UsageError
 from masktron.jobs.job import Job
 from masktron.jobs.mask import run_mask
 from masktron.kernels import linkage as kernel_linkage
@@ -554,3 +555,18 @@ def test_rules_run_under_a_name_of_their_own(tmp_path: Path, monkeypatch: pytest
     with pytest.raises(HangsError):
         job(*files.get(command, [data, rules, tmp_path / "out.xml"]), progress=lambda stage, _: stages.append(stage))
     assert stages[-1] == "validating d.xml"
+
+
+def test_a_column_without_a_name_is_left_out_only_where_no_other_one_changes_its_name(tmp_path: Path) -> None:
+    rows = [[at % 9, at % 5, at % 9 + at % 5] for at in range(30)]
+    rules = write_rules(tmp_path / "first.sch", "V2 + V3 = V4"), write_rules(tmp_path / "last.sch", "V1 + V2 = V3")
+    given: dict[str, Any] = {"k": 3, "format_options": {"header": "no"}}
+    data = tmp_path / "d.csv"
+    data.write_text("".join(f"p{at},{','.join(map(str, row))}\n" for at, row in enumerate(rows)))
+    with pytest.raises(UsageError, match=r"without V1 \(identifier\), those behind would be called otherwise"):
+        masktron.mask(data, rules[0], tmp_path / "m.csv", roles={"V1": "identifier"}, **given)
+    assert not (tmp_path / "m.csv").exists()
+    data.write_text("".join(f"{','.join(map(str, row))},p{at}\n" for at, row in enumerate(rows)))
+    masktron.mask(data, rules[1], tmp_path / "m.csv", roles={"V4": "identifier"}, **given)
+    written = [[int(cell) for cell in line.split(",")] for line in (tmp_path / "m.csv").read_text().splitlines()]
+    assert len(written) == 30 and all(one + two == total for one, two, total in written)

@@ -363,6 +363,7 @@ def _judged_original(
         originals = with_whole_units(job, originals)
         originals = without_rare(job, originals, compositions, config)
     require_weights(records, fields, originals.keep)
+    _require_names(job.source, fields)
     return Opened(
         nested=_nested_original(job, nested, judged, compositions, stated),
         job=job,
@@ -383,6 +384,27 @@ def _judged_original(
         sized=tuple(sized),
         given=stated,
     )
+
+
+def _require_names(source: Source, fields: Sequence[FieldFacts]) -> None:
+    """Refuse to leave out a column where those behind it would get other names: those of columns without any.
+
+    Raises
+    ------
+    UsageError
+    """
+    if source.reading_options.get("header") != "no" or isinstance(source, WideSource):
+        return
+    kept = [fact.role is not Role.IDENTIFIER for fact in fields]
+    if not all(kept) and any(kept[kept.index(False) :]):
+        gone = ", ".join(fact.name for fact in fields if fact.role is Role.IDENTIFIER)
+        raise UsageError(
+            f"the first line has no names of columns: without {gone} (identifier), those behind would be called "
+            "otherwise, and rules would read others",
+            where=str(source.path),
+            hint=f"put a line of names, such as these, before the records ({fields[0].name} ... {fields[-1].name}), and "
+            "leave --format-option header=no away",
+        )
 
 
 def _nested_original(
