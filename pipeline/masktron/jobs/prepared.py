@@ -402,8 +402,8 @@ def _require_names(source: Source, fields: Sequence[FieldFacts]) -> None:
             f"the first line has no names of columns: without {gone} (identifier), those behind would be called "
             "otherwise, and rules would read others",
             where=str(source.path),
-            hint=f"put a line of names, such as these, before the records ({fields[0].name} ... {fields[-1].name}), and "
-            "leave --format-option header=no away",
+            hint=f"put a line of names before the records, such as {fields[0].name} ... {fields[-1].name}, and leave "
+            "--format-option header=no away",
         )
 
 
