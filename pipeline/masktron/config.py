@@ -21,7 +21,7 @@ from masktron.errors import UsageError
 from masktron.figures import NAMES
 from masktron.files import read_text
 from masktron.level_settings import LevelSettings, levels_from
-from masktron.perturbation_settings import SWAP_NAMES, located_pram, pram_settings, together
+from masktron.perturbation_settings import SWAP_NAMES, located_pram, matrix_files, pram_settings, together
 from masktron.perturbation_settings import WAYS as PRAM_WAYS
 from masktron.processes import MOST_SECONDS, RULE_SECONDS
 from masktron.recoding_settings import WAYS, gives_numbers, how_of, resolved
@@ -550,6 +550,16 @@ class Config:
     def reading(self) -> ReadOptions:
         """How the data are to be read."""
         return ReadOptions(self.record, self.format, self.format_options, self.metadata, levels=self.levels)
+
+    @property
+    def named_files(self) -> dict[str, Path]:
+        """Documents of the rules, matrices of PRAM and the register, by the names that messages have for them.
+
+        What recoding reads and writes is known where it is done: `masktron.jobs.treated.files_of_recoding`.
+        """
+        documents = {f"the document {name!r}": path for name, path in self.documents.items()}
+        registered = {} if self.register is None else self.register.files
+        return {**documents, **matrix_files(self.pram), **registered}
 
     @property
     def treats_keys(self) -> bool:

@@ -99,11 +99,6 @@ def named_tables(tables: GivenTables) -> dict[str, Path]:
     return masked | {f"the original table of {name}": path for name, path in tables.original.items()}
 
 
-def register_of(settings: Config) -> dict[str, Path]:
-    """Return the files of the register of releases, if there is one, by the names that messages have for them."""
-    return {} if settings.register is None else settings.register.files
-
-
 def settings_file(named: Path | None) -> Path | None:
     """Return the file of settings: the one that was named, else the one in this folder."""
     default = Path("masktron.toml")

@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from masktron.cli import options, running
-from masktron.cli.given import inputs_beside, register_of, settings_file, settings_from
+from masktron.cli.given import inputs_beside, settings_file, settings_from
 from masktron.cli.release_pages import ReleasePages, pages_of_release
 from masktron.errors import Exit
-from masktron.perturbation_settings import matrix_files
 from masktron.processes import rules_within
 
 if TYPE_CHECKING:
@@ -266,7 +265,7 @@ def mask(
         rule_timeout=rule_timeout,
         register=register,
     ).choosing(method, parse_params(param or []))
-    beside = {**inputs_beside(settings), **register_of(settings), **matrix_files(settings.pram)}
+    beside = {**inputs_beside(settings), **settings.named_files}
     if settings.recode:
         from masktron.jobs.treated import files_of_recoding
 

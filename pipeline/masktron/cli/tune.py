@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from masktron.cli import options, running
-from masktron.cli.given import inputs_beside, register_of, settings_file, settings_from
+from masktron.cli.given import inputs_beside, settings_file, settings_from
 from masktron.errors import Exit
 from masktron.processes import rules_within
 
@@ -227,7 +227,7 @@ def tune(
         phase=phase,
         rule_timeout=rule_timeout,
     )
-    running.check_outputs(outputs, {**inputs_beside(settings), **register_of(settings)}, out)
+    running.check_outputs(outputs, {**inputs_beside(settings), **settings.named_files}, out)
     _require_writable(write, candidate, settings)
     wishes = {
         "methods": methods,

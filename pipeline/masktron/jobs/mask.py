@@ -37,7 +37,6 @@ from masktron.masking import Masked, SharedWork, compile_for, compiles_first, ma
 from masktron.measures.linkage import compile_for as compile_linking
 from masktron.measures.linkage import compiles_first as linking_compiles_first
 from masktron.methods.chosen import chosen
-from masktron.perturbation_settings import matrix_files
 from masktron.progress import Progress, no_progress
 from masktron.results import MaskResult
 from masktron.sources.opening import format_of
@@ -99,10 +98,7 @@ def run_mask(
     refuse_class_limits(config.limits)
     refuse_other_names(out, format_of(data, config.reading), data)
     manifest = manifest or manifest_beside(out)
-    documents = {f"the document {name!r}": path for name, path in config.documents.items()}
-    inputs = {"the original": data, "the rulebook": rules, **documents, **matrix_files(config.pram)}
-    if config.register is not None:
-        inputs |= config.register.files
+    inputs = {"the original": data, "the rulebook": rules, **config.named_files}
     inputs |= (tables := tables_of_release(data, out, config.levels)).inputs
     refuse_outputs(outputs := {"the output": out, "the manifest": manifest, **tables.outputs}, inputs)
     rules_out = place_of_rules(config, rules_out, outputs, inputs)

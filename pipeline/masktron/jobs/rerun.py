@@ -32,7 +32,6 @@ from masktron.jobs.treated import files_of_recoding
 from masktron.jobs.wide_job import named_as_fields
 from masktron.level_settings import with_tables
 from masktron.methods.chosen import chosen
-from masktron.perturbation_settings import matrix_files
 from masktron.processes import rules_within
 from masktron.progress import Progress, no_progress
 from masktron.results import (
@@ -190,7 +189,7 @@ def run_rerun(
     inputs = {"the original": data, **tables.inputs, "the rulebook": rules, "the manifest of the last run": former}
     outputs = {"the output": out, "the manifest": manifest, **tables.outputs}
     # translated rules may take the place of former ones: where they go is no output here, and nothing else goes there
-    named = {**_named_files(config), **files_of_recoding(config, None, out)}
+    named = {**config.named_files, **files_of_recoding(config, None, out)}
     refuse_outputs({**outputs, **how.beside}, {**named, **inputs})
     paths = _Paths(former, data, rules, out, manifest, tables.named)
     try:
@@ -266,13 +265,6 @@ def _repeated_run(
         raise
     same_bytes = (read_manifest(paths.manifest).output == run.described.output) if same else None
     return _beside(result, run, masked, same_bytes)
-
-
-def _named_files(config: Config) -> dict[str, Path]:
-    """Return the files that settings name, but those of levels and of recoding, by the names that messages have."""
-    documents = {f"the document {name!r}": path for name, path in config.documents.items()}
-    registered = {} if config.register is None else config.register.files
-    return {**documents, **matrix_files(config.pram), **registered}
 
 
 def _require_kinds(accept: Collection[str]) -> None:

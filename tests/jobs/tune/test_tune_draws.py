@@ -301,7 +301,7 @@ def test_mask_with_the_written_settings_draws_otherwise_and_comes_near(
              "--swap-rate", "0.1", "--workers", "0"]  # fmt: skip
     run = Runner(capsys)
     spoilt = run(*words, "--json", "settings/sex.csv")
-    assert (spoilt.code, "--json would overwrite the matrix sex.csv of SEX" in spoilt.err) == (2, True)
+    assert (spoilt.code, "--json would overwrite the matrix of SEX" in spoilt.err) == (2, True)
     told = run(*words)
     assert "keys drawn or swapped" in told.out and "pram_confidence" in told.out
     found = json.loads((tmp_path / "t" / "tune.json").read_text())["candidates"]
