@@ -34,7 +34,7 @@ def check_outputs(
     """
     from masktron.errors import UsageError
     from masktron.files import refuse_outputs
-    from masktron.write.manifest import described_output, is_numbered
+    from masktron.sources.output_names import described_output, is_numbered
 
     files = {option: path for option, path in outputs.items() if path is not None}
     if any(option.startswith(("--html", "--map")) for option in files):

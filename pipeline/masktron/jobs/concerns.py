@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 
@@ -21,7 +22,9 @@ from masktron.methods.contracts import MarkedReplaced
 from masktron.proposals.spelled import FieldPaths, known_number
 from masktron.results import ConcernResult, MissingRule
 from masktron.sources.records import Column
+from masktron.sources.source import Source
 from masktron.sources.wide.member_source import MemberSource
+from masktron.sources.wide.wide_source import WideSource
 from masktron.write.treatments import Treatment, suppressed_in
 
 MUCH_EMPTIED = Fraction(1, 5)
@@ -114,16 +117,15 @@ def _not_negative(run: Prepared, paths: FieldPaths, name: str) -> MissingRule:
 
 def _missing_otherwise(run: Prepared, made: Masked, written: Mapping[str, Column]) -> Iterator[ConcernResult]:
     """Missing values that are filled, and values that are missing now: a rare pattern takes over another one."""
-    filled, gone = {}, {}
+    filled, gone = Counter[str](), Counter[str]()
+    named = _names_by_level(run.source)
     for name in run.plan.by_role(Role.CONFIDENTIAL):
         before, after = run.kept.columns[name].present, written[name].present
-        if lost := int((before & ~after).sum()):
-            gone[name] = lost
-        if new := int((after & ~before).sum()):
-            filled[name] = new
+        gone[named.get(name, name)] += int((before & ~after).sum())
+        filled[named.get(name, name)] += int((after & ~before).sum())
     parts = [
         f"{counted(sum(many.values()), what)} {how} ({_listed(many)})"
-        for many, what, how in ((filled, "missing value", "got a value"), (gone, "value", "came out as missing"))
+        for many, what, how in ((+filled, "missing value", "got a value"), (+gone, "value", "came out as missing"))
         if many
     ]
     if not parts:
@@ -141,6 +143,14 @@ def _missing_otherwise(run: Prepared, made: Masked, written: Mapping[str, Column
         if drawn
         else "--keep-missing refuses that, and a smaller k can avoid it",
     )
+
+
+def _names_by_level(source: Source) -> dict[str, str]:
+    """Return what fields of wide records are called in the nested file: one name for all positions."""
+    if not isinstance(source, WideSource):
+        return {}
+    leaves = source.wide.by_field()
+    return {leaf.name: own.name for (_, own), many in leaves.items() for leaf in many}
 
 
 def _listed(many: Mapping[str, int]) -> str:

@@ -12,8 +12,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from masktron.sources.output_names import numbered
 from masktron.write.atomic import atomic_path
-from masktron.write.manifest import manifest_content, numbered
+from masktron.write.manifest import manifest_content
 
 
 @contextmanager

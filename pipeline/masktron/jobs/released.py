@@ -31,11 +31,12 @@ from masktron.measures.figures import Measured
 from masktron.results import BlockResult, MaskResult, shown
 from masktron.roles import FieldFacts
 from masktron.sources.joined.joined_source import JoinedSource
+from masktron.sources.output_names import described_output
 from masktron.sources.records import Column
 from masktron.sources.wide.member_source import MemberSource
 from masktron.versions import versions
 from masktron.write.declared import Declared
-from masktron.write.manifest import MANIFEST_VERSION, NOTICE, described_output
+from masktron.write.manifest import MANIFEST_VERSION, NOTICE
 from masktron.write.nested_release import NestedRelease, ReleasedField
 
 _ELSEWHERE = frozenset(

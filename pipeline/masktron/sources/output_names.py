@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from pathlib import Path
 
-from masktron.addresses import AddressPath
+from masktron.addresses import AddressPath, is_address
 from masktron.errors import UsageError
+from masktron.files import read_text
 from masktron.sources.frame_path import FramePath
 from masktron.sources.known_formats import XML, format_of_name, suffixes_of, table_format
 
@@ -28,6 +30,27 @@ def manifest_beside(out: Path) -> Path:
     if isinstance(out, AddressPath):
         return Path(f"{out.name}.manifest.json")
     return out.with_name(f"{stem_of(out)}.manifest.json")
+
+
+def described_output(path: Path) -> str | None:
+    """Return the output that a manifest describes, the name of a file or an address; None where it is no manifest."""
+    try:
+        output = json.loads(read_text(path, "manifest"))["output"]["path"]
+        return str(output) if is_address(output) else Path(output).name
+    except (UsageError, ValueError, KeyError, TypeError, RecursionError):
+        return None
+
+
+def numbered(manifest: Path, number: int) -> Path:
+    """Return the place where a manifest is kept in the place of which a new one comes: ``m.manifest.1.json``."""
+    return manifest.with_name(f"{manifest.stem}.{number}{manifest.suffix}")
+
+
+def is_numbered(path: Path, manifest: Path) -> bool:
+    """Tell whether a path is such a place of a manifest, whatever its number."""
+    number = path.stem.removeprefix(f"{manifest.stem}.")
+    named = number.isascii() and number.isdigit() and path.name == numbered(manifest, int(number)).name
+    return named and path.parent.resolve() == manifest.parent.resolve()
 
 
 def stem_of(path: Path) -> str:

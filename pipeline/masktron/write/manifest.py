@@ -10,7 +10,6 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from masktron.addresses import is_address
 from masktron.config import AS_IT_SAYS, ReadOptions, Role, limits_from
 from masktron.errors import UsageError
 from masktron.files import read_text
@@ -81,27 +80,6 @@ def write_json(path: Path, content: Mapping[str, Any]) -> None:
     """Write a result as UTF-8 JSON, whole or not at all, for its owner alone."""
     with atomic_path(path) as temporary:
         temporary.write_text(dump(content), encoding="utf-8")
-
-
-def described_output(path: Path) -> str | None:
-    """Return the output that a manifest describes, the name of a file or an address; None where it is no manifest."""
-    try:
-        output = json.loads(read_text(path, "manifest"))["output"]["path"]
-        return str(output) if is_address(output) else Path(output).name
-    except (UsageError, ValueError, KeyError, TypeError, RecursionError):
-        return None
-
-
-def numbered(manifest: Path, number: int) -> Path:
-    """Return the place where a manifest is kept in the place of which a new one comes: ``m.manifest.1.json``."""
-    return manifest.with_name(f"{manifest.stem}.{number}{manifest.suffix}")
-
-
-def is_numbered(path: Path, manifest: Path) -> bool:
-    """Tell whether a path is such a place of a manifest, whatever its number."""
-    number = path.stem.removeprefix(f"{manifest.stem}.")
-    named = number.isascii() and number.isdigit() and path.name == numbered(manifest, int(number)).name
-    return named and path.parent.resolve() == manifest.parent.resolve()
 
 
 @dataclass(frozen=True, slots=True)
