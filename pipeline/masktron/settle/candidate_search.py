@@ -87,6 +87,23 @@ class PrototypePattern:
 
 
 @dataclass(slots=True, eq=False)
+class _Asked:
+    """What is left of the rules in the contexts of a pattern.
+
+    Attributes
+    ----------
+    contexts, kept : sequence of mapping, mapping
+        Those of the pattern, by which it is known again.
+    left : mapping of object to (tuple of int, tuple of ResidualRule)
+        By what is open, and the texts of the categories.
+    """
+
+    contexts: Sequence[Lexemes]
+    kept: Lexemes
+    left: dict[object, tuple[tuple[int, ...], tuple[ResidualRule, ...]]] = field(default_factory=dict)
+
+
+@dataclass(slots=True, eq=False)
 class CandidateSearch:
     """Looks for the prototypes of a block.
 
@@ -111,6 +128,7 @@ class CandidateSearch:
     _rules: dict[object, tuple[ResidualRule, ...]] = field(init=False, default_factory=dict)
     _cases: dict[object, Search] = field(init=False, default_factory=dict)
     _ways: dict[object, Sequence[Recipe]] = field(init=False, default_factory=dict)
+    _asked: dict[int, _Asked] = field(init=False, default_factory=dict)
 
     def __post_init__(self) -> None:
         self._spelled = {}
@@ -252,7 +270,7 @@ class CandidateSearch:
     ) -> tuple[object, tuple[ResidualRule, ...]]:
         """Return what the rules ask of the prototype alone, with what is the same for the same rules."""
         free = _free_key(pattern, options)
-        numbers, rules = self._memory(pattern, options).asked(_contexts(pattern, texts))
+        numbers, rules = self._left(pattern, texts, options, free)
         key = free, numbers
         if key not in self._rules:
             if len(self._rules) >= MAX_KNOWN:
@@ -261,6 +279,25 @@ class CandidateSearch:
                 self._ways.clear()
             self._rules[key] = without(rules, pattern.solved)
         return key, self._rules[key]
+
+    def _left(
+        self,
+        pattern: PrototypePattern,
+        texts: Mapping[str, str],
+        options: Mapping[str, Mapping[str, float]],
+        free: object,
+    ) -> tuple[tuple[int, ...], tuple[ResidualRule, ...]]:
+        """Return what is left of the rules; of a pattern it is asked several times, with other targets."""
+        memory = self._memory(pattern, options)  # before what was remembered is looked up: it may be forgotten here
+        known = self._asked.get(id(pattern.contexts))
+        if known is None or known.contexts is not pattern.contexts or known.kept is not pattern.kept:
+            if len(self._asked) >= MAX_PATTERNS:
+                self._asked.clear()
+            known = self._asked[id(pattern.contexts)] = _Asked(pattern.contexts, pattern.kept)
+        key = free, tuple(texts.items())
+        if key not in known.left:
+            known.left[key] = memory.asked(_contexts(pattern, texts))
+        return known.left[key]
 
     def _remaining(
         self, pattern: PrototypePattern, contexts: Sequence[Lexemes], options: Mapping[str, Mapping[str, float]]
@@ -272,6 +309,7 @@ class CandidateSearch:
         if key not in self._memories:
             if len(self._memories) >= MAX_MEMORIES:
                 self._memories.clear()
+                self._asked.clear()
                 self._rules.clear()
                 self._cases.clear()
             numbers = frozenset(pattern.target) | pattern.solved

@@ -179,15 +179,45 @@ def iter_chunks(path: str | Path, layout: Layout, size: int = 5000, *, spans: Sp
     """
     path = Path(path)
     spans = record_spans(path, layout) if spans is None else spans
+    for root, first, count in iter_documents(path, layout, len(spans), size):
+        yield Chunk(root, first, spans.part(first, count))
+
+
+def iter_documents(
+    path: Path, layout: Layout, records: int, size: int = 5000
+) -> Iterator[tuple[etree._Element, int, int]]:
+    """Yield the records of a file that has been read whole before, as `iter_chunks` does.
+
+    Parameters
+    ----------
+    path : Path
+    layout : Layout
+    records : int
+        How many there are, as another parser has counted them.
+    size : int
+
+    Yields
+    ------
+    root : Element
+        A small document.
+    first, count : int
+        Position of its first record, and how many it has.
+
+    Raises
+    ------
+    DocumentError
+        The file cannot be parsed, or has another number of records.
+    """
     first = 0
     for root, count in _chunked(path, layout, size):
-        yield Chunk(root, first, spans.part(first, count))
+        yield root, first, count
         first += count
-    if first != len(spans):
+    if first != records:
         raise DocumentError(
-            f"two parsers count different numbers of records: {first:,} and {len(spans):,}",
+            f"two parsers count different numbers of records: {first:,} and {records:,}",
             where=str(path),
-            hint="please report this file: it cannot be trusted to be read right",
+            hint="please report this file, unless somebody has changed it meanwhile: it cannot be trusted to be read "
+            "right",
         )
 
 

@@ -17,7 +17,7 @@ from masktron.progress import Told, untold
 from masktron.sources.records import Coded, Layout
 from masktron.sources.xml.edits import Edits, RecordEdits, RecordText, records_of, serialised
 from masktron.sources.xml.layout import confirm
-from masktron.sources.xml.microdata import chunk_document, iter_chunks, record_lines
+from masktron.sources.xml.microdata import chunk_document, iter_documents, record_lines
 from masktron.sources.xml.new_texts import check_replacements
 from masktron.sources.xml.outline import CLOSING, opening, released
 from masktron.sources.xml.parser import scan
@@ -167,7 +167,7 @@ def write_parsed(
     encoding = scan(source)
     with target.open("w", encoding=encoding.codec, errors="xmlcharrefreplace", newline="") as stream:
         stream.write(opening(encoding))
-        pieces = _pieces(source, edits, functools.partial(_tell, told, len(kept)))
+        pieces = _pieces(source, edits, len(kept), functools.partial(_tell, told, len(kept)))
         if order is None or not len(kept):
             whole = [_empty(edits.layout)]
             stream.writelines(_in_source_order(pieces, edits.spacing.between, kept) if len(kept) else whole)
@@ -183,12 +183,12 @@ def _tell(told: Told, size: int, done: int) -> None:
     told(done, size)
 
 
-def _pieces(source: Path, edits: RecordEdits, told: Callable[[int], None]) -> Iterator[RecordText]:
-    for chunk in iter_chunks(source, edits.layout):
-        told(chunk.first)
-        for j, record in enumerate(records_of(chunk.root, edits.layout)):
-            edits.apply(record, chunk.first + j)
-        yield from serialised(chunk.root, edits.layout)
+def _pieces(source: Path, edits: RecordEdits, records: int, told: Callable[[int], None]) -> Iterator[RecordText]:
+    for root, first, _count in iter_documents(source, edits.layout, records):
+        told(first)
+        for j, record in enumerate(records_of(root, edits.layout)):
+            edits.apply(record, first + j)
+        yield from serialised(root, edits.layout)
 
 
 def _reordered(pieces: Iterator[RecordText], between: str, held: Reordered) -> Iterator[str]:
