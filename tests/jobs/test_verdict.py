@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -269,6 +270,16 @@ def test_what_was_reached_for_keys_is_said_in_the_place_of_what_they_may_do(tmp_
         assert said.endswith("; the others may identify as well: U.")
         assert "may identify by themselves" not in said
         assert 2 <= said.count(". ") + 1 <= 5
+
+
+def test_of_a_sample_what_is_found_is_estimated_by_its_weights(masked: MaskResult) -> None:
+    """40 records like no other one, of which few are found rightly: no contradiction, as the population has more."""
+    codes = {"V": np.arange(40, dtype=np.int32)}
+    keys = KeyRisk.of(KeyFile(("V",), codes, True, None, np.full(40, 20.0)))
+    said = told(masked, unmasked=("V",), identifying=(), keys=keys, figures=())
+    found = re.search(r"rightly finds an estimated ([\d.]+) % of this sample \(who knows who took part, more", said)
+    assert found is not None and float(found[1]) < 20
+    assert "40 of 40 records are like no other one" in said
 
 
 def test_keys_that_differ_in_every_record_and_who_knows_more(masked: MaskResult) -> None:

@@ -81,7 +81,7 @@ class Following:
             if count := self._lacking[check.index]:
                 yield (
                     f"{check.id}: in {count} of {self._listed[check.index]} listed findings a field is missing, and "
-                    "no comparison with it holds; where it may be missing, the rule has to say so "
+                    "no comparison with it holds, not even = ''; where it may be missing, the rule has to say so "
                     "(docs/writing-rules/traps.md)"
                 )
             if count := self._told[check.index]:

@@ -178,14 +178,16 @@ def _by_keys(keys: KeyRisk, result: MaskResult) -> str:
         else f"each record is like at least {counted(int(keys.k) - 1, 'other one', 'others')}"
     )
     strongest = next((figure.value for figure in result.figures if figure.name == "strongest_linkage"), math.nan)
-    joined = (
-        ""
-        if math.isnan(strongest)
-        else f" (who knows all unmasked fields and the original numbers, {_percent(strongest)})"
-    )
+    # in the file alone, who is like no other one is found: fewer are by the weights of a sample
+    of_sample = keys.mean * keys.records < alone * (1 - 1e-9)
+    knows = ["who knows who took part, more"] if of_sample else []
+    if not math.isnan(strongest):
+        knows.append(f"who knows all unmasked fields and the original numbers, {_percent(strongest)}")
+    share = _percent(100 * keys.mean)
+    found = f"an estimated {share} of this sample" if of_sample else f"{share} of the records"
     return (
-        f"by the keys {listed(keys.fields)}, {alike}, and who looks for everybody rightly finds "
-        f"{_percent(100 * keys.mean)} of the records{joined}"
+        f"by the keys {listed(keys.fields)}, {alike}, and who looks for everybody rightly finds {found}"
+        f"{f' ({"; ".join(knows)})' if knows else ''}"
     )
 
 
