@@ -35,10 +35,17 @@ def manifest_beside(out: Path) -> Path:
 def described_output(path: Path) -> str | None:
     """Return the output that a manifest describes, the name of a file or an address; None where it is no manifest."""
     try:
+        if path.is_file() and not _begins_as_json(path):  # a masked file may be large, and is not read to the end
+            return None
         output = json.loads(read_text(path, "manifest"))["output"]["path"]
         return str(output) if is_address(output) else Path(output).name
-    except (UsageError, ValueError, KeyError, TypeError, RecursionError):
+    except (OSError, UsageError, ValueError, KeyError, TypeError, RecursionError):
         return None
+
+
+def _begins_as_json(path: Path) -> bool:
+    with path.open("rb") as stream:
+        return stream.read(64).lstrip(b"\xef\xbb\xbf \t\r\n")[:1] in (b"{", b"")
 
 
 def numbered(manifest: Path, number: int) -> Path:
