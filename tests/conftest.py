@@ -6,6 +6,7 @@ import atexit
 import gc
 import os
 import re
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -17,6 +18,8 @@ from lent_engines import Lending, lending_engines
 from paths import SHARED_DATA
 
 os.environ["MASKTRON_NO_BACKGROUND"] = "1"
+_STATE = tempfile.TemporaryDirectory(prefix="masktron-tests-")  # removed when this process ends
+os.environ.setdefault("XDG_STATE_HOME", _STATE.name)  # workers of xdist share that of the first process
 gc.disable()  # what the collection of tests makes is kept; see pytest_collection_finish
 
 settings.register_profile(

@@ -1,8 +1,24 @@
 """``python -m masktron``, and the command ``masktron``."""
+# ruff: noqa: E402 -- what others may have sent must be out of the way before anything is imported
 
 import os
-import signal
 import sys
+
+
+def import_nothing_from_here() -> None:
+    """Look for no module in the working folder, which somebody else may have sent, unless masktron itself lies there.
+
+    ``python -m`` puts that folder first, and so does an empty entry of ``PYTHONPATH``.
+    """
+    own = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))  # noqa: PTH100, PTH120 -- light
+    named = os.environ.get("PYTHONPATH", "").split(os.pathsep)
+    here = {os.path.abspath(entry) for entry in ("", *named) if not os.path.isabs(entry)}  # noqa: PTH100, PTH117
+    sys.path[:] = [entry for entry in sys.path if entry == own or entry not in here]
+
+
+import_nothing_from_here()  # before anything is imported that Python has not loaded itself
+
+import signal
 import time
 from contextlib import suppress
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import importlib
+import os
 import re
 import warnings
 from dataclasses import dataclass
+from threading import RLock
 from types import MappingProxyType, ModuleType
 
 from masktron.errors import UsageError
@@ -60,6 +62,11 @@ _CORE = MappingProxyType({name: {"scikit-learn": "sklearn"}.get(name, name) for 
 """What every installation has: packages, and what is imported of each."""
 
 
+_SETTINGS_FILES = frozenset({".numba_config.yaml", "matplotlibrc"})
+"""Files in which libraries look for settings in the working folder when they are imported."""
+_LOADING = RLock()
+
+
 @dataclass(frozen=True, slots=True)
 class Shortcoming:
     """A package that cannot be used.
@@ -83,6 +90,24 @@ def installing(*extras: str) -> str:
     return f'pip install "masktron[{",".join(extras)}]"'
 
 
+def load(module: str) -> ModuleType:
+    """Import a library, which finds no settings in the working folder: somebody else may have sent that folder.
+
+    Neither numba nor matplotlib has a switch for this. Changing the folder meanwhile would move other threads, too.
+
+    Raises
+    ------
+    ImportError
+    """
+    with _LOADING:
+        exists = os.path.exists
+        os.path.exists = lambda path: path not in _SETTINGS_FILES and exists(path)
+        try:
+            return importlib.import_module(module)
+        finally:
+            os.path.exists = exists
+
+
 def library(module: str, what: str) -> ModuleType:
     """Import a library that not everybody needs.
 
@@ -98,7 +123,7 @@ def library(module: str, what: str) -> ModuleType:
         It is not installed, or cannot be loaded.
     """
     try:
-        return importlib.import_module(module)
+        return load(module)
     except ImportError as error:
         found = _shortcoming(_BY_MODULE[module.partition(".")[0]], error)
         raise UsageError(f"{what} needs {found.package}, which {found.why}", hint=found.install) from error
@@ -129,7 +154,7 @@ def _loading(module: str) -> ImportError | None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of packages, which do not speak of masktron
         try:
-            importlib.import_module(module)
+            load(module)
         except ImportError as error:
             return error
     return None

@@ -55,6 +55,17 @@ def interpreter() -> str | None:
     return sys.executable
 
 
+def import_path() -> list[str]:
+    """Return where other processes of masktron look for modules: where this one does, but in no working folder."""
+    return [entry for entry in sys.path if os.path.isabs(entry)]  # noqa: PTH117 -- light
+
+
+def import_environment() -> dict[str, str]:
+    """Return the environment with a ``PYTHONPATH`` that leads into no working folder, as an empty entry would."""
+    entries = filter(os.path.isabs, os.environ.get("PYTHONPATH", "").split(os.pathsep))
+    return {**os.environ, "PYTHONPATH": os.pathsep.join(entries)}
+
+
 def started(
     serving: str, *, heard: bool = False, member: bool = True, environment: Mapping[str, str] | None = None
 ) -> subprocess.Popen[bytes]:
@@ -99,10 +110,10 @@ def started(
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE if heard else None,
         start_new_session=True,
-        env=None if environment is None else {**os.environ, **environment},
+        env={**import_environment(), **(environment or {})},
     )
     try:
-        send(pipe(process.stdin), (sys.path, os.getpid()))
+        send(pipe(process.stdin), (import_path(), os.getpid()))
     except BaseException:
         end(process)
         raise

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import errno
 import os
+import pickle
 import resource
 import shutil
 import stat
 import subprocess
 import sys
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from types import SimpleNamespace
 from typing import IO
@@ -23,6 +25,7 @@ from masktron.executor.run_parts import (
     LeftParts,
     RunPart,
     RunParts,
+    former_fingerprint,
     left_behind,
     parts_folder,
     read_part,
@@ -118,6 +121,47 @@ def test_without_resume_a_run_begins_anew_and_says_what_there_was(folder: Path, 
         computed(tmp_path)
         assert made(parts) == expected()
     assert len(computed(tmp_path)) == 5
+
+
+class _Planted:
+    """What runs code where it is loaded."""
+
+    def __init__(self, marker: Path) -> None:
+        self.marker = marker
+
+    def __reduce__(self) -> tuple[Callable[[str], None], tuple[str]]:
+        return os.mkdir, (str(self.marker),)
+
+
+def test_parts_that_somebody_else_made_are_not_gone_on_from(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Parts are pickles. Whoever sends a folder may send parts and a journal, but does not know the user's secret."""
+    with monkeypatch.context() as elsewhere:
+        elsewhere.setattr(module, "_own_secret", lambda: b"of another user")
+        with pytest.raises(CrashError), RunParts(folder, RUN) as parts:
+            parts.enter(write_part(folder, "part-0", text(pickle.dumps(_Planted(tmp_path / "ran")))))
+            raise CrashError
+    assert former_fingerprint(folder) is None
+    with RunParts(folder, RUN, resume=True) as parts:
+        assert parts.names == ()
+        assert made(parts) == expected()
+    assert not (tmp_path / "ran").exists()
+
+
+def test_a_journal_is_signed_where_no_home_can_be_written_to(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A run in units works in a container without a home; another process cannot go on from it."""
+    (tmp_path / "home").write_text("no folder")
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "home"))
+    monkeypatch.setattr(module, "_own_secret", cache(module._own_secret.__wrapped__))
+    with pytest.raises(CrashError), RunParts(folder, RUN) as parts:
+        made(parts, 1)
+        raise CrashError
+    assert former_fingerprint(folder) is not None
+    module._own_secret.cache_clear()
+    assert former_fingerprint(folder) is None
 
 
 def test_nothing_done_leaves_nothing(folder: Path) -> None:

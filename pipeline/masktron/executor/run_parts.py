@@ -4,14 +4,16 @@ Records lie in them, so a folder of parts and all that is in it are for their ow
 it is whole and on the disk; the journal, which one process writes, has its size and its SHA-256. What was not entered
 there is computed again, with the same bytes. The folder is locked while its run lives, and removed at its end.
 
-A run loads what its parts hold, and that may be anything. So a part is read where it is a file of this user alone and
-no link, and only if its bytes are those that were entered.
+A run loads what its parts hold, and that may be anything, code too. So a part is read only if it is a file of this
+user alone, no link, and its bytes are those that were entered. Each line of the journal is signed with a secret that
+lies in the user's home: a folder of parts that somebody else made is not gone on from.
 """
 
 from __future__ import annotations
 
 import errno
 import hashlib
+import hmac
 import json
 import os
 import re
@@ -22,9 +24,10 @@ import sys
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
+from functools import cache
 from pathlib import Path
 from types import TracebackType
-from typing import IO, Self
+from typing import IO, Any, Self
 
 from masktron.errors import DocumentError, UsageError
 from masktron.executor.contract import Executor, number_of
@@ -32,12 +35,17 @@ from masktron.progress import Told, untold
 from masktron.scratch import create_private, is_at, lock
 from masktron.supervisor import JOURNAL
 
+if sys.platform != "win32":
+    import fcntl
+
 _END = ".masktron-parts"
 _RUN = "run"
 _TEMPORARY = ".writing-"
 _GONE = re.compile(r"\.gone-[0-9a-f]{8}")
 """End of the name of a folder that is being removed."""
 _BLOCK = 1 << 20
+_SECRET = 32
+"""Bytes of the secret that signs journals."""
 _FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EROFS}
 
 
@@ -428,10 +436,10 @@ class RunParts:
             remove_gone(self.folder)  # what stays where the removal is interrupted
             self.release()
 
-    def _append(self, line: object) -> None:
+    def _append(self, line: dict[str, Any]) -> None:
         if self._descriptor is not None and not is_at(self._descriptor, self.folder):
             raise DocumentError("the folder of parts was replaced while the run was at work", where=str(self.folder))
-        text = json.dumps(line, separators=(",", ":"), ensure_ascii=True) + "\n"
+        text = json.dumps({**line, "signature": _signature(line)}, separators=(",", ":")) + "\n"
         with (self.folder / JOURNAL).open("r+b") as stream:
             stream.seek(0, os.SEEK_END)
             begin = stream.tell()
@@ -518,6 +526,8 @@ def _journal(path: Path) -> tuple[dict[str, str] | None, dict[str, RunPart], int
     for number, line in enumerate(lines[:-1]):  # what has no end was not written to its end
         try:
             said = json.loads(line)
+            if not hmac.compare_digest(said.pop("signature"), _signature(said)):
+                break
             if number == 0:
                 fingerprint = {str(name): str(value) for name, value in said["fingerprint"].items()}
             else:
@@ -528,6 +538,35 @@ def _journal(path: Path) -> tuple[dict[str, str] | None, dict[str, RunPart], int
             break
         whole += len(line) + 1
     return fingerprint, entered, whole
+
+
+def _signature(line: dict[str, Any]) -> str:
+    text = json.dumps(line, sort_keys=True).encode()
+    return hmac.digest(_own_secret(), text, "sha256").hex()
+
+
+@cache
+def _own_secret() -> bytes:
+    """Return what this user signs journals with; where no home can be written to, only this process knows it."""
+    base = Path(os.environ.get("XDG_STATE_HOME", ""))
+    try:
+        folder = (base if base.is_absolute() else Path.home() / ".local" / "state") / "masktron"
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0)
+        with os.fdopen(os.open(folder / "parts.secret", flags, 0o600), "r+b") as stream:
+            if sys.platform != "win32":
+                fcntl.flock(stream, fcntl.LOCK_EX)  # another run may be writing it
+            if not _is_private(os.fstat(stream.fileno())):
+                raise PermissionError("others can read it")
+            secret = stream.read()
+            if len(secret) != _SECRET:
+                secret = secrets.token_bytes(_SECRET)
+                stream.seek(0)
+                stream.truncate()
+                stream.write(secret)
+            return secret
+    except (OSError, RuntimeError):
+        return secrets.token_bytes(_SECRET)
 
 
 def _size(folder: Path) -> int:

@@ -78,9 +78,9 @@ def sized(original: Opened, out: Path, *, resume: bool) -> Opened:
         former = None if isinstance(out, AddressPath) else former_fingerprint(parts_folder(out))
         if former is None:
             raise UsageError(
-                "there is nothing to go on from",
+                "there is nothing to go on from: no finished parts of a run of yours",
                 where=str(out),
-                hint="run without --resume: a run keeps what it has finished only where it masks unit by unit",
+                hint="run without --resume: parts are kept of runs that mask in units, for the user who began them",
             )
         if config.unit_records is None:
             size = former.get("unit_records", "")

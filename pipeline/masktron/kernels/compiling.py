@@ -10,6 +10,8 @@ from collections.abc import Callable
 from threading import RLock
 from typing import Any
 
+from masktron.extras import load
+
 _LOCK = RLock()
 
 
@@ -39,13 +41,13 @@ class _Kernel:
         return self.__wrapped__.__qualname__  # a copy, and what another process gets, is the kernel of this name
 
     def _made(self) -> Any:
-        from numba import njit  # noqa: PLC0415 -- the one place that loads the compiler
-
-        from masktron.kernels.kept import KernelCache  # noqa: PLC0415 -- likewise
+        numba = load("numba")  # the one place that loads the compiler
+        numba.core.config._config_fname = ""  # it would read the file of this name again before it compiles
+        from masktron.kernels.kept import KernelCache  # noqa: PLC0415 -- it loads the compiler, too
 
         with _LOCK:
             if self._compiled is None:
-                compiled: Any = njit(nogil=True, **self._options)(self.__wrapped__)
+                compiled: Any = numba.njit(nogil=True, **self._options)(self.__wrapped__)
                 if self._cached:
                     compiled._cache = KernelCache(self.__wrapped__)
                 self._compiled = compiled

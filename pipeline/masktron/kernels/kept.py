@@ -3,18 +3,24 @@
 numba's own cache looks only where it can write, so that users of a package that an administrator installed would each
 compile it anew, and it takes a kernel for unchanged that calls a function of another module which has changed. Here
 the folder of the package is always read, and a kernel is known by the source of all modules that it is made of.
+
+A kept kernel is a pickle, which can run any code. It is read only from folders that `is_trusted`.
 """
 
 from __future__ import annotations
 
 import hashlib
 import inspect
+import os
 import pickle
 import pkgutil
 import re
+import stat
+import sys
 from collections.abc import Callable, Hashable
 from contextlib import AbstractContextManager, suppress
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 from numba.core.caching import (
@@ -26,9 +32,66 @@ from numba.core.caching import (
     UserWideCacheLocator,
 )
 
+if sys.platform != "win32":
+    import grp
+    import pwd
+
 _PACKAGE = __name__.rpartition(".")[0]
 _IMPORTED = re.compile(rb"^from (%s\.\w+) import " % re.escape(_PACKAGE.encode()), re.MULTILINE)
 """Modules of kernels import others in this form alone, as a test asserts."""
+
+
+def is_trusted(folder: str) -> bool:
+    """Tell whether nobody but this user, root or the owner of the package can put files into a folder."""
+    path = Path(folder)
+    if not path.is_absolute() or not path.is_dir():
+        return False
+    if sys.platform == "win32":
+        return True
+    found = path.stat()
+    others = stat.S_IWOTH if _is_private_group(found) else stat.S_IWOTH | stat.S_IWGRP
+    return found.st_uid in (os.geteuid(), 0, Path(__file__).stat().st_uid) and not found.st_mode & others
+
+
+if sys.platform != "win32":
+
+    def _is_private_group(found: os.stat_result) -> bool:
+        """Tell whether a group has the owner of the file as its only member: many systems make one for each user."""
+        try:
+            group, owner = grp.getgrgid(found.st_gid), pwd.getpwuid(found.st_uid)
+        except KeyError:
+            return False
+        return group.gr_name == owner.pw_name and set(group.gr_mem) <= {owner.pw_name}
+
+
+class _Trusted:
+    """A place for kept kernels that is passed over where others can write to it."""
+
+    def ensure_cache_path(self: Any) -> None:
+        """Make the folder.
+
+        Raises
+        ------
+        OSError
+            It cannot be written to, or others can write to it.
+        """
+        folder = self.get_cache_path()
+        if Path(folder).is_absolute():
+            super().ensure_cache_path()  # type: ignore[misc]
+        if not is_trusted(folder):
+            raise PermissionError(f"others can write to {folder}")
+
+
+class _NamedLocator(_Trusted, UserProvidedCacheLocator):
+    """What ``NUMBA_CACHE_DIR`` names."""
+
+
+class _BesideLocator(_Trusted, InTreeCacheLocator):
+    """The folder of the package."""
+
+
+class _UserLocator(_Trusted, UserWideCacheLocator):
+    """The user's folder of caches."""
 
 
 class _ReadOnlyLocator(InTreeCacheLocator):
@@ -40,9 +103,9 @@ class _ReadOnlyLocator(InTreeCacheLocator):
 
 class _Implementation(CompileResultCacheImpl):
     _locator_classes = [  # noqa: RUF012 -- as in its base
-        UserProvidedCacheLocator,
-        InTreeCacheLocator,
-        UserWideCacheLocator,
+        _NamedLocator,
+        _BesideLocator,
+        _UserLocator,
         _ReadOnlyLocator,
     ]
 
@@ -66,7 +129,8 @@ class KernelCache(FunctionCache):
         stamp = source_of(function.__module__)
         name = self._impl.filename_base
         self._writable = not isinstance(locator, _ReadOnlyLocator)
-        files = [_file(folder, name, stamp) for folder in dict.fromkeys((_folder_of(locator), shared))]
+        folders = filter(is_trusted, dict.fromkeys((_folder_of(locator), shared)))
+        files = [_file(folder, name, stamp) for folder in folders]
         self._layers = _Layered(files, writable=self._writable)
         self._cache_file: Any = self._layers
 

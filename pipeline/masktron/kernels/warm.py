@@ -17,7 +17,7 @@ from pathlib import Path
 
 from masktron.kernels.cores import usable_cores
 from masktron.kernels.ready import kernels_folder, kernels_kept
-from masktron.processes import interpreter
+from masktron.processes import import_environment, import_path, interpreter
 from masktron.progress import Told, untold
 
 if sys.platform != "win32":
@@ -110,15 +110,22 @@ def _in_a_process(family: KernelFamily) -> None:
         return
     bound = f"from masktron.processes import end_with; end_with({os.getpid()})"
     command = _ourselves(executable, f"FAMILIES[{FAMILIES.index(family)}].compile_all()", first=bound)
-    done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)  # noqa: S603 -- ourselves
+    done = subprocess.run(  # noqa: S603 -- ourselves
+        command,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
+        env=import_environment(),
+    )
     if done.returncode:
         raise CompilingError(f"{family.name}: {done.stderr.strip() or f'ended with {done.returncode}'}")
 
 
 def _ourselves(executable: str, statement: str, *, first: str = "pass") -> list[str]:
     """Command of a process that finds this module where it was found here, and carries out a statement in it."""
-    code = f"import sys; sys.path[:] = {sys.path!r}; {first}; from {__spec__.name} import *; {statement}"
-    return [executable, "-c", code]
+    code = f"import sys; sys.path[:] = {import_path()!r}; {first}; from {__spec__.name} import *; {statement}"
+    return [executable, "-P", "-c", code]
 
 
 def begin_in_background() -> None:
@@ -131,7 +138,7 @@ def begin_in_background() -> None:
         return
     if (executable := interpreter()) is None or not kernels_kept() or not missing():
         return
-    environment = {**os.environ, "MASKTRON_NO_BACKGROUND": "1"}
+    environment = {**import_environment(), "MASKTRON_NO_BACKGROUND": "1"}
     nobody = subprocess.DEVNULL
     process = subprocess.Popen(  # noqa: S603 -- ourselves
         _ourselves(executable, "alone()"),

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from masktron.errors import ResourceError
-from masktron.processes import interpreter
+from masktron.processes import import_environment, interpreter
 from masktron.web.mistakes import note_mistake
 from masktron.web.runs import run_process
 from masktron.web.runs.one_run import Argument, CommandRun, RunState, prepared_run, runs_of
@@ -276,7 +276,7 @@ class RunQueue:
                     str(self._limits.memory),
                 ],
                 cwd=run.project.folder,
-                env=_safe_environment(),
+                env=import_environment(),
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 stderr=err,
@@ -324,15 +324,3 @@ def _remove_scratch(run: CommandRun) -> None:
         return
     except OSError as error:  # it goes with its project at the latest
         note_mistake(error)
-
-
-def _safe_environment() -> dict[str, str]:
-    """Return the environment without what would make modules of the uploads of a project.
-
-    An entry of ``PYTHONPATH`` that is empty or relative means the folder in which a process begins.
-    """
-    environment = dict(os.environ)
-    if "PYTHONPATH" in environment:
-        entries = filter(os.path.isabs, environment["PYTHONPATH"].split(os.pathsep))
-        environment["PYTHONPATH"] = os.pathsep.join(entries)
-    return environment
