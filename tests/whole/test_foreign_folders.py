@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import inspect
 import os
 import pickle
@@ -25,24 +26,12 @@ SURVEY = DOCS / "tutorials" / "files" / "survey.csv"
 RULES = """<schema xmlns="http://purl.oclc.org/dsdl/schematron"><pattern><rule context="Record">
 <assert id="sum" test="wage + other = income"/><assert id="age" test="age &lt;= 110"/>
 </rule></pattern></schema>"""
-MASK = (
-    "mask",
-    "survey.csv",
-    "--rules",
-    "edits.sch",
-    "--out",
-    "out.csv",
-    "--key",
-    "release.key",
-    "--role",
-    "id=identifier",
-)
+KEYS = ("--role", "region=quasi-identifier", "--role", "sex=quasi-identifier", "--role", "id=identifier")
+MASK = ("mask", "survey.csv", "--rules", "edits.sch", "--out", "out.csv", "--key", "release.key", *KEYS)
 MADE = ("--html-public", "about.html", "--html", "report.html", "--executor", "local", "--workers", "2")
-KEYS = ("--role", "region=quasi-identifier", "--role", "sex=quasi-identifier")
-PYTHON = (
-    "import masktron; "
-    "masktron.mask('survey.csv', 'edits.sch', 'out.csv', k=3, key=bytes(32), roles={'id': 'identifier'})"
-)
+PYTHON = """import masktron
+roles = {"id": "identifier", "region": "quasi-identifier", "sex": "quasi-identifier"}
+masktron.mask("survey.csv", "edits.sch", "out.csv", k=3, key=bytes(range(32)), roles=roles)"""
 DASK = ("--executor", "dask", "--workers", "1")
 
 
@@ -61,7 +50,7 @@ def plain(folder: Path) -> Path:
     folder.mkdir()
     (folder / "survey.csv").write_bytes(SURVEY.read_bytes())
     (folder / "edits.sch").write_text(RULES)
-    (folder / "release.key").write_text("1f" * 32)
+    (folder / "release.key").write_text(hashlib.sha256(b"release").hexdigest())
     return folder
 
 
@@ -83,8 +72,8 @@ def planted(folder: Path) -> Path:
     return folder
 
 
-def carried_out(folder: Path, *command: str, path: str | None = None) -> tuple[int, str, dict[str, bytes]]:
-    """Run a command in a folder; return its exit code, what it says without times, and the files that it writes."""
+def carried_out(folder: Path, *command: str, path: str | None = None) -> tuple[str, dict[str, bytes]]:
+    """Run a command in a folder; return what it prints without times, and the files that it writes."""
     there = {entry.name for entry in folder.iterdir()}
     done = subprocess.run(
         command,
@@ -99,8 +88,9 @@ def carried_out(folder: Path, *command: str, path: str | None = None) -> tuple[i
     marks = [entry.name for entry in folder.iterdir() if entry.name.startswith("ran: ")]
     assert not marks, [(folder / name).read_text() for name in marks if (folder / name).is_file()] or marks
     new = {entry.name: entry for entry in folder.iterdir() if entry.name not in there}
-    said = re.sub(r"[\d.,]+( (s|ms|MB|GB))\b", r"N\1", done.stdout + done.stderr)
-    return done.returncode, said, {name: entry.read_bytes() for name, entry in new.items() if entry.is_file()}
+    assert done.returncode == 0, done.stderr
+    said = " ".join(re.sub(r"[\d.,]+( (s|ms|MB|GB))\b", r"N\1", done.stdout).split())
+    return said, {name: entry.read_bytes() for name, entry in new.items() if entry.is_file()}
 
 
 def masktron(*arguments: str) -> tuple[str, ...]:
@@ -144,9 +134,7 @@ def test_a_folder_in_which_everything_is_planted_is_as_good_as_any_other(
 ) -> None:
     here, there = plain(tmp_path / "plain"), planted(tmp_path / "other")
     for command in then:
-        code, said, files = carried_out(here, *command)
-        assert "Traceback" not in said and "error" not in said, said
-        assert (code, said, files) == carried_out(there, *command)
+        assert carried_out(here, *command) == carried_out(there, *command)
 
 
 def test_an_empty_entry_of_pythonpath_leads_to_no_module_of_the_folder(tmp_path: Path) -> None:
@@ -155,8 +143,7 @@ def test_an_empty_entry_of_pythonpath_leads_to_no_module_of_the_folder(tmp_path:
     # Python takes these before masktron begins
     for name in [*sys.stdlib_module_names, "sitecustomize", "usercustomize", "_distutils_hack", "masktron"]:
         (folder / f"{name}.py").unlink(missing_ok=True)
-    code, said, _ = carried_out(folder, *masktron(*MASK, *MADE), path=f":{tmp_path}")
-    assert code == 0, said
+    assert carried_out(folder, *masktron(*MASK, *MADE), path=f":{tmp_path}")
 
 
 def test_kernels_are_loaded_only_from_folders_that_others_cannot_write_to(
