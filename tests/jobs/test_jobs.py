@@ -192,7 +192,7 @@ def test_all_that_is_compiled_is_compiled_while_the_user_is_told_so(
     data, rules, out = made
     config = Config(k=5, roles={"NAME": Role.IDENTIFIER})
     run_mask(data, rules, out, config=config, progress=lambda stage, _: seen.append(stage))
-    told = seen.index("compiling, in each run, as no folder for it can be written to")
+    told = seen.index("compiling, in each run, as no folder is closed to others")
     assert seen[told + 1 : told + 3] == ["the tree", "links"]
     assert seen[told + 3] == "forming groups"
 

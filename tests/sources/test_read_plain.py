@@ -435,7 +435,7 @@ def test_the_user_is_told_of_kernels_that_have_to_be_compiled(tmp_path, monkeypa
     monkeypatch.setattr(ready, "compile_kernels", lambda: told.append("done"))
     survey_file(path, progress=lambda stage, done: told.append(stage))
     assert told == (
-        ["compiling, once", "done"] if kept else ["compiling, in each run, as no folder for it can be written to"]
+        ["compiling, once", "done"] if kept else ["compiling, in each run, as no folder is closed to others"]
     )
 
 

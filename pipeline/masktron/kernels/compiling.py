@@ -76,7 +76,7 @@ def is_compiled(dispatcher: Any) -> bool:
 
 def said_of_compiling(*, kept: bool) -> str:
     """Return what the user is told who waits for the compiler."""
-    return f"compiling, {'once' if kept else 'in each run, as no folder for it can be written to'}"
+    return f"compiling, {'once' if kept else 'in each run, as no folder is closed to others'}"
 
 
 def folder_of(dispatcher: Any) -> str | None:

@@ -29,7 +29,7 @@ def tables(result: DoctorResult) -> list[RenderableType]:
         table.add_row("engine", f"{plain(engine.name)}: {'works' if engine.works else f'[red]does not work[/]{why}'}")
     ready = sum(result.compiled.values())
     size = f", {result.compiled_bytes / 1e6:.1f} MB" if result.compiled_bytes else ""
-    folder = f"kept in {result.compiled_folder}" if result.kept else "not kept, as no folder for it can be written to"
+    folder = f"kept in {result.compiled_folder}" if result.kept else "not kept: no folder is closed to others"
     table.add_row("compiled code", plain(f"{ready} of {len(result.compiled)} parts{size}; {folder}"))
     for label, able in _abilities(result).items():
         table.add_row(label, plain(", ".join(able)))
@@ -39,7 +39,7 @@ def tables(result: DoctorResult) -> list[RenderableType]:
     if not lacking:
         return [table]
     if not result.kept:
-        return [table, "Each run compiles what it needs. NUMBA_CACHE_DIR can name a folder that can be written to."]
+        return [table, "Each run compiles what it needs. Set NUMBA_CACHE_DIR to a folder that is closed to others."]
     return [table, f"Not compiled yet: {', '.join(lacking)}. `masktron doctor --warm` compiles it, once."]
 
 
