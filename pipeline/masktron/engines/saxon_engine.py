@@ -67,24 +67,6 @@ def silenced() -> Iterator[None]:
         _STDERR.reopen()
 
 
-@contextmanager
-def _away_from_here() -> Iterator[None]:
-    """Stand in the folder of this module while Saxon begins: in the working folder, it reads ``catalog.xml``.
-
-    A catalog says which files take the place of others, and somebody else may have sent that folder.
-    """
-    try:
-        here = os.getcwd()  # noqa: PTH109 -- light
-    except FileNotFoundError:  # nothing can be in a folder that was removed
-        yield
-        return
-    os.chdir(os.path.dirname(os.path.abspath(__file__)))  # noqa: PTH100, PTH120 -- likewise
-    try:
-        yield
-    finally:
-        os.chdir(here)
-
-
 class SaxonEngine:
     """Does what it is asked: one method for each question, with texts and numbers in and out.
 
@@ -115,8 +97,7 @@ class SaxonEngine:
         if careful not in cls._processors:
             from saxonche import PySaxonProcessor  # noqa: PLC0415 -- a library of 60 MB
 
-            with _away_from_here():
-                created = PySaxonProcessor(license=False)
+            created = PySaxonProcessor(license=False)
             # rulebooks are screened before; this closes what a screen might miss
             created.set_configuration_property("http://saxon.sf.net/feature/allowedProtocols", "")
             created.set_configuration_property("http://saxon.sf.net/feature/allow-external-functions", "false")
