@@ -15,12 +15,14 @@ from contextlib import closing
 from pathlib import Path
 
 import duckdb
+import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import masktron
 from fuzzed_files import damaged, honest_files
-from masktron.errors import DocumentError, ResourceError
+from masktron.errors import DocumentError, ResourceError, UsageError
 from masktron.memory import bounded_memory, free_memory
 from masktron.sources.opening import open_source
 from masktron.sources.tables import database_files
@@ -184,6 +186,35 @@ def test_a_sheet_that_spans_more_than_it_fills_is_refused(tmp_path: Path) -> Non
     replace_part(workbook, "content.xml", b"<table:table-row", row)
     with pytest.raises(DocumentError, match="the cells of the sheet span"):
         read(workbook)
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        b'{"columns": ["a"], "index_columns": []}',
+        b'{"columns": [], "index_columns": [{"kind": "range", "start": 0, "stop": 9, "step": 0}]}',
+        b'{"columns": ' + b"[" * 100_000 + b"]" * 100_000 + b"}",
+    ],
+    ids=["texts", "step", "deep"],
+)
+def test_what_pandas_never_said_is_not_taken_for_its_word(tmp_path: Path, said: bytes) -> None:
+    table = pa.table({"a": [1, 2], "b": [3, 4]}).replace_schema_metadata({b"pandas": said})
+    pq.write_table(table, tmp_path / "a.parquet")
+    source = open_source(tmp_path / "a.parquet")
+    assert len(source.records()) == 2
+    source.write(tmp_path / "b.parquet", {}, keep=np.array([True, False]))
+    assert read(tmp_path / "b.parquet") == 1
+
+
+def test_numbers_and_depth_in_settings_and_metadata_are_errors_of_theirs(tmp_path: Path) -> None:
+    digits = "9" * 100_000
+    (tmp_path / "a.csv").write_text("A\n1\n")
+    (tmp_path / "a.toml").write_text(f"seed = {digits}")
+    with pytest.raises(UsageError, match="not valid TOML"):
+        masktron.load_config(tmp_path / "a.toml")
+    (tmp_path / "a.json").write_text(f'{{"fields": {digits}}}')
+    with pytest.raises(DocumentError, match="the metadata are no JSON"):
+        masktron.describe(tmp_path / "a.csv", metadata=tmp_path / "a.json")
 
 
 @pytest.fixture(scope="module")

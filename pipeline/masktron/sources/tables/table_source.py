@@ -63,7 +63,18 @@ from masktron.sources.xml.wellformed import Stamp, worth_columns
 from masktron.sources.xml.xml_source import XmlSource
 from masktron.supervisor import tell_reading
 
-_OF_WRONG_BYTES = (ValueError, LookupError, ArithmeticError, EOFError, struct.error, zlib.error, pa.ArrowException)
+_OF_WRONG_BYTES = (
+    *(
+        ValueError,
+        LookupError,
+        ArithmeticError,
+        EOFError,
+        RecursionError,
+        struct.error,
+        zlib.error,
+        pa.ArrowException,
+    ),
+)
 """What libraries raise where bytes are not what they have to be."""
 _NO_CODES: frozenset[str] = frozenset()
 
