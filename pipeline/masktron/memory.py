@@ -52,8 +52,9 @@ class _Bound:
             if self._readers > 1:
                 return
             self._former = soft, hard = resource.getrlimit(resource.RLIMIT_DATA)
-            bound = _taken() + max(_LEAST, memory_of_run(None))
-            if soft in (resource.RLIM_INFINITY, -1) or bound < soft:
+            taken = _taken()
+            bound = taken + max(_LEAST, free_memory())
+            if taken and (soft == resource.RLIM_INFINITY or bound < soft):
                 resource.setrlimit(resource.RLIMIT_DATA, (bound, hard))
 
     def leave(self) -> None:
@@ -71,7 +72,7 @@ _BOUND = _Bound()
 
 @contextmanager
 def bounded_memory() -> Iterator[None]:
-    """Let the system refuse memory beyond half of what is free, as `memory_of_run` has it, while this lasts.
+    """Let the system refuse memory beyond what is free at the beginning, while this lasts.
 
     A length in a file may lie, and libraries believe it. The limit holds for the whole process, C libraries included.
     It counts data of the process, not files that are mapped. Only Linux has such a limit.
@@ -87,7 +88,7 @@ def bounded_memory() -> Iterator[None]:
 
 
 def _taken() -> int:
-    """Return the bytes that count for the limit."""
+    """Return the bytes that count for the limit; 0 where the system does not say."""
     with suppress(OSError, ValueError, IndexError):
         for line in _OWN_STATUS.read_text().splitlines():
             if line.startswith("VmData:"):

@@ -563,7 +563,7 @@ def _readable(where: str) -> Generator[None]:
         raise
     except MemoryError as error:
         raise ResourceError(
-            "this file asks for more memory than a run may take: half of what is free",
+            "this file asks for more memory than is free",
             where=where,
             hint="the file is damaged or packs too much; or free memory, or split the file",
         ) from error
