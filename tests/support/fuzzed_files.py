@@ -7,6 +7,7 @@ import io
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -60,10 +61,10 @@ def _write_arrow(folder: Path, frame: pd.DataFrame) -> None:
         writer.write_table(values)
 
 
-def _write_statistical(folder: Path, rows: list[dict[str, object]]) -> None:
+def _write_statistical(folder: Path, rows: list[dict[str, Any]]) -> None:
     frame = pd.DataFrame(rows)
-    labels = {"a": {1: "one", 2: "two"}}
-    told = {"column_labels": ["first", "second", "third"], "variable_value_labels": labels}
+    labels: dict[str, dict[int | float, str]] = {"a": {1: "one", 2: "two"}}
+    told: dict[str, Any] = {"column_labels": ["first", "second", "third"], "variable_value_labels": labels}
     for version in (12, 15):
         pyreadstat.write_dta(frame, str(folder / f"v{version}.dta"), version=version, **told)
     frame["words"] = "x" * 300
@@ -128,7 +129,7 @@ def _overwritten(content: bytearray, generator: np.random.Generator) -> bytes:
     width = int(generator.choice([1, 2, 4, 8]))
     known = [0, 1, (1 << (8 * width - 1)) - 1, 1 << (8 * width - 1), (1 << (8 * width)) - 1, 1 << (4 * width)]
     value = known[int(generator.integers(len(known)))]
-    order = "little" if generator.random() < 0.7 else "big"
+    order: Literal["little", "big"] = "little" if generator.random() < 0.7 else "big"
     at = _place(content, generator, width)
     content[at : at + width] = value.to_bytes(width, order)
     return bytes(content)
