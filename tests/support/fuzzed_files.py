@@ -5,7 +5,7 @@ from __future__ import annotations
 import gzip
 import io
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
@@ -73,7 +73,11 @@ def _write_statistical(folder: Path, rows: list[dict[str, Any]]) -> None:
     pyreadstat.write_sav(frame, str(folder / "rows.sav"), row_compress=True)
     frame["words"] = "x" * 3000
     pyreadstat.write_dta(frame, str(folder / "long.dta"), version=14)
-    columns = {"A": [row["a"] for row in rows], "B": [row["b"] for row in rows], "C": [row["c"] for row in rows]}
+    columns: dict[str, Sequence[float | str | None]] = {
+        "A": [row["a"] for row in rows],
+        "B": [row["b"] for row in rows],
+        "C": [row["c"] for row in rows],
+    }
     write_sas7bdat(folder / "made.sas7bdat", columns, {"B": "BEST12.2"}, {"A": "first"})
 
 
