@@ -633,7 +633,7 @@ def load_config(path: str | PathLike[str]) -> Config:
     text = read_text(Path(path), "configuration")
     try:
         table = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+    except ValueError as error:
         raise UsageError(f"not valid TOML: {error}", where=str(path)) from error
     except RecursionError as error:
         raise UsageError("not valid TOML: nested too deeply", where=str(path)) from error

@@ -8,10 +8,14 @@ from collections.abc import Collection, Mapping
 from pathlib import Path
 
 from masktron.addresses import AddressPath
-from masktron.errors import MasktronError, UsageError
+from masktron.errors import DocumentError, MasktronError, UsageError
 
 _SCHEMATRON = (b"http://purl.oclc.org/dsdl/schematron", b"http://www.ascc.net/xml/schematron")
 _HEAD = 65536
+LARGE = 64 << 20
+"""Bytes to which anything may be unpacked; beyond it, `MOST_PACKED` times what is packed."""
+MOST_PACKED = 200
+"""Tables are packed 10 to 50 to one; what is made to fill the memory, 1,000 to one and more."""
 
 
 def refuse_special(path: Path, error: type[MasktronError]) -> None:
@@ -29,6 +33,33 @@ def refuse_special(path: Path, error: type[MasktronError]) -> None:
     if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
         raise error(
             "this is a pipe or a device, not a plain file", where=str(path), hint="save its content to a file first"
+        )
+
+
+def most_unpacked(packed: int) -> int:
+    """Return to how many bytes what is packed may be unpacked."""
+    return max(LARGE, MOST_PACKED * packed)
+
+
+def require_unpacked(size: int, packed: int, what: str, where: str) -> None:
+    """Refuse what was packed to fill the memory of whoever unpacks it.
+
+    Parameters
+    ----------
+    size, packed : int
+        Bytes.
+    what, where : str
+        For the message.
+
+    Raises
+    ------
+    DocumentError
+    """
+    if size > most_unpacked(packed):
+        raise DocumentError(
+            f"{what} ({packed:,} bytes) unpacks to more than {most_unpacked(packed):,} bytes",
+            where=where,
+            hint=f"no table packs more than {MOST_PACKED} to 1; ask where the file comes from, or unpack it yourself",
         )
 
 

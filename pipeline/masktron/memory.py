@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import os
-from contextlib import suppress
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 _INFO = Path("/proc/meminfo")
 _CGROUP = Path("/sys/fs/cgroup")
 _OWN_CGROUP = Path("/proc/self/cgroup")
+_OWN_STATUS = Path("/proc/self/status")
+_LEAST = 1 << 30
+"""Bytes that reading a file may take however little is free."""
 
 
 def free_memory() -> int:
@@ -27,6 +33,67 @@ def free_memory() -> int:
 def memory_of_run(memory: int | None) -> int:
     """Return how many bytes a run may take: those that were asked for, or half of what is free."""
     return free_memory() // 2 if memory is None else memory
+
+
+class _Bound:
+    """The limit on memory while files are read: the first reader sets it, the last one takes it back."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._readers = 0
+        self._former = (0, 0)
+
+    def enter(self) -> None:
+        """Set the limit, unless another reader has."""
+        import resource  # noqa: PLC0415 -- not on Windows
+
+        with self._lock:
+            self._readers += 1
+            if self._readers > 1:
+                return
+            self._former = soft, hard = resource.getrlimit(resource.RLIMIT_DATA)
+            taken = _taken()
+            bound = taken + max(_LEAST, free_memory())
+            if taken and (soft == resource.RLIM_INFINITY or bound < soft):
+                resource.setrlimit(resource.RLIMIT_DATA, (bound, hard))
+
+    def leave(self) -> None:
+        """Set the former limit where nobody reads any more."""
+        import resource  # noqa: PLC0415 -- not on Windows
+
+        with self._lock:
+            self._readers -= 1
+            if not self._readers:
+                resource.setrlimit(resource.RLIMIT_DATA, self._former)
+
+
+_BOUND = _Bound()
+
+
+@contextmanager
+def bounded_memory() -> Iterator[None]:
+    """Let the system refuse memory beyond what is free at the beginning, while this lasts.
+
+    A length in a file may lie, and libraries believe it. The limit holds for the whole process, C libraries included.
+    It counts data of the process, not files that are mapped. Only Linux has such a limit.
+    """
+    if not sys.platform.startswith("linux"):
+        yield
+        return
+    _BOUND.enter()
+    try:
+        yield
+    finally:
+        _BOUND.leave()
+
+
+def _taken() -> int:
+    """Return the bytes that count for the limit; 0 where the system does not say."""
+    with suppress(OSError, ValueError, IndexError):
+        for line in _OWN_STATUS.read_text().splitlines():
+            if line.startswith("VmData:"):
+                return int(line.split()[1]) * 1024
+    return 0
 
 
 def _available() -> int:

@@ -139,7 +139,9 @@ def _tell(number: int, written: tuple[str, ...], parts: tuple[str, ...]) -> NoRe
 class Killed:
     """What is done for a process that had to be killed, or was: `masktron.supervisor.Afterwards`."""
 
-    def line(self, number: int, written: tuple[str, ...], kept: tuple[str, ...], *, asked: bool) -> str:
+    def line(
+        self, number: int, written: tuple[str, ...], kept: tuple[str, ...], *, asked: bool, reading: str = ""
+    ) -> str:
         """Say what ended the run, which outputs are in their place, and where parts are that can be gone on from."""
         from masktron.report.text import printable  # noqa: PLC0415
 
@@ -154,6 +156,12 @@ class Killed:
         name = signal.Signals(number).name
         if asked:
             return f"{_SAID[name]}; {what}\n"
+        if reading:
+            file = printable(reading.replace("\n", " "))
+            return (
+                f"error: {file}: the library that reads this file crashed ({name}); {what}\n"
+                "  -> the file is damaged, or was made to do this: ask whoever sent it for a new copy\n"
+            )
         why = "most likely the system ran out of memory" if name == "SIGKILL" else "please report this"
         return f"error: the process was ended by {name}; {what}\n  -> {why}\n"
 

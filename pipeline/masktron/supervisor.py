@@ -28,6 +28,14 @@ JOURNAL = "journal"
 """Name of the file in a folder of parts of a run that names those that are finished."""
 _HEAD = 4
 """Bytes that say how long a message is."""
+_CRASHES = frozenset(
+    signal.Signals[name]
+    for name in ("SIGSEGV", "SIGABRT", "SIGBUS", "SIGFPE", "SIGILL")
+    if name in signal.Signals.__members__
+)
+"""How a process ends in which a library has a mistake."""
+_UNREADABLE = 4
+"""Exit code for a data file that cannot be read: `masktron.errors.Exit.DOCUMENT`, which is not loaded here."""
 _SHOW_CURSOR = b"\r\x1b[K\x1b[?25h"
 
 
@@ -81,6 +89,11 @@ def tell_output(target: str, final: Path, identity: os.stat_result) -> None:
     _CHANNEL.tell("output", target, str(final.absolute()), identity.st_dev, identity.st_ino)
 
 
+def tell_reading(path: str) -> None:
+    """Say which file a library is about to read, or by an empty text that it has been read."""
+    _CHANNEL.tell("reading", path)
+
+
 def tell_grace(seconds: float) -> None:
     """Say how long this process may take to end after a signal: a server has requests to answer first."""
     _CHANNEL.tell("grace", seconds)
@@ -94,10 +107,12 @@ def tell_stopped(number: int, line: str) -> bool:
 class Afterwards(Protocol):
     """What is done for a process that was killed."""
 
-    def line(self, number: int, written: tuple[str, ...], kept: tuple[str, ...], *, asked: bool) -> str:
+    def line(
+        self, number: int, written: tuple[str, ...], kept: tuple[str, ...], *, asked: bool, reading: str = ""
+    ) -> str:
         """Return the line about the signal that ended the run, one that was sent to it or (not asked) another.
 
-        It names what was written, and the folders in which finished parts stay.
+        It names what was written, the folders in which finished parts stay, and the file on which a library crashed.
         """
         ...
 
@@ -185,8 +200,9 @@ class _Watch:
                 return 128 + int(what[0])
         if killed or code < 0:
             number = self._first if killed and self._first is not None else -code
-            self._finish(number, asked=killed)
-            return 128 + number
+            reading = "" if killed or number not in _CRASHES else self._reading()
+            self._finish(number, asked=killed, reading=reading)
+            return _UNREADABLE if reading else 128 + number
         return code
 
     def _wait(self) -> bool:
@@ -215,6 +231,10 @@ class _Watch:
                     pass
                 return True
 
+    def _reading(self) -> str:
+        """Return the file that a library was reading."""
+        return next((str(what[0]) for kind, *what in reversed(self._told) if kind == "reading"), "")
+
     def _grace(self) -> float:
         """Return how long the process may take to end."""
         return max((what[0] for kind, *what in self._told if kind == "grace"), default=GRACE)
@@ -232,7 +252,7 @@ class _Watch:
             self._read = self._read[end:]
         return True
 
-    def _finish(self, number: int, *, asked: bool) -> None:
+    def _finish(self, number: int, *, asked: bool, reading: str) -> None:
         """Do what the process would have done."""
         afterwards = self._afterwards()
         for folder, folders in dict.fromkeys(tuple(what) for kind, *what in self._told if kind == "scratch"):
@@ -242,7 +262,7 @@ class _Watch:
             afterwards.clean_parts(Path(folder))
         written = [what[0] for kind, *what in self._told if kind == "output" and _is_there(*what[1:])]
         kept = tuple(filter(has_parts, parts))
-        _say(afterwards.line(number, tuple(dict.fromkeys(written)), kept, asked=asked))
+        _say(afterwards.line(number, tuple(dict.fromkeys(written)), kept, asked=asked, reading=reading))
 
 
 def _is_there(final: str, device: int, node: int) -> bool:

@@ -129,6 +129,8 @@ def _read(path: Path) -> dict[str, object]:
         found = loads(read_text(path, "the proposals"))
     except JSONDecodeError as error:
         raise UsageError(f"not valid JSON: {error.msg}", where=f"{path}:{error.lineno}") from error
+    except (ValueError, RecursionError) as error:
+        raise UsageError("not valid JSON: nested too deeply, or a number is too long", where=str(path)) from error
     if not isinstance(found, dict):
         raise UsageError("the file is not what masktron suggest has written", where=str(path))
     return found

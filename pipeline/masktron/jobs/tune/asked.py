@@ -154,7 +154,7 @@ def tune_settings_in(path: Path) -> TuneSettings:
     """
     try:
         table = tomllib.loads(read_text(path, "configuration"))
-    except tomllib.TOMLDecodeError as error:
+    except ValueError as error:
         raise UsageError(f"not valid TOML: {error}", where=str(path)) from error
     k = table.get("k", 0)
     asked = tune_settings_from(table.get("tune", {}), f"{path}: [tune]")

@@ -94,7 +94,7 @@ def changed(text: str, config: Config, path: Path) -> str:
     hint = "name a file that is not there: --write FILE"
     try:
         former = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+    except ValueError as error:
         raise UsageError(f"the settings there are not valid TOML: {error}", where=str(path), hint=hint) from error
     there = TomlText(text)
     for name in CHANGED:
@@ -156,7 +156,7 @@ def _require_same(made: str, former: Mapping[str, Any], config: Config, path: Pa
     """Refuse a text that does not say what it has to, or says something else than before."""
     try:
         now = tomllib.loads(made)
-    except tomllib.TOMLDecodeError as error:
+    except ValueError as error:
         raise UsageError("the settings there cannot be changed", where=str(path), hint=hint) from error
     loose = {*CHANGED, "params", "limits", *_OF_KEYS}
     same = _without(now, loose) == _without(former, loose)

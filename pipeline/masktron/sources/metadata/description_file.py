@@ -34,7 +34,7 @@ def read_description(path: Path) -> Description:
             return read_table_schema(json.loads(path.read_text(encoding="utf-8-sig")), str(path))
     except OSError as error:
         raise DocumentError(f"cannot read the metadata: {error.strerror}", where=str(path)) from error
-    except (UnicodeDecodeError, json.JSONDecodeError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:
         raise DocumentError(f"the metadata are no JSON: {error}", where=str(path)) from error
     root = parse_tree(path, DocumentError).getroot()
     if etree.QName(root).namespace not in NAMESPACES or etree.QName(root).localname != "codeBook":

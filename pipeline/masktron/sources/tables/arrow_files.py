@@ -25,7 +25,7 @@ from masktron.sources.tables.arrow_blocks import compression_of
 from masktron.sources.tables.arrow_columns import categories_of, replaced, taken, values_of, without_categories
 from masktron.sources.tables.arrow_lexemes import is_text, lexemes_of, require_sound, value_type, variable_of
 from masktron.sources.tables.arrow_objects import object_columns
-from masktron.sources.tables.arrow_reshaped import reshaped_values
+from masktron.sources.tables.arrow_reshaped import pandas_metadata, reshaped_values
 from masktron.sources.tables.arrow_scalars import one_array
 from masktron.sources.tables.arrow_stream import arrow_stream, batches_of, opened_arrow
 from masktron.sources.tables.arrow_values import UnfitError
@@ -422,29 +422,20 @@ def _metadata_notes(schema: pa.Schema) -> Iterator[str]:
 def _own_metadata(schema: pa.Schema) -> list[str]:
     """Return the keys under which a file says something of itself, but for what pandas says of its columns."""
     others = sorted(key.decode(errors="replace") for key in schema.metadata or {} if key != _PANDAS)
-    return [*others, "pandas (attributes)"] if _pandas_metadata(schema).get("attributes") else others
+    return [*others, "pandas (attributes)"] if pandas_metadata(schema.metadata).get("attributes") else others
 
 
 def _pandas_indexes(schema: pa.Schema) -> set[str]:
-    described = _pandas_metadata(schema)
+    described = pandas_metadata(schema.metadata)
     stored = {name for name in described.get("index_columns", ()) if isinstance(name, str)}
     return stored | {name for name in schema.names if name.startswith(_INDEX)}
-
-
-def _pandas_metadata(schema: pa.Schema) -> dict[str, Any]:
-    text = (schema.metadata or {}).get(_PANDAS)
-    try:
-        found = json.loads(text) if text else {}
-    except ValueError:
-        return {}
-    return found if isinstance(found, dict) else {}
 
 
 def _released_metadata(
     schema: pa.Schema, columns: dict[str, pa.ChunkedArray], rows: int
 ) -> dict[bytes, bytes] | None:
     """Return the metadata of a file with these of the columns, and that many records."""
-    described = _pandas_metadata(schema)
+    described = pandas_metadata(schema.metadata)
     metadata: dict[bytes, bytes] | None = schema.metadata
     if not described or metadata is None:
         return metadata

@@ -81,16 +81,32 @@ def _nothing(kind: pa.DataType, form: ColumnForm, rows: int) -> pa.ChunkedArray:
     return pa.chunked_array([one], type=kind)
 
 
+def pandas_metadata(metadata: Mapping[bytes, bytes] | None) -> dict[str, Any]:
+    """Return what pandas says of a file; nothing where it has not the form that pandas gives it."""
+    text = (metadata or {}).get(_PANDAS)
+    try:
+        found = json.loads(text) if text else {}
+    except (ValueError, RecursionError):
+        return {}
+    if not isinstance(found, dict):
+        return {}
+    columns, indexes = found.get("columns", []), found.get("index_columns", [])
+    if not (isinstance(columns, list) and isinstance(indexes, list)):
+        return {}
+    counts = [[one.get(name, 1) for name in ("start", "stop", "step")] for one in indexes if isinstance(one, dict)]
+    formed = all(isinstance(one, dict) for one in columns) and all(
+        all(isinstance(count, int) for count in three) and three[2] for three in counts
+    )
+    return found if formed else {}
+
+
 def _metadata(metadata: dict[bytes, bytes] | None, changed: Mapping[str, pa.DataType]) -> dict[bytes, bytes] | None:
     """Return the metadata of a file in which pandas is told the new types of columns."""
     if not metadata or _PANDAS not in metadata or not changed:
         return metadata
-    try:
-        described = json.loads(metadata[_PANDAS])
-    except ValueError:
+    described = pandas_metadata(metadata)
+    if "columns" not in described:
         return metadata  # what pandas cannot read tells it nothing
-    if not isinstance(described, dict) or not isinstance(described.get("columns"), list):
-        return metadata
     columns = [{**one, **dict(_of_pandas(one, changed))} for one in described["columns"]]
     return {**metadata, _PANDAS: json.dumps({**described, "columns": columns}).encode()}
 

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import datetime
+import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from decimal import Decimal
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from masktron.errors import UsageError
+from masktron.errors import ResourceError, UsageError
 from masktron.sources.tables.arrow_objects import decimal_text
 from masktron.sources.tables.sql_texts import quoted
 from masktron.sources.tables.table_format import Options
@@ -23,6 +26,43 @@ OPTIONS: Mapping[str, str] = {
     "table": "name of the table; may be left out where there is only one",
     "query": "a query whose rows are read, in the place of a table",
 }
+
+
+SECONDS, BYTES_A_SECOND = 60.0, 1 << 20
+"""How long a database may read: so long in any case, and more for a large file."""
+
+
+@contextmanager
+def ended_in_time(path: Path, interrupt: Callable[[], None]) -> Iterator[None]:
+    """Interrupt what a database does if it takes too long: a view of a file may compute without end.
+
+    Raises
+    ------
+    ResourceError
+    """
+    seconds = SECONDS + (path.stat().st_size / BYTES_A_SECOND if path.is_file() else 0.0)
+    late = threading.Event()
+
+    def end() -> None:
+        late.set()
+        interrupt()
+
+    timer = threading.Timer(seconds, end)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    except Exception as error:
+        if not late.is_set():
+            raise
+        raise ResourceError(
+            f"the database has not read this in {seconds:,.0f} s",
+            where=str(path),
+            hint="its view or query may have no end; else have the database write what it returns to a table",
+        ) from error
+    finally:
+        timer.cancel()
+        timer.join()  # so that nothing is interrupted that is closed
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -23,6 +23,7 @@ from masktron.sources.tables.database_files import (
     DatabaseCarried,
     become_text,
     chosen,
+    ended_in_time,
     object_text,
     require_table,
 )
@@ -34,6 +35,8 @@ from masktron.sources.variables import Variable
 _ROWS = 1 << 14
 _DUCKDB_DIGITS = 38
 """Of its widest DECIMAL."""
+_CLOSED = ("temp_directory = ''", "enable_external_access = false", "lock_configuration = true")
+"""A view of a file reads and writes nothing beside it, nor does a query."""
 _KNOWN = (
     *("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT"),
     *("FLOAT", "DOUBLE", "BOOLEAN", "VARCHAR", "DATE", "TIME", "TIMESTAMP", "TIMESTAMP_S", "TIMESTAMP_MS"),
@@ -53,7 +56,7 @@ class DuckdbFormat(TableFormat):
     def read(self, path: Path, options: Options) -> Table:
         """Read a table as columns of Arrow."""
         where = str(path)
-        with _duckdb(path) as connection:
+        with _duckdb(path, query=bool(options.get("query"))) as connection:
             tables = [
                 name
                 for (name,) in connection.execute(
@@ -61,11 +64,10 @@ class DuckdbFormat(TableFormat):
                 ).fetchall()
             ]
             table, query = chosen(options, tables, where)
-            with _duckdb_errors(where):
-                types = {row[0]: row[1] for row in connection.execute(f"DESCRIBE {query}").fetchall()}
-                for column, kind in types.items():
-                    _require_known(column, kind, where)
-                values = connection.sql(query).to_arrow_table()
+            types = {row[0]: row[1] for row in connection.execute(f"DESCRIBE {query}").fetchall()}
+            for column, kind in types.items():
+                _require_known(column, kind, where)
+            values = connection.sql(query).to_arrow_table()
         read = table_of(values, where)
         return Table(read.variables, read.cells, carried=DatabaseCarried(table, query, types, values=values))
 
@@ -75,7 +77,7 @@ class DuckdbFormat(TableFormat):
 
         def rows() -> Iterator[LexemeRow]:
             singles = [kind == "FLOAT" for kind in carried.types.values()]
-            with _duckdb(path) as connection:
+            with _duckdb(path, query=not carried.table) as connection:
                 found = connection.execute(carried.query)
                 while batch := found.fetchmany(_ROWS):
                     for row in batch:
@@ -155,7 +157,7 @@ def duckdb_connection(path: Path, *, read_only: bool) -> Any:
 
 
 @contextmanager
-def _duckdb(path: Path) -> Iterator[Any]:
+def _duckdb(path: Path, *, query: bool) -> Iterator[Any]:
     duckdb = library("duckdb", "a DuckDB database")
     refuse_special(path, DocumentError)
     try:
@@ -164,17 +166,26 @@ def _duckdb(path: Path) -> Iterator[Any]:
         reason = str(error).partition("\n")[0]
         raise DocumentError(f"cannot read this as a DuckDB database: {reason}", where=str(path)) from error
     with closing(connection):
-        connection.execute("SET enable_external_access = false")
-        yield connection
+        for setting in _CLOSED:
+            connection.execute(f"SET {setting}")
+        with _duckdb_errors(str(path), query), ended_in_time(path, connection.interrupt):
+            yield connection
 
 
 @contextmanager
-def _duckdb_errors(where: str) -> Iterator[None]:
+def _duckdb_errors(where: str, query: bool) -> Iterator[None]:
     duckdb = library("duckdb", "a DuckDB database")
     try:
         yield
     except duckdb.Error as error:
-        raise UsageError(f"the query cannot be run: {str(error).partition(chr(10))[0]}", where=where) from error
+        reason = str(error).partition("\n")[0]
+        if query:
+            raise UsageError(f"the query cannot be run: {reason}", where=where) from error
+        raise DocumentError(
+            f"cannot read this as a DuckDB database: {reason}",
+            where=where,
+            hint="is the file whole? A view may read tables of its own file alone",
+        ) from error
 
 
 def _require_known(column: str, kind: str, where: str) -> None:

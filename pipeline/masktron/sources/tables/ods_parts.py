@@ -19,6 +19,7 @@ from masktron.sources.tables.office_files import (
     address,
     elements,
     part_of,
+    require_span,
 )
 from masktron.sources.tables.xlsx_parts import number_lexeme
 
@@ -95,6 +96,7 @@ def cells(
                 if one is not None:
                     if column + wide > _MOST_COLUMNS:
                         raise DocumentError(f"row {row + 1} has more than {_MOST_COLUMNS:,} columns", where=here)
+                    require_span(archive, (row + times) * (column + wide), here)
                     these += [one._replace(column=column + at) for at in range(wide)]
                 column += wide
             if these and row + times > _MOST_ROWS:

@@ -12,12 +12,8 @@ from typing import IO, Any, NamedTuple
 from lxml import etree
 
 from masktron.errors import DocumentError, MasktronError
-from masktron.files import refuse_special
+from masktron.files import most_unpacked, refuse_special, require_unpacked
 
-LARGE = 64 << 20
-"""Bytes of a part from which on it is refused when it was packed more than `MOST_PACKED` to one."""
-MOST_PACKED = 200
-"""Sheets are packed 10 to 50 to one; an archive that is made to fill the memory, up to 1,000 to one."""
 _HARDENED: dict[str, Any] = {"resolve_entities": False, "load_dtd": False, "no_network": True, "huge_tree": False}
 
 
@@ -98,19 +94,37 @@ def package(path: Path, what: str) -> Iterator[zipfile.ZipFile]:
                     raise DocumentError(
                         "the workbook is encrypted", where=str(path), hint="save it without a password"
                     )
-                if part.file_size > LARGE and part.file_size > MOST_PACKED * max(1, part.compress_size):
-                    raise DocumentError(
-                        f"{part.filename!r} in it would unpack to {part.file_size:,} bytes, over {MOST_PACKED} times "
-                        "what is packed",
-                        where=str(path),
-                        hint="no table looks like that: ask where the file comes from",
-                    )
+                require_unpacked(part.file_size, part.compress_size, f"{part.filename!r} in it", str(path))
             yield archive
     except MasktronError:
         raise
     except (OSError, zipfile.BadZipFile, NotImplementedError, EOFError, ValueError, IndexError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise DocumentError(f"cannot read this as {what}: {reason}", where=str(path)) from error
+
+
+_CELL = 16
+"""Bytes in memory of a cell, at the very least."""
+
+
+def require_span(archive: zipfile.ZipFile, cells: int, here: str) -> None:
+    """Refuse a sheet of a few cells that names, or repeats, so many that they fill the memory.
+
+    Parameters
+    ----------
+    cells : int
+        Rows times columns from the first cell to the last, all of which the first reader makes.
+
+    Raises
+    ------
+    DocumentError
+    """
+    if cells * _CELL > most_unpacked(sum(part.compress_size for part in archive.infolist())):
+        raise DocumentError(
+            f"the cells of the sheet span {cells:,} places, far more than a file of its size fills",
+            where=here,
+            hint="delete cells that stand far outside the table, and rows or columns that are repeated without end",
+        )
 
 
 def part_of(archive: zipfile.ZipFile, name: str, where: str) -> IO[bytes]:

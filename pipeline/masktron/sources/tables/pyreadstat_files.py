@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -37,12 +39,26 @@ def read_file(path: Path, how: str, **told: Any) -> tuple[Any, Any]:
     DocumentError
         It is no such file.
     """
+    with told_of(path):
+        found: tuple[Any, Any] = getattr(pyreadstat_library(), how)(
+            str(path), disable_datetime_conversion=True, **told
+        )
+    return found
+
+
+@contextmanager
+def told_of(path: Path) -> Iterator[None]:
+    """Say of a file what ReadStat says.
+
+    Raises
+    ------
+    DocumentError
+    """
     pyreadstat = pyreadstat_library()
     try:
-        found: tuple[Any, Any] = getattr(pyreadstat, how)(str(path), disable_datetime_conversion=True, **told)
-    except (pyreadstat.ReadstatError, pyreadstat.PyreadstatError, OSError, UnicodeDecodeError) as error:
+        yield
+    except (pyreadstat.ReadstatError, pyreadstat.PyreadstatError, OSError, UnicodeDecodeError, TypeError) as error:
         reason = getattr(error, "strerror", None) or str(error).partition("\n")[0]
         raise DocumentError(
             f"cannot read this file: {reason}", where=str(path), hint="is it of this format, and whole?"
         ) from error
-    return found

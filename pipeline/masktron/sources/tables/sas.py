@@ -25,7 +25,7 @@ from masktron.sources.tables.created_columns import (
     types_lost,
 )
 from masktron.sources.tables.new_names import NamesAllowed
-from masktron.sources.tables.pyreadstat_files import pyreadstat_library, read_file
+from masktron.sources.tables.pyreadstat_files import pyreadstat_library, read_file, told_of
 from masktron.sources.tables.read_statistical import rows_again, sas_clock
 from masktron.sources.tables.sas_transport import (
     SasFile,
@@ -111,14 +111,15 @@ class XportFormat(TableFormat):
         from pyreadstat._readstat_parser import parser_entry_point  # noqa: PLC0415
 
         # its function read_xport takes special missing values for ordinary ones
-        found, meta = parser_entry_point(
-            str(path),
-            "xport",
-            encoding=table.carried.encoding,
-            user_missing=True,
-            disable_datetime_conversion=True,
-            output_format="dict",
-        )
+        with told_of(path):
+            found, meta = parser_entry_point(
+                str(path),
+                "xport",
+                encoding=table.carried.encoding,
+                user_missing=True,
+                disable_datetime_conversion=True,
+                output_format="dict",
+            )
         clocks = [sas_clock(meta.original_variable_types[name]) for name in found]
         columns = [_tagged(found[name], meta.readstat_variable_types[name] == "string") for name in found]
         return SecondReading(tuple(found), rows_again(columns, clocks))
@@ -264,7 +265,7 @@ class Sas7bdatFormat(TableFormat):
             with typeless(path, convert_dates=False, encoding=table.carried.encoding) as reader:
                 frame = reader.read()
                 clocks = [sas_clock(column.format) for column in reader.columns]
-        except (ValueError, LookupError, UnicodeDecodeError) as problem:
+        except (ValueError, LookupError, UnicodeDecodeError, AttributeError) as problem:  # pandas trusts its headers
             raise DocumentError(f"a second reader cannot read this file: {problem}", where=str(path)) from None
         columns = [_with_payload(frame.iloc[:, at].to_numpy()) for at in range(frame.shape[1])]
         return SecondReading(tuple(map(str, frame.columns)), rows_again(columns, clocks))

@@ -126,6 +126,12 @@ def _text(found: bytes) -> str:
         return found.decode("cp1252", "replace").rstrip(" \0")
 
 
+def _entries(content: bytes, at: int, count: int, size: int) -> list[bytes]:
+    if not 0 <= count <= (len(content) - at) // size:
+        raise ValueError("it has fewer variables than it says")
+    return [content[at + one * size : at + (one + 1) * size] for one in range(count)]
+
+
 def sas_file(content: bytes) -> SasFile:
     """Read a transport file with one data set.
 
@@ -143,7 +149,7 @@ def sas_file(content: bytes) -> SasFile:
     front, count = content[:at], int(content[at : at + _RECORD][_COUNT])
     size = _VARIABLE if content[4 * _RECORD - 8 : 4 * _RECORD].strip()[-4:] in (b"0140", b"140") else 136
     at += _RECORD
-    entries = [content[at + one * size : at + (one + 1) * size] for one in range(count)]
+    entries = _entries(content, at, count, size)
     at += -(-count * size // _RECORD) * _RECORD
     variables = [_variable(entry, version) for entry in entries]
     labels: list[tuple[int, bytes]] = []
@@ -153,7 +159,7 @@ def sas_file(content: bytes) -> SasFile:
         nine = label_head[26:27] == b"9"
         begin = at = at + _RECORD
         for _ in range(int(label_head[_COUNT])):
-            lengths = struct.unpack_from(">5h" if nine else ">3h", content, at)
+            lengths = struct.unpack_from(">5H" if nine else ">3H", content, at)
             text = at + (10 if nine else 6)
             end = text + sum(lengths[1:])
             number = lengths[0]

@@ -20,12 +20,12 @@ from masktron.sources.column_forms import ColumnForm
 from masktron.sources.tables.column_names import xml_names
 from masktron.sources.tables.created_columns import Created, blanks_lost, created_columns, types_lost
 from masktron.sources.tables.new_names import NamesAllowed
-from masktron.sources.tables.pyreadstat_files import pyreadstat_library, read_file
+from masktron.sources.tables.pyreadstat_files import pyreadstat_library, read_file, told_of
 from masktron.sources.tables.read_statistical import SPSS_CLOCKS, rows_again
 from masktron.sources.tables.spss_dictionary import SpssDictionary, amend, spss_dictionary
 from masktron.sources.tables.spss_reshaped import require_plain, reshaped_meta, reshaped_stored
 from masktron.sources.tables.stored_values import Clock, StoredColumn
-from masktron.sources.tables.table_format import Options, SecondReading, TableFormat
+from masktron.sources.tables.table_format import LexemeRow, Options, SecondReading, TableFormat
 from masktron.sources.tables.table_model import Table, TableRelease
 from masktron.sources.variables import Variable
 
@@ -124,8 +124,13 @@ class SpssFormat(TableFormat):
             encoding=encoding,
         )
         clocks = [SPSS_CLOCKS.get(kind) for kind in kinds.values()]
-        rows = (row for piece, _ in pieces for row in rows_again(piece.values(), clocks))
-        return SecondReading(tuple(kinds), rows)
+
+        def rows() -> Iterator[LexemeRow]:
+            with told_of(path):
+                for piece, _ in pieces:
+                    yield from rows_again(piece.values(), clocks)
+
+        return SecondReading(tuple(kinds), rows())
 
     def reshaped(self, table: Table, forms: Mapping[str, ColumnForm]) -> Table:
         """Return a table in which the values of some columns have other labels, and other formats show them."""

@@ -73,8 +73,14 @@ def spss_dictionary(path: Path) -> SpssDictionary:
         compression, weight = struct.unpack_from(f"{order}2i", head, 72)
 
         def ints(count: int) -> tuple[int, ...]:
-            found: tuple[int, ...] = struct.unpack(f"{order}{count}i", stream.read(4 * count))
+            found: tuple[int, ...] = struct.unpack(f"{order}{count}i", taken(4 * count))
             return found
+
+        def taken(count: int) -> bytes:
+            # a length may lie: then nothing goes back, and no more is asked for than there is
+            if not 0 <= count <= path.stat().st_size - stream.tell():
+                raise ValueError("a length in its dictionary lies")
+            return stream.read(count)
 
         entries: list[int] = []  # number of the entry of each variable, segments of long strings among them
         names: list[bytes] = []
@@ -85,10 +91,10 @@ def spss_dictionary(path: Path) -> SpssDictionary:
                 if kind == 2:
                     number += 1
                     width, labelled, missing, _, _ = ints(5)
-                    name = stream.read(8)
+                    name = taken(8)
                     if labelled:
-                        stream.seek(-(-ints(1)[0] // 4) * 4, 1)
-                    stream.seek(8 * abs(missing), 1)
+                        taken(-(-ints(1)[0] // 4) * 4)
+                    taken(8 * abs(missing))
                     if width >= 0:
                         entries.append(number)
                         names.append(name.rstrip())
@@ -97,10 +103,10 @@ def spss_dictionary(path: Path) -> SpssDictionary:
                 elif kind == 4:
                     ints(ints(1)[0])
                 elif kind == 6:
-                    stream.seek(80 * ints(1)[0], 1)
+                    taken(80 * ints(1)[0])
                 elif kind == 7:
-                    subtype, size, count = ints(3)
-                    extensions[subtype] = (stream.tell(), size, stream.read(size * count))
+                    subtype, each, count = ints(3)
+                    extensions[subtype] = (stream.tell(), each, taken(each * count))
                 else:
                     raise ValueError(f"a record of type {kind}")
         except (struct.error, IndexError):

@@ -225,6 +225,8 @@ def _row_type(entries: list[bytes], order: str, release: int) -> np.dtype[Any]:
 
 
 def _entries(content: bytes, start: int, count: int, width: int) -> list[bytes]:
+    if start + count * width > len(content):
+        raise ValueError("it has fewer variables than it says")
     return [content[start + at * width : start + (at + 1) * width] for at in range(count)]
 
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import re
+import struct
 import weakref
+import zlib
 from collections.abc import Collection, Generator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from copy import copy
@@ -21,8 +23,9 @@ from numpy.typing import NDArray
 
 import masktron.memory_costs as costs
 from masktron.addresses import AddressPath
-from masktron.errors import DocumentError, MasktronError
+from masktron.errors import DocumentError, MasktronError, ResourceError
 from masktron.files import file_hash, refuse_special
+from masktron.memory import bounded_memory
 from masktron.progress import Progress, Told, untold
 from masktron.scratch import create_private, folder_on_disk, private_folder, require_room
 from masktron.sources.array_stores import FolderStore
@@ -58,7 +61,21 @@ from masktron.sources.xml.names_in_file import names_of
 from masktron.sources.xml.plain_files import compile_first
 from masktron.sources.xml.wellformed import Stamp, worth_columns
 from masktron.sources.xml.xml_source import XmlSource
+from masktron.supervisor import tell_reading
 
+_OF_WRONG_BYTES = (
+    *(
+        ValueError,
+        LookupError,
+        ArithmeticError,
+        EOFError,
+        RecursionError,
+        struct.error,
+        zlib.error,
+        pa.ArrowException,
+    ),
+)
+"""What libraries raise where bytes are not what they have to be."""
 _NO_CODES: frozenset[str] = frozenset()
 
 
@@ -118,7 +135,7 @@ class TableSource(Source):
     def table(self) -> Table:
         """The records, and what the file says of them."""
         self._stamp  # noqa: B018 -- before anything is read
-        with _texts_readable(str(self.path)):
+        with _readable(str(self.path)):
             return self.format.read(self._file, self._asked.options)
 
     @cached_property
@@ -202,7 +219,8 @@ class TableSource(Source):
         self._stamp  # noqa: B018 -- before anything is read
         if self._is_small_file():
             return None  # it is not surveyed for nothing
-        found = self.format.stream(self._file, self._asked.options)
+        with _readable(str(self.path)):
+            found = self.format.stream(self._file, self._asked.options)
         if found is None or self._size_of_twin(found) < wellformed.SMALLEST or self._is_held(found):
             return None
         # where a name stands twice, the survey of the twin has to say what that means
@@ -245,7 +263,7 @@ class TableSource(Source):
         path.unlink(missing_ok=True)  # of an attempt that was refused
         with kept_in(path.parent):
             os.close(create_private(path))
-        with _texts_readable(where):
+        with _readable(where):
             if self._stream is None:
                 self._write_held(self.table, path, where)
             else:
@@ -531,16 +549,38 @@ def _first_value(column: pa.ChunkedArray) -> int:
 
 
 @contextmanager
-def _texts_readable(where: str) -> Generator[None]:
-    """Say of a file what libraries say of its bytes: the error itself shows them."""
+def _readable(where: str) -> Generator[None]:
+    """Bound what reading a file may take, and say of the file what libraries say of its bytes.
+
+    Their own words may quote a value. A damaged file makes libraries fail in any way that bytes can: what is caught
+    is what reading wrong bytes raises, and no more.
+    """
+    tell_reading(where)
     try:
-        yield
+        with bounded_memory():
+            yield
+    except MasktronError:
+        raise
+    except MemoryError as error:
+        raise ResourceError(
+            "this file asks for more memory than is free",
+            where=where,
+            hint="the file is damaged or packs too much; or free memory, or split the file",
+        ) from error
     except UnicodeDecodeError as error:
         raise DocumentError(
             f"a text in this file is not in its encoding, {error.encoding}",
             where=where,
             hint="is the file damaged? Else write it again in this encoding",
         ) from None
+    except _OF_WRONG_BYTES as error:
+        raise DocumentError(
+            f"this file is damaged: reading it ends with {type(error).__name__}",
+            where=where,
+            hint="ask whoever sent it for a new copy, or export it again",
+        ) from error
+    finally:
+        tell_reading("")
 
 
 def opened_place(path: Path) -> Path:

@@ -28,6 +28,7 @@ from masktron.sources.tables.office_files import (
     XmlCell,
     letters,
     package,
+    require_span,
 )
 from masktron.sources.tables.sheet_cells import (
     DATE,
@@ -79,10 +80,13 @@ class _Workbook(TableFormat):
             beside = AroundSheet()
             styles: dict[int, dict[str, Counter[str]]] = {}
             formulas: set[int] = set()
+            last_row = last_column = 0
             for cell in self._cells(archive, place.sheet, book, where, beside):
+                last_row, last_column = max(last_row, cell.row), max(last_column, cell.column)
                 if cell.formula:
                     formulas.add(cell.column)
                 styles.setdefault(cell.column, {}).setdefault(cell.kind, Counter())[cell.style] += 1
+            require_span(archive, (last_row + 1) * (last_column + 1), f"{where}, sheet {place.sheet.name!r}")
         texts, kinds, left = values_of_cells(path, book, place, self.what)
         here = f"{where}, sheet {place.sheet.name!r}"
         area = used_area([(row, column + left) for row, column in np.argwhere(kinds != NOTHING)], place, here)

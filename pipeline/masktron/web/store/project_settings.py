@@ -207,7 +207,7 @@ def table_of(text: str) -> dict[str, Any]:
     """
     try:
         return deepcopy(_parsed(text)) if len(text) < _KEPT else tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+    except ValueError as error:
         raise UsageError(f"not valid TOML: {error}", where=NAME, hint="correct the line that is named") from error
     except RecursionError as error:
         raise UsageError("not valid TOML: nested too deeply", where=NAME) from error

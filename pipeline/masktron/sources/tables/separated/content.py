@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from masktron.errors import DocumentError, FormatOption
 from masktron.extras import library
-from masktron.files import refuse_special
+from masktron.files import most_unpacked, refuse_special, require_unpacked
 from masktron.sources.other_formats import magic_of
 from masktron.sources.tables.separated.csv_dialect import CsvDialect
 
@@ -185,11 +185,14 @@ def _unpacked(path: Path) -> tuple[bytes, str]:
     if compression == "zstd":
         library("zstandard", "CSV that is packed with Zstandard")
     try:
-        unpacked: bytes = pa.CompressedInputStream(pa.BufferReader(raw), compression).read()
+        with pa.CompressedInputStream(pa.BufferReader(raw), compression) as stream:
+            # one byte more than may be there: a file of some megabytes can hold terabytes
+            unpacked: bytes = stream.read(most_unpacked(len(raw)) + 1)
     except (OSError, pa.ArrowException) as error:
         raise DocumentError(
             f"the file cannot be unpacked with {compression}: {error}", where=str(path), hint="it is damaged"
         ) from None
+    require_unpacked(len(unpacked), len(raw), "the file", str(path))
     return unpacked, compression
 
 
