@@ -254,7 +254,8 @@ def _of_register(former: FormerRun, config: Config) -> Iterator[_Change]:
     if former.entry is None:
         return
     if config.register is None:
-        what = f"the last run was entered in the register {former.register}, and this run names none"
+        path = "" if former.register is None else f" {former.register.path.as_posix()}"
+        what = f"the last run was entered in the register{path}, and this run names none"
         yield _change("register", former.entry, what)
     elif not has_entry(config.register, former.entry):
         yield _change(

@@ -191,7 +191,8 @@ def run_rerun(
     inputs = {"the original": data, **tables.inputs, "the rulebook": rules, "the manifest of the last run": former}
     outputs = {"the output": out, "the manifest": manifest, **tables.outputs}
     # translated rules may take the place of former ones: where they go is no output here, and nothing else goes there
-    named = {**config.named_files, **files_of_recoding(config, None, out)}
+    named = _of_register(run, [*outputs.values(), *how.beside.values()])
+    named |= {**config.named_files, **files_of_recoding(config, None, out)}
     refuse_outputs({**outputs, **how.beside}, {**named, **inputs})
     paths = _Paths(former, data, rules, out, manifest, tables.named)
     try:
@@ -285,6 +286,13 @@ def _rulebook_of(run: FormerRun, former: Path) -> Path:
             hint="name it: --rules FILE",
         )
     return run.rules
+
+
+def _of_register(run: FormerRun, outputs: Iterable[Path]) -> dict[str, Path]:
+    """Return the files of the last run's register that an output would replace, told by their names alone."""
+    written = {path.absolute() for path in outputs}
+    files = {} if run.register is None else run.register.files
+    return {what: path for what, path in files.items() if path.absolute() in written}
 
 
 def _require_named(config: Config, how: Repeating, former: Path, replaced: Collection[str]) -> None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from masktron.config import Config, config_from
+from masktron.config import Config, Register, config_from
 from masktron.errors import UsageError
 from masktron.trust import file_beside, trust_of
 from masktron.write.manifest import DescribedRelease, described_release, manifest_content
@@ -93,8 +93,8 @@ class FormerRun:
         By rule: failures in the masked file.
     entry : str or None
         Its entry in a register of releases.
-    register : str
-        What that register was called.
+    register : Register or None
+        Where the manifest says that this register was. No command opens it unless the user names it.
     """
 
     described: DescribedRelease
@@ -114,7 +114,7 @@ class FormerRun:
     blocks: tuple[FormerBlock, ...]
     failures: Mapping[str, int]
     entry: str | None
-    register: str
+    register: Register | None
 
 
 def read_former_run(path: Path) -> FormerRun:
@@ -175,7 +175,7 @@ def _read(content: Mapping[str, Any], described: DescribedRelease, path: Path) -
         ),
         failures={one["id"]: int(one["failed"]) for one in result["rules"]},
         entry=str(content["register"]["id"]) if "register" in content else None,
-        register=str(content["register"]["path"]) if "register" in content else "",
+        register=config_from({"register": repeat["settings"].get("register")}).register,
     )
 
 
