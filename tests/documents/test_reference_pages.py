@@ -46,7 +46,7 @@ def test_each_command_has_a_page_with_its_options(made: dict[str, str]) -> None:
 
 def test_each_setting_is_told(made: dict[str, str]) -> None:
     untold = [one.name for one in fields(Config) if f"`{one.name}`" not in made["settings"]]
-    assert untold == ["spare_documents"]
+    assert untold == ["found", "spare_documents"]
     assert "`quasi-identifier`\n: Known to others" in made["settings"]
 
 

@@ -239,7 +239,7 @@ def _checked(table: Mapping[str, Any]) -> Config:
     for setting in named_only_in(table, Config):
         if setting != ("register",):  # whose files lie in the project
             raise UsageError(
-                f"{'.'.join(setting)} has no place in the settings of a project",
+                f"{'.'.join(setting)} has no place in settings of a project",
                 where=NAME,
                 hint="leave it out: each run has a key, works on this machine and writes into the project",
             )
