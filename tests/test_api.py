@@ -7,7 +7,6 @@ import re
 import subprocess
 import sys
 from collections.abc import Callable
-from dataclasses import fields
 from decimal import Decimal
 from importlib.metadata import version
 from pathlib import Path
@@ -25,6 +24,7 @@ from masktron.jobs.originals import InvalidOriginalError
 from masktron.settings import Settings
 from masktron.sources.opening import open_source
 from masktron.sources.tables.frames import standing_for
+from masktron.trust import trust_of
 from paths import ROOT
 
 
@@ -255,8 +255,7 @@ def _defaults(function: Any) -> dict[str, Any]:
 def test_settings_are_parameters_that_editors_and_help_show(name: str) -> None:
     function: Any = getattr(masktron, name)
     given = _defaults(function)
-    settings = {one.name: getattr(masktron.Config(), one.name) for one in fields(masktron.Config)}
-    del settings["spare_documents"]  # says where others come from
+    settings = {name: getattr(masktron.Config(), name) for name in trust_of(masktron.Config)}
     assert settings.items() <= given.items()
     assert not [one for one in inspect.signature(function).parameters.values() if one.kind is one.VAR_KEYWORD]
     assert get_type_hints(Settings).keys() == settings.keys()

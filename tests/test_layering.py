@@ -30,7 +30,7 @@ ORDER = [
         "resources",
         "serialised",
     }
-    | {"shell_words", "streams", "thresholds", "toml_text", "versions"},
+    | {"shell_words", "streams", "thresholds", "toml_text", "trust", "versions"},
     {
         "extras",
         "level_settings",
@@ -187,7 +187,6 @@ OPENED = {
     "jobs.documents": "documents of rules, whose hash is that of the bytes that are read",
     "jobs.rules": "rulebooks",
     "jobs.report": "results that commands wrote",
-    "jobs.tune.asked": "settings",
     "jobs.tune.outcomes": "results of former runs, and the code of masktron, whose hash says whether they count",
     "jobs.tune.settings_text": "settings",
     "hierarchies": "hierarchies of values",

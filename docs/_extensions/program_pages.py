@@ -21,6 +21,7 @@ from masktron.config import Config, Kind, Role
 from masktron.figures import FIGURES
 from masktron.methods import ALL
 from masktron.report.tables.methods import methods_dict
+from masktron.trust import trust_of
 
 HERE = "reference/generated"
 SCHEMAS = Path(__file__).resolve().parents[2] / "schemas"
@@ -133,7 +134,7 @@ def settings_page() -> str:
     ]
     for names, kind, text in numpydoc_entries(inspect.getdoc(Config) or "", "Attributes"):
         default = defaults[names[0]]
-        if names[0] == "spare_documents":
+        if names[0] not in trust_of(Config):  # no setting
             continue
         value = default.default if default.default is not MISSING else None
         shown = f" Default: `{_toml(value)}`." if isinstance(value, int | float | str) else ""

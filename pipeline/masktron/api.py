@@ -74,8 +74,12 @@ REPEATABLE = frozenset(
         "quasi_identifiers",
         "documents",
         "metadata",
+        "recode",
+        "pram",
         "register",
         "workers",
+        "executor",
+        "scheduler",
     }
 )
 """Settings that may be otherwise in a repeated run; the others are those of its manifest."""
@@ -513,7 +517,8 @@ def rerun(
         As for `mask`.
     **settings
         What is said otherwise: ``roles``, ``missing``, ``nominal``, ``ordinal``, ``numeric``, ``documents``,
-        ``metadata``, ``register`` and ``workers``, as for `mask`. Tables are joined with those of the former run.
+        ``metadata``, ``register``, ``workers``, ``executor`` and ``scheduler``, as for `mask`; ``recode`` and
+        ``pram`` say where the same hierarchies and matrices are now. Tables are joined with those of the former run.
 
     Returns
     -------

@@ -7,7 +7,7 @@ import math
 import re
 import tomllib
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from fractions import Fraction
 from functools import partial
@@ -20,13 +20,31 @@ from typing import Any, Literal
 from masktron.errors import UsageError
 from masktron.figures import NAMES
 from masktron.files import read_text
-from masktron.level_settings import LevelSettings, levels_from
-from masktron.perturbation_settings import SWAP_NAMES, located_pram, matrix_files, pram_settings, together
+from masktron.level_settings import LevelSetting, LevelSettings, levels_from, tables_named
+from masktron.perturbation_settings import (
+    SWAP_NAMES,
+    located_pram,
+    matrices_named,
+    matrix_files,
+    pram_settings,
+    together,
+)
 from masktron.perturbation_settings import WAYS as PRAM_WAYS
 from masktron.processes import MOST_SECONDS, RULE_SECONDS
-from masktron.recoding_settings import WAYS, gives_numbers, how_of, resolved
+from masktron.recoding_settings import WAYS, gives_numbers, hierarchies_named, how_of, resolved
 from masktron.release_key import former_units, key_from
 from masktron.thresholds import thresholds
+from masktron.toml_text import TomlText
+from masktron.trust import (
+    HARMLESS,
+    NAMED_ONLY,
+    declared,
+    files_read,
+    is_inside,
+    named_only_in,
+    trust_of,
+    weakened_in,
+)
 
 
 class Role(StrEnum):
@@ -81,6 +99,10 @@ _UNITS |= {"KIB": 2**10, "MIB": 2**20, "GIB": 2**30, "TIB": 2**40}
 _SIZE = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s*([KMGT]?i?B)", re.IGNORECASE)
 _FORMER = {"shuffle": 'order is "random", "keep" or "auto"'}
 """What stands for settings that had another name."""
+OBSERVED_SHARE = 1.0
+"""Groups, in per cent, that may publish the values of one observed record where nobody says otherwise."""
+WEAKENS = declared(weakens=lambda value: value)
+"""Whatever the setting holds relaxes what a result is judged by."""
 SEE_METHODS = "`masktron methods` lists the methods, `masktron methods NAME` their parameters"
 
 
@@ -154,6 +176,16 @@ class Register:
             "the salt of the register": self.salt,
             "the count of the register": self.count,
         }
+
+
+def _untouched(roles: Mapping[str, Role]) -> dict[str, Role]:
+    """Return the fields that nobody masks because their role says so."""
+    return {name: role for name, role in roles.items() if role is Role.UNTOUCHED}
+
+
+def _looser_keys(keys: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what lets fewer records share a combination of keys than `key_k` says by itself."""
+    return {name: said for name, said in keys.items() if name in ("subsets", "missing_matches") and said}
 
 
 @dataclass(frozen=True, slots=True)
@@ -306,56 +338,78 @@ class Config:
     on_refusal : {"stop", "suggest"}
         What `mask` does where it refuses: ``suggest`` tries what could help, on the records in memory, and says what
         each remedy costs. Nothing is written in either case.
+    found : str
+        What the first lines of a result say of a file of settings that the user did not name. `found_config` sets
+        it; it is no setting.
     """
 
-    k: int = 5
-    seed: int | None = field(default=None, repr=False)
-    roles: Mapping[str, Role] = field(default_factory=dict)
-    missing: Mapping[str, frozenset[str]] = field(default_factory=dict)
-    grouping: Grouping = "rules"
-    group_size_vars: int = 3
-    keep_missing: bool = False
-    invalid: InvalidRecords = "stop"
-    rare_units: InvalidRecords = "stop"
-    protect: str | None = None
-    member_order: tuple[str, ...] | None = None
-    allow: tuple[str, ...] = ()
-    record: str | None = None
-    format: str | None = None
-    format_options: Mapping[str, str] = field(default_factory=dict)
-    metadata: Path | None = None
-    levels: LevelSettings = field(default_factory=dict)
-    phase: str | None = None
-    limits: Mapping[str, float] = field(default_factory=dict)
-    order: Order = "auto"
-    nominal: tuple[str, ...] = ()
-    ordinal: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    numeric: tuple[str, ...] = ()
-    quasi_identifiers: tuple[str, ...] = ()
-    max_observed_share: float = 1.0
-    max_block_records: int | None = None
-    unit_records: int | None = None
-    memory: int | None = None
-    max_failures: Mapping[str, str] = field(default_factory=dict)
-    method: str = "mdav"
-    params: Mapping[str, Param] = field(default_factory=dict)
-    aggregator: str | None = None
-    workers: int | None = None
-    executor: ExecutorName = "local"
-    scheduler: str | None = None
-    rule_timeout: float = RULE_SECONDS
-    allow_unfired: tuple[str, ...] = ()
-    key: bytes | None = field(default=None, repr=False)
-    pyschematron_all: bool = False
-    documents: Mapping[str, Path] = field(default_factory=dict)
-    recode: Mapping[str, str] = field(default_factory=dict)
-    allow_lost: tuple[str, ...] = ()
-    key_k: int | None = None
-    keys: Mapping[str, Any] = field(default_factory=dict)
-    pram: Mapping[str, str] = field(default_factory=dict)
-    swap: Mapping[str, Any] = field(default_factory=dict)
-    register: Register | None = None
-    on_refusal: OnRefusal = "stop"
+    k: int = field(default=5, metadata=HARMLESS)
+    seed: int | None = field(default=None, repr=False, metadata=NAMED_ONLY)
+    roles: Mapping[str, Role] = field(default_factory=dict, metadata=declared(weakens=_untouched))
+    missing: Mapping[str, frozenset[str]] = field(default_factory=dict, metadata=HARMLESS)
+    grouping: Grouping = field(default="rules", metadata=HARMLESS)
+    group_size_vars: int = field(default=3, metadata=HARMLESS)
+    keep_missing: bool = field(default=False, metadata=HARMLESS)
+    invalid: InvalidRecords = field(
+        default="stop", metadata=declared(weakens=lambda value: value != "stop" and value)
+    )
+    rare_units: InvalidRecords = field(
+        default="stop", metadata=declared(weakens=lambda value: value != "stop" and value)
+    )
+    protect: str | None = field(default=None, metadata=HARMLESS)
+    member_order: tuple[str, ...] | None = field(default=None, metadata=HARMLESS)
+    allow: tuple[str, ...] = field(default=(), metadata=WEAKENS)
+    record: str | None = field(default=None, metadata=HARMLESS)
+    format: str | None = field(default=None, metadata=HARMLESS)
+    format_options: Mapping[str, str] = field(default_factory=dict, metadata=HARMLESS)
+    metadata: Path | None = field(
+        default=None,
+        metadata=declared(reads=lambda path: [] if path is None else [("", path)], option="--metadata FILE"),
+    )
+    levels: LevelSettings = field(
+        default_factory=dict,
+        metadata=declared(reads=tables_named, key="data", option="--table {}=FILE", levels=LevelSetting),
+    )
+    phase: str | None = field(default=None, metadata=WEAKENS)
+    limits: Mapping[str, float] = field(default_factory=dict, metadata=HARMLESS)
+    order: Order = field(default="auto", metadata=declared(weakens=lambda value: value == "keep" and value))
+    nominal: tuple[str, ...] = field(default=(), metadata=HARMLESS)
+    ordinal: Mapping[str, tuple[str, ...]] = field(default_factory=dict, metadata=HARMLESS)
+    numeric: tuple[str, ...] = field(default=(), metadata=HARMLESS)
+    quasi_identifiers: tuple[str, ...] = field(default=(), metadata=HARMLESS)
+    max_observed_share: float = field(
+        default=OBSERVED_SHARE, metadata=declared(weakens=lambda share: share > OBSERVED_SHARE and share)
+    )
+    max_block_records: int | None = field(default=None, metadata=HARMLESS)
+    unit_records: int | None = field(default=None, metadata=HARMLESS)
+    memory: int | None = field(default=None, metadata=HARMLESS)
+    max_failures: Mapping[str, str] = field(default_factory=dict, metadata=WEAKENS)
+    method: str = field(default="mdav", metadata=HARMLESS)
+    params: Mapping[str, Param] = field(default_factory=dict, metadata=HARMLESS)
+    aggregator: str | None = field(default=None, metadata=HARMLESS)
+    workers: int | None = field(default=None, metadata=HARMLESS)
+    executor: ExecutorName = field(default="local", metadata=NAMED_ONLY)
+    scheduler: str | None = field(default=None, metadata=NAMED_ONLY)
+    rule_timeout: float = field(default=RULE_SECONDS, metadata=HARMLESS)
+    allow_unfired: tuple[str, ...] = field(default=(), metadata=WEAKENS)
+    key: bytes | None = field(default=None, repr=False, metadata=NAMED_ONLY)
+    pyschematron_all: bool = field(default=False, metadata=HARMLESS)
+    documents: Mapping[str, Path] = field(
+        default_factory=dict, metadata=declared(reads=dict.items, option="--document {}=FILE")
+    )
+    recode: Mapping[str, str] = field(
+        default_factory=dict, metadata=declared(reads=hierarchies_named, option="--recode {}=FILE:LEVEL")
+    )
+    allow_lost: tuple[str, ...] = field(default=(), metadata=WEAKENS)
+    key_k: int | None = field(default=None, metadata=HARMLESS)
+    keys: Mapping[str, Any] = field(default_factory=dict, metadata=declared(weakens=_looser_keys))
+    pram: Mapping[str, str] = field(
+        default_factory=dict, metadata=declared(reads=matrices_named, option="--pram {}=FILE")
+    )
+    swap: Mapping[str, Any] = field(default_factory=dict, metadata=HARMLESS)
+    register: Register | None = field(default=None, metadata=NAMED_ONLY)
+    on_refusal: OnRefusal = field(default="stop", metadata=HARMLESS)
+    found: str = field(default="", repr=False, compare=False)
     spare_documents: frozenset[str] = field(default=frozenset(), repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -630,13 +684,106 @@ def load_config(path: str | PathLike[str]) -> Config:
         The file is missing or malformed, or it holds an unknown key, role or a value of the wrong type.
     """
     _require(isinstance(path, str | PathLike), f"path must be the name of a file, not {path!r}")
-    text = read_text(Path(path), "configuration")
+    return _config_in(read_toml(Path(path)), path)
+
+
+def read_toml(path: Path) -> dict[str, Any]:
+    """Read a TOML file as plain data.
+
+    Raises
+    ------
+    UsageError
+        The file is missing or malformed.
+    """
+    text = read_text(path, "configuration")
     try:
-        table = tomllib.loads(text)
+        return tomllib.loads(text)
     except ValueError as error:
         raise UsageError(f"not valid TOML: {error}", where=str(path)) from error
     except RecursionError as error:
         raise UsageError("not valid TOML: nested too deeply", where=str(path)) from error
+
+
+def found_config(path: Path, *, judging: bool = False) -> Config:
+    """Read a TOML file of settings that the user did not name: see `masktron.trust`.
+
+    Parameters
+    ----------
+    path : Path
+    judging : bool
+        Whether the command judges somebody's work. Then the settings leave out what relaxes a judgement.
+
+    Raises
+    ------
+    UsageError
+        As for `load_config`; or the file says what only a file that the user named may say.
+    """
+    table = read_toml(path)
+    config = _config_in(table, path)
+    for setting in named_only_in(table, Config):
+        raise untrusted(path, setting, "a file that nobody named may not decide it", _option_of(setting))
+    require_beside(config, path)
+    weak = weakened_in(config)
+    if not weak:
+        return config
+    said = ", ".join(f"{name} ({_in_short(part)})" for name, part in weak.items())
+    if judging:
+        config = replace(config, **{name: _without(getattr(config, name), weak[name], name) for name in weak})
+        said = f"{path.name} in this folder relaxes {said}; this was ignored, as nobody named the file. To apply it: "
+        return replace(config, found=f"{said}--config {path}")
+    return replace(config, found=f"{path.name} in this folder relaxes {said}")
+
+
+def require_beside(settings: Any, path: Path, within: tuple[str, ...] = ()) -> None:
+    """Refuse a file of settings that names files outside its folder.
+
+    Parameters
+    ----------
+    settings : Config, or another dataclass of settings
+    path : Path
+        The file.
+    within : tuple of str
+        The table of the file that has the settings.
+
+    Raises
+    ------
+    UsageError
+    """
+    for one in files_read(settings):
+        if not is_inside(one.path, path.parent):
+            raise untrusted(path, (*within, *one.setting), f"a file outside this folder: {one.path}", one.option)
+
+
+def untrusted(path: Path, setting: tuple[str, ...], why: str, option: str = "") -> UsageError:
+    """Return the error for a setting that a file may have only where the user names the file."""
+    line = TomlText(read_text(path, "configuration").replace("\r\n", "\n")).line_of(setting)
+    instead = f"; or take line {line} out, and give {option}" if option else ""
+    return UsageError(
+        f"{'.'.join(setting)}: {why}",
+        where=f"{path}:{line}",
+        hint=f"if you trust all of the file, name it: --config {path}{instead}",
+    )
+
+
+def _option_of(setting: tuple[str, ...]) -> str:
+    return f"--{setting[0]} in the command" if len(setting) == 1 else ""
+
+
+def _in_short(part: Any) -> str:
+    """Show a part of a setting on part of a line."""
+    listed = [str(one) for one in part] if isinstance(part, tuple | Mapping) else [str(part)]
+    return ", ".join(listed[:3]) + (f" and {len(listed) - 3} more" if len(listed) > 3 else "")
+
+
+def _without(value: Any, part: Any, name: str) -> Any:
+    """Return a setting without the part of it that relaxes a judgement."""
+    if isinstance(value, Mapping):
+        return {key: one for key, one in value.items() if key not in part}
+    return getattr(Config(), name)
+
+
+def _config_in(table: Mapping[str, Any], path: str | PathLike[str]) -> Config:
+    """Build settings from what a file of settings says."""
     _refuse_secrets(table, str(path))
     _require(
         table.get("swap") != {},
@@ -665,7 +812,7 @@ def config_from(table: Mapping[str, Any], *, where: str = "", base: Config | Non
     UsageError
         As for `load_config`.
     """
-    known = [f.name for f in fields(Config) if f.name != "spare_documents"]
+    known = [*trust_of(Config)]
     settings: dict[str, Any] = {}
     for name, value in table.items():
         if name not in known:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from os import PathLike
 from pathlib import Path
 from typing import Any
 
 from masktron.addresses import is_address, path_of
 from masktron.errors import UsageError
+from masktron.trust import HARMLESS, NAMED_ONLY, trust_of
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*")
 _EXAMPLE = '[levels.Household] key = "HID" and [levels.Person] data = "persons.csv"'
@@ -49,15 +50,15 @@ class LevelSetting:
     """
 
     name: str
-    key: tuple[str, ...] = ()
-    parent: str = ""
-    parent_key: tuple[str, ...] = ()
-    data: Path | None = None
-    out: Path | None = None
-    same_table: bool = False
-    fields: tuple[str, ...] | None = None
-    format: str | None = None
-    format_options: Mapping[str, str] = field(default_factory=dict)
+    key: tuple[str, ...] = field(default=(), metadata=HARMLESS)
+    parent: str = field(default="", metadata=HARMLESS)
+    parent_key: tuple[str, ...] = field(default=(), metadata=HARMLESS)
+    data: Path | None = field(default=None, metadata=HARMLESS)
+    out: Path | None = field(default=None, metadata=NAMED_ONLY)
+    same_table: bool = field(default=False, metadata=HARMLESS)
+    fields: tuple[str, ...] | None = field(default=None, metadata=HARMLESS)
+    format: str | None = field(default=None, metadata=HARMLESS)
+    format_options: Mapping[str, str] = field(default_factory=dict, metadata=HARMLESS)
     numbered: tuple[str, ...] = ()
 
 
@@ -166,6 +167,11 @@ def parse_tables(assignments: Iterable[str], option: str = "--table") -> dict[st
     return found
 
 
+def tables_named(levels: LevelSettings) -> list[tuple[str, Path]]:
+    """Return the tables of levels that have one of their own, each with the name of the level."""
+    return [(name, one.data) for name, one in levels.items() if one.data is not None]
+
+
 def level_paths(levels: LevelSettings) -> dict[str, tuple[str, ...]]:
     """Return the path of each level by its name: the names of the levels on it below the top level.
 
@@ -219,7 +225,7 @@ def _level(name: object, said: object, where: str) -> LevelSetting:
         )
     if not isinstance(said, Mapping):
         raise UsageError(f"{setting} must be a table, not {said!r}", where=where, hint=f"such as {_EXAMPLE}")
-    known = [one.name for one in fields(LevelSetting) if one.name not in ("name", "numbered")]
+    known = [*trust_of(LevelSetting)]
     if strange := [key for key in said if key not in known and key not in ("name", "numbered")]:
         raise UsageError(f"{setting} has no setting {strange[0]!r}", where=where, hint=f"it has {', '.join(known)}")
     same = said.get("same_table", False)

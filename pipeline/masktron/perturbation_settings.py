@@ -126,8 +126,13 @@ def matrix_files(pram: Mapping[str, str]) -> dict[str, Path]:
     pram : mapping of str to str
         How fields are drawn anew, by their names.
     """
-    found = {name: pram_settings(f"pram.{name}", text).matrix for name, text in pram.items()}
-    return {f"the matrix of {name}": path for name, path in found.items() if path is not None}
+    return {f"the matrix of {name}": path for name, path in matrices_named(pram)}
+
+
+def matrices_named(pram: Mapping[str, str]) -> list[tuple[str, Path]]:
+    """Return the files of matrices in settings that `pram_settings` reads, each with what is drawn anew."""
+    found = [(name, pram_settings(f"pram.{name}", text).matrix) for name, text in pram.items()]
+    return [(name, path) for name, path in found if path is not None]
 
 
 def _share(setting: str, word: str, text: str, *, least: float) -> float:

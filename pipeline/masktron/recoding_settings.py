@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
@@ -192,6 +192,12 @@ def _number(setting: str, text: str) -> Fraction:
     if not _NUMBER.fullmatch(text.strip()):
         raise UsageError(f"{setting}: {text.strip()!r} is not a number", hint=f"write {WAYS}")
     return Fraction(text.strip())
+
+
+def hierarchies_named(recode: Mapping[str, str]) -> list[tuple[str, Path]]:
+    """Return the files of hierarchies in settings that `how_of` reads, each with the field."""
+    found = [(name, how_of(f"recode.{name}", text)) for name, text in recode.items()]
+    return [(name, how.path) for name, how in found if isinstance(how, FromHierarchy)]
 
 
 def short_how(text: str) -> str:

@@ -126,6 +126,16 @@ class TomlText:
         """Tell whether there is a statement that gives what a path names its value, and no table for it."""
         return any(one.path == path and not one.header for one in self._parts)
 
+    def line_of(self, path: TomlPath) -> int:
+        """Return the line, from 1, that sets what a path names, or the nearest table around it."""
+        for length in range(len(path), 0, -1):
+            line = 1
+            for one in self._parts:
+                if one.path[:length] == path[:length]:
+                    return line
+                line += one.text.count("\n")
+        return 1
+
     def put(self, path: TomlPath, value: str) -> None:
         """Give what a path names another value, where it stands; else on a line of its own.
 

@@ -80,7 +80,7 @@ def test_files_that_moved_are_found_beside_the_manifest_or_missed_with_a_note(
     manifest.write_text(json.dumps(content))
     page = tmp_path / "page.html"
     bare = masktron.write_report(manifest, html=page)
-    assert [note.partition(" was not found")[0] for note in bare.notes] == ["the masked file", "the original"]
+    assert [note.partition(" is not beside")[0] for note in bare.notes] == ["the masked file", "the original"]
     assert "made without the two files" in page.read_text()
     with pytest.raises(UsageError, match="needs the rulebook"):
         masktron.write_report(manifest, html_public=page)

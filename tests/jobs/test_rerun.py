@@ -315,7 +315,13 @@ def test_both_runs_side_by_side(months: Months, out: Path) -> None:
     conforms(result.as_dict(), "rerun")
     manifest = json.loads(out.with_name("out2.manifest.json").read_text())
     conforms(manifest, "manifest")
-    again = masktron.rerun(out.with_name("out2.manifest.json"), months.data, out.with_name("out3.xml"))
+    again = masktron.rerun(
+        out.with_name("out2.manifest.json"),
+        months.data,
+        out.with_name("out3.xml"),
+        rules=months.rules,
+        documents={"codes.xml": months.codes},
+    )
     assert [one.kind for one in again.changes] == [], "a repeated run can be repeated"
 
 
@@ -382,10 +388,10 @@ def test_what_rerun_cannot_be_told_is_known(run: Runner) -> None:
     assert sorted(kinds) == sorted(kind for kind, stands in KINDS.items() if stands)
 
 
-def test_what_cannot_be_repeated_is_named(months: Months, out: Path, tmp_path: Path) -> None:
+def test_what_cannot_be_repeated_is_named(months: Months, out: Path) -> None:
     content = json.loads(months.manifest.read_text())
     assert [one["codes"] for one in content["repeat"]["fields"] if one["name"] in "ST"] == [[], ["-9"]]
-    wrong = tmp_path / "wrong.json"
+    wrong = months.folder / "wrong.json"
 
     def tried(**parts: Any) -> str:
         wrong.write_text(json.dumps({name: own for name, own in {**content, **parts}.items() if own != "gone"}))
@@ -403,7 +409,9 @@ def test_what_cannot_be_repeated_is_named(months: Months, out: Path, tmp_path: P
     assert "settings cannot be used any more: k must be at least 2" in tried(
         repeat={**content["repeat"], "settings": settings}
     )
-    assert "the rulebook of the last run is not here" in tried(rules={**content["rules"], "path": "none.sch"})
+    assert "the rulebook of the last run is not in the folder" in tried(
+        rules={**content["rules"], "path": "none.sch"}
+    )
     with pytest.raises(UsageError, match="'new' is no kind of change"):
         months.rerun(months.data, out, accept=["new"])
     with pytest.raises(UsageError, match="'version' stands in the way of no run"):
@@ -428,17 +436,17 @@ def test_no_value_of_a_record_is_told(months: Months, out: Path) -> None:
 @pytest.mark.full
 def test_the_register_of_the_last_run_is_that_of_the_next(tmp_path: Path, out: Path, run: Runner) -> None:
     months = Months(tmp_path, register=tmp_path / "releases.jsonl", key=KEY)
-    result = months.rerun(months.data, out)
+    named: dict[str, Any] = {"register": tmp_path / "releases.jsonl"}
+    result = months.rerun(months.data, out, **named)
     assert any("repeats an earlier release to the byte" in note for note in result.notes)
     for dry_run in (True, False):
         with pytest.raises(ReleasedBeforeError):
-            months.rerun(rows_of(1)[1:], out.with_name("out3.xml"), dry_run=dry_run)
-    months.rerun(rows_of(1)[1:], out.with_name("out3.xml"), again="one respondent withdrew")
+            months.rerun(rows_of(1)[1:], out.with_name("out3.xml"), dry_run=dry_run, **named)
+    months.rerun(rows_of(1)[1:], out.with_name("out3.xml"), again="one respondent withdrew", **named)
     argv = ["rerun", months.manifest, months.data, "--out", out.with_name("out4.xml")]
     assert run(*argv, "--json", tmp_path / "releases.jsonl", "--again", "x").code == 2
     assert not out.with_name("out4.xml").exists()
-    (tmp_path / "releases.jsonl").rename(tmp_path / "moved.jsonl")
-    with pytest.raises(UsageError, match="the register of releases of the last run is not here"):
+    with pytest.raises(ChangedInputError, match="this run names none"):
         months.rerun(rows_of(3), out)
 
 
@@ -467,15 +475,16 @@ def test_a_register_that_lacks_the_last_run_is_no_register_of_it(tmp_path: Path,
     older = {path: path.read_bytes() for path in register.files.values()}
     months = Months(tmp_path, register=register.path)
     february = rows_of(2)
-    assert months.changes(february, out) == []
+    named = {"register": register.path}
+    assert months.changes(february, out, **named) == []
     newest = {path: path.read_bytes() for path in older}
     entry = json.loads(months.manifest.read_text())["register"]["id"]
     for path, content in older.items():
         path.write_bytes(content)
-    assert months.changes(february, out) == [("register", entry, True)]
+    assert months.changes(february, out, **named) == [("register", entry, True)]
     with pytest.raises(ChangedInputError, match=f"register {entry}: .* lacks this entry of the last run") as caught:
-        months.rerun(february, out)
-    assert caught.value.hint.startswith("give the newest copy of the register back")
+        months.rerun(february, out, **named)
+    assert caught.value.hint.startswith("name the register, in its newest copy: register=")
     assert {path: path.read_bytes() for path in older} == older
     other = tmp_path / "other.jsonl"
     assert months.changes(february, out, register=other) == [("register", entry, True)]
@@ -484,7 +493,7 @@ def test_a_register_that_lacks_the_last_run_is_no_register_of_it(tmp_path: Path,
     assert months.changes(february, out, register=other, accept=["register"]) == [("register", entry, False)]
     for path, content in newest.items():
         path.write_bytes(content)
-    assert months.changes(february, out) == []
+    assert months.changes(february, out, **named) == []
 
 
 def test_on_the_command_line(months: Months, out: Path, run: Runner) -> None:

@@ -129,11 +129,18 @@ def test_persons_alone_and_other_names_of_fields_are_repeated(survey: Survey, tm
         "@id": "identifier", "Household/Size": "untouched", "Region": "untouched", "Role": "untouched",
         "Person/Age": "quasi-identifier",
     })  # fmt: skip
-    again = masktron.rerun(first.manifest, survey.folder / "survey.xml", tmp_path / "b.xml")
+    again = masktron.rerun(
+        first.manifest, survey.folder / "survey.xml", tmp_path / "b.xml", rules=survey.folder / "rules.sch"
+    )
     assert (again.same_bytes, again.changes) == (True, ())
     assert (tmp_path / "a.xml").read_bytes() == (tmp_path / "b.xml").read_bytes()
     found = masktron.rerun(
-        first.manifest, survey.folder / "survey.xml", tmp_path / "c.xml", roles={"Age": "key"}, dry_run=True
+        first.manifest,
+        survey.folder / "survey.xml",
+        tmp_path / "c.xml",
+        rules=survey.folder / "rules.sch",
+        roles={"Age": "key"},
+        dry_run=True,
     )
     assert [(one.kind, one.place, one.refuses) for one in found.changes] == [("role", "Age", False)]
 
@@ -147,7 +154,7 @@ def test_categories_and_codes_of_a_level_are_compared(survey: Survey, tmp_path: 
     other = tmp_path / "other.xml"
     other.write_text(text.replace("<Region>S<", "<Region>W<", 1).replace("<Age>", "<Age>0", 1), encoding="utf-8")
     line = 1 + text[: text.index("<Region>S<")].count("\n")
-    given: dict[str, Any] = {"dry_run": True}
+    given: dict[str, Any] = {"dry_run": True, "rules": survey.folder / "rules.sch"}
     found = masktron.rerun(first.manifest, other, tmp_path / "b.xml", **given)
     assert [(one.kind, one.place, one.what) for one in found.changes] == [
         (
@@ -208,9 +215,11 @@ def test_a_table_of_the_last_run_that_is_gone_is_named(survey: Survey, tmp_path:
     content = json.loads(survey.manifest("households.csv").read_text(encoding="utf-8"))
     content["repeat"]["settings"]["levels"]["Person"]["data"] = str(tmp_path / "gone.csv")
     (tmp_path / "m.json").write_text(json.dumps(content), encoding="utf-8")
-    with pytest.raises(UsageError, match="the table of Person of the last run is not here") as error:
+    with pytest.raises(
+        UsageError, match=r"levels\.Person\.data is a file that the manifest does not have in its folder"
+    ) as error:
         masktron.rerun(tmp_path / "m.json", survey.folder / "households.csv", tmp_path / "b.csv", dry_run=True)
-    assert error.value.hint == 'name that of this run with tables={"Person": "FILE"}'
+    assert error.value.hint == 'name it: tables={"Person": "FILE"}'
 
 
 def test_no_key_is_taken_over_where_one_table_has_changed(survey: Survey, tmp_path: Path) -> None:
@@ -313,7 +322,13 @@ def test_a_table_of_the_last_release_stays(survey: Survey, tmp_path: Path) -> No
         survey.folder / "households.csv", survey.folder / "rules.sch", tmp_path / "a.csv", levels=own, **SETTINGS
     )
     stamp = former.stat().st_mtime_ns
-    again = masktron.rerun(first.manifest, survey.folder / "households.csv", tmp_path / "b.csv")
+    again = masktron.rerun(
+        first.manifest,
+        survey.folder / "households.csv",
+        tmp_path / "b.csv",
+        rules=survey.folder / "rules.sch",
+        tables={"Person": survey.folder / "persons.csv"},
+    )
     assert (again.same_bytes, again.tables) == (True, {"Person": str(tmp_path / "b.Person.csv")})
     assert former.stat().st_mtime_ns == stamp
     assert (tmp_path / "b.Person.csv").read_bytes() == former.read_bytes()

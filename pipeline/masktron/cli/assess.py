@@ -132,7 +132,7 @@ def assess(
             html=html,
             progress=progress,
         )
-    running.report(result, json, verbose=verbose)
+    running.report(result, json, verbose=verbose, found=settings.found)
     if html is not None:
         running.show([f"written, CONFIDENTIAL: {plain(html.as_posix())}"], json)
 

@@ -55,6 +55,7 @@ def check(
     )
     settings = settings_from(
         config,
+        judging=True,
         limit=limit,
         quasi_identifier=quasi_identifier,
         document=document,
@@ -98,7 +99,7 @@ def check(
             tables=tables,
             progress=progress,
         )
-    running.report(result, json, html, verbose=verbose)
+    running.report(result, json, html, verbose=verbose, found=settings.found)
     raise typer.Exit(result.exit_code)
 
 

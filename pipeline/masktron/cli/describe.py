@@ -64,4 +64,4 @@ def describe(
 
         shown = RowRange(ROWS if rows is None else rows, 1 if start is None else start)
         result = run_describe(data, config=settings, rows=shown, release_safe=release_safe, progress=progress)
-    running.report(result, json)
+    running.report(result, json, found=settings.found)

@@ -95,4 +95,4 @@ def explain(
         from masktron.jobs.explain import run_explain
 
         result = run_explain(rules, data, config=settings, original=original, progress=progress)
-    running.report(result, json, html)
+    running.report(result, json, html, found=settings.found)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from rich.console import Console
 
 if TYPE_CHECKING:
-    from masktron.config import Config
+    from masktron.config import Config, Register
     from masktron.level_settings import GivenTables
 
 
@@ -27,11 +27,15 @@ def settings_from(
     pram: list[str] | None = None,
     swap: str | None = None,
     table: list[str] | None = None,
+    register: Path | None = None,
+    salt: Path | None = None,
+    judging: bool = False,
     **changes: Any,
 ) -> Config:
-    """Settings from the file, overridden by options."""
+    """Settings from the file, overridden by options; `judging` as for `masktron.config.found_config`."""
     from masktron.config import (
         Config,
+        found_config,
         load_config,
         parse_documents,
         parse_format_options,
@@ -44,9 +48,11 @@ def settings_from(
     )
     from masktron.level_settings import parse_tables, with_tables
 
-    if path is None and (path := settings_file(None)) is not None:
-        Console(stderr=True, highlight=False, emoji=False).print(f"settings from {path}")
-    config = Config() if path is None else load_config(path)
+    if path is None and (found := settings_file(None)) is not None:
+        Console(stderr=True, highlight=False, emoji=False).print(f"settings from {found}")
+        config = found_config(found, judging=judging)
+    else:
+        config = Config() if path is None else load_config(path)
     roles = {**config.roles, **parse_roles(role or [])}
     codes = parse_missing(missing or [])
     merged = {
@@ -75,8 +81,23 @@ def settings_from(
         },
         quasi_identifiers=(*config.quasi_identifiers, *(quasi_identifier or ())),
         numeric=(*(name for name in config.numeric if name not in (*orders, *named, *counted)), *counted),
+        register=register_from(register, salt, config.register),
         **changes,
     )
+
+
+def register_from(path: Path | None, salt: Path | None, named: Register | None = None) -> Register | None:
+    """Return the register of releases: as options say, else the one of a file that the user named."""
+    from masktron.config import Register
+    from masktron.errors import UsageError
+
+    path = path or (None if named is None else named.path)
+    if path is None:
+        if salt is not None:
+            raise UsageError("--salt is given, and no register", hint="name it, too: --register FILE")
+        return None
+    kept = None if named is None or named.path != path else named.salt
+    return Register(path, salt or kept or path.with_name(f"{path.name}.salt"))
 
 
 def inputs_beside(settings: Config) -> dict[str, Path]:

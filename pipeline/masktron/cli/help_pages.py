@@ -52,7 +52,7 @@ OF_OPTIONS: Mapping[str, str] = MappingProxyType(
             "pram": "--pram",
             "swapping": "--swap --swap-rate",
             "nested-files": "--rare-units --protect --member-order --table",
-            "repeating": "--register --again",
+            "repeating": "--register --salt --again",
             "clusters": "--executor --scheduler",
             "workers": "--workers",
             "large-files": "--memory --unit-records --resume",

@@ -65,7 +65,7 @@ def hierarchy(
         result = run_hierarchy(
             data, out, field, width=width, levels=levels, digits=kept, config=settings, progress=progress
         )
-    running.report(result, json)
+    running.report(result, json, found=settings.found)
 
 
 def _whole(text: str) -> int:

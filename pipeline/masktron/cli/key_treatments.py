@@ -77,4 +77,4 @@ def keys(
         from masktron.jobs.key_treatments import run_keys
 
         result = run_keys(data, rules, config=settings, progress=progress)
-    running.report(result, json, verbose=verbose)
+    running.report(result, json, verbose=verbose, found=settings.found)

@@ -200,6 +200,7 @@ def mask(
     ] = None,
     replace: options.Replace = False,
     register: options.RegisterFile = None,
+    salt: options.SaltFile = None,
     again: options.Again = None,
     verbose: options.Verbose = False,
     json: options.Json = None,
@@ -264,6 +265,7 @@ def mask(
         phase=phase,
         rule_timeout=rule_timeout,
         register=register,
+        salt=salt,
     ).choosing(method, parse_params(param or []))
     beside = {**inputs_beside(settings), **settings.named_files}
     if settings.recode:
@@ -308,11 +310,11 @@ def mask(
         if invalid_original is not None:
             own = json if refused.refusal is None else None
             said = "nothing is masked; what the original breaks stands in"
-            running.report(invalid_original, own, html, written=said)
+            running.report(invalid_original, own, html, written=said, found=settings.found)
         if refused.refusal is not None:
-            running.report(refused.refusal, json)
+            running.report(refused.refusal, json, found=settings.found)
         raise refused
-    running.report(result, json, verbose=verbose)
+    running.report(result, json, verbose=verbose, found=settings.found)
     running.show(pages.told(result, manifest), json)
     pages.require()
     raise typer.Exit(Exit.COMPLIES if result.valid else Exit.VIOLATION)

@@ -99,6 +99,10 @@ RegisterFile = Annotated[
         help="The register of releases, in which the original is looked up and this release entered.",
     ),
 ]
+SaltFile = Annotated[
+    Path | None,
+    typer.Option("--salt", metavar="FILE", help="The secret of the register.", show_default="REGISTER.salt"),
+]
 Again = Annotated[
     str | None,
     typer.Option(
@@ -199,7 +203,8 @@ HtmlPublic = Annotated[
     ),
 ]
 Settings = Annotated[
-    Path | None, typer.Option("--config", metavar="FILE", help="Settings; masktron.toml in this folder if there.")
+    Path | None,
+    typer.Option("--config", metavar="FILE", help="Settings; else masktron.toml in this folder, which may do less."),
 ]
 RoleOptions = Annotated[
     list[str] | None,

@@ -31,7 +31,7 @@ PANELS: Mapping[str, list[str]] = MappingProxyType(
         ),
         "Limits": _options(
             "--limit --max-failures --allow --allow-unfired --allow-lost --allow-empty --max-observed-share "
-            "--diversity --register --again --memory --unit-records --max-block-records --rule-timeout "
+            "--diversity --register --salt --again --memory --unit-records --max-block-records --rule-timeout "
             "--max-upload --max-disk --jobs --jobs-each --run-minutes --run-memory --keep"
         ),
         "Output": _options(

@@ -138,9 +138,9 @@ def recode(
         except InvalidOriginalError as error:
             refused = error
     if refused is not None:
-        running.report(refused.result, json)
+        running.report(refused.result, json, found=settings.found)
         raise refused
-    running.report(result, json)
+    running.report(result, json, found=settings.found)
 
 
 def _pairs(option: str, given: Iterable[str], example: str) -> dict[str, str]:

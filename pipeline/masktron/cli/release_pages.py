@@ -96,11 +96,15 @@ def pages_of_release(
             rules=rules,
             html=html,
             html_public=html_public,
+            own=True,
             progress=progress,
         )
     except MasktronError as error:
         error.what = f"the file is masked and in its place, and its pages are not written: {error.what}"
-        error.hint = f"mask nothing again: masktron report {manifest} makes them (--html, --html-public)"
+        error.hint = (
+            f"mask nothing again: masktron report {manifest} --masked {masked} --original {original} makes them "
+            "(--html, --html-public)"
+        )
         return ReleasePages(problem=error)
     return ReleasePages(written)
 

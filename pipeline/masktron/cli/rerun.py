@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from masktron.cli import options, running
+from masktron.cli.given import register_from
 from masktron.cli.release_pages import ReleasePages, pages_of_release
 
 if TYPE_CHECKING:
@@ -52,7 +53,10 @@ def rerun(
     document: options.Document = None,
     table: options.Tables = None,
     metadata: options.Metadata = None,
+    recode: options.Recode = None,
+    pram: options.Pram = None,
     register: options.RegisterFile = None,
+    salt: options.SaltFile = None,
     again: options.Again = None,
     new_manifest: Annotated[
         Path | None,
@@ -67,6 +71,8 @@ def rerun(
             parser=options.integer, metavar="N", help="As for mask; the result is the same.", show_default="cores"
         ),
     ] = None,
+    executor: options.Executor = None,
+    scheduler: options.Scheduler = None,
     verbose: options.Verbose = False,
     json: options.Json = None,
     html: options.Html = None,
@@ -89,10 +95,10 @@ def rerun(
         {"--out": out, "--manifest": written, **beside},
         {"the original": data, "the rulebook": rules, "the manifest of the last run": manifest},
     )
-    settings = _settings(role, missing, nominal, ordinal, numeric, document, quasi_identifier)
-    settings |= {name: own for name, own in (("metadata", metadata), ("workers", workers)) if own is not None}
-    if register is not None:
-        settings["register"] = register
+    settings = _settings(role, missing, nominal, ordinal, numeric, document, quasi_identifier, recode, pram)
+    plain: dict[str, Any] = {"metadata": metadata, "workers": workers, "executor": executor, "scheduler": scheduler}
+    plain["register"] = register_from(register, salt)
+    settings |= {name: own for name, own in plain.items() if own is not None}
     refused: ChangedInputError | InvalidOriginalError | None = None
     pages = ReleasePages()
     with running.progress_shown() as progress:
@@ -142,9 +148,11 @@ def _settings(
     numeric: list[str] | None,
     document: list[str] | None,
     quasi_identifier: list[str] | None,
+    recode: list[str] | None,
+    pram: list[str] | None,
 ) -> dict[str, Any]:
     """Settings that are given as options."""
-    from masktron.config import parse_documents, parse_missing, parse_orders, parse_roles
+    from masktron.config import parse_documents, parse_missing, parse_orders, parse_pram, parse_recodings, parse_roles
 
     found: dict[str, Any] = {
         "roles": parse_roles(role or []),
@@ -154,5 +162,7 @@ def _settings(
         "numeric": tuple(numeric or ()),
         "quasi_identifiers": tuple(quasi_identifier or ()),
         "documents": parse_documents(document or []),
+        "recode": parse_recodings(recode or []),
+        "pram": parse_pram(pram or []),
     }
     return {name: value for name, value in found.items() if value}

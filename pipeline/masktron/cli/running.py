@@ -63,11 +63,18 @@ def check_outputs(
 
 
 def report(
-    result: JobResult, json: Path | None, html: Path | None = None, *, verbose: bool = True, written: str = "written"
+    result: JobResult,
+    json: Path | None,
+    html: Path | None = None,
+    *,
+    found: str = "",
+    verbose: bool = True,
+    written: str = "written",
 ) -> None:
     """Print a result, all of it or what fits a screen, and write it as JSON and as a page where that is wanted.
 
-    `written` is said before the name of the page.
+    `written` is said before the name of the page. `found` is `masktron.config.Config.found`: what to know of a file
+    of settings that nobody named comes first, and is the first of the notes.
 
     Raises
     ------
@@ -77,24 +84,36 @@ def report(
     from masktron.errors import DocumentError
     from masktron.report.rendering import tables_of
 
+    show_found(found, json)
     if verbose:
         show(tables_of(result), json)
     else:
         show_in_short(result, json)
+    content = result.as_dict()
+    if found and "notes" in content:
+        content["notes"] = [found, *content["notes"]]
     try:
-        write(result.as_dict(), json)
+        write(content, json)
         if html is not None:
             from masktron.report.pages.page_files import write_pages
-            from masktron.report.pages.registry import page_of
+            from masktron.report.pages.plain_reader import PlainData
+            from masktron.report.pages.registry import page_of_plain
             from masktron.report.text import plain
 
-            page = page_of(result)
+            page = page_of_plain(PlainData(content))
             write_pages({html: page})
             mark = ", CONFIDENTIAL" if page.edition == "internal" else ""
             show([f"{written}{mark}: {plain(html.as_posix())}"], json)
     except DocumentError as error:
         error.hint = f"what is said above stands; only this report is lacking: {error.hint.partition('; ')[2]}"
         raise
+
+
+def show_found(found: str, json: Path | None) -> None:
+    """Print what to know of a file of settings that nobody named."""
+    from masktron.report.text import plain
+
+    show([f"[bold]note:[/] {plain(found)}"] if found else [], json)
 
 
 def show_in_short(result: JobResult, json: Path | None, further: Iterable[RenderableType] = ()) -> None:

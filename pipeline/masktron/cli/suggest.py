@@ -62,4 +62,4 @@ def suggest(
         from masktron.jobs.suggest import run_suggest
 
         result = run_suggest(data, out, accept=accepted, config=settings, progress=progress)
-    running.report(result, json)
+    running.report(result, json, found=settings.found)

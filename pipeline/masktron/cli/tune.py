@@ -198,6 +198,7 @@ def tune(
     begun = context.obj if isinstance(context.obj, float) else time.monotonic()
     file = settings_file(config)
     inputs = {"the original": data, "the rulebook": rules, "the metadata": metadata}
+    named = config is not None
     # the settings may be written where they stand
     drawn = {"--json": json, "--html": html, "--map": map}
     running.check_outputs(drawn, {**inputs, "the settings": file}, out)
@@ -247,10 +248,10 @@ def tune(
         "workers": workers,
     }
     wanted = _seen(candidate, out, data)
-    result = _tuned(data, rules, out, settings, file, wishes, wanted, outputs, begun)
+    result = _tuned(data, rules, out, settings, file, wishes, wanted, outputs, begun, named=named)
     if map is not None:
         _draw(result, map)
-    running.report(result, json, html)
+    running.report(result, json, html, found=settings.found)
     if write is not None:
         running.show(_written(result, write, wanted, settings), json)
     raise typer.Exit(_exit(result))
@@ -308,6 +309,8 @@ def _tuned(
     candidate: int | TuneRecipe | None,
     outputs: Mapping[str, Path | None],
     begun: float,
+    *,
+    named: bool,
 ) -> TuneResult:
     picture = outputs["--map"]
     refused: InvalidOriginalError | None = None
@@ -317,7 +320,7 @@ def _tuned(
         from masktron.jobs.tune.asked import TuneSettings, hierarchies_in, matrices_in, tune_settings_in, wider_limits
         from masktron.jobs.tune.tuning import run_tune
 
-        asked = (TuneSettings() if file is None else tune_settings_in(file)).read(wishes)
+        asked = (TuneSettings() if file is None else tune_settings_in(file, named=named)).read(wishes)
         trees = {
             f"the hierarchy {how.path.name} of {name}": how.path for name, how in hierarchies_in(settings, asked)
         }
@@ -340,7 +343,7 @@ def _tuned(
             )
         except InvalidOriginalError as error:
             refused = error
-    running.report(refused.result, outputs["--json"])
+    running.report(refused.result, outputs["--json"], found=settings.found)
     raise refused
 
 

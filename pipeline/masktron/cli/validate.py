@@ -142,7 +142,9 @@ def validate(
                 progress=progress,
                 judge=judge,
                 executor=asked_executor(settings),
+                notes=[settings.found] if settings.found else [],
             )
+    running.show_found(settings.found, json)
     told = outputs.told(release_safe=release_safe)
     if verbose:
         running.show([*tables_of(result), *told], json)

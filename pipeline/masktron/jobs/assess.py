@@ -18,7 +18,7 @@ from masktron.jobs.level_figures import NestedColumns, figures_by_level
 from masktron.jobs.level_files import level_files, nested_columns
 from masktron.jobs.level_wording import LevelWording
 from masktron.jobs.pairing import NOTHING_STATED, TO_PAIR, UNPAIRED, Stated
-from masktron.jobs.released_tables import of_release, with_other_tables
+from masktron.jobs.released_tables import described_release_of, of_release, with_other_tables
 from masktron.jobs.side_by_side_levels import side_by_side_of_levels
 from masktron.jobs.told_by_level import told_by_level
 from masktron.jobs.twice import Against, with_earlier
@@ -34,7 +34,7 @@ from masktron.results import AssessResult, FigureResult, KeyRisk, shown
 from masktron.sources.opening import open_source
 from masktron.sources.source import Source
 from masktron.sources.wide.wide_source import WideSource
-from masktron.write.manifest import DescribedRelease, read_manifest
+from masktron.write.manifest import DescribedRelease
 from masktron.write.nested_release import NestedRelease
 
 LINKED_UNASKED = 5_000
@@ -94,7 +94,9 @@ def run_assess(
         A file cannot be read, is not flat or has no records.
     """
     config = config or Config()
-    described = None if manifest is None else read_manifest(manifest)
+    described = (
+        None if manifest is None else described_release_of(manifest, masked, original, config.levels, tables.original)
+    )
     reading = config.reading if described is None else config.reading.or_as(described.reading)
     if against and described is None:
         raise UsageError(

@@ -254,7 +254,9 @@ def _of_register(former: FormerRun, config: Config) -> Iterator[_Change]:
     if former.entry is None:
         return
     if config.register is None:
-        yield _change("register", former.entry, "the last run was entered in a register, and this run has none")
+        path = "" if former.register is None else f" {former.register.path.as_posix()}"
+        what = f"the last run was entered in the register{path}, and this run names none"
+        yield _change("register", former.entry, what)
     elif not has_entry(config.register, former.entry):
         yield _change(
             "register",

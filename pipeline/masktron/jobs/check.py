@@ -24,7 +24,7 @@ from masktron.jobs.documents import Given
 from masktron.jobs.following import allowances, with_allowances
 from masktron.jobs.job import open_job
 from masktron.jobs.pairing import NOTHING_STATED, Stated
-from masktron.jobs.released_tables import of_release, with_other_tables
+from masktron.jobs.released_tables import described_release_of, of_release, with_other_tables
 from masktron.jobs.revalidate import saxon_prefetched
 from masktron.jobs.rules_again import rules_of_release
 from masktron.jobs.sharing import executor_of_run
@@ -34,7 +34,7 @@ from masktron.level_settings import NO_TABLES, GivenTables
 from masktron.progress import Progress, no_progress, told_as
 from masktron.results import CheckResult, FigureResult, shown
 from masktron.thresholds import Threshold
-from masktron.write.manifest import DescribedRelease, read_manifest
+from masktron.write.manifest import DescribedRelease
 
 
 def run_check(
@@ -98,7 +98,11 @@ def run_check(
         from masktron.jobs.limits import refuse_class_limits, strictest  # noqa: PLC0415
 
         refuse_class_limits(limits or {})
-    described = None if manifest is None else read_manifest(manifest)
+    described = (
+        None
+        if manifest is None
+        else described_release_of(manifest, masked, original, reading.levels, tables.original)
+    )
     bounds = dict(limits or {}) if described is None else strictest(limits or {}, described.limits)
     settled = config or Config()
     reading, original_reading = _readings(reading, original_reading or reading, described)

@@ -241,7 +241,7 @@ def registration(config: Config, again: str | None, out: Path) -> Iterator[Regis
         if again is not None:
             raise UsageError(
                 "a reason to release records again was given without a register of releases",
-                hint='name the register in the settings: [register] path = "releases.jsonl"; or leave --again out',
+                hint="name the register, too: --register releases.jsonl; or leave --again out",
             )
         yield None
         return

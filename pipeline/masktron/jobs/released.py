@@ -40,11 +40,11 @@ from masktron.write.manifest import MANIFEST_VERSION, NOTICE
 from masktron.write.nested_release import NestedRelease, ReleasedField
 
 _ELSEWHERE = frozenset(
-    {"workers", "executor", "scheduler", "memory", "rule_timeout", "key", "documents", "on_refusal"}
+    {"workers", "executor", "scheduler", "memory", "rule_timeout", "key", "documents", "on_refusal", "found"}
 )
 """Settings that the manifest has in other places, or leaves out: they change nothing in the file."""
 _OF_THE_RUN = frozenset(
-    {"workers", "executor", "scheduler", "memory", "key", "seed", "spare_documents", "on_refusal"}
+    {"workers", "executor", "scheduler", "memory", "key", "seed", "spare_documents", "on_refusal", "found"}
 )
 """Settings that a later run does not take over: its random numbers are its own."""
 

@@ -9,8 +9,8 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from masktron.addresses import AddressPath
 from masktron.config import ReadOptions
+from masktron.errors import UsageError
 from masktron.level_settings import LevelSetting, LevelSettings, level_paths, released_levels, with_tables
 from masktron.results import shown
 from masktron.sources.joined.joined_source import JoinedSource
@@ -20,11 +20,13 @@ from masktron.sources.output_names import refuse_other_names, table_beside
 from masktron.sources.source import Source
 from masktron.sources.tables.column_names import xml_name
 from masktron.sources.wide.wide_source import WideSource
+from masktron.trust import file_beside
+from masktron.write.manifest import DescribedRelease, read_manifest
 from masktron.write.publication import require_new, require_together
 
 TABLES_GONE = (
-    "a table of the masked file or of the original was not found where the manifest says, nor beside these, so that "
-    "pages have no pictures and figures of values: put all tables of a file into one folder"
+    "a table of the masked file or of the original was not found beside these or the manifest, so that pages have "
+    "no pictures and figures of values: put all tables of a file into one folder"
 )
 """What is said where a table beside that of the data has moved."""
 _ALONE = "the output"
@@ -156,24 +158,63 @@ def with_other_tables(reading: ReadOptions, tables: Mapping[str, Path], option: 
     return replace(reading, levels=with_tables(reading.levels, tables, keep_format=True, option=option))
 
 
-def found_beside(reading: ReadOptions, *folders: Path) -> ReadOptions | None:
-    """Return how tables are read that may have moved: where they were, or in one of some folders; None where not.
+def tables_located(
+    reading: ReadOptions, manifest: Path, masked: Path, original: Path | None
+) -> tuple[ReadOptions, list[str]]:
+    """Return how files are read whose tables a manifest names: only tables beside files that the user named count.
 
     Parameters
     ----------
     reading : ReadOptions
-    *folders : Path
-        Where files of the same names are looked for, in this order.
+        As the manifest has it.
+    manifest, masked, original : Path
+        As the user named them; the original may be None.
+
+    Returns
+    -------
+    ReadOptions
+    list of str
+        Levels whose table of the original lies elsewhere.
     """
-    levels = dict(reading.levels)
+    levels, elsewhere = dict(reading.levels), []
     for name, one in reading.levels.items():
-        if one.data is None or isinstance(one.data, AddressPath) or one.data.is_file():
-            continue
-        place = next((folder / one.data.name for folder in folders if (folder / one.data.name).is_file()), None)
-        if place is None:
-            return None
-        levels[name] = replace(one, data=place)
-    return replace(reading, levels=levels)
+        out = None if one.out is None else file_beside(one.out, masked, manifest)
+        data = one.data
+        if data is not None and original is not None and (data := file_beside(data, original, manifest)) is None:
+            elsewhere.append(name)
+        levels[name] = replace(one, out=out, data=data or one.data)
+    return replace(reading, levels=levels), elsewhere
+
+
+def described_release_of(
+    manifest: Path, masked: Path, original: Path | None, stated: LevelSettings, named: Collection[str] = ()
+) -> DescribedRelease:
+    """Read a manifest for a command that compares files which the user named.
+
+    Parameters
+    ----------
+    manifest, masked, original : Path
+        As the user named them; the original may be None.
+    stated : mapping of str to LevelSetting
+        Levels that the user states; those of the manifest do not count then.
+    named : collection of str
+        Levels whose table of the original the user names.
+
+    Raises
+    ------
+    UsageError
+        It is no manifest; or it names a table of the original that the user has to name.
+    """
+    described = read_manifest(manifest)
+    reading, elsewhere = tables_located(described.reading, manifest, masked, original)
+    if not stated and (unnamed := [name for name in elsewhere if name not in named]):
+        raise UsageError(
+            f"the manifest names a table of {unnamed[0]} that is not beside the original: "
+            f"{described.reading.levels[unnamed[0]].data}",
+            where=str(manifest),
+            hint=f"name it: --original-table {unnamed[0]}=FILE",
+        )
+    return replace(described, reading=reading)
 
 
 def digests_of_tables(source: Source, places: Mapping[str, str] | None = None) -> dict[str, Any]:

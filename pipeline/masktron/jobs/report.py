@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from masktron.addresses import is_address, path_of
+from masktron.addresses import is_address
 from masktron.config import Config
 from masktron.errors import UsageError
 from masktron.files import file_hash, read_text, refuse_outputs
@@ -16,9 +16,10 @@ from masktron.jobs.compared import as_wide_records, compare, require_described
 from masktron.jobs.level_files import level_files, nested_columns
 from masktron.jobs.level_wording import LevelWording
 from masktron.jobs.public_release import ComparedFiles, public_release, rules_part, told_result
-from masktron.jobs.released_tables import TABLES_GONE, found_beside, of_release
+from masktron.jobs.released_tables import TABLES_GONE, of_release, tables_located
 from masktron.jobs.rulebooks import open_rulebook
 from masktron.jobs.side_by_side_levels import side_by_side_of_levels
+from masktron.level_settings import tables_named
 from masktron.progress import Progress, no_progress, told_as
 from masktron.report.pages.mask_page import mask_page
 from masktron.report.pages.page import Page
@@ -31,6 +32,7 @@ from masktron.report.pictures.canvas import require_drawing
 from masktron.results import PageResult, ReportResult, shown
 from masktron.results.side_by_side import SideBySide
 from masktron.sources.opening import open_source
+from masktron.trust import file_beside
 from masktron.write.manifest import read_manifest
 
 _COMPARABLE = ("validate", "mask")
@@ -46,6 +48,7 @@ def run_report(
     beside: Sequence[Path] = (),
     html: Path | None = None,
     html_public: Path | None = None,
+    own: bool = False,
     progress: Progress = no_progress,
 ) -> ReportResult:
     """Write pages of a result.
@@ -55,11 +58,14 @@ def run_report(
     source : Path
         The JSON of `validate`, `explain`, `mask`, `check`, `assess` or `tune`, or a manifest.
     masked, original, rules : Path, optional
-        The files of a manifest; where it says they are when not given. Files with another SHA-256 are refused.
+        The files of a manifest. Those that are not given are taken from the folder of the manifest, where it names
+        them there. Files with another SHA-256 are refused.
     beside : sequence of Path
         Results of the same job to compare with: earlier validations, the oldest first, or other ways to mask.
     html, html_public : Path, optional
         The page for inside the agency, and the one for whoever gets the file. The second one needs a manifest.
+    own : bool
+        The manifest is of a run that this process has just done, so the user named all that it names.
 
     Raises
     ------
@@ -92,7 +98,9 @@ def run_report(
         page = validate_page(content, earlier=others) if job == "validate" else page_of_plain(content, others)
         pages, notes = {} if html is None else {html: page}, []
     else:
-        pages, notes = _of_manifest(source, manifest, masked, original, rules, others, html, html_public, progress)
+        pages, notes = _of_manifest(
+            source, manifest, masked, original, rules, others, html, html_public, progress, own=own
+        )
     progress("drawing the pictures", 0)
     write_pages(pages)
     written = tuple(PageResult(shown(path), page.edition, len(page.pictures)) for path, page in pages.items())
@@ -155,22 +163,24 @@ def _of_manifest(
     html: Path | None,
     html_public: Path | None,
     progress: Progress,
+    *,
+    own: bool,
 ) -> tuple[Mapping[Path, Page], Sequence[str]]:
     """Make the pages of a manifest and its files."""
     read_manifest(source)
-    own = rules_part(manifest)
-    if own == "translated" and rules is not None and file_hash(rules) == manifest.part("rules").text("sha256"):
+    part = rules_part(manifest)
+    if part == "translated" and rules is not None and file_hash(rules) == manifest.part("rules").text("sha256"):
         rules = None  # the released file obeys what was translated of it
     released, before, rulebook = (
-        _place(given, manifest.part(key).text("path"), source)
-        for given, key in ((masked, "output"), (original, "original"), (rules, own))
+        given or _named(manifest.part(key).text("path"), source, own=own)
+        for given, key in ((masked, "output"), (original, "original"), (rules, part))
     )
     refuse_outputs(
         {name: path for name, path in (("--html", html), ("--html-public", html_public)) if path is not None},
         {"the masked file": released, "the original": before, "the rulebook": rulebook},
     )
     notes = [
-        f"{what} was not found, so that pages have {lack}: name it with {option}"
+        f"{what} is not beside the manifest, so that pages have {lack}: name it with {option}"
         for what, place, lack, option in (
             ("the masked file", released, "no pictures and figures of values", "--masked"),
             ("the original", before, "no pictures and figures of values", "--original"),
@@ -179,7 +189,7 @@ def _of_manifest(
     ]
     files = None
     if released is not None and before is not None:
-        files = _files(source, manifest, released, before, progress)
+        files = _files(source, manifest, released, before, progress, own=own)
         if files is None:
             notes.append(TABLES_GONE)
     pages: dict[Path, Page] = {}
@@ -189,52 +199,44 @@ def _of_manifest(
     if html_public is not None:
         if rulebook is None:
             raise UsageError(
-                "the page for others needs the rulebook, which is not where the manifest says",
+                "the page for others needs the rulebook, which is not beside the manifest",
                 where=str(source),
                 hint="name it with --rules RULES.sch",
             )
-        if file_hash(rulebook) != manifest.part(own).text("sha256"):
+        if file_hash(rulebook) != manifest.part(part).text("sha256"):
             raise UsageError(
                 "this is not the rulebook that the manifest describes (its SHA-256 differs)",
                 where=str(rulebook),
                 hint="give the rulebook of that run",
             )
-        phase = None if own == "translated" else manifest.part("config").text("phase") or None
+        phase = None if part == "translated" else manifest.part("config").text("phase") or None
         pages[html_public] = public_page(
             public_release(manifest, open_rulebook(rulebook, phase), None if files is None else files.compared)
         )
     return pages, notes
 
 
-def _place(given: Path | None, named: str, source: Path) -> Path | None:
-    """Return where a file is: where the user says, where the manifest says, or beside that; None where it is not."""
-    if given is not None:
-        return given
-    if is_address(named):
-        return path_of(named)
-    beside = source.parent / Path(named).name
-    return next((place for place in (Path(named), beside) if place.is_file()), None)
+def _named(path: str, source: Path, *, own: bool) -> Path | None:
+    """Return a file that a manifest names: only one in its folder, unless the manifest is our own."""
+    return (Path(path) if own else file_beside(Path(path), source)) if path else None
 
 
-def _files(source: Path, manifest: PlainData, masked: Path, original: Path, progress: Progress) -> _BothFiles | None:
+def _files(
+    source: Path, manifest: PlainData, masked: Path, original: Path, progress: Progress, *, own: bool
+) -> _BothFiles | None:
     """Read both files and put each masked record beside its own original; None where a table of them is gone."""
     described = read_manifest(source)
     config = manifest.part("config")
-    metadata = config.text("metadata")
+    told, elsewhere = (described.reading, []) if own else tables_located(described.reading, source, masked, original)
     reading = Config(
         record=config.text("record") or None,
-        metadata=Path(metadata) if metadata and Path(metadata).is_file() else None,
-    ).reading.or_as(described.reading)
-    ways = (
-        found_beside(of_release(reading, masked, described.removed), masked.parent, source.parent),
-        found_beside(reading, original.parent, source.parent),
-    )
-    if None in ways:
+        metadata=_named(config.text("metadata"), source, own=own),
+    ).reading.or_as(told)
+    of_masked = of_release(reading, masked, described.removed)
+    if elsewhere or not all(is_address(str(table)) or table.is_file() for _, table in tables_named(of_masked.levels)):
         return None
     released, before = (
-        open_source(path, reading=way, progress=progress)
-        for path, way in zip((masked, original), ways, strict=True)
-        if way is not None
+        open_source(path, reading=way, progress=progress) for path, way in ((masked, of_masked), (original, reading))
     )
     require_described(released, before, described)
     wide, wide_before = as_wide_records(released, before, described.nested)

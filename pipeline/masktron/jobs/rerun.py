@@ -5,12 +5,11 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from masktron.addresses import is_address
 from masktron.config import Config, Kind, Role, did_you_mean
 from masktron.counts import counted
 from masktron.errors import DocumentError, MasktronError, UsageError, ViolationError
@@ -32,8 +31,10 @@ from masktron.jobs.treated import files_of_recoding
 from masktron.jobs.wide_job import named_as_fields
 from masktron.level_settings import with_tables
 from masktron.methods.chosen import chosen
+from masktron.perturbation_settings import short_pram
 from masktron.processes import rules_within
 from masktron.progress import Progress, no_progress
+from masktron.recoding_settings import short_how
 from masktron.results import (
     BlockChange,
     ChangeResult,
@@ -45,6 +46,7 @@ from masktron.results import (
 )
 from masktron.sources.level_tree import Tree
 from masktron.sources.output_names import manifest_beside
+from masktron.trust import files_read, is_inside, trust_of
 from masktron.write.former_run import FormerRun, read_former_run
 from masktron.write.manifest import read_manifest
 
@@ -59,7 +61,7 @@ _WAYS = (
         frozenset({"rule-gone", "new-rule", "other-rule", "document"}),
         "give the rules of the last run with --rules, and documents that they read with --document",
     ),
-    (frozenset({"register"}), "give the newest copy of the register back, or name it with --register"),
+    (frozenset({"register"}), "name the register, in its newest copy: --register FILE"),
 )
 """What can be done about changes that stand in the way, by their kinds."""
 _OPTION = re.compile(r"--([a-z][a-z-]*)")
@@ -67,13 +69,14 @@ OPTIONS = frozenset(
     {
         *("rules", "document", "metadata", "role", "missing", "nominal", "ordinal", "numeric", "accept"),
         *("quasi-identifier", "table"),
-        *("register", "again", "dry-run", "workers", "out", "manifest", "replace", "json", "verbose"),
-        *("html", "html-public"),
+        *("register", "salt", "again", "dry-run", "workers", "executor", "scheduler", "out", "manifest", "replace"),
+        *("recode", "pram", "json", "verbose", "html", "html-public"),
     }
 )
 """What may be said otherwise than in the manifest, as the command line has it."""
 _OF_FIELDS = ("roles", "missing", "nominal", "ordinal", "numeric", "quasi_identifiers")
 """Settings that name fields."""
+_NAME_FILES = frozenset(name for name, trust in trust_of(Config).items() if trust.reads is not None)
 
 
 class ChangedInputError(DocumentError):
@@ -180,16 +183,16 @@ def run_rerun(
     how = how or Repeating()
     _require_kinds(how.accept)
     run = read_former_run(former)
-    rules = how.rules or run.rules
-    _require_there(rules, former)
     config = _settings(run, how, data)
-    _require_tables(config, how.tables)
+    _require_named(config, how, former, {f"documents.{name}" for name in run.described.as_original})
+    rules = how.rules or _rulebook_of(run, former)
     manifest = how.manifest or manifest_beside(out)
     tables = tables_of_release(data, out, config.levels)
     inputs = {"the original": data, **tables.inputs, "the rulebook": rules, "the manifest of the last run": former}
     outputs = {"the output": out, "the manifest": manifest, **tables.outputs}
     # translated rules may take the place of former ones: where they go is no output here, and nothing else goes there
-    named = {**config.named_files, **files_of_recoding(config, None, out)}
+    named = _of_register(run, [*outputs.values(), *how.beside.values()])
+    named |= {**config.named_files, **files_of_recoding(config, None, out)}
     refuse_outputs({**outputs, **how.beside}, {**named, **inputs})
     paths = _Paths(former, data, rules, out, manifest, tables.named)
     try:
@@ -275,22 +278,46 @@ def _require_kinds(accept: Collection[str]) -> None:
             raise UsageError(f"{kind!r} {what}", hint=did_you_mean(kind, known))
 
 
-def _require_there(rules: Path, former: Path) -> None:
-    if not rules.exists():
+def _rulebook_of(run: FormerRun, former: Path) -> Path:
+    if run.rules is None:
         raise UsageError(
-            "the rulebook of the last run is not here",
-            where=str(rules),
-            hint=f"give it with --rules FILE, or run masktron where {former.name} was made",
+            "the rulebook of the last run is not in the folder of the manifest",
+            where=str(former),
+            hint="name it: --rules FILE",
         )
+    return run.rules
 
 
-def _require_tables(config: Config, named: Collection[str]) -> None:
-    for name, one in config.levels.items():
-        if name not in named and one.data is not None and not (is_address(str(one.data)) or one.data.exists()):
+def _of_register(run: FormerRun, outputs: Iterable[Path]) -> dict[str, Path]:
+    """Return the files of the last run's register that an output would replace, told by their names alone."""
+    written = {path.absolute() for path in outputs}
+    files = {} if run.register is None else run.register.files
+    return {what: path for what, path in files.items() if path.absolute() in written}
+
+
+def _require_named(config: Config, how: Repeating, former: Path, replaced: Collection[str]) -> None:
+    """Refuse to read a file that the manifest names outside its folder, or that is not there.
+
+    Parameters
+    ----------
+    config : Config
+        All settings of this run.
+    how : Repeating
+    former : Path
+        The manifest.
+    replaced : collection of str
+        Settings for which a file of this run stands.
+    """
+    stated = {name: value for name, value in how.settings.items() if name in _NAME_FILES}
+    named = {one.setting for one in files_read(replace(Config(), **stated))}
+    named |= {("levels", name, "data") for name in how.tables}
+    for one in files_read(config):
+        there = is_inside(one.path, former.parent) and one.path.exists()
+        if not there and one.setting not in named and ".".join(one.setting) not in replaced:
             raise UsageError(
-                f"the table of {name} of the last run is not here",
-                where=str(one.data),
-                hint=f"name that of this run with --table {name}=FILE",
+                f"{'.'.join(one.setting)} is a file that the manifest does not have in its folder: {one.path}",
+                where=str(former),
+                hint=f"name it: {one.option}",
             )
 
 
@@ -303,8 +330,8 @@ def _settings(run: FormerRun, how: Repeating, data: Path) -> Config:
     base, given = run.config, dict(how.settings)
     levels = with_tables(base.levels, how.tables, keep_format=True)
     given["levels"] = {name: replace(one, out=None) for name, one in levels.items()}
-    register = given.get("register", base.register)
-    config = base
+    for name, short in (("recode", short_how), ("pram", short_pram)):
+        given[name] = _moved(name, getattr(base, name), given.get(name, {}), short)
     if "roles" in given:
         given["roles"] = {**base.roles, **given["roles"]}
     if "missing" in given:
@@ -329,14 +356,21 @@ def _settings(run: FormerRun, how: Repeating, data: Path) -> Config:
         )
         given["numeric"] = (*(name for name in base.numeric if name not in kinds), *given.get("numeric", ()))
         given["ordinal"] = {**{name: own for name, own in base.ordinal.items() if name not in kinds}, **orders}
-    config = replace(config, **given)
-    if base.register is not None and register == base.register and not base.register.path.exists():
-        raise UsageError(
-            "the register of releases of the last run is not here",
-            where=str(base.register.path),
-            hint="run masktron where that run was made, or say with --register FILE where it is",
-        )
-    return config
+    return replace(base, **given)
+
+
+def _moved(
+    setting: str, base: Mapping[str, str], given: Mapping[str, str], short: Callable[[str], str]
+) -> dict[str, str]:
+    """Return a treatment of the last run with other places of the files that it reads; all else stays as it was."""
+    for name, how in given.items():
+        if name not in base or short(base[name]) != short(how):
+            last = f"the last run had {short(base[name])}" if name in base else "the last run did nothing to it"
+            raise UsageError(
+                f"{setting}.{name}: {short(how)} is another treatment; {last}",
+                hint="rerun takes from you only where the same file is; for another treatment, run masktron mask",
+            )
+    return {**base, **given}
 
 
 def _opened(paths: _Paths, config: Config, progress: Progress) -> Job:

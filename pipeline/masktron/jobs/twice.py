@@ -14,7 +14,7 @@ from masktron.config import Config
 from masktron.errors import UsageError
 from masktron.jobs.column_memory import read_columns
 from masktron.jobs.compared import compare, require_described
-from masktron.jobs.released_tables import of_release
+from masktron.jobs.released_tables import described_release_of, of_release
 from masktron.kernels.distinct import codes_of
 from masktron.measures.assessed import Assessed
 from masktron.measures.differencing import OUTSIDE, Differencing, Sums, TwiceReleased, differencing, published_sums
@@ -26,7 +26,7 @@ from masktron.sources.record_hashes import RecordHashes
 from masktron.sources.records import Records
 from masktron.sources.source import Source
 from masktron.sources.wide.wide_pair import wide_pair
-from masktron.write.manifest import DescribedRelease, read_manifest
+from masktron.write.manifest import DescribedRelease
 
 MODEL = (
     "who has both releases is taken to know of every respondent in which groups he is, and no original value, sign "
@@ -266,11 +266,11 @@ def _beside(
             where=str(manifest),
             hint="give it with --against-manifest FILE",
         )
-    earlier = read_manifest(manifest)
+    before = against.original or original.path
+    earlier = described_release_of(manifest, against.masked, before, config.levels)
     reading = config.reading.or_as(earlier.reading)
     as_released = of_release(reading, against.masked, earlier.removed)
     released = open_source(against.masked, reading=as_released, progress=progress, whole=True)
-    before = against.original or original.path
     if against.original is None and earlier.original != described.original:
         raise UsageError(
             "the earlier release was made of another original",

@@ -54,6 +54,7 @@ def run_validate(
     progress: Progress = no_progress,
     judge: EarlyReader | None = None,
     executor: Executor | None = None,
+    notes: Iterable[str] = (),
 ) -> ValidateResult:
     """Evaluate every rule on every record.
 
@@ -91,6 +92,8 @@ def run_validate(
         Of the file, where libxml2 has begun to read it.
     executor : Executor, optional
         Who evaluates slices of a large flat file; it is entered where there are any. The result is the same.
+    notes : iterable of str
+        What else the notes of the result say first.
 
     Raises
     ------
@@ -148,6 +151,7 @@ def run_validate(
             warnings=soft,
             rules=results,
             notes=(
+                *notes,
                 *_unread(job, original),
                 *_same(job, original),
                 *_of_file(job, release_safe=release_safe),

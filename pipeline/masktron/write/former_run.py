@@ -8,11 +8,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from masktron.config import Config, config_from
+from masktron.config import Config, Register, config_from
 from masktron.errors import UsageError
+from masktron.trust import file_beside, trust_of
 from masktron.write.manifest import DescribedRelease, described_release, manifest_content
 
-_SECRETS = ("key", "seed")
+_NEVER = frozenset(name for name, trust in trust_of(Config).items() if trust.named_only)
+"""Settings that a manifest does not decide: who runs `rerun` names them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,11 +69,11 @@ class FormerRun:
     ----------
     described : DescribedRelease
     config : Config
-        The settings as they were given, without workers, key and seed.
+        The settings as they were given, without those that only the user decides, such as the register.
     key : bytes or None
         None where nothing was random. SECRET.
-    rules : Path
-        The rulebook, as it was given.
+    rules : Path or None
+        The rulebook; None where it is not in the folder of the manifest.
     digests : mapping of str to str
         Of each rule, by its id.
     format, record : str
@@ -91,12 +93,14 @@ class FormerRun:
         By rule: failures in the masked file.
     entry : str or None
         Its entry in a register of releases.
+    register : Register or None
+        Where the manifest says that this register was. No command opens it unless the user names it.
     """
 
     described: DescribedRelease
     config: Config
     key: bytes | None = field(repr=False)
-    rules: Path
+    rules: Path | None
     digests: Mapping[str, str]
     format: str
     record: str
@@ -110,6 +114,7 @@ class FormerRun:
     blocks: tuple[FormerBlock, ...]
     failures: Mapping[str, int]
     entry: str | None
+    register: Register | None
 
 
 def read_former_run(path: Path) -> FormerRun:
@@ -144,14 +149,14 @@ def read_former_run(path: Path) -> FormerRun:
 
 def _read(content: Mapping[str, Any], described: DescribedRelease, path: Path) -> FormerRun:
     repeat, result = content["repeat"], content["result"]
-    settings = {name: value for name, value in repeat["settings"].items() if name not in _SECRETS}
+    settings = {name: value for name, value in repeat["settings"].items() if name not in _NEVER}
     nested = "nested" in content
     fields = _fields(repeat["fields"]) if nested else _flat_fields(content)
     return FormerRun(
         described=described,
         config=config_from(settings),
         key=None if content.get("key") is None else bytes.fromhex(content["key"]),
-        rules=_rulebook(content["rules"]["path"], path),
+        rules=file_beside(Path(content["rules"]["path"]), path),
         digests=dict(repeat["rules"]),
         format=repeat["format"],
         record=repeat["record"],
@@ -170,6 +175,7 @@ def _read(content: Mapping[str, Any], described: DescribedRelease, path: Path) -
         ),
         failures={one["id"]: int(one["failed"]) for one in result["rules"]},
         entry=str(content["register"]["id"]) if "register" in content else None,
+        register=config_from({"register": repeat["settings"].get("register")}).register,
     )
 
 
@@ -215,10 +221,3 @@ def _kind(fact: Mapping[str, Any]) -> str:
 
 def _number(value: float | None) -> float:
     return math.nan if value is None else float(value)
-
-
-def _rulebook(given: str, manifest: Path) -> Path:
-    """Return where the rulebook is: where it was, or beside the manifest."""
-    path = Path(given)
-    beside = manifest.parent / path.name
-    return beside if not path.exists() and beside.exists() else path

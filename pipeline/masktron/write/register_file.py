@@ -295,7 +295,7 @@ def _without_salt(register: Register, error: MasktronError) -> DocumentError:
     return DocumentError(
         f"the register of releases cannot be read without its salt: {error.what}",
         where=str(register.salt),
-        hint="give it back: [register] salt = PATH says where it is; without it nobody knows what has been released",
+        hint="give it back, or say where it is: --salt FILE; without it nobody knows what has been released",
     )
 
 
@@ -303,5 +303,5 @@ def _unusable(path: Path, why: str) -> DocumentError:
     return DocumentError(
         f"the register of releases cannot be used: {why}",
         where=str(path),
-        hint="[register] path names a file that you may write to, in a folder that is there",
+        hint="name a file that you may write to, in a folder that is there: --register FILE",
     )

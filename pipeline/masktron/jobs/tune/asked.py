@@ -4,21 +4,20 @@ from __future__ import annotations
 
 import math
 import re
-import tomllib
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from masktron.aggregators import ALL as AGGREGATORS
-from masktron.config import Config, Grouping, Param, did_you_mean
+from masktron.config import Config, Grouping, Param, did_you_mean, read_toml, require_beside
 from masktron.errors import UsageError
 from masktron.figures import NAMES, Group, figure_of
-from masktron.files import read_text
 from masktron.jobs.tune.axes import pram_ways, recode_ways, swap_rates
 from masktron.methods import method_named
-from masktron.perturbation_settings import located_pram, pram_settings
-from masktron.recoding_settings import FromHierarchy, how_of, resolved
+from masktron.perturbation_settings import located_pram, matrices_named
+from masktron.recoding_settings import FromHierarchy, hierarchies_named, how_of, resolved
+from masktron.trust import HARMLESS, declared, trust_of
 
 BUDGET = 600.0
 """Seconds that a run may take where nobody says otherwise."""
@@ -31,8 +30,14 @@ _AXES: Mapping[str, Callable[[object], object]] = {
     "pram": pram_ways,
     "swap_rate": swap_rates,
 }
-_OF_SETTINGS = ("least", "wider")
-"""What settings of a release say, and no key of the table ``[tune]``."""
+
+
+def _hierarchies(ways: Mapping[str, tuple[str, ...]]) -> list[tuple[str, Path]]:
+    return [one for name, own in ways.items() for how in own for one in hierarchies_named({name: how})]
+
+
+def _matrices(ways: Mapping[str, tuple[str, ...]]) -> list[tuple[str, Path]]:
+    return [one for name, own in ways.items() for how in own for one in matrices_named({name: how})]
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,24 +84,28 @@ class TuneSettings:
         Records of the sample on which a larger file is compared first; 0 for none.
     """
 
-    methods: tuple[str, ...] = ()
-    k: tuple[int, ...] = ()
+    methods: tuple[str, ...] = field(default=(), metadata=HARMLESS)
+    k: tuple[int, ...] = field(default=(), metadata=HARMLESS)
     least: int = 0
     wider: tuple[str, ...] = ()
-    groupings: tuple[Grouping, ...] = ()
-    aggregators: tuple[str, ...] = ()
-    params: Mapping[str, Mapping[str, tuple[Param, ...]]] = field(default_factory=dict)
-    recode: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    key_k: tuple[int, ...] = ()
-    pram: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    swap_rate: tuple[float, ...] = ()
-    class_fields: tuple[str, ...] = ()
-    risk: str | None = None
-    utility: str | None = None
-    budget: float = BUDGET
-    workers: int | None = None
-    seeds: int = SEEDS
-    sample: int | None = None
+    groupings: tuple[Grouping, ...] = field(default=(), metadata=HARMLESS)
+    aggregators: tuple[str, ...] = field(default=(), metadata=HARMLESS)
+    params: Mapping[str, Mapping[str, tuple[Param, ...]]] = field(default_factory=dict, metadata=HARMLESS)
+    recode: Mapping[str, tuple[str, ...]] = field(
+        default_factory=dict, metadata=declared(reads=_hierarchies, option="--recode {}=FILE:LEVEL")
+    )
+    key_k: tuple[int, ...] = field(default=(), metadata=HARMLESS)
+    pram: Mapping[str, tuple[str, ...]] = field(
+        default_factory=dict, metadata=declared(reads=_matrices, option="--pram {}=FILE")
+    )
+    swap_rate: tuple[float, ...] = field(default=(), metadata=HARMLESS)
+    class_fields: tuple[str, ...] = field(default=(), metadata=HARMLESS)
+    risk: str | None = field(default=None, metadata=HARMLESS)
+    utility: str | None = field(default=None, metadata=HARMLESS)
+    budget: float = field(default=BUDGET, metadata=HARMLESS)
+    workers: int | None = field(default=None, metadata=HARMLESS)
+    seeds: int = field(default=SEEDS, metadata=HARMLESS)
+    sample: int | None = field(default=None, metadata=HARMLESS)
 
     def __post_init__(self) -> None:
         for name in self.methods:
@@ -144,24 +153,24 @@ class TuneSettings:
         return replace(self, **{_field(name): _read(name, value) for name, value in given.items()})
 
 
-def tune_settings_in(path: Path) -> TuneSettings:
-    """Read the table ``[tune]`` of a file of settings.
+def tune_settings_in(path: Path, *, named: bool = True) -> TuneSettings:
+    """Read the table ``[tune]`` of a file of settings, which the user has named or not.
 
     Raises
     ------
     UsageError
-        It has an unknown key or a wrong value.
+        It has an unknown key or a wrong value; or a file that nobody named names one outside its folder.
     """
-    try:
-        table = tomllib.loads(read_text(path, "configuration"))
-    except ValueError as error:
-        raise UsageError(f"not valid TOML: {error}", where=str(path)) from error
+    table = read_toml(path)
     k = table.get("k", 0)
     asked = tune_settings_from(table.get("tune", {}), f"{path}: [tune]")
     # a path in a file of settings starts at its folder
     ways = {name: tuple(resolved(how, path.parent) for how in own) for name, own in asked.recode.items()}
     pram = {name: tuple(located_pram(how, path.parent) for how in own) for name, own in asked.pram.items()}
-    return replace(asked, recode=ways, pram=pram, least=k if isinstance(k, int) else 0)
+    found = replace(asked, recode=ways, pram=pram, least=k if isinstance(k, int) else 0)
+    if not named:
+        require_beside(found, path, ("tune",))
+    return found
 
 
 def hierarchies_in(config: Config, asked: TuneSettings) -> list[tuple[str, FromHierarchy]]:
@@ -174,8 +183,7 @@ def hierarchies_in(config: Config, asked: TuneSettings) -> list[tuple[str, FromH
 def matrices_in(config: Config, asked: TuneSettings) -> list[tuple[str, Path]]:
     """Return the matrices by which fields are drawn anew, in the settings and in what is asked for."""
     ways = [*((name, (how,)) for name, how in config.pram.items()), *asked.pram.items()]
-    found = [(name, pram_settings(f"pram.{name}", how).matrix) for name, own in ways for how in own]
-    return [(name, path) for name, path in found if path is not None]
+    return [one for name, own in ways for how in own for one in matrices_named({name: how})]
 
 
 def wider_limits(own: Mapping[str, float], asked: Mapping[str, float]) -> tuple[str, ...]:
@@ -197,11 +205,7 @@ def tune_settings_from(table: object, where: str = "") -> TuneSettings:
     """
     if not isinstance(table, Mapping):
         raise UsageError("tune must be a table NAME = value", where=where)
-    known = [
-        "class" if one.name == _field("class") else one.name
-        for one in fields(TuneSettings)
-        if one.name not in _OF_SETTINGS
-    ]
+    known = ["class" if name == _field("class") else name for name in trust_of(TuneSettings)]
     settings: dict[str, Any] = {}
     try:
         for name, value in table.items():

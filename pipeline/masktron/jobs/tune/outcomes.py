@@ -38,6 +38,7 @@ _SPARED = frozenset(
         "allow_unfired",
         "documents",
         "executor",
+        "found",
         "grouping",
         "k",
         "key",

@@ -17,13 +17,14 @@ from masktron.level_settings import LevelSetting
 from masktron.perturbation_settings import pram_relative_to
 from masktron.recoding_settings import relative_to, resolved
 from masktron.toml_text import TomlText, toml_text, toml_value
+from masktron.trust import trust_of
 from masktron.write.atomic import atomic_path
 
 CHANGED = ("k", "method", "grouping", "aggregator")
 """Settings of a candidate that are one line each; its parameters are a table."""
 _OF_KEYS = frozenset({"key_k", "keys", "pram", "recode", "roles", "swap"})
 """Settings of treatments: what else is said in them is not changed."""
-_KEPT_OUT = frozenset({"key", "seed", "spare_documents"})
+_KEPT_OUT = frozenset({"key", "seed"})
 """What has no place in a file of settings."""
 
 
@@ -68,10 +69,9 @@ def settings_text(config: Config, path: Path) -> str:
     """
     usual = Config()
     own = {
-        one.name: _said(config, one.name, path)
-        for one in fields(Config)
-        if one.name not in _KEPT_OUT
-        and (one.name in ("k", "method") or getattr(config, one.name) != getattr(usual, one.name))
+        name: _said(config, name, path)
+        for name in trust_of(Config)
+        if name not in _KEPT_OUT and (name in ("k", "method") or getattr(config, name) != getattr(usual, name))
     }
     made = toml_text(own)
     if apart := _apart(_read(made, path), config, path):
@@ -179,10 +179,10 @@ def _read(text: str, path: Path) -> Config:
 def _apart(found: Config, config: Config, path: Path) -> list[str]:
     """Name the settings in which two differ; on how many processes compute nothing depends."""
     return [
-        one.name
-        for one in fields(Config)
-        if one.name not in _KEPT_OUT | {"workers", "executor", "scheduler"}
-        and _said(found, one.name, path) != _said(config, one.name, path)
+        name
+        for name in trust_of(Config)
+        if name not in _KEPT_OUT | {"workers", "executor", "scheduler"}
+        and _said(found, name, path) != _said(config, name, path)
     ]
 
 

@@ -7,9 +7,10 @@ make its result speak of something else.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 
 from masktron.config import Config
+from masktron.trust import trust_of
 from masktron.web.runs.one_run import Argument, InRun
 from masktron.web.store.project_settings import NAME
 
@@ -17,7 +18,7 @@ _READING = frozenset({"record", "format", "format_options", "metadata", "levels"
 _FIELDS = frozenset({"roles", "missing", "nominal", "ordinal", "numeric", "quasi_identifiers"})
 _JUDGING = frozenset({"documents", "phase", "max_failures", "allow_unfired", "rule_timeout"})
 _TREATING = frozenset({"recode", "pram", "swap", "key_k", "keys", "allow_lost"})
-_ALL = frozenset(field.name for field in fields(Config))
+_ALL = frozenset(trust_of(Config))
 """All settings; ``tune`` is none, as it changes nothing for other commands."""
 _WAY = frozenset({"method", "k", "grouping", "aggregator", "params"})
 """Settings that say which way to mask was taken: `tune` tries several."""

@@ -16,6 +16,7 @@ from masktron.errors import UsageError
 from masktron.perturbation_settings import pram_settings
 from masktron.recoding_settings import FromHierarchy, how_of
 from masktron.toml_text import TomlText, toml_text
+from masktron.trust import is_inside, named_only_in
 from masktron.web.store.disk import bytes_of
 from masktron.web.store.project_files import HIERARCHIES
 
@@ -81,6 +82,7 @@ class ProjectSettings:
             It has unknown settings, or values that they cannot have.
         """
         text = self.text
+        self._refuse_links(table_of(text))
         return _config_of(text) if len(text) < _KEPT else _checked(table_of(text))
 
     def version(self, names: Collection[str]) -> str:
@@ -146,7 +148,17 @@ class ProjectSettings:
             Other settings, which are tried out: see `changed`.
         """
         text = self.text if changes is None else self.changed(changes)
+        _checked(table_of(text))
+        self._refuse_links(table_of(text))
         return (_below if len(text) < _KEPT else _below.__wrapped__)(text, depth, frozenset(without))
+
+    def _refuse_links(self, table: Mapping[str, Any]) -> None:
+        """Refuse a file of the project that is a link to another place."""
+        folder = self._path.parent
+        for name, paths in _paths(table).items():
+            for path in paths.values():
+                if not is_inside(folder / path, folder):
+                    raise _outside(name)
 
     def named_files(self) -> dict[str, list[str]]:
         """Return the files that the settings name for a command to read, by the name of the setting.
@@ -224,10 +236,12 @@ def _config_of(text: str) -> Config:
 
 
 def _checked(table: Mapping[str, Any]) -> Config:
-    for secret in ("key", "seed"):
-        if secret in table:
+    for setting in named_only_in(table, Config):
+        if setting != ("register",):  # whose files lie in the project
             raise UsageError(
-                f"{secret} has no place in settings", where=NAME, hint="leave it out: each run has a key"
+                f"{'.'.join(setting)} has no place in settings of a project",
+                where=NAME,
+                hint="leave it out: each run has a key, works on this machine and writes into the project",
             )
     config = config_from({name: value for name, value in table.items() if name not in _APART}, where=NAME)
     _require_one_table(config)
@@ -296,6 +310,10 @@ def _paths(table: Mapping[str, Any]) -> dict[str, dict[str | None, str]]:
 def _require_inside(name: str, path: str) -> None:
     parts = PurePosixPath(path).parts
     if not parts or PurePosixPath(path).is_absolute() or ".." in parts or "\\" in path or "\0" in path:
-        raise UsageError(
-            f"{name} names a file outside the project", where=NAME, hint="upload the file, and name it files/NAME"
-        )
+        raise _outside(name)
+
+
+def _outside(name: str) -> UsageError:
+    return UsageError(
+        f"{name} names a file outside the project", where=NAME, hint="upload the file, and name it files/NAME"
+    )

@@ -1,0 +1,141 @@
+"""What files may do that the user did not name: settings found in the working folder, and manifests of others.
+
+Each setting declares it in the metadata of its dataclass field. A field without a declaration is no setting: no file
+and no keyword can set it. So a new setting has to say what a file that nobody named may do with it.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any
+
+from masktron.addresses import AddressPath, is_address
+
+_TRUST = "trust"
+
+
+@dataclass(frozen=True, slots=True)
+class Trust:
+    """What a file that the user did not name may do with a setting.
+
+    Attributes
+    ----------
+    named_only : bool
+        Nothing. The setting decides where a run works, what it writes or which secret it reads.
+    reads : callable or None
+        From a value, the files that it names, each with its place below the setting, such as ``codes.xml``. They have
+        to lie in the folder of the file that names them.
+    key : str
+        What names the file in the table at its place, where there is one.
+    option : str
+        The option that names such a file instead, with ``{}`` for the place.
+    weakens : callable or None
+        From a value, the part that relaxes what a result is judged by; something false where no part does.
+    levels : type or None
+        Declares what each table in the value may hold.
+    """
+
+    named_only: bool = False
+    reads: Callable[[Any], Iterable[tuple[str, Path]]] | None = None
+    key: str = ""
+    option: str = ""
+    weakens: Callable[[Any], Any] | None = None
+    levels: type | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ReadFile:
+    """A file that settings name.
+
+    Attributes
+    ----------
+    setting : tuple of str
+        The names that lead to it: ``("documents", "codes.xml")``.
+    path : Path
+    option : str
+        The option that names it instead.
+    """
+
+    setting: tuple[str, ...]
+    path: Path
+    option: str
+
+
+def declared(**trust: Any) -> Mapping[str, Trust]:
+    """Return the metadata of a field that is a setting; the arguments are those of `Trust`."""
+    return {_TRUST: Trust(**trust)}
+
+
+HARMLESS = declared()
+"""A file that was found may set it, and nobody needs to know."""
+NAMED_ONLY = declared(named_only=True)
+
+
+def trust_of(kind: type) -> dict[str, Trust]:
+    """Return what each setting of a dataclass declares."""
+    return {one.name: one.metadata[_TRUST] for one in fields(kind) if _TRUST in one.metadata}
+
+
+def named_only_in(table: Mapping[str, Any], kind: type) -> Iterator[tuple[str, ...]]:
+    """Yield the settings in a table that only a file which the user named may have, as names from the root."""
+    for name, trust in trust_of(kind).items():
+        if name not in table:
+            continue
+        if trust.named_only:
+            yield (name,)
+        if trust.levels is not None and isinstance(table[name], Mapping):
+            for level, said in table[name].items():
+                inner = said if isinstance(said, Mapping) else {}
+                yield from ((name, level, *rest) for rest in named_only_in(inner, trust.levels))
+
+
+def files_read(settings: Any) -> list[ReadFile]:
+    """Return the files that settings name for a command to read."""
+    return [
+        ReadFile(tuple(filter(None, (name, place, trust.key))), path, trust.option.format(place))
+        for name, trust in trust_of(type(settings)).items()
+        if trust.reads is not None
+        for place, path in trust.reads(getattr(settings, name))
+    ]
+
+
+def weakened_in(settings: Any) -> dict[str, Any]:
+    """Return the parts of settings that relax what a result is judged by, by the names of the settings."""
+    found = {
+        name: trust.weakens(getattr(settings, name))
+        for name, trust in trust_of(type(settings)).items()
+        if trust.weakens is not None
+    }
+    return {name: part for name, part in found.items() if part}
+
+
+def is_inside(path: Path, folder: Path) -> bool:
+    """Whether a path leads to a place in a folder, whatever links are on the way.
+
+    What lies elsewhere by its name alone is not looked up: that may be another machine.
+    """
+    if is_address(str(path)) or "\0" in str(path):
+        return False
+    real = folder.resolve()
+    named = Path(os.path.abspath(path))  # noqa: PTH100 -- asks the system for nothing, and takes out ".."
+    near = (real, Path(os.path.abspath(folder)))  # noqa: PTH100
+    return any(named.is_relative_to(one) for one in near) and path.resolve().is_relative_to(real)
+
+
+def file_beside(named: Path, *beside: Path) -> Path | None:
+    """Return a file that a manifest names, where it lies in the folder of a file that the user named; else None.
+
+    Parameters
+    ----------
+    named : Path
+        As the manifest has it. Where it has moved, a file of the same name stands for it. Tables of databases are
+        never taken from a manifest.
+    *beside : Path
+        Files that the user named.
+    """
+    folders = [one.parent for one in beside if not isinstance(one, AddressPath)]
+    places = ((place, folder) for folder in folders for place in (named, folder / named.name))
+    return next((place for place, folder in places if is_inside(place, folder) and place.is_file()), None)

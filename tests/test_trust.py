@@ -1,0 +1,95 @@
+"""What files may do that the user did not name: each setting says so, and paths stay in a folder."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import fields
+from pathlib import Path
+
+import pytest
+
+from masktron.config import Config
+from masktron.jobs.tune.asked import TuneSettings
+from masktron.level_settings import LevelSetting
+from masktron.trust import file_beside, is_inside, trust_of
+
+NO_SETTINGS = {
+    Config: {"found", "spare_documents"},
+    LevelSetting: {"name", "numbered"},
+    TuneSettings: {"least", "wider"},
+}
+
+
+@pytest.mark.parametrize("kind", NO_SETTINGS)
+def test_every_setting_says_what_a_file_may_do_that_nobody_named(kind: type) -> None:
+    undeclared = {one.name for one in fields(kind)} - trust_of(kind).keys()
+    assert undeclared == NO_SETTINGS[kind], "declare the new setting: see masktron.trust"
+
+
+def test_what_runs_code_writes_or_reads_a_secret_is_for_named_files() -> None:
+    only = {name for name, trust in trust_of(Config).items() if trust.named_only}
+    assert only == {"executor", "scheduler", "register", "key", "seed"}
+    assert [name for name, trust in trust_of(LevelSetting).items() if trust.named_only] == ["out"]
+
+
+def test_settings_that_hold_paths_say_which(tmp_path: Path) -> None:
+    """A setting whose type is a path, or that was seen to name a file, declares it or is for named files."""
+    typed = {one.name for one in fields(Config) if "Path" in str(one.type)}
+    told = {name for name, trust in trust_of(Config).items() if trust.reads is not None}
+    assert typed <= told
+    assert told == {"documents", "metadata", "levels", "recode", "pram"}
+    assert {name for name, trust in trust_of(TuneSettings).items() if trust.reads is not None} == {"recode", "pram"}
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    own = tmp_path / "own"
+    (own / "inner").mkdir(parents=True)
+    for name in ("own/a.csv", "own/inner/b.csv", "secret.csv"):
+        (tmp_path / name).write_text("x\n")
+    (own / "link.csv").symlink_to(tmp_path / "secret.csv")
+    (own / "up").symlink_to(tmp_path)
+    return own
+
+
+@pytest.mark.parametrize(
+    ("path", "inside"),
+    [
+        ("own/a.csv", True),
+        ("own/inner/../a.csv", True),
+        ("own/inner/b.csv", True),
+        ("own/not-there.csv", True),
+        ("secret.csv", False),
+        ("own/../secret.csv", False),
+        ("own/link.csv", False),
+        ("own/up/secret.csv", False),
+        ("own/up/own/a.csv", True),
+        ("sqlite:own/a.db?table=t", False),
+        ("postgresql://host/db?table=t", False),
+        ("own/a\0.csv", False),
+        ("//server/share/a.csv", False),
+    ],
+)
+def test_a_path_is_inside_a_folder_whatever_it_looks_like(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, path: str, *, inside: bool
+) -> None:
+    monkeypatch.chdir(folder.parent)
+    assert is_inside(Path(path), Path("own")) is inside
+    assert is_inside(Path(path), folder) is inside
+
+
+def test_what_lies_elsewhere_by_its_name_is_not_looked_up(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str] = []
+    real = os.path.realpath
+    monkeypatch.setattr(os.path, "realpath", lambda path, **given: (asked.append(str(path)), real(path, **given))[1])
+    assert not is_inside(Path("//server/share/a.csv"), folder)
+    assert "//server/share/a.csv" not in asked
+
+
+def test_a_file_of_a_manifest_is_found_beside_named_files_alone(folder: Path) -> None:
+    manifest = folder / "m.json"
+    assert file_beside(folder / "a.csv", manifest) == folder / "a.csv"
+    assert file_beside(Path("/nowhere/a.csv"), manifest) == folder / "a.csv"
+    assert file_beside(folder.parent / "secret.csv", manifest) is None
+    assert file_beside(Path("link.csv"), manifest) is None
+    assert file_beside(Path(".."), manifest) is None
