@@ -370,7 +370,7 @@ class Config:
         default_factory=dict,
         metadata=declared(reads=tables_named, key="data", option="--table {}=FILE", levels=LevelSetting),
     )
-    phase: str | None = field(default=None, metadata=WEAKENS)
+    phase: str | None = field(default=None, metadata=declared(weakens=lambda name: name != "#ALL" and name))
     limits: Mapping[str, float] = field(default_factory=dict, metadata=HARMLESS)
     order: Order = field(default="auto", metadata=declared(weakens=lambda value: value == "keep" and value))
     nominal: tuple[str, ...] = field(default=(), metadata=HARMLESS)

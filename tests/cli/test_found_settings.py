@@ -112,7 +112,9 @@ def test_all_relaxing_settings_are_tried_here() -> None:
 
 
 def test_stricter_settings_are_no_news(folder: Path, run: Runner) -> None:
-    (folder / "masktron.toml").write_text("max_observed_share = 0.5\nkey_k = 3\n[limits]\nlinkage = 20\n")
+    (folder / "masktron.toml").write_text(
+        'max_observed_share = 0.5\nkey_k = 3\nphase = "#ALL"\n[limits]\nlinkage = 20\n'
+    )
     assert found_config(folder / "masktron.toml").found == ""
 
 

@@ -137,6 +137,7 @@ def test_comments_of_settings_stay(project: Project) -> None:
         ({"documents": {"x": "files/../../../x"}}, "documents names a file outside"),
         ({"metadata": "../other/files/m.xml"}, "metadata names a file outside"),
         ({"metadata": "..\\x"}, "metadata names a file outside"),
+        ({"executor": "dask", "scheduler": "tcp://attacker:8786"}, "executor has no place in settings"),
         ({"register": "/srv/register"}, "register names a file outside"),
         ({"register": {"path": "r", "salt": "../s"}}, "register names a file outside"),
     ],
@@ -145,6 +146,16 @@ def test_settings_that_cannot_be_are_refused(project: Project, changes: dict[str
     with pytest.raises(UsageError, match=what):
         project.settings.update(changes, said="x", by="ann")
     assert project.settings.text == ""
+
+
+@pytest.mark.parametrize("setting", ["metadata", "register"])
+def test_a_link_in_a_folder_that_was_sent_leads_nowhere(project: Project, tmp_path: Path, setting: str) -> None:
+    (tmp_path / "elsewhere").write_text("x")
+    (project.files / "link").symlink_to(tmp_path / "elsewhere")
+    (project.folder / "masktron.toml").write_text(f'{setting} = "files/link"\n')
+    for reads in (lambda: project.settings.config, lambda: project.settings.for_run(2)):
+        with pytest.raises(UsageError, match=f"{setting} names a file outside the project"):
+            reads()
 
 
 @pytest.mark.parametrize("text", ["k = ", "[" * 10_000, 'metadata = "/etc/passwd"', "k = 1"])
