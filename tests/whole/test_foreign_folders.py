@@ -10,6 +10,7 @@ import re
 import site
 import subprocess
 import sys
+import urllib.request
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -19,6 +20,7 @@ from numba.core.caching import UserProvidedCacheLocator
 
 from masktron.kernels import kept, scanner
 from paths import DOCS
+from web_client import served
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="a pipe as a file")
 
@@ -145,6 +147,18 @@ def test_a_folder_in_which_everything_is_planted_is_as_good_as_any_other(
     here, there = plain(tmp_path / "plain"), planted(tmp_path / "other")
     for command in then:
         assert carried_out(here, *command) == carried_out(there, *command)
+
+
+@pytest.mark.full
+def test_the_web_takes_nothing_from_the_folder_that_it_starts_in(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = planted(tmp_path / "other")
+    monkeypatch.chdir(folder)
+    with served(tmp_path / "projects") as server, urllib.request.urlopen(server.opened) as answer:  # noqa: S310 -- ours
+        assert answer.status == 200
+    assert {one.name for one in folder.iterdir() if one.is_file() and one.stat().st_atime != NEVER} == {*GIVEN}
+    assert not list(folder.glob("ran: *"))
 
 
 def test_it_is_noted_which_files_are_read(tmp_path: Path) -> None:
