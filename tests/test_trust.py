@@ -11,7 +11,8 @@ import pytest
 from masktron.config import Config
 from masktron.jobs.tune.asked import TuneSettings
 from masktron.level_settings import LevelSetting
-from masktron.trust import file_beside, is_inside, trust_of
+from masktron.sources.known_formats import XML, format_names, table_format
+from masktron.trust import PARTS_OF_FILES, file_beside, is_inside, trust_of, without_named_only
 
 NO_SETTINGS = {
     Config: {"found", "spare_documents"},
@@ -93,3 +94,16 @@ def test_a_file_of_a_manifest_is_found_beside_named_files_alone(folder: Path) ->
     assert file_beside(folder.parent / "secret.csv", manifest) is None
     assert file_beside(Path("link.csv"), manifest) is None
     assert file_beside(Path(".."), manifest) is None
+
+
+def test_options_that_choose_what_is_read_of_a_file_are_known() -> None:
+    """A found file that chooses another table or sheet hides records."""
+    assert (
+        frozenset().union(*(table_format(name).choosing for name in format_names() if name != XML)) == PARTS_OF_FILES
+    )
+
+
+def test_named_settings_are_taken_out_of_tables_of_others() -> None:
+    table = {"k": 3, "executor": "dask", "format_options": {"query": "select 1", "table": "t"}}
+    assert without_named_only(table, Config) == {"k": 3, "format_options": {"table": "t"}}
+    assert set(table) == {"k", "executor", "format_options"} and "query" in str(table)

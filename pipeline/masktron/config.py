@@ -36,6 +36,7 @@ from masktron.release_key import former_units, key_from
 from masktron.thresholds import thresholds
 from masktron.toml_text import TomlText
 from masktron.trust import (
+    FORMAT_OPTIONS,
     HARMLESS,
     NAMED_ONLY,
     declared,
@@ -361,7 +362,7 @@ class Config:
     allow: tuple[str, ...] = field(default=(), metadata=WEAKENS)
     record: str | None = field(default=None, metadata=HARMLESS)
     format: str | None = field(default=None, metadata=HARMLESS)
-    format_options: Mapping[str, str] = field(default_factory=dict, metadata=HARMLESS)
+    format_options: Mapping[str, str] = field(default_factory=dict, metadata=FORMAT_OPTIONS)
     metadata: Path | None = field(
         default=None,
         metadata=declared(reads=lambda path: [] if path is None else [("", path)], option="--metadata FILE"),
@@ -395,7 +396,7 @@ class Config:
     key: bytes | None = field(default=None, repr=False, metadata=NAMED_ONLY)
     pyschematron_all: bool = field(default=False, metadata=HARMLESS)
     documents: Mapping[str, Path] = field(
-        default_factory=dict, metadata=declared(reads=dict.items, option="--document {}=FILE")
+        default_factory=dict, metadata=declared(reads=dict.items, option="--document {}=FILE", weakens=dict)
     )
     recode: Mapping[str, str] = field(
         default_factory=dict, metadata=declared(reads=hierarchies_named, option="--recode {}=FILE:LEVEL")

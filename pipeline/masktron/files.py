@@ -9,6 +9,7 @@ from pathlib import Path
 
 from masktron.addresses import AddressPath
 from masktron.errors import DocumentError, MasktronError, UsageError
+from masktron.trust import is_inside
 
 _SCHEMATRON = (b"http://purl.oclc.org/dsdl/schematron", b"http://www.ascc.net/xml/schematron")
 _HEAD = 65536
@@ -73,6 +74,8 @@ def read_text(path: Path, what: str) -> str:
     """
     refuse_special(path, UsageError)
     try:
+        if path.stat().st_size > LARGE:
+            raise UsageError(f"the {what} is larger than {LARGE >> 20} MiB", where=str(path), hint="check the path")
         return path.read_text(encoding="utf-8-sig")
     except UnicodeDecodeError as error:
         raise UsageError(f"the {what} is not UTF-8", where=str(path), hint="convert it to UTF-8") from error
@@ -83,6 +86,21 @@ def read_text(path: Path, what: str) -> str:
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise UsageError(f"cannot read the {what}: {reason}", where=str(path), hint="check the path") from error
+
+
+def refuse_leading_out(output: Path) -> None:
+    """Refuse an output that is a link to somewhere outside its folder: whoever sent the folder may have put it there.
+
+    Raises
+    ------
+    UsageError
+    """
+    if output.is_symlink() and not is_inside(output, output.parent):
+        raise UsageError(
+            f"this output is a link to {output.readlink()}, outside its folder",
+            where=str(output),
+            hint="name the file itself, or another one",
+        )
 
 
 def same_file(one: Path, other: Path) -> bool:
@@ -141,6 +159,7 @@ def refuse_outputs(
                 raise UsageError(f"{name} would overwrite {taken[path]}", where=where, hint="give another table")
             taken[path] = f"the table of {name}"
             if (file := _database_of(path)) is not None:
+                refuse_leading_out(file)
                 taken[file] = f"the database of {name}"
             continue
         for other, what in taken.items():
@@ -150,6 +169,7 @@ def refuse_outputs(
             raise UsageError(f"{name} would overwrite a rulebook", where=where, hint=hint)
         if path.is_dir():
             raise UsageError(f"{name} names a folder", where=where, hint="give a file name")
+        refuse_leading_out(path)
         if not path.parent.is_dir() and (made is None or path.parent.resolve() != made.resolve()):
             raise UsageError(f"the folder of {name} does not exist", where=str(path.parent), hint="create it first")
         taken[path] = f"the file of {name}"

@@ -11,7 +11,7 @@ from typing import Any
 
 from masktron.addresses import is_address, path_of
 from masktron.errors import UsageError
-from masktron.trust import HARMLESS, NAMED_ONLY, trust_of
+from masktron.trust import FORMAT_OPTIONS, HARMLESS, NAMED_ONLY, trust_of
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*")
 _EXAMPLE = '[levels.Household] key = "HID" and [levels.Person] data = "persons.csv"'
@@ -58,7 +58,7 @@ class LevelSetting:
     same_table: bool = field(default=False, metadata=HARMLESS)
     fields: tuple[str, ...] | None = field(default=None, metadata=HARMLESS)
     format: str | None = field(default=None, metadata=HARMLESS)
-    format_options: Mapping[str, str] = field(default_factory=dict, metadata=HARMLESS)
+    format_options: Mapping[str, str] = field(default_factory=dict, metadata=FORMAT_OPTIONS)
     numbered: tuple[str, ...] = ()
 
 

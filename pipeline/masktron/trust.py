@@ -8,13 +8,17 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from copy import deepcopy
 from dataclasses import dataclass, fields
+from functools import reduce
 from pathlib import Path
 from typing import Any
 
 from masktron.addresses import AddressPath, is_address
 
 _TRUST = "trust"
+PARTS_OF_FILES = frozenset({"query", "range", "sheet", "table"})
+"""Options of formats that choose what is read of a file: `TableFormat.choosing` of all formats."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +40,8 @@ class Trust:
         From a value, the part that relaxes what a result is judged by; something false where no part does.
     levels : type or None
         Declares what each table in the value may hold.
+    named_parts : tuple of str
+        Entries of the value, a table, that are as `named_only`.
     """
 
     named_only: bool = False
@@ -44,6 +50,7 @@ class Trust:
     option: str = ""
     weakens: Callable[[Any], Any] | None = None
     levels: type | None = None
+    named_parts: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +79,11 @@ def declared(**trust: Any) -> Mapping[str, Trust]:
 HARMLESS = declared()
 """A file that was found may set it, and nobody needs to know."""
 NAMED_ONLY = declared(named_only=True)
+FORMAT_OPTIONS = declared(
+    weakens=lambda options: {name: said for name, said in options.items() if name in PARTS_OF_FILES},
+    named_parts=("query",),
+)
+"""How a file is read. A query runs with the rights of the user; a table, sheet or range may leave records out."""
 
 
 def trust_of(kind: type) -> dict[str, Trust]:
@@ -86,10 +98,20 @@ def named_only_in(table: Mapping[str, Any], kind: type) -> Iterator[tuple[str, .
             continue
         if trust.named_only:
             yield (name,)
+        if isinstance(table[name], Mapping):
+            yield from ((name, part) for part in trust.named_parts if part in table[name])
         if trust.levels is not None and isinstance(table[name], Mapping):
             for level, said in table[name].items():
                 inner = said if isinstance(said, Mapping) else {}
                 yield from ((name, level, *rest) for rest in named_only_in(inner, trust.levels))
+
+
+def without_named_only(table: Mapping[str, Any], kind: type) -> dict[str, Any]:
+    """Return settings of a file that the user did not name without those of `named_only_in`."""
+    left = deepcopy(dict(table))
+    for *way, name in list(named_only_in(left, kind)):
+        reduce(lambda inner, one: inner[one], way, left).pop(name)
+    return left
 
 
 def files_read(settings: Any) -> list[ReadFile]:

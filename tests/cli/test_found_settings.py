@@ -40,6 +40,10 @@ REFUSED = {
     "documents.codes.xml": ('# codes\n[documents]\n"codes.xml" = "../private.csv"\n', 3),
     "metadata": ('metadata = "/etc/hostname"\n', 1),
     "levels.Person.data": ('[levels.Household]\nkey = "H"\n[levels.Person]\ndata = "sqlite:../x.db?table=t"\n', 4),
+    "format_options.query": ('[format_options]\nquery = "select 1"\n', 2),
+    "levels.Person.format_options.query": (
+        '[levels.Household]\nkey = "H"\n[levels.Person]\ndata = "p.csv"\nformat_options = {query = "select 1"}\n', 5,
+    ),
     "recode.Id": ('k = 3\n[recode]\nId = "../private.csv:1"\n', 3),
     "pram.Id": ('[pram]\nId = "link.csv"\n', 2),
 }  # fmt: skip
@@ -87,6 +91,8 @@ LOOSE = {
     "invalid": 'invalid = "exclude"\n',
     "rare_units": 'rare_units = "exclude"\n',
     "order": 'order = "keep"\n',
+    "format_options": '[format_options]\ntable = "half"\n',
+    "documents": '[documents]\n"codes.xml" = "survey.xml"\n',
     "roles": '[roles]\nId = "untouched"\nA = "confidential"\n',
     "keys": "key_k = 2\n[keys]\nsubsets = 1\n",
 }

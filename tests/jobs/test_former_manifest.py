@@ -136,9 +136,9 @@ def test_an_error_is_told_where_somebody_has_removed_the_copy(tmp_path: Path, pa
 def test_of_a_link_the_copy_stands_beside_the_manifest_and_not_in_the_folder_of_the_link(
     tmp_path: Path, pair: tuple[Path, Path]
 ) -> None:
-    given, secure = tmp_path / "given away", tmp_path / "secure"
-    given.mkdir()
-    secure.mkdir()
+    given = tmp_path / "given away"
+    secure = given / "secure"
+    secure.mkdir(parents=True)
     masktron.mask(*pair, given / "m.xml", k=3, manifest=secure / "m.manifest.json")
     (given / "m.manifest.json").symlink_to(secure / "m.manifest.json")
     told = (secure / "m.manifest.json").read_bytes()

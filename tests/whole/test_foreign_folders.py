@@ -125,17 +125,30 @@ def commands() -> Iterator[ParameterSet]:
         "dask": [(*MASK, *DASK)],
         "check": [MASK, ("check", "out.csv", *rules, *again, "--html", "c.html")],
         "assess": [MASK, ("assess", "out.csv", *again)],
-        "rerun": [MASK, ("rerun", "out.manifest.json", "survey.csv", "--out", "next.csv", "--key", "release.key")],
+        "rerun": [MASK, ("rerun", "out.manifest.json", "survey.csv", "--out", "next.csv")],
         "report": [MASK, ("report", "out.manifest.json", "--html", "r.html")],
-        "tune": [("tune", "survey.csv", *rules, "--out", "tuned", "--budget", "20", "--method", "mdav")],
+        "tune": [("tune", "survey.csv", *rules, *KEYS, "--out", "tuned", "-k", "3", "--methods", "mdav")],
         "hierarchy": [("hierarchy", "survey.csv", "--field", "age", "--width", "5", "--out", "age.csv")],
-        "recode": [("recode", "survey.csv", *rules, *KEYS, "--key-k", "3", "--suppressed", "1%")],
+        "recode": [
+            ("hierarchy", "survey.csv", "--field", "age", "--width", "5", "--out", "age.csv"),
+            (
+                "recode",
+                "survey.csv",
+                *rules,
+                *KEYS,
+                "--hierarchy",
+                "age=age.csv",
+                "--key-k",
+                "3",
+                "--suppressed",
+                "20%",
+            ),
+        ],
         "keys": [("keys", "survey.csv", *rules, *KEYS, "--key-k", "3")],
-        "convert": [("convert", "survey.csv", "survey.parquet"), ("convert", "survey.csv", "survey.sav")],
+        "convert": [("convert", "survey.csv", "survey.parquet"), ("convert", "survey.csv", "survey.xml")],
         "formats": [("formats",)],
         "metadata": [("metadata", "survey.csv", "--to", "ddi", "--out", "m.xml")],
         "methods": [("methods",)],
-        "demo": [("demo", "--out", "demo")],
     }.items():
         yield pytest.param([masktron(*one) for one in then], id=name, marks=pytest.mark.full)
 
@@ -146,7 +159,11 @@ def test_a_folder_in_which_everything_is_planted_is_as_good_as_any_other(
 ) -> None:
     here, there = plain(tmp_path / "plain"), planted(tmp_path / "other")
     for command in then:
-        assert carried_out(here, *command) == carried_out(there, *command)
+        (said, files), (other, others) = carried_out(here, *command), carried_out(there, *command)
+        assert said == other
+        if "rerun" in command:  # it draws anew
+            files, others = dict.fromkeys(files, b""), dict.fromkeys(others, b"")
+        assert files == others
 
 
 @pytest.mark.full

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from masktron.errors import DocumentError, MasktronError
+from masktron.files import refuse_leading_out
 from masktron.scratch import is_at, locked_file, remove_abandoned
 from masktron.supervisor import tell_folder, tell_output, tell_parts
 
@@ -181,6 +182,7 @@ class _Output:
 @contextmanager
 def _begun(target: str | Path) -> Iterator[_Output]:
     """Give an output with an empty temporary file, which is gone when the context ends."""
+    refuse_leading_out(Path(target))
     final = Path(os.path.realpath(target))
     if final.exists() and not final.is_file():
         raise DocumentError("the output exists and is not a plain file", where=str(target), hint="name a file")

@@ -10,11 +10,8 @@ from typing import Any
 
 from masktron.config import Config, Register, config_from
 from masktron.errors import UsageError
-from masktron.trust import file_beside, trust_of
+from masktron.trust import file_beside, without_named_only
 from masktron.write.manifest import DescribedRelease, described_release, manifest_content
-
-_NEVER = frozenset(name for name, trust in trust_of(Config).items() if trust.named_only)
-"""Settings that a manifest does not decide: who runs `rerun` names them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +146,7 @@ def read_former_run(path: Path) -> FormerRun:
 
 def _read(content: Mapping[str, Any], described: DescribedRelease, path: Path) -> FormerRun:
     repeat, result = content["repeat"], content["result"]
-    settings = {name: value for name, value in repeat["settings"].items() if name not in _NEVER}
+    settings = without_named_only(repeat["settings"], Config)  # who runs `rerun` names these
     nested = "nested" in content
     fields = _fields(repeat["fields"]) if nested else _flat_fields(content)
     return FormerRun(

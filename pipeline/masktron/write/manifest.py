@@ -10,11 +10,12 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from masktron.config import AS_IT_SAYS, ReadOptions, Role, limits_from
+from masktron.config import AS_IT_SAYS, Config, ReadOptions, Role, limits_from
 from masktron.errors import UsageError
 from masktron.files import read_text
 from masktron.level_settings import LevelSettings, levels_from
 from masktron.results.treatment import RuleFate
+from masktron.trust import without_named_only
 from masktron.write.atomic import atomic_path
 from masktron.write.declared import Declared, declared_from
 from masktron.write.declared_fates import fates_from
@@ -328,7 +329,7 @@ def _marked(content: Mapping[str, Any]) -> tuple[str, ...]:
 def _reading(content: Mapping[str, Any]) -> ReadOptions:
     """Return how the original was read: as settings said, else in the format that its name said."""
     config = content.get("config")
-    settings = config if isinstance(config, Mapping) else {}
+    settings = without_named_only(config, Config) if isinstance(config, Mapping) else {}
     name, options = settings.get("format"), settings.get("format_options") or {}
     if not (name is None or isinstance(name, str)) or not isinstance(options, Mapping):
         raise ValueError("the format of the original is no name, or its options are no table")
