@@ -56,8 +56,13 @@ def interpreter() -> str | None:
 
 
 def import_path() -> list[str]:
-    """Return where other processes of masktron look for modules: where this one does, but in no working folder."""
-    return [entry for entry in sys.path if os.path.isabs(entry)]  # noqa: PTH117 -- light
+    """Return where other processes of masktron look for modules: where this one does, but in no working folder.
+
+    The folder that holds masktron stays, also where this process found it as its working folder.
+    """
+    own = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))  # noqa: PTH100, PTH120 -- light
+    entries = [entry for entry in sys.path if os.path.isabs(entry)]  # noqa: PTH117 -- likewise
+    return entries if own in entries else [*entries, own]
 
 
 def import_environment() -> dict[str, str]:

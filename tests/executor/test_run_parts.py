@@ -32,7 +32,7 @@ from masktron.executor.run_parts import (
     write_part,
 )
 from masktron.executor.serial import Serial
-from masktron.scratch import require_room
+from masktron.scratch import create_private, require_room
 from paths import ROOT
 
 RUN = {"input": "1", "rules": "2", "settings": "3", "version": "4"}
@@ -147,6 +147,24 @@ def test_parts_that_somebody_else_made_are_not_gone_on_from(
         assert parts.names == ()
         assert made(parts) == expected()
     assert not (tmp_path / "ran").exists()
+
+
+@pytest.mark.parametrize("line", [b"[" * 100_000, b"{}", b'{"signature": 1}', b'{"signature": "\xc3\xa9"}', b"7"])
+def test_a_journal_that_no_run_wrote_is_none(folder: Path, line: bytes) -> None:
+    folder.mkdir(mode=0o700)
+    os.close(create_private(folder / "journal"))
+    (folder / "journal").write_bytes(line + b"\n")
+    assert former_fingerprint(folder) is None
+
+
+def test_a_secret_that_others_can_read_signs_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    own_secret = module._own_secret.__wrapped__
+    kept = own_secret()
+    place = tmp_path / "masktron" / "parts.secret"
+    assert (own_secret(), place.read_bytes()) == (kept, kept)
+    place.chmod(0o644)
+    assert own_secret() != kept
 
 
 def test_a_journal_is_signed_where_no_home_can_be_written_to(

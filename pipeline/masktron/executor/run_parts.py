@@ -534,7 +534,7 @@ def _journal(path: Path) -> tuple[dict[str, str] | None, dict[str, RunPart], int
                 part = RunPart(**said)
                 _require_plain(part.name)
                 entered[part.name] = part
-        except (ValueError, TypeError, KeyError, AttributeError):
+        except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
             break
         whole += len(line) + 1
     return fingerprint, entered, whole
