@@ -6,6 +6,7 @@ import atexit
 import gc
 import os
 import re
+import signal
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -20,6 +21,12 @@ from paths import SHARED_DATA
 os.environ["MASKTRON_NO_BACKGROUND"] = "1"
 _STATE = tempfile.TemporaryDirectory(prefix="masktron-tests-")  # removed when this process ends
 os.environ.setdefault("XDG_STATE_HOME", _STATE.name)  # workers of xdist share that of the first process
+
+# A shell without job control, and nohup, start tests with signals ignored. Programs that tests start would inherit
+# that; in the place of a handler they have the default.
+for _number in (signal.SIGINT, signal.SIGTERM, getattr(signal, "SIGHUP", signal.SIGTERM)):
+    if signal.getsignal(_number) is signal.SIG_IGN:
+        signal.signal(_number, signal.default_int_handler if _number == signal.SIGINT else lambda *_: None)
 gc.disable()  # what the collection of tests makes is kept; see pytest_collection_finish
 
 settings.register_profile(

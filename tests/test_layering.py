@@ -30,7 +30,7 @@ ORDER = [
         "resources",
         "serialised",
     }
-    | {"shell_words", "streams", "thresholds", "toml_text", "trust", "versions"},
+    | {"shell_words", "standard_streams", "streams", "thresholds", "toml_text", "trust", "versions"},
     {
         "extras",
         "level_settings",
@@ -169,7 +169,6 @@ PARSERS = {
 """Modules and packages that use lxml or expat, and what for."""
 OPENED = {
     "addresses": "where the system keeps the arguments of this process",
-    "cli.__init__": "a device",
     "engines.saxon_engine": "a device",
     "engines.engine_process": "a device",
     "evaluation.deviations": "the table of known deviations, beside it",
@@ -214,6 +213,7 @@ OPENED = {
     "write.atomic": "folders of outputs",
     "write.manifest": "manifests",
     "write.register_file": "the register of releases",
+    "standard_streams": "the null device",
 }
 """Who opens files beside the sources, and which."""
 

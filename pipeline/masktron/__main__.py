@@ -23,6 +23,7 @@ import time
 from contextlib import suppress
 
 from masktron.addresses import hide_passwords
+from masktron.standard_streams import open_standard_streams
 from masktron.stopping import Killed, Stopped, heeded, stoppable
 from masktron.supervisor import supervised
 
@@ -30,6 +31,7 @@ from masktron.supervisor import supervised
 def start() -> None:
     """Run the command line as a process of its own, which a signal finds prepared before anything heavy is loaded."""
     begun = time.monotonic()
+    open_standard_streams()
     hide_passwords(sys.argv[1:])
     supervised(heeded(), Killed)
     try:

@@ -23,7 +23,8 @@ class Exit(IntEnum):
     RULEBOOK = 3
     """The Schematron rulebook is missing, malformed or asks for what is forbidden."""
     DOCUMENT = 4
-    """The microdata file is missing, malformed or not of a shape that the command can handle."""
+    """The microdata file is missing, malformed or not of a shape that the command can handle; or an output, standard
+    output included, cannot be written."""
     INFEASIBLE = 5
     """The rules and the protection contract cannot both be kept, or the records have been released before."""
     RESOURCES = 6

@@ -1,7 +1,8 @@
-"""How much memory is free for this process and those that it starts."""
+"""How much memory is free for this process and those that it starts, and what says that there was none."""
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 import threading
@@ -9,12 +10,63 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from masktron.errors import ResourceError
+
 _INFO = Path("/proc/meminfo")
 _CGROUP = Path("/sys/fs/cgroup")
 _OWN_CGROUP = Path("/proc/self/cgroup")
 _OWN_STATUS = Path("/proc/self/status")
 _LEAST = 1 << 30
 """Bytes that reading a file may take however little is free."""
+_LEAST_ADDRESSES = 1_000_000_000
+"""What the libraries of a command take, of which some end the process where they get less."""
+_SHORTAGES = (errno.ENOMEM, errno.EAGAIN)
+"""No memory, and none for another thread."""
+
+
+def address_space() -> int | None:
+    """Return the limit of the addresses that this process may use, in bytes; None if there is none."""
+    if sys.platform == "win32":
+        return None
+    import resource  # noqa: PLC0415 -- is not there on Windows
+
+    limit, _ = resource.getrlimit(resource.RLIMIT_AS)
+    return None if limit == resource.RLIM_INFINITY else limit
+
+
+def require_addresses() -> None:
+    """Refuse to begin where libraries cannot be loaded.
+
+    Raises
+    ------
+    ResourceError
+    """
+    limit = address_space()
+    if limit is not None and limit < _LEAST_ADDRESSES:
+        raise ResourceError(
+            f"this run may use {limit:,} bytes of addresses (ulimit -v), and needs {_LEAST_ADDRESSES:,} to begin",
+            hint="lift this limit (ulimit -v unlimited), and bound memory by other means, such as a container or "
+            "systemd-run -p MemoryMax=",
+        )
+
+
+def lacks_memory(error: BaseException) -> bool:
+    """Tell whether an exception, or one that led to it, means that there was no memory.
+
+    Libraries say it in exceptions of their own, with the words of the system. Where addresses are limited, a library
+    that cannot be loaded has not got enough of them.
+    """
+    limited = address_space() is not None
+    seen: BaseException | None = error
+    while seen is not None:
+        if isinstance(seen, MemoryError) or (isinstance(seen, OSError) and seen.errno in _SHORTAGES):
+            return True
+        if any(os.strerror(number) in str(seen) for number in _SHORTAGES) or "start new thread" in str(seen):
+            return True
+        if limited and (isinstance(seen, ImportError) or "shared object" in str(seen)):
+            return True
+        seen = seen.__cause__ or seen.__context__
+    return False
 
 
 def free_memory() -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import pickle
+import re
 import resource
 import shutil
 import stat
@@ -347,9 +348,10 @@ def test_what_is_no_folder_of_parts_is_refused(folder: Path, tmp_path: Path) -> 
     elsewhere.mkdir()
     (elsewhere / "precious").write_text("mine")
     folder.symlink_to(elsewhere)
-    with pytest.raises(DocumentError, match="no folder of parts of yours"):
+    with pytest.raises(DocumentError, match="no folder of parts of yours") as refused:
         RunParts(folder, RUN)
     assert (elsewhere / "precious").read_text() == "mine"
+    assert not re.search("remove|delete", refused.value.hint)
     with pytest.raises(DocumentError, match="cannot be written"):
         RunParts(tmp_path / "absent" / "folder", RUN)
     with pytest.raises(DocumentError, match="cannot be written"):

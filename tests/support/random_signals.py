@@ -112,10 +112,8 @@ def _listens(process: subprocess.Popen[str]) -> bool:
 def _ended(folder: Path, name: str, arguments: list[object], number: int, after: float) -> Ended:
     token = f"{os.getpid()}-{random.getrandbits(64):x}"
     environment = {**os.environ, "TMPDIR": str(folder / "scratch"), "MASKTRON_TEST": token}
-    # whatever runs the tests may ignore signals
-    first = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); "
     process = subprocess.Popen(
-        [sys.executable, "-c", first + "from masktron.__main__ import start; start()", *map(str, arguments)],
+        [sys.executable, "-P", "-m", "masktron", *map(str, arguments)],
         stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, env=environment, cwd=folder,
     )  # fmt: skip
     with process:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import socket
 
 import uvicorn
 
@@ -23,27 +24,38 @@ async def _app(scope: dict[str, object], receive: object, send: object) -> None:
         await send({"type": "http.response.body", "body": b"ok"})
 
 
-async def conversations(protocol: type[WebConnection], *said: list[bytes | float]) -> list[bytes]:
-    """Talk to a server by several connections at once: bytes are sent, and seconds are waited."""
+async def conversations(
+    protocol: type[WebConnection], *said: list[bytes | float], listener: socket.socket | None = None
+) -> list[bytes]:
+    """Talk to a server by several connections at once: bytes are sent, and seconds are waited.
+
+    Of a connection that is reset, nothing is heard.
+    """
     config = uvicorn.Config(_app, port=0, http=protocol, ws="none", lifespan="off", log_config=None)
     config.load()
     server = uvicorn.Server(config)
     server.lifespan = config.lifespan_class(config)
-    await server.startup()
+    await server.startup(None if listener is None else [listener])
     port = server.servers[0].sockets[0].getsockname()[1]
 
     async def talk(parts: list[bytes | float]) -> bytes:
-        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        try:
+            reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        except ConnectionResetError:
+            return b""
         heard = asyncio.create_task(reader.read())
         for part in parts:
             if isinstance(part, float):
                 await asyncio.sleep(part)
             elif not writer.is_closing():
                 writer.write(part)
-        found = await asyncio.wait_for(heard, 10)
-        writer.close()
-        return found
+        try:
+            return await asyncio.wait_for(heard, 10)
+        except ConnectionResetError:
+            return b""
+        finally:
+            writer.close()
 
     found = await asyncio.gather(*map(talk, said))
-    await server.shutdown()
+    await server.shutdown(None if listener is None else [listener])
     return list(found)

@@ -9,9 +9,11 @@ import subprocess
 import sys
 import urllib.error
 import urllib.request
+from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -26,8 +28,8 @@ from masktron.web.access.peers import (
     own_peers,
     read_from_table,
 )
-from masktron.web.server import ServerOptions, _connection
-from masktron.web.web_connection import for_own_user, for_users
+from masktron.web.server import ServerOptions, _connection, _peers
+from masktron.web.web_connection import MOST_ANSWERED, OwnListener, WebConnection, for_users
 from web_client import Served, served, until
 from web_sockets import LAST, conversations
 
@@ -146,11 +148,50 @@ def of_user(user: int | None) -> Callable[[peers.End, peers.End], int | None]:
     return lambda _, __: user
 
 
+class Counted(WebConnection):
+    """Counts the protocols that are made."""
+
+    made = 0
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        Counted.made += 1
+
+
+@pytest.fixture
+def heard_by(monkeypatch: pytest.MonkeyPatch) -> Callable[[int | None, int], list[bytes]]:
+    """Return what so many connections of a user hear from a server of the user 1000."""
+    monkeypatch.setattr(Counted, "made", 0)
+
+    def heard(user: int | None, connections: int) -> list[bytes]:
+        listener = OwnListener(socket.AF_INET, OwnPeers(of_user(user), 1000))
+        listener.bind(("127.0.0.1", 0))
+        said: list[list[bytes | float]] = [[LAST]] * connections
+        return asyncio.run(conversations(Counted, *said, listener=listener))
+
+    return heard
+
+
 @pytest.mark.parametrize(("user", "status"), [(1000, b"200"), (1001, b"403"), (None, b"403")])
-def test_connections_of_other_users_hear_what_to_do(user: int | None, status: bytes) -> None:
-    (answer,) = asyncio.run(conversations(for_own_user(OwnPeers(of_user(user), 1000)), [LAST]))
+def test_connections_of_other_users_hear_what_to_do(
+    heard_by: Callable[[int | None, int], list[bytes]], user: int | None, status: bytes
+) -> None:
+    (answer,) = heard_by(user, 1)
     assert answer.startswith(b"HTTP/1.1 " + status)
     assert (status == b"200") == (b"start masktron web with --auth FILE" not in answer)
+    assert Counted.made == (status == b"200")
+
+
+def test_many_connections_of_other_users_are_reset_and_fill_no_log(
+    heard_by: Callable[[int | None, int], list[bytes]],
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    monkeypatch.setattr("masktron.web.web_connection.monotonic", lambda: 1000.0)  # all within a second
+    with caplog.at_level("INFO", "masktron.web"):
+        heard = heard_by(1001, 3 * MOST_ANSWERED)
+    assert Counter(one[:12] for one in heard) == {b"HTTP/1.1 403": MOST_ANSWERED, b"": 2 * MOST_ANSWERED}
+    assert (len(caplog.records), Counted.made) == (MOST_ANSWERED, 0)
 
 
 @pytest.mark.parametrize(("look", "number"), [(of_user(1000), 1000), (of_user(None), None), (broken, -1)])
@@ -164,15 +205,15 @@ def test_who_connects_is_looked_at_unless_all_come_by_a_proxy(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     said: list[str] = []
-    alone = _connection(ServerOptions(tmp_path), said.append)
-    users = _connection(ServerOptions(tmp_path, auth=tmp_path / "users"), said.append)
-    proxied = _connection(ServerOptions(tmp_path, behind_proxy=True), said.append)
-    found = [(one.own_peers is not None, one.peer_users is not None) for one in (alone, users, proxied)]
-    assert (found, said) == ([(True, False), (False, True), (False, False)], [])
+    alone = ServerOptions(tmp_path)
+    users = ServerOptions(tmp_path, auth=tmp_path / "users")
+    proxied = ServerOptions(tmp_path, behind_proxy=True)
+    assert [_peers(one, said.append) is not None for one in (alone, users, proxied)] == [True, False, False]
+    seen_users = [_connection(one).peer_users is not None for one in (alone, users, proxied)]
+    assert (seen_users, said) == ([False, True, False], [])
     for look in ("asked_of_kernel", "read_from_table"):
         monkeypatch.setattr(peers, look, blind)
-    blind_to_all = _connection(ServerOptions(tmp_path), said.append)
-    assert blind_to_all.own_peers is None and "does not say whose connections are whose" in said[0]
+    assert _peers(alone, said.append) is None and "cannot tell which user opens a connection" in said[0]
 
 
 ASKED = """

@@ -7,8 +7,6 @@ what stands around a job. Heavy imports wait until a command runs, so that help 
 from __future__ import annotations
 
 import gc
-import io
-import os
 import sys
 from collections.abc import Callable, Iterable
 from functools import cache
@@ -46,6 +44,8 @@ from masktron.cli.tune import tune
 from masktron.cli.validate import validate
 from masktron.cli.web import web
 from masktron.errors import Exit, MasktronError
+from masktron.memory import lacks_memory
+from masktron.standard_streams import output_error
 from masktron.stopping import stoppable
 
 __all__ = ["app", "main"]
@@ -147,18 +147,12 @@ def main(begun: float | None = None) -> None:
     """
     # what is imported never becomes garbage, and by default looking for some among it takes a tenth of a second
     gc.set_threshold(_COLLECTED)
-    _own_stderr()
     with stoppable():
         _run(begun)
 
 
 def _run(begun: float | None) -> None:
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):
-            # A name that the terminal's encoding lacks is no reason to stop.
-            stream.reconfigure(errors="backslashreplace")
     answer_shells()
-    reader = _Reader()
     try:
         with without_passwords(sys.argv[1:]) as arguments:
             _read_by(next(iter(arguments), ""))(arguments, obj=begun)
@@ -166,7 +160,7 @@ def _run(begun: float | None) -> None:
         if (where := _page_of_refusal(ended)) is not None:
             sys.stderr.write(f"  {where}\n")
         tell_usage(ended)
-        reader.require_there(ended)
+        _require_output(ended)
         if not isinstance(ended.code, int) or ended.code < _BY_SIGNAL:  # who ends a run wants nothing begun
             _compile_later()
         raise
@@ -175,18 +169,18 @@ def _run(begun: float | None) -> None:
         _complain(f"{error}\n  {page}" if page else str(error))
         tell_error(error)
         sys.exit(error.exit_code)
-    except OSError as error:
+    except Exception as error:  # noqa: BLE001 -- whatever it is, it is told, and with its own exit code
+        if lacks_memory(error):
+            what, hint = "out of memory", "give the run more, or fewer records at a time"
+            _complain(f"{what}\n  -> {hint}")
+            tell_other(what, hint=hint, code=Exit.RESOURCES)
+            sys.exit(Exit.RESOURCES)
+        if not isinstance(error, OSError):
+            _end_by_fault(error)
         what = f"{error.filename or 'a file'}: {error.strerror or error}"
         _complain(what)
         tell_other(what, code=Exit.DOCUMENT)
         sys.exit(Exit.DOCUMENT)
-    except MemoryError:
-        what, hint = "out of memory", "give the run more, or fewer records at a time"
-        _complain(f"{what}\n  -> {hint}")
-        tell_other(what, hint=hint, code=Exit.RESOURCES)
-        sys.exit(Exit.RESOURCES)
-    except Exception as error:  # noqa: BLE001 -- whatever it is, it is told, and with its own exit code
-        _end_by_fault(error)
 
 
 def _page_of_refusal(ended: SystemExit) -> str | None:
@@ -208,40 +202,32 @@ def _end_by_fault(error: Exception) -> NoReturn:
     sys.exit(Exit.FAULT)
 
 
-class _Reader:
-    """Whoever reads standard output, such as ``head``, which may end before all is written."""
+def _require_output(ended: SystemExit) -> None:
+    """End with an exit code of its own where what was printed has not arrived.
 
-    def __init__(self) -> None:
-        self._stream, self._file = sys.stdout, self._identity()
+    A reader such as ``head`` may end first: that is the code of SIGPIPE, without a word. Otherwise the outputs that
+    are in their places are named.
 
-    def require_there(self, ended: SystemExit) -> None:
-        """End with the code of SIGPIPE, and without a word, where nobody reads any more.
+    Raises
+    ------
+    SystemExit
+    """
+    if (error := output_error()) is None:
+        return
+    if isinstance(error, BrokenPipeError):
+        raise SystemExit(_BY_SIGNAL + _SIGPIPE) from ended
+    code = ended.code or Exit.COMPLIES
+    if code not in (Exit.COMPLIES, Exit.VIOLATION):  # an error, which has been told
+        return
+    from masktron.write.atomic import publishing
 
-        Typer and rich notice that when they write: the one puts another stream in the place of standard output, the
-        other another file. Both then end the run with exit code 1, which stands for a violation here.
-
-        Raises
-        ------
-        SystemExit
-        """
-        gone = sys.stdout is not self._stream or self._identity() != self._file
-        if not gone:
-            try:
-                sys.stdout.flush()
-            except BrokenPipeError:
-                gone = True
-        if gone:
-            nowhere = os.open(os.devnull, os.O_WRONLY)
-            os.dup2(nowhere, 1)  # so that the interpreter can flush what is left
-            raise SystemExit(_BY_SIGNAL + _SIGPIPE) from ended
-
-    @staticmethod
-    def _identity() -> tuple[int, int, int] | None:
-        try:
-            found = os.fstat(1)
-        except OSError:  # it was closed from the start
-            return None
-        return found.st_dev, found.st_ino, found.st_rdev
+    with publishing() as published:  # the notes of the whole run
+        names = ", ".join(published.names) or "no file"
+    what = f"standard output cannot be written: {error.strerror or error}; written before that: {names}"
+    hint = f"send it to a terminal, or to a file that has room; without this error, the exit code would be {code}"
+    _complain(f"{what}\n  -> {hint}")
+    tell_other(what, hint=hint, code=Exit.DOCUMENT)
+    raise SystemExit(Exit.DOCUMENT) from ended
 
 
 def _compile_later() -> None:
@@ -250,19 +236,6 @@ def _compile_later() -> None:
         from masktron.kernels.warm import begin_in_background
 
         begin_in_background()
-
-
-def _own_stderr() -> None:
-    """Write errors and progress through a descriptor of their own: 2 leads nowhere while Saxon works."""
-    stream = sys.stderr
-    try:
-        if stream is None or stream.fileno() != 2:
-            return
-        own = os.dup(2)
-    except (OSError, ValueError):  # there is none, or what stands for it is no file
-        return
-    stream.flush()
-    sys.stderr = os.fdopen(own, "w", buffering=1, encoding=stream.encoding)
 
 
 def _complain(message: str) -> None:

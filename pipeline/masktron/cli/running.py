@@ -180,8 +180,10 @@ def progress_shown() -> Iterator[Progress]:
     environment names a file for it (``MASKTRON_PROGRESS``), the same is written there for another program.
     """
     from masktron.heap import give_back_freed
+    from masktron.memory import require_addresses
     from masktron.report.watch import lines, watch
 
+    require_addresses()
     give_back_freed()
     console = Console(stderr=True, highlight=False, emoji=False)
     with ExitStack() as stack:

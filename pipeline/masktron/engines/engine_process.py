@@ -14,6 +14,7 @@ from collections.abc import Callable
 from typing import Any, Protocol
 
 from masktron.errors import ResourceError
+from masktron.memory import address_space
 from masktron.processes import end, pipe, send, started
 
 _LAST_WORDS = 4000
@@ -163,16 +164,6 @@ class EngineProcess:
             f"the process of {self._name} ended by itself ({how}){last}",
             hint="look whether memory ran out; else please report this rulebook",
         )
-
-
-def address_space() -> int | None:
-    """Return the limit of the addresses that this process may use, in bytes; None if there is none."""
-    if sys.platform == "win32":
-        return None
-    import resource  # noqa: PLC0415 -- is not there on Windows
-
-    limit, _ = resource.getrlimit(resource.RLIMIT_AS)
-    return None if limit == resource.RLIM_INFINITY else limit
 
 
 def _expire(process: subprocess.Popen[bytes], expired: threading.Event) -> None:

@@ -268,7 +268,7 @@ class RunParts:
         return DocumentError(
             f"this is no folder of parts of yours: {why}",
             where=str(self.folder),
-            hint="look at it and remove it, or write the output elsewhere",
+            hint="write the output to another file",
         )
 
     def _begin(self, fingerprint: dict[str, str], *, resume: bool) -> None:

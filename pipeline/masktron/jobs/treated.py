@@ -463,5 +463,5 @@ def stale_rules(done: Treated | None, out: Path, rules_out: Path | None) -> tupl
         return ()
     return (
         f"{place.name} is the translated rulebook of an earlier release; this one changes no rule, so that the rules "
-        "of the original hold: remove that file, or keep it with its own release",
+        "of the original hold: keep that file with its own release",
     )

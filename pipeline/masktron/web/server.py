@@ -23,7 +23,7 @@ from masktron.errors import UsageError
 from masktron.supervisor import tell_grace
 from masktron.web.access.gate import LOCAL_USER, Cookie, Door, PasswordDoor, ProxyDoor, TokenDoor
 from masktron.web.access.passwords import Doorkeeper, users_in
-from masktron.web.access.peers import is_wsl, own_peers, peer_users
+from masktron.web.access.peers import OwnPeers, is_wsl, own_peers, peer_users
 from masktron.web.access.sessions import Lifetime, Sessions
 from masktron.web.app import web_app
 from masktron.web.mistakes import note_mistake
@@ -32,7 +32,7 @@ from masktron.web.runs.run_limits import RunLimits, is_memory_seen, memory_of_ma
 from masktron.web.runs.run_queue import RunQueue
 from masktron.web.store.projects import ProjectStore
 from masktron.web.store.sole_server import sole_user
-from masktron.web.web_connection import ProxiedConnection, WebConnection, for_own_user, for_users
+from masktron.web.web_connection import OwnListener, ProxiedConnection, WebConnection, for_users
 from masktron.web.web_parts import WebParts
 
 _HOUR = 3600.0
@@ -208,7 +208,8 @@ def serve(options: ServerOptions, *, say: Callable[[str], None], browse: bool = 
     require_safe(options)
     if sys.platform == "win32":
         raise UsageError("masktron web needs Linux or macOS", hint="on Windows, run it in WSL")
-    listener = _listener(options)
+    warnings: list[str] = []
+    listener = _listener(options, _peers(options, warnings.append))
     with listener, sole_user(options.projects):
         port = listener.getsockname()[1]
         parts = _parts(options, port)
@@ -217,7 +218,8 @@ def serve(options: ServerOptions, *, say: Callable[[str], None], browse: bool = 
         door = parts.door
         token = f"?token={door.token}" if isinstance(door, TokenDoor) else ""
         say(f"masktron web: {opened}{token}")
-        connection = _connection(options, say)
+        for warning in warnings:
+            say(warning)
         say("end it with Ctrl-C; runs that are under way go on")
         config = uvicorn.Config(
             web_app(parts),
@@ -229,7 +231,7 @@ def serve(options: ServerOptions, *, say: Callable[[str], None], browse: bool = 
             ssl_keyfile=options.tls_key,
             timeout_graceful_shutdown=_ENDING,
             ws="none",
-            http=connection,
+            http=_connection(options),
             ssl_ciphers=_CIPHERS,
             loop="asyncio",
         )
@@ -247,15 +249,22 @@ def serve(options: ServerOptions, *, say: Callable[[str], None], browse: bool = 
     say(f"ended; {busy} projects have runs that go on or wait" if busy else "ended")
 
 
-def _connection(options: ServerOptions, say: Callable[[str], None]) -> type[WebConnection]:
-    """Return how connections are taken: without users, those of whoever has started it, where that is seen."""
+def _peers(options: ServerOptions, warn: Callable[[str], object]) -> OwnPeers | None:
+    """Return what recognises the connections of the user; None where everybody's are accepted."""
+    if options.behind_proxy or options.has_users:
+        return None
+    if (peers := own_peers()) is None:
+        warn(
+            "this system cannot tell which user opens a connection: keep the address from other users of the machine"
+        )
+    return peers
+
+
+def _connection(options: ServerOptions) -> type[WebConnection]:
+    """Return the protocol of connections."""
     if options.behind_proxy:
         return ProxiedConnection
-    if options.has_users:
-        return for_users(peer_users())
-    if (peers := own_peers()) is None:
-        say("this system does not say whose connections are whose: keep the address from other users of the machine")
-    return for_own_user(peers)
+    return for_users(peer_users()) if options.has_users else WebConnection
 
 
 def _next_address(door: TokenDoor, opened: str, page: Path | None, say: Callable[[str], None]) -> None:
@@ -370,10 +379,10 @@ def _first_page(parts: WebParts) -> str:
     return f"/projects/{project.identity}"
 
 
-def _listener(options: ServerOptions) -> socket.socket:
+def _listener(options: ServerOptions, peers: OwnPeers | None) -> OwnListener:
     try:
         family = socket.getaddrinfo(options.host, options.port, type=socket.SOCK_STREAM)[0][0]
-        listener = socket.socket(family, socket.SOCK_STREAM)
+        listener = OwnListener(family, peers)
     except OSError as error:
         raise UsageError(f"cannot listen there: {error.strerror}", where=f"--host {options.host}") from error
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

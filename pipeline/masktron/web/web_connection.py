@@ -1,9 +1,14 @@
-"""Connections: so many in all and of one address, and a time within which a request has to say what it asks for."""
+"""Connections: whose are accepted, how many in all and from one address, and how slowly a request may arrive."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
+import socket
+import struct
+from contextlib import suppress
+from time import monotonic
+from typing import Any
 
 import h11
 from uvicorn.protocols.http.h11_impl import H11Protocol
@@ -19,10 +24,64 @@ MOST_CONNECTIONS = 200
 MOST_OF_ADDRESS = 60
 """Of one address, or network of IPv6, unless all come by a proxy: a browser opens six."""
 
+MOST_REFUSED = 50
+"""Foreign connections that are refused in one go, before the server does its other work."""
+MOST_ANSWERED = 20
+"""Foreign connections in a second that get an answer and a line in the log; all others are reset."""
+_RESET = struct.pack("ii", 1, 0)
+"""The value of SO_LINGER with which closing a socket keeps no port in use."""
+
 _FOREIGN = (
     "This server is for the user of this machine who has started it, and this connection is another user's, or it "
     "does not show whose it is. Connect as that user (ssh -L does), or start masktron web with --auth FILE."
 )
+
+
+class OwnListener(socket.socket):
+    """A listening socket that accepts connections of one user of this machine and refuses all others.
+
+    Another user can open connections faster than a server can set them up. So a foreign connection is closed where it
+    is accepted: no protocol and no task is made for it, and it counts towards no limit of the user's connections.
+
+    Parameters
+    ----------
+    family : AddressFamily
+    peers : OwnPeers or None
+        Recognises the connections of the user; None accepts everybody's.
+    """
+
+    def __init__(self, family: socket.AddressFamily, peers: OwnPeers | None) -> None:
+        super().__init__(family, socket.SOCK_STREAM)
+        self._peers = peers
+        self._second, self._refused = 0.0, 0
+
+    def accept(self) -> tuple[socket.socket, Any]:
+        """Return the next connection of the user.
+
+        Raises
+        ------
+        BlockingIOError
+            None is waiting, or many foreign ones are: the event loop does its other work and calls again.
+        """
+        for _ in range(MOST_REFUSED):
+            connection, address = super().accept()
+            if self._peers is None or self._peers.admit(address[:2], connection.getsockname()[:2]):
+                return connection, address
+            with connection, suppress(OSError):  # the other end may have closed it already
+                self._refuse(connection)
+        raise BlockingIOError
+
+    def _refuse(self, connection: socket.socket) -> None:
+        """Answer a foreign connection; where there are many, reset it."""
+        if (now := monotonic()) >= self._second + 1.0:
+            self._second, self._refused = now, 0
+        self._refused += 1
+        if self._refused > MOST_ANSWERED:
+            connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET)
+            return
+        _LOG.info("a connection refused: not of the user who has started the server")
+        connection.setblocking(False)
+        connection.send(_plain(403, _FOREIGN))
 
 
 class WebConnection(H11Protocol):
@@ -31,8 +90,6 @@ class WebConnection(H11Protocol):
     header_seconds = HEADER_SECONDS
     most = MOST_CONNECTIONS
     most_of_address = MOST_OF_ADDRESS
-    own_peers: OwnPeers | None = None
-    """Whose connections are taken; everybody's where None."""
     peer_users: PeerUsers | None = None
     """Says which user of this machine connects, so that a session is worth nothing to another one."""
     _deadline: asyncio.TimerHandle | None = None
@@ -45,23 +102,12 @@ class WebConnection(H11Protocol):
             transport.write(_plain(503, "There are too many connections.", retry=True))
             transport.close()
             return
-        if not self._is_own():
-            _LOG.info("a connection refused: not of the user who has started the server")
-            transport.write(_plain(403, _FOREIGN))
-            transport.close()
-            return
         if self.peer_users is not None:
             ends = self._ends()
             found = NOBODY_KNOWN if ends is None else self.peer_users.user_of(*ends)
             # the state of the application, of which each request gets a copy
             self.app_state = {**self.app_state, PEER_USER: found}
         self._watch()
-
-    def _is_own(self) -> bool:
-        if self.own_peers is None:
-            return True
-        ends = self._ends()
-        return ends is not None and self.own_peers.admit(*ends)
 
     def _ends(self) -> tuple[End, End] | None:
         """Return the other end and ours; None where it has gone already."""
@@ -111,15 +157,6 @@ def for_users(users: PeerUsers | None) -> type[WebConnection]:
         peer_users = users
 
     return SeenConnection
-
-
-def for_own_user(peers: OwnPeers | None) -> type[WebConnection]:
-    """Return connections of one user of this machine alone."""
-
-    class OwnConnection(WebConnection):
-        own_peers = peers
-
-    return OwnConnection
 
 
 class ProxiedConnection(WebConnection):

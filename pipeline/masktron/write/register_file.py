@@ -184,8 +184,8 @@ def opened_register(register: Register) -> Iterator[OpenRegister]:
         raise DocumentError(
             f"the register of releases is gone, and its {'salt' if register.salt in left else 'count'} is there",
             where=str(register.path),
-            hint="give it back; to begin anew, knowing nothing of earlier releases, remove "
-            + " and ".join(map(str, left)),
+            hint="restore it from a backup; to start without any record of earlier releases, name a register and a "
+            "salt that do not exist yet",
         )
     descriptor = _opened(register.path)
     try:
