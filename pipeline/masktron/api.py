@@ -848,8 +848,8 @@ def assess(
     tables, original_tables : mapping of str to path, optional
         As for `check`.
     against : path or list of paths, optional
-        Earlier releases of the same respondents, for the figure ``differencing``: how many values this one and the
-        earlier one give away together, of the pair that tells most. It needs `manifest`.
+        Earlier releases of the same respondents, for the figure ``differencing``: how many values all of
+        them and this one give away together. It needs `manifest`.
     against_original : path or list of paths, optional
         What each earlier release was made of, in the same order; `original` when not given.
     against_manifest : path or list of paths, optional

@@ -195,8 +195,8 @@ FIGURES: tuple[Figure, ...] = (
         "differencing",
         "risk",
         "lower",
-        "Somebody compares this file with an earlier release of the same respondents and takes totals of groups from "
-        "each other. Of 100 original numbers, this many come out, exactly or to a tenth of the spread of the field. "
+        "Somebody puts this file together with earlier releases of the same respondents and solves the totals of their "
+        "groups. Of 100 original numbers, this many come out, exactly or to a tenth of the spread of the field. "
         "None is usual for the same release twice; some where a respondent came, went or changed his group.",
         needs=("manifest", "earlier"),
     ),

@@ -19,7 +19,6 @@ import masktron
 from cli_runner import Runner, numbers, write_data, write_rules
 from masktron import memory_costs
 from masktron.errors import UsageError
-from masktron.jobs.twice import TOGETHER
 from masktron.sources.xml.xml_source import XmlSource
 from nested_survey import ROLES, composition, made, masked_values, parsed
 from schema_files import conforms
@@ -64,16 +63,17 @@ class Releases:
         records = etree.parse(self.folder / file).getroot().findall("Record")
         return {one.findtext("Id"): float(one.findtext(name)) for one in records}
 
-    def attacked(self, name: str, earlier: str, field: str) -> tuple[list[bool], NDArray[np.float64]]:
-        """Solve the sums of both releases for every respondent: who is determined, and how far the answer is off.
+    def attacked(self, name: str, *earlier: str, field: str) -> tuple[list[bool], NDArray[np.float64]]:
+        """Solve the sums of all releases for every respondent: who is determined, and how far the answer is off.
 
         Groups are records with one published number, and their sums that number times their size; no number of this
         field comes from two groups.
         """
-        truth = {**self.read(f"{earlier}.data.xml", field), **self.read(f"{name}.data.xml", field)}
+        releases = (*earlier, name)
+        truth = {key: value for one in releases for key, value in self.read(f"{one}.data.xml", field).items()}
         places = {key: at for at, key in enumerate(truth)}
         rows, sums = [], []
-        for release in (earlier, name):
+        for release in releases:
             published = self.read(f"{release}.xml", field)
             for value in {*published.values()}:
                 members = [key for key, own in published.items() if own == value]
@@ -92,6 +92,7 @@ def releases(tmp_path_factory: pytest.TempPathFactory) -> Releases:
     rows = made_rows()
     found.release("first", rows)
     found.release("second", rows, k=4)
+    found.release("third", rows, k=5)
     found.release("less", rows[1:])
     return found
 
@@ -134,7 +135,7 @@ def test_another_k_and_one_record_less_tell_what_an_attacker_computes(releases: 
     values, solvable, _, given_away = counts(result)
     determined, near = 0, 0
     for field in ("A", "B", "T"):
-        known, off = releases.attacked(other, "first", field)
+        known, off = releases.attacked(other, "first", field=field)
         deviation = np.std([*releases.read("first.data.xml", field).values()])
         determined += sum(known)
         near += sum(one and error <= 0.1 * deviation for one, error in zip(known, off, strict=True))
@@ -359,7 +360,7 @@ def test_a_pair_without_a_figure_is_not_hidden_by_another_one(amounts: Releases)
             against=[amounts.folder / f"{name}.csv" for name in ("first", other)],
             measures=["differencing"],
         )
-        assert any(f"has no figure of {without}: a pair of releases says nothing" in one for one in result.notes)
+        assert any(f"has no figure of {without}: some of the releases" in one for one in result.notes)
         assert np.isnan(result["differencing"]) == (without == "A, B")
 
 
@@ -415,26 +416,41 @@ def test_what_is_drawn_is_not_covered_and_said_so(tmp_path: Path, releases: Rele
     assert any("differencing says nothing of A, B, T" in note and "draws" in note for note in result.notes)
 
 
-def test_of_several_earlier_releases_the_pair_that_tells_most_is_shown(releases: Releases) -> None:
-    names = ["first", "second", "less"]
+def test_several_earlier_releases_tell_together_what_an_attacker_computes(releases: Releases) -> None:
+    names = ["first", "third", "less"]
     earlier = [releases.folder / f"{name}.xml" for name in names]
     originals = [releases.folder / f"{name}.data.xml" for name in names]
     alone = {name: releases.compare("second", name) for name in names}
-    assert alone["second"]["differencing"] == 0 < min(alone["first"]["differencing"], alone["less"]["differencing"])
-    most = max(names, key=lambda name: alone[name]["differencing"])
     result = releases.compare("second", "first", against=earlier, against_original=originals)
-    assert result["differencing"] == max(one["differencing"] for one in alone.values())
+    told = [note for note in result.notes if note.startswith("differencing: of all 4 releases together")]
+    found = COUNTS.search(*told)
+    assert found is not None
+    values, solvable, _, given_away = (int(one.replace(",", "")) for one in found.groups())
+    known = [one for field in "ABT" for one in releases.attacked("second", *names, field=field)[0]]
+    assert (values, solvable) == (len(known), sum(known))
+    assert solvable > max(counts(one)[1] for one in alone.values())
+    assert result["differencing"] == pytest.approx(100 * given_away / values)
+    assert result["differencing"] >= max(one["differencing"] for one in alone.values())
     assert result.against == tuple(path.as_posix() for path in earlier)
-    assert [note for note in result.notes if "differencing" in note] == [
-        *(f"{path.as_posix()}: {note}" for path, name in zip(earlier, names, strict=True)
-          for note in alone[name].notes if "differencing" in note),
-        "differencing: of the pairs with this release, the one with "
-        f"{(releases.folder / f'{most}.xml').as_posix()} tells most; the figure is its",
-        TOGETHER,
-    ]  # fmt: skip
+    for path, name in zip(earlier, names, strict=True):
+        [note] = [note for note in alone[name].notes if note.startswith("differencing: ")]
+        assert f"{path.as_posix()}: {note}" in result.notes
     conforms(result.as_dict(), "assess")
     with pytest.raises(UsageError, match="3 earlier releases and 1 originals of earlier releases were given"):
         releases.compare("second", "first", against=earlier)
+
+
+def test_a_record_that_only_earlier_releases_have_is_one_unknown(releases: Releases) -> None:
+    """The first record is in two earlier releases of one original, and not in the one at hand."""
+    given: dict[str, Any] = {
+        "against": [releases.folder / f"{name}.xml" for name in ("first", "third")],
+        "against_original": [releases.folder / "first.data.xml"] * 2,
+    }
+    result = releases.compare("less", "first", **given)
+    [note] = [note for note in result.notes if note.startswith("differencing: of all 3 releases together")]
+    assert "of 180 original values" in note
+    known = [one for field in "ABT" for one in releases.attacked("less", "first", "third", field=field)[0]]
+    assert f"determine {sum(known):,};" in note
 
 
 def test_two_tables_of_one_file_are_not_the_same_original(tmp_path: Path) -> None:
@@ -462,7 +478,7 @@ def test_two_tables_of_one_file_are_not_the_same_original(tmp_path: Path) -> Non
 
 def test_what_is_lacking_is_named(releases: Releases, tmp_path: Path) -> None:
     folder = releases.folder
-    with pytest.raises(UsageError, match="needs the manifests of both"):
+    with pytest.raises(UsageError, match="needs the manifests of all"):
         masktron.assess(folder / "second.xml", folder / "second.data.xml", against=folder / "first.xml")
     with pytest.raises(UsageError, match="was made of another original"):
         releases.compare("less", "first", against_original=None)

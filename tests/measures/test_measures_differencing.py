@@ -1,8 +1,9 @@
-"""What two releases tell together: against elimination over fractions and linear programs, on small pairs."""
+"""What releases tell together: against elimination over fractions and linear programs, on small pairs."""
 
 from __future__ import annotations
 
 from fractions import Fraction
+from itertools import combinations
 
 import numpy as np
 import pytest
@@ -16,8 +17,8 @@ from masktron.measures.differencing import (
     OUTSIDE,
     Differencing,
     Possible,
+    ReleasedField,
     Sums,
-    TwiceReleased,
     differencing,
     possible_values,
     published_sums,
@@ -34,9 +35,9 @@ def exact_sums(groups: list[int]) -> Sums:
     return Sums(np.array(groups, dtype=np.intp), np.zeros(m), np.zeros(m))
 
 
-def equations(first: Sums, second: Sums) -> list[list[int]]:
+def equations(*sums: Sums) -> list[list[int]]:
     """A row for each group: 1 for its values."""
-    return [[int(group == own) for own in one.groups] for one in (first, second) for group in range(len(one.error))]
+    return [[int(group == own) for own in one.groups] for one in sums for group in range(len(one.error))]
 
 
 def solvable(rows: list[list[int]], n: int) -> list[bool]:
@@ -58,11 +59,11 @@ def solvable(rows: list[list[int]], n: int) -> list[bool]:
     return [[at] in alone for at in range(n)]
 
 
-def intervals(first: Sums, second: Sums) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def intervals(*sums: Sums) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Possible of every unknown by linear programs: unknowns are values, less the true ones."""
-    rows = np.array(equations(first, second), dtype=float)
-    error = np.concatenate([first.error, second.error])
-    tolerance = np.concatenate([first.tolerance, second.tolerance])
+    rows = np.array(equations(*sums), dtype=float)
+    error = np.concatenate([one.error for one in sums])
+    tolerance = np.concatenate([one.tolerance for one in sums])
     n = rows.shape[1]
     found = []
     for direction in (1.0, -1.0):
@@ -131,6 +132,55 @@ def test_the_pairs_have_values_of_both_kinds() -> None:
     assert len(np.unique(told[solved])) > 5
 
 
+def several(seed: int) -> list[Sums]:
+    """Three or four releases; some of them are nearly the same."""
+    generator = np.random.default_rng(seed)
+    found = list(pair(seed))
+    n = len(found[0].groups)
+    for _ in range(int(generator.integers(1, 3))):
+        groups = found[0].groups.copy()
+        if generator.random() < 0.6:
+            groups = generator.integers(0, max(1, n // 2), size=n)
+        moved = generator.choice(n, size=int(generator.integers(1, 4)), replace=False)
+        groups[moved] = generator.integers(0, max(1, int(groups.max())) + 1, size=len(moved))
+        tolerance = generator.integers(0, 4, size=int(groups.max()) + 1).astype(float)
+        found.append(Sums(groups, tolerance * generator.integers(-2, 3, size=len(tolerance)) / 2, tolerance))
+    return found
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_several_releases_tell_what_elimination_over_fractions_solves(seed: int) -> None:
+    sums = several(seed)
+    assert possible_values(*sums).solvable.tolist() == solvable(equations(*sums), len(sums[0].groups))
+
+
+@pytest.mark.parametrize("seed", spread(PROGRAMS, every=3))
+def test_intervals_of_several_releases_hold_those_of_linear_programs(seed: int) -> None:
+    sums = several(seed)
+    found = possible_values(*sums)
+    low, high = intervals(*sums)
+    assert (found.low <= low + 1e-6).all()
+    assert (found.high >= high - 1e-6).all()
+    assert np.isfinite(found.high - found.low)[found.solvable].all()
+
+
+def test_three_releases_tell_what_no_two_of_them_do() -> None:
+    """Else the test of elimination would say nothing of three."""
+    more = 0
+    for seed in range(60):
+        sums = several(seed)
+        pairs = [possible_values(*two).solvable for two in combinations(sums, 2)]
+        more += int((possible_values(*sums).solvable & ~np.any(pairs, axis=0)).sum())
+    assert more > 20
+
+
+def test_of_too_many_sums_each_pair_is_solved_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    triple = [exact_sums(groups) for groups in ([0, 0, 1, 1, 1], [0, 1, 0, 1, 1], [1, 0, 0, 1, 1])]
+    assert possible_values(*triple).solvable.tolist() == [True, True, True, False, False]
+    monkeypatch.setitem(possible_values.__globals__, "MOST_SUMS", 5)
+    assert not possible_values(*triple).solvable.any()
+
+
 def test_one_record_more_is_the_difference_of_two_sums() -> None:
     """The classic: two groups of three, and the same with a fourth respondent in one of them."""
     first, second = exact_sums([0, 0, 0, 1, 1, 1, OUTSIDE]), exact_sums([0, 0, 0, 1, 1, 1, 1])
@@ -152,8 +202,8 @@ def test_a_field_that_one_release_leaves_unmasked_is_told() -> None:
     assert possible_values(first, second).solvable.all()
 
 
-def twice(first: Sums, second: Sums, values: list[float], step: float = 1.0) -> TwiceReleased:
-    return TwiceReleased(np.array(values), (first, second), np.ones(len(values)), step)
+def twice(first: Sums, second: Sums, values: list[float], step: float = 1.0) -> ReleasedField:
+    return ReleasedField(np.array(values), (first, second), np.ones(len(values)), step)
 
 
 VALUES = [100.0, 103.0, 108.0, 900.0, 910.0, 921.0]
@@ -204,13 +254,13 @@ def test_weighted_means_tell_weighted_sums() -> None:
         labels = np.array(groups, dtype=np.intp)
         means = np.bincount(labels, weights * values) / np.bincount(labels, weights)
         sums.append(published_sums(values, means[labels], labels, weights, step=0.0))
-    found = differencing(TwiceReleased(values, (sums[0], sums[1]), weights, 1.0))
+    found = differencing(ReleasedField(values, (sums[0], sums[1]), weights, 1.0))
     assert found == Differencing(4, 2, 2, 2)
     np.testing.assert_allclose(sums[0].error, 0, atol=1e-9)
 
 
 def test_nothing_is_counted_without_values_and_fields_add_up() -> None:
-    nothing = differencing(TwiceReleased(np.array([np.nan]), (exact_sums([0]), exact_sums([0])), np.ones(1), 1.0))
+    nothing = differencing(ReleasedField(np.array([np.nan]), (exact_sums([0]), exact_sums([0])), np.ones(1), 1.0))
     assert nothing == Differencing(0, 0, 0, 0)
     assert np.isnan(nothing.share)
     joined = Differencing.of_all([Differencing(4, 2, 1, 2), Differencing(6, 3, 0, 1)])

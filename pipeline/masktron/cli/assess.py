@@ -34,7 +34,7 @@ def assess(
         typer.Option(
             metavar="EARLIER.xml",
             parser=options.place,
-            help="An earlier release of the same respondents: how many values both give away together; repeatable.",
+            help="An earlier release of the same respondents: how many values it and this one give away; repeatable.",
         ),
     ] = None,
     against_original: Annotated[

@@ -100,7 +100,7 @@ def run_assess(
     reading = config.reading if described is None else config.reading.or_as(described.reading)
     if against and described is None:
         raise UsageError(
-            "what two releases tell together needs the manifests of both",
+            "what releases tell together needs the manifests of all",
             where=str(masked),
             hint="give that of this file with --manifest FILE",
         )

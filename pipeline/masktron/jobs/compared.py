@@ -14,6 +14,7 @@ from masktron.errors import DocumentError, UsageError
 from masktron.jobs.coded_fields import as_released
 from masktron.jobs.column_memory import arrays_of_run, read_columns
 from masktron.jobs.described import completed
+from masktron.jobs.given_away import read_off_concerns, read_off_notes, with_read_off
 from masktron.jobs.keys_known import KnownKeys, known_keys, unmasked_fields, without_mark
 from masktron.jobs.ordering import WRITTEN
 from masktron.jobs.pairing import NOTHING_STATED, UNMASKED, Stated, paired
@@ -84,9 +85,9 @@ def compare(
         config, told = completed(config, original)
     missing = config.missing if described is None else described.missing
     released, source = (_read(one, missing, config.memory, progress) for one in (masked, original))
-    untreated = source
+    untreated = whole = source
     if described is not None:
-        source = as_treated(source, described.treatments, described.missing)
+        source = whole = as_treated(source, described.treatments, described.missing)
     fields = _declared(released, source, config) if described is None else _as_described(released, source, described)
     pairing = paired(released, source, described, config.roles, stated)
     if described is not None:
@@ -112,6 +113,14 @@ def compare(
     in_both = {name: role for name, role in roles.items() if name in shown}
     telling = _telling(source, roles)
     keys = _keys(roles, described, config, telling)
+    told_keys = keys.of(ReorderedColumns(shown, back), weights)
+    if described is not None:
+        told_keys = with_read_off(
+            told_keys,
+            described.treatments,
+            ReorderedColumns(whole.columns, rows),
+            ReorderedColumns(shown, back),
+        )
     assessed = Assessed(
         original=before,
         masked=after,
@@ -127,11 +136,13 @@ def compare(
         known_exactly=unmasked_fields(in_both, telling).classes(ReorderedColumns(source.columns, rows)),
         rows=rows,
         everything=ReorderedColumns(source.columns, rows),
-        keys=keys.of(ReorderedColumns(shown, back), weights),
+        keys=told_keys,
         keys_before=lambda: keys.of(ReorderedColumns(untreated.columns, rows), weights),
         weights_before=weights_before,
     )
-    return assessed, (*told, *([pairing.note] if pairing.note else []), *fields.notes)
+    read = (f"{one.says}; {one.hint}" for one in read_off_concerns(told_keys))
+    paired_how = [pairing.note] if pairing.note else []
+    return assessed, (*told, *paired_how, *fields.notes, *read, *read_off_notes(told_keys))
 
 
 def _roles(source: Records, described: DescribedRelease | None, config: Config) -> dict[str, Role]:

@@ -1,8 +1,9 @@
-"""Fields that are written as they were and give away which values were drawn anew or swapped."""
+"""Fields of the released file that give away which values were drawn anew or swapped, or what was suppressed."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,8 +12,14 @@ from masktron.config import Role
 from masktron.jobs.prepared import Treated
 from masktron.jobs.recoded import as_treated
 from masktron.jobs.sorted_neighbours import moved_as_one, sorted_notes
-from masktron.sources.records import Records
-from masktron.write.treatments import perturbed_fields, perturbed_in
+from masktron.kernels.distinct import codes_of
+from masktron.measures.keys.key_file import KeyFile
+from masktron.measures.keys.read_off import ReadOff, read_off
+from masktron.results import ConcernResult
+from masktron.sources.records import Column, Records
+from masktron.write.treatments import Treatment, perturbed_fields, perturbed_in, suppressed_in
+
+type _Numbers = NDArray[np.int32]
 
 _LEAST_SHARED = 10
 """Records that share a value with an earlier one, from which on it is no chance that one field goes with another."""
@@ -53,7 +60,81 @@ def given_away_notes(done: Treated, released: Records, *, in_order: bool) -> Ite
         yield from sorted_notes(name, was, units, released.columns, rest, in_order=in_order)
 
 
-type _Numbers = NDArray[np.int32]
+def with_read_off(
+    keys: KeyFile | None,
+    treatments: Iterable[Treatment],
+    before: Mapping[str, Column],
+    released: Mapping[str, Column],
+) -> KeyFile | None:
+    """Fill in the suppressed cells that an intruder reads rightly off other fields, where that makes the risk larger.
+
+    Parameters
+    ----------
+    keys : KeyFile or None
+        As they are written.
+    treatments : iterable of Treatment
+    before, released : mapping of str to Column
+        The fields as they were before cells were suppressed, and those that are written, in the same order.
+    """
+    if keys is None:
+        return None
+    told, columns = dict[str, ReadOff](), dict(keys.columns)
+    for one in suppressed_in(treatments):
+        numbered = {name: own.numbered(held=True) for name, own in released.items()}
+        for name in (name for name in one.fields if name in released and name in columns):
+            codes = codes_of(np.concatenate([released[name].held, before[name].held]))
+            shown, true = codes[: len(keys)], codes[len(keys) :]
+            hidden = np.where(shown < 0, true, np.int32(-1))
+            if (hidden >= 0).any():
+                telling = {other: own for other, own in numbered.items() if other not in one.fields}
+                others = {other: numbered[other] for other in one.fields if other in numbered and other != name}
+                told[name] = read_off(shown, hidden, telling, others)
+                columns[name] = _filled(columns[name], shown, told[name].cells)
+    filled = replace(keys, columns=columns, told=told, as_written=keys)
+    worse = any(one.right for one in told.values()) and filled.risk.per_cent >= keys.risk.per_cent
+    return filled if worse else replace(keys, told=told)
+
+
+def _filled(column: _Numbers, shown: _Numbers, cells: _Numbers) -> _Numbers:
+    """Return a column with some cells filled in, which have the codes of `shown`, by those of the column itself."""
+    there = np.flatnonzero(shown >= 0)
+    place = np.zeros(int(shown.max()) + 1, dtype=np.intp)
+    place[shown[there]] = there
+    return np.where(cells >= 0, column[place[np.maximum(cells, 0)]], column)
+
+
+def read_off_concerns(keys: KeyFile | None) -> Iterator[ConcernResult]:
+    """Name the keys of which suppressed cells come back, with the fields that give them away."""
+    for name, one in () if keys is None else keys.told.items():
+        if not one.fields:
+            continue
+        by, first = "; ".join(" with ".join(names) for names in one.fields), one.fields[0][0]
+        yield ConcernResult(
+            "read-off-key",
+            name,
+            one.right,
+            one.suppressed,
+            f"{one.right:,} of {one.suppressed:,} suppressed cells of {name} can be read off other fields of the "
+            f"released file: {by} ({one.right:,} of {one.guessed:,} guesses are right)",
+            f"write {first} in coarser classes (--recode {first}=...), or leave it out (--role {first}=identifier)",
+        )
+
+
+def read_off_notes(keys: KeyFile | None) -> Iterator[str]:
+    """Say what key figures would be by the written file alone, and which pairs of fields nobody tried."""
+    if keys is not None and (written := keys.as_written) is not None:
+        yield (
+            "key figures count the suppressed cells that can be read off as known: "
+            f"key_k is {keys.frequencies.smallest:,.0f} and not {written.frequencies.smallest:,.0f}, "
+            f"key_uniques {keys.frequencies.below(2):,} and not {written.frequencies.below(2):,}, "
+            f"global_risk {keys.risk.per_cent:.1f} % and not {written.risk.per_cent:.1f} %"
+        )
+    for name, one in () if keys is None else keys.told.items():
+        if one.untried:
+            yield (
+                f"{one.untried:,} pairs of fields are too many to try whether they give away suppressed cells of "
+                f"{name}; single fields, and each with the keys, were tried"
+            )
 
 
 def _telling(others: Sequence[str], was: _Numbers, now: _Numbers, released: Records) -> list[str]:

@@ -14,12 +14,13 @@ from masktron.config import ALL_FIELDS, Config
 from masktron.counts import counted
 from masktron.errors import InfeasibleError
 from masktron.jobs.concerns import emptied_keys
-from masktron.jobs.given_away import given_away_notes
+from masktron.jobs.given_away import given_away_notes, read_off_concerns, read_off_notes, with_read_off
 from masktron.jobs.keys_known import KnownKeys, keys_of_run
 from masktron.jobs.level_wording import said_by_level
 from masktron.jobs.mask_result import UNIQUES_UNASKED, fates_of, told_of
 from masktron.jobs.ordering import identifying
 from masktron.jobs.prepared import Opened, Treated, open_original
+from masktron.jobs.recoded import as_treated
 from masktron.jobs.swapped import swap_notes
 from masktron.jobs.told_by_level import told_by_level
 from masktron.jobs.treated import rules_beside, treated
@@ -121,11 +122,13 @@ class _Tried:
         for one in () if self.done is None else suppressed_in(self.done.treatments):
             yield f"local suppression: {one.says}; the cells are drawn, and another run may leave out others"
         yield from () if self.done is None else swap_notes(self.done.treatments)
-        for concern in () if self.done is None else emptied_keys(self.done.treatments):
+        emptied = () if self.done is None else emptied_keys(self.done.treatments)
+        for concern in (*emptied, *read_off_concerns(self.keys)):
             yield f"{concern.says}; {concern.hint}"
         for drawn in () if self.done is None else perturbed_in(self.done.treatments):
             yield f"{', '.join(drawn.fields)}: these are draws of a trial, and another run may draw others"
         yield from self.given_away
+        yield from read_off_notes(self.keys)
 
 
 def _tried(opened: Opened, names: KnownKeys, progress: Progress) -> _Tried:
@@ -137,6 +140,11 @@ def _tried(opened: Opened, names: KnownKeys, progress: Progress) -> _Tried:
         try:
             with treated(own, path, rules_beside(path) if own.given.recode else None, progress) as found:
                 keys = _file(opened, names, found)
+                if found.treated is not None:
+                    left = found.masked | found.removed
+                    shown = {name: own for name, own in found.kept.columns.items() if name not in left}
+                    before = as_treated(found.treated.original.kept, found.treated.treatments).columns
+                    keys = with_read_off(keys, found.treated.treatments, before, shown)
                 return _Tried(found.treated, keys, found.kept.columns, obstacle, _given_away(found))
         except InfeasibleError as error:
             obstacle = obstacle or str(error)

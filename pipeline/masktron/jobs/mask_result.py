@@ -19,13 +19,13 @@ from masktron.jobs.common import file_notes, notes_of
 from masktron.jobs.compared import some_columns
 from masktron.jobs.concerns import concerns_of
 from masktron.jobs.drawn import draw_notes, parts_notes
-from masktron.jobs.given_away import given_away_notes
+from masktron.jobs.given_away import given_away_notes, read_off_concerns, read_off_notes, with_read_off
 from masktron.jobs.keys_known import keys_of_run, unmasked_fields
 from masktron.jobs.level_figures import NestedColumns, figures_by_level
 from masktron.jobs.post_randomised import drawn_how
 from masktron.jobs.prepared import Prepared, Treated
 from masktron.jobs.privacy import privacy_notes, unmasked_notes
-from masktron.jobs.recoded import recoded_how
+from masktron.jobs.recoded import as_treated, recoded_how
 from masktron.jobs.swapped import swap_notes, swapped_how
 from masktron.jobs.treatment_limits import limit_notes
 from masktron.jobs.untested import told, written_untested
@@ -174,7 +174,7 @@ def mask_result(
         unmasked=unmasked,
         original_order=run.ordering.original,
         identifying=run.identifying,
-        concerns=concerns_of(run, made, columns),
+        concerns=(*concerns_of(run, made, columns), *read_off_concerns(files.keys)),
         order=written.order,
         levels=levels_of_run(run, columns),
         tables=tables,
@@ -225,6 +225,7 @@ def _with_treatments(run: Prepared, files: Assessed, result: MaskResult, rules_o
             *(f"local suppression: {one.says}" for one in suppressed_in(done.treatments)),
             *limit_notes(done, run.job, run.plan.released),
             *given_away_notes(done, run.kept, in_order=run.ordering.original),
+            *read_off_notes(files.keys),
         ),
     )
 
@@ -351,6 +352,10 @@ def _assessed(
     confidential = [fact for fact in run.plan.fields if fact.role is Role.CONFIDENTIAL]
     cells = sum(int(run.kept.columns[name].present.sum()) for block in blocks for name in block.variables)
     keys = keys_of_run(run.plan.fields, run.config, run.identifying)
+    shown = keys.of({name: columns.get(name, own) for name, own in run.kept.columns.items()}, _weights(run, run.kept))
+    if run.treated is not None:
+        before = as_treated(run.untreated.kept, run.treated.treatments)
+        shown = with_read_off(shown, run.treated.treatments, before.columns, columns)
     return Assessed(
         original={fact.name: run.kept.columns[fact.name] for fact in confidential},
         masked=some_columns(columns, [fact.name for fact in confidential]),
@@ -368,9 +373,7 @@ def _assessed(
         known_exactly=unmasked_fields({fact.name: fact.role for fact in run.plan.fields}, run.identifying).classes(
             run.kept.columns
         ),
-        keys=keys.of(
-            {name: columns.get(name, own) for name, own in run.kept.columns.items()}, _weights(run, run.kept)
-        ),
+        keys=shown,
         keys_before=lambda: keys.of(run.untreated.kept.columns, _weights(run, run.untreated.kept)),
         weights_before=None if run.treated is None else _weights(run, run.untreated.kept),
     )

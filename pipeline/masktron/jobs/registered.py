@@ -199,20 +199,20 @@ class Registration:
 
     def _refusal(self, alike: Sequence[Alike], run: Prepared) -> ReleasedBeforeError:
         return ReleasedBeforeError(
-            f"{alike[-1]}{_more(alike)}: who has both releases may compute values of single respondents, as means "
+            f"{alike[-1]}{_more(alike)}: who has all these releases may compute values of single respondents, as means "
             "of groups that differ by one record; nothing is published",
             where=str(run.untreated.job.source.path),
             hint='--key MANIFEST repeats that release to the byte, which tells nothing new; else --again "REASON", '
-            "which goes into register and manifest, and afterwards masktron assess --against "
-            "EARLIER, which says what both releases tell",
+            "which goes into register and manifest, and afterwards masktron assess with --against "
+            "for each earlier release, which says what they tell together",
         )
 
     def _notes(self, alike: Sequence[Alike], others: Sequence[Alike]) -> Iterator[str]:
         yield f"this release is entry {self._id} of the register {self._register.path.as_posix()}"
         if others:
             yield (
-                f"released again: {others[-1]}{_more(others)}; masktron assess --against EARLIER says how many "
-                "values both releases give away"
+                f"released again: {others[-1]}{_more(others)}; masktron assess with --against for each "
+                "earlier release says how many values they give away together"
             )
         elif alike:
             yield "this repeats an earlier release to the byte, which tells nothing new"

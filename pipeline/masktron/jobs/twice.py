@@ -1,4 +1,4 @@
-"""A release beside earlier ones of the same respondents: which sums of which values each pair tells."""
+"""A release beside earlier ones of the same respondents: which sums of which values they tell together."""
 
 from __future__ import annotations
 
@@ -12,72 +12,45 @@ from numpy.typing import NDArray
 
 from masktron.config import Config
 from masktron.errors import UsageError
-from masktron.jobs.column_memory import read_columns
 from masktron.jobs.compared import compare, require_described
+from masktron.jobs.released_sums import (
+    NO_MEAN,
+    OTHER_SCALE,
+    OTHER_VALUES,
+    OTHER_WEIGHTS,
+    UNCOVERED,
+    Side,
+    field_of,
+)
 from masktron.jobs.released_tables import described_release_of, of_release
 from masktron.kernels.distinct import codes_of
 from masktron.measures.assessed import Assessed
-from masktron.measures.differencing import OUTSIDE, Differencing, Sums, TwiceReleased, differencing, published_sums
+from masktron.measures.differencing import (
+    MOST_SUMS,
+    Differencing,
+    ReleasedField,
+    differencing,
+)
 from masktron.progress import Progress
 from masktron.results import shown
 from masktron.sources.opening import open_source
 from masktron.sources.output_names import manifest_beside
 from masktron.sources.record_hashes import RecordHashes
-from masktron.sources.records import Records
 from masktron.sources.source import Source
 from masktron.sources.wide.wide_pair import wide_pair
 from masktron.write.manifest import DescribedRelease
 
 MODEL = (
-    "who has both releases is taken to know of every respondent in which groups he is, and no original value, sign "
+    "who has these releases is taken to know of every respondent in which groups he is, and no original value, sign "
     "or range; sums of groups are published numbers times sizes, to the last digit that is published"
-)
-
-
-TOGETHER = (
-    "differencing: each earlier release makes a pair with this one, and pairs are measured; three or more releases "
-    "may tell together what no two of them tell"
 )
 FEWEST = 0.5
 """Share of the records of the smaller original, put together by a key or by values, from which there is a figure."""
-ALIKE = 0.5
-"""Share of the values of a field, beyond what is alike by chance, from which respondents count as the same ones."""
-NEARLY = 0.05
-"""Standard deviations of a field by which two numbers of a respondent may differ and still count as one value."""
-UNCOVERED = (
-    "categories, fields in one release alone, fields that follow in each record from others, draws, and weights in "
-    "one release alone are not covered"
-)
-NO_MEAN = (
-    "one of the releases publishes no means of them; a median, a quantile or a medoid is the value of a respondent, "
-    "and two of them bound others: this is not covered, and no figure says that it is little"
-)
 OTHER_MEMBERS = (
     "differencing has no figure: one of the releases protects other members than the other, or puts those of "
     "different units side by side in another order, so that their groups are of other values; what both tell is not "
     "covered, and no figure says that it is little"
 )
-OTHER_WEIGHTS = (
-    "respondents of both releases have other weights in one than in the other; two sums with two sets of weights may "
-    "determine all values of a group, even where groups are the same: this is not covered, and no figure says that "
-    "it is little; release one of the two, or keep the weights"
-)
-
-
-OTHER_SCALE = (
-    "respondents of both releases have other numbers in one than in the other, which are the same in another "
-    "unit or rounded otherwise; to whoever converts them they are one value: this is not covered, and no figure says "
-    "that it is little; give both originals the same unit"
-)
-OTHER_VALUES = (
-    "most respondents of both releases have other values in one original than in the other; whether they are the "
-    "same respondents with new answers, or others, is not known, so no figure says that it is little; give both "
-    "originals a field that names their records alike"
-)
-SCALED = 0.03
-"""Share of the numbers of a field that differ, from which on another unit is looked for."""
-STRAIGHT = 0.999
-"""Correlation of two fields from which on one is taken for the other in another unit, or rounded otherwise."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,60 +96,6 @@ def earlier_releases(
     return tuple(starmap(Against, zip(masked, originals or nothing, manifests or nothing, strict=True)))
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Side:
-    """One of the two releases.
-
-    Attributes
-    ----------
-    files : Assessed
-    described : DescribedRelease
-    records : Records
-        All of the original.
-    rows : ndarray of intp
-        Of those, the released ones.
-    """
-
-    files: Assessed
-    described: DescribedRelease
-    records: Records
-    rows: NDArray[np.intp]
-
-    @classmethod
-    def of(cls, files: Assessed, described: DescribedRelease, original: Source, memory: int | None) -> _Side:
-        records = read_columns(original, missing=described.missing, memory=memory)
-        excluded = np.array(described.excluded, dtype=np.intp)
-        return cls(files, described, records, np.setdiff1d(np.arange(len(records)), excluded).astype(np.intp))
-
-    def values(self, name: str) -> NDArray[np.float64]:
-        """Original values of a field in the released records."""
-        found: NDArray[np.float64] = self.records.columns[name].values[self.rows]
-        return found
-
-    def masks(self, name: str) -> bool:
-        """Whether groups share one number of the field."""
-        own = self.described.declared.drawn
-        return name in self.files.numeric and name not in self.files.solved and name not in own
-
-    def sums(self, name: str) -> Sums | None:
-        """What the release tells of a field; None where it tells no sums, or this part does not know them."""
-        if name in self.described.kept:
-            held = ~np.isnan(self.values(name))
-            nothing = np.zeros(len(self.rows))
-            return Sums(np.where(held, np.arange(len(self.rows)), OUTSIDE), nothing, nothing)
-        if not self.masks(name) or name not in self.described.means:
-            return None
-        at = next(at for at, block in enumerate(self.files.blocks) if name in block)
-        masked = self.files.masked[name]
-        return published_sums(
-            self.values(name),
-            masked.values,
-            self.files.groups[at],
-            self.files.weights,
-            step=10.0**-masked.decimals,
-        )
-
-
 def with_earlier(
     files: Assessed,
     described: DescribedRelease,
@@ -185,7 +104,7 @@ def with_earlier(
     config: Config,
     progress: Progress,
 ) -> tuple[Assessed, tuple[str, ...]]:
-    """Add to the files that are compared what earlier releases tell together with this one: the pair that tells most.
+    """Add to the files that are compared what all earlier releases tell together with this one.
 
     Parameters
     ----------
@@ -194,13 +113,14 @@ def with_earlier(
     described : DescribedRelease
     original : Source
     against : sequence of Against
-        One or more, each of which makes a pair with the release at hand.
+        One or more.
     config : Config
 
     Returns
     -------
     Assessed
     notes : tuple of str
+        What each pair with the release at hand tells, and what all of them tell.
 
     Raises
     ------
@@ -209,27 +129,16 @@ def with_earlier(
     DocumentError
         A file cannot be read.
     """
-    pairs = [_beside(files, described, original, one, config, progress) for one in against]
+    now = Side.of(files, described, original, config.memory)
+    pairs = [_beside(now, original, one, config, progress) for one in against]
     if len(pairs) == 1:
         [pair] = pairs
         return replace(files, differenced=pair.found), pair.notes
     names = [shown(one.masked) for one in against]
-    notes = tuple(f"{name}: {note}" for name, pair in zip(names, pairs, strict=True) for note in pair.notes)
-    unknown = frozenset().union(*(pair.unknown for pair in pairs))
-    lost = sorted({name for pair in pairs for name in pair.found if name in unknown})
-    if lost:
-        notes = (
-            *notes,
-            f"differencing has no figure of {', '.join(lost)}: a pair of releases says nothing of them, so what all "
-            "of them tell may be more than what the other pairs tell, which their notes say",
-        )
-    told = [{name: own for name, own in pair.found.items() if name not in unknown} for pair in pairs]
-    shares = [Differencing.of_all(found.values()).share for found in told]
-    if np.isnan(shares).all():
-        return files, (*notes, TOGETHER)
-    most = int(np.nanargmax(shares))
-    worst = f"differencing: of the pairs with this release, the one with {names[most]} tells most; the figure is its"
-    return replace(files, differenced=told[most]), (*notes, worst, TOGETHER)
+    notes = [f"{name}: {note}" for name, pair in zip(names, pairs, strict=True) for note in pair.notes]
+    progress("solving the sums of all releases", 0)
+    found, more = _all_together(pairs, now)
+    return replace(files, differenced=found), (*notes, *more)
 
 
 @dataclass(frozen=True, slots=True)
@@ -243,22 +152,74 @@ class _Pair:
     unknown : frozenset of str
         Masked fields that both releases have, of which there is no figure.
     notes : tuple of str
+    side : Side or None
+        The earlier release; None where nothing is known of its groups or its respondents.
+    original : tuple
+        What it was made of.
+    people : tuple of ndarray of intp
+        Numbers of the respondents of both, equal for the same one.
     """
 
     found: Mapping[str, Differencing]
     unknown: frozenset[str]
     notes: tuple[str, ...]
+    side: Side | None = None
+    original: tuple[str, tuple[str, ...]] = ("", ())
+    people: tuple[NDArray[np.intp], ...] = ()
 
 
-def _beside(
-    files: Assessed,
-    described: DescribedRelease,
-    original: Source,
-    against: Against,
-    config: Config,
-    progress: Progress,
-) -> _Pair:
+def _all_together(pairs: Sequence[_Pair], now: Side) -> tuple[dict[str, Differencing], list[str]]:
+    """Measure what all releases tell of each field that every earlier one with that field can be compared in."""
+    people = _numbered(pairs, now)
+    found, fields = dict[str, Differencing](), list[ReleasedField]()
+    names = dict.fromkeys(name for pair in pairs for name in pair.found)
+    lost = {name for name in names if any(name in pair.unknown for pair in pairs)}
+    for name in (name for name in names if name not in lost):
+        own = [(pair.side, one) for pair, one in zip(pairs, people, strict=False) if name in pair.found and pair.side]
+        field = field_of([*(side for side, _ in own), now], name, [*(one for _, one in own), people[-1]])
+        if isinstance(field, str):
+            lost.add(name)
+        else:
+            fields.append(field)
+            found[name] = differencing(field)
+    notes = []
+    if lost:
+        notes.append(
+            f"differencing has no figure of {', '.join(sorted(lost))}: some of the releases cannot be compared in "
+            "them, so all of them together may tell more than the pairs do, of which the notes speak"
+        )
+    if found:
+        notes.append(f"differencing: {_counted(f'of all {len(pairs) + 1} releases together', found)}")
+    if any(len(field.sums) > 2 and sum(len(one.error) for one in field.sums) > MOST_SUMS for field in fields):
+        notes.append(
+            f"differencing: the releases have more than {MOST_SUMS:,} groups, so each pair of them is solved alone; "
+            "three or more may tell together what no two of them tell"
+        )
+    return found, notes
+
+
+def _numbered(pairs: Sequence[_Pair], now: Side) -> list[NDArray[np.intp]]:
+    """Number the respondents of all releases, those of the one at hand first and last.
+
+    Respondents that this one lacks are the same in two earlier releases of one original, and else taken for others.
+    """
+    found, size, starts = list[NDArray[np.intp]](), len(now.rows), dict[tuple[str, tuple[str, ...]], int]()
+    for pair in pairs:
+        if pair.side is None:
+            found.append(np.empty(0, dtype=np.intp))
+            continue
+        own, current = pair.people
+        place = np.full(1 + max(int(one.max(initial=-1)) for one in pair.people), -1, dtype=np.intp)
+        place[current] = np.arange(len(current))
+        if pair.original not in starts:
+            starts[pair.original], size = size, size + len(pair.side.records)
+        found.append(np.where(place[own] >= 0, place[own], starts[pair.original] + pair.side.rows))
+    return [*found, np.arange(len(now.rows))]
+
+
+def _beside(second: Side, original: Source, against: Against, config: Config, progress: Progress) -> _Pair:
     """Measure what one earlier release tells together with the one at hand."""
+    described = second.described
     manifest = against.manifest or manifest_beside(against.masked)
     if not manifest.exists():
         raise UsageError(
@@ -288,8 +249,7 @@ def _beside(
     released, beside = pair[0], pair[1] or beside
     progress("comparing with the earlier release", 0)
     others, _ = compare(released, beside, described=earlier, config=config, known={}, progress=progress)
-    first = _Side.of(others, earlier, beside, config.memory)
-    second = _Side.of(files, described, original, config.memory)
+    first = Side.of(others, earlier, beside, config.memory)
     people = (first.rows, second.rows)
     told = f"{len(np.intersect1d(*people)):,} respondents are in both releases"
     names = [name for name in second.records.columns if name in {*earlier.masked, *described.masked}]
@@ -309,14 +269,15 @@ def _beside(
         why: [] for why in (OTHER_WEIGHTS, OTHER_SCALE, OTHER_VALUES, NO_MEAN, UNCOVERED)
     }
     for name in names:
-        field = _field(first, second, name, people)
+        field = field_of((first, second), name, people)
         if isinstance(field, str):
             lacking[field].append(name)
         else:
             found[name] = differencing(field)
     observed = [name for name in found if any(name in side.described.observed for side in (first, second))]
     unknown = frozenset(name for name in shared if name not in found)
-    return _Pair(found, unknown, tuple(_notes(found, lacking, observed, told)))
+    notes = tuple(_notes(found, lacking, observed, told))
+    return _Pair(found, unknown, notes, first, (earlier.original, beside.part), people)
 
 
 def _too_few(how: _PutTogether, fewest: int) -> str:
@@ -331,13 +292,8 @@ def _too_few(how: _PutTogether, fewest: int) -> str:
 def _notes(
     found: Mapping[str, Differencing], lacking: Mapping[str, Sequence[str]], observed: Sequence[str], told: str
 ) -> Iterator[str]:
-    total = Differencing.of_all(found.values())
     if found:
-        yield (
-            f"differencing: {told}; of {total.values:,} original values, exact sums of groups would determine "
-            f"{total.solvable:,}; despite rounding, {total.exact:,} are determined, and {total.given_away:,} are, "
-            f"or lie in an interval of a tenth of a standard deviation; {MODEL}"
-        )
+        yield f"differencing: {_counted(f'{told}', found)}"
     for why, names in lacking.items():
         if names:
             yield f"differencing says nothing of {', '.join(names)}: {why}"
@@ -348,119 +304,13 @@ def _notes(
         )
 
 
-def _field(first: _Side, second: _Side, name: str, people: tuple[NDArray[np.intp], ...]) -> TwiceReleased | str:
-    """Put what both releases tell of a field side by side; or say why it is not covered."""
-    if any(name not in side.records.columns for side in (first, second)):
-        return UNCOVERED
-    sums = [side.sums(name) for side in (first, second)]
-    kept = [name in side.described.kept for side in (first, second)]
-    weighted = {side.files.weights is not None for side, own in zip((first, second), kept, strict=True) if not own}
-    if any(kept) and all((~np.isnan(side.values(name))).any() for side in (first, second)):
-        # what one release shows as it is needs nothing from the other one
-        nothing = np.empty(0)
-        sums = [
-            Sums(np.full(len(side.rows), OUTSIDE, dtype=np.intp), nothing, nothing) if told is None else told
-            for side, told in zip((first, second), sums, strict=True)
-        ]
-    one, other = sums
-    if one is None or other is None:
-        return NO_MEAN if all(side.masks(name) for side in (first, second)) else UNCOVERED
-    if len(weighted) != 1:
-        return UNCOVERED
-    size = 1 + max(int(own.max(initial=-1)) for own in people)
-    values, weights, groups = [], [], []
-    for side, own, told in zip((first, second), people, (one, other), strict=True):
-        values.append(_spread(side.values(name), own, size, np.nan))
-        weight = side.files.weights if weighted == {True} else None
-        weights.append(_spread(np.ones(len(own)) if weight is None else weight, own, size, np.nan))
-        groups.append(_spread(told.groups, own, size, OUTSIDE).astype(np.intp))
-    for at in np.flatnonzero(kept):
-        # a value that is told as it is has the weight that the other release gives it
-        weights[at] = np.where(np.isnan(weights[1 - at]), 1.0, weights[1 - at])
-    before, now = values
-    near = _nearly(before, now)
-    if (weights[0] != weights[1])[near].any():
-        return OTHER_WEIGHTS
-    if why := _incomparable(before, now, near):
-        return why
-    other = _of_first_values(other, groups[1], np.where(near, weights[1] * (now - before), 0.0))
-    outside = np.full(size, OUTSIDE, dtype=np.intp)
-    held = [near, ~near & ~np.isnan(before), ~near & ~np.isnan(now)]
-    labels = ((groups[0], groups[1]), (groups[0], outside), (outside, groups[1]))
-    joined = [np.concatenate([pair[at][rows] for pair, rows in zip(labels, held, strict=True)]) for at in (0, 1)]
-    return TwiceReleased(
-        np.concatenate([values[at][rows] for at, rows in zip((0, 0, 1), held, strict=True)]),
-        (replace(one, groups=joined[0]), replace(other, groups=joined[1])),
-        np.concatenate([weights[at][rows] for at, rows in zip((0, 0, 1), held, strict=True)]),
-        10.0 ** -max(side.records.columns[name].decimals for side in (first, second)),
+def _counted(told: str, found: Mapping[str, Differencing]) -> str:
+    total = Differencing.of_all(found.values())
+    return (
+        f"{told}; of {total.values:,} original values, exact sums of groups would determine {total.solvable:,}; "
+        f"despite rounding, {total.exact:,} are determined, and {total.given_away:,} are, or lie in an interval of a "
+        f"tenth of a standard deviation; {MODEL}"
     )
-
-
-def _of_first_values(told: Sums, groups: NDArray[np.intp], apart: NDArray[np.float64]) -> Sums:
-    """Say what sums of second values tell of the first ones, from which these are apart by little.
-
-    The sum of the first values of a group is that of the second ones less the sum of what they are apart. Who attacks
-    is taken to know for each value by how much at most, which favours him.
-    """
-    inside = (groups != OUTSIDE) & (apart != 0)
-    m = len(told.error)
-    return replace(
-        told,
-        error=told.error - np.bincount(groups[inside], apart[inside], minlength=m),
-        tolerance=told.tolerance + np.bincount(groups[inside], np.abs(apart[inside]), minlength=m),
-    )
-
-
-def _incomparable(some: NDArray[np.float64], others: NDArray[np.float64], near: NDArray[np.bool_]) -> str:
-    """Why the values of a field in two originals are not those of the same respondents; empty where they may be."""
-    if _on_other_scale(some, others, near):
-        return OTHER_SCALE
-    return OTHER_VALUES if _alike(some, others, near) < ALIKE else ""
-
-
-def _nearly(some: NDArray[np.float64], others: NDArray[np.float64]) -> NDArray[np.bool_]:
-    """Which respondents have one value in both originals, but for what rounding changes: see `NEARLY`."""
-    found: NDArray[np.bool_] = np.abs(some - others) <= NEARLY * _spread_of(some, others)
-    return found
-
-
-def _spread_of(some: NDArray[np.float64], others: NDArray[np.float64]) -> float:
-    """The smaller standard deviation of a field in two originals; 0 where one of them has no value."""
-    held = [own[~np.isnan(own)] for own in (some, others)]
-    return min(float(own.std()) if len(own) else 0.0 for own in held)
-
-
-def _alike(some: NDArray[np.float64], others: NDArray[np.float64], near: NDArray[np.bool_]) -> float:
-    """Share of the pairs of values that are nearly the same, less what is by chance; 1 where all are by chance.
-
-    Chance is the share of all pairs of any two respondents (Cohen 1960, A coefficient of agreement for nominal
-    scales, equation 1). Missing values are in no pair.
-    """
-    both = ~(np.isnan(some) | np.isnan(others))
-    if not both.any():
-        return 1.0
-    width = NEARLY * _spread_of(some, others)
-    ordered = np.sort(others[both])
-    above = np.searchsorted(ordered, some[both] + width, side="right")
-    below = np.searchsorted(ordered, some[both] - width, side="left")
-    chance = float((above - below).mean()) / len(ordered)
-    return (float(near[both].mean()) - chance) / (1.0 - chance) if chance < 1.0 else 1.0
-
-
-def _on_other_scale(some: NDArray[np.float64], others: NDArray[np.float64], near: NDArray[np.bool_]) -> bool:
-    """Whether more than a few numbers that both releases have differ, and lie on a straight line."""
-    both = ~np.isnan(some) & ~np.isnan(others)
-    apart = both & ~near
-    few = max(3.0, SCALED * both.sum())
-    if apart.sum() < few or min(np.ptp(some[apart]), np.ptp(others[apart])) == 0:
-        return False
-    return bool(abs(np.corrcoef(some[apart], others[apart])[0, 1]) >= STRAIGHT)
-
-
-def _spread[T: np.generic](values: NDArray[T], places: NDArray[np.intp], size: int, nothing: float) -> NDArray[T]:
-    found = np.full(size, nothing, dtype=values.dtype)
-    found[places] = values
-    return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -483,7 +333,7 @@ class _PutTogether:
 
 
 def _respondents(
-    first: _Side, second: _Side, masked: Sequence[str]
+    first: Side, second: Side, masked: Sequence[str]
 ) -> tuple[tuple[NDArray[np.intp], NDArray[np.intp]], _PutTogether]:
     """Number the respondents of two originals: by what leaves most of their values as they were.
 
@@ -515,7 +365,7 @@ def _names_each(codes: NDArray[np.int32]) -> bool:
     return len(np.unique(codes)) == len(codes) and int(codes.min(initial=0)) >= 0
 
 
-def _by_values(first: _Side, second: _Side, names: Sequence[str], *, alone: bool = False) -> NDArray[np.intp]:
+def _by_values(first: Side, second: Side, names: Sequence[str], *, alone: bool = False) -> NDArray[np.intp]:
     """Put together records with the same values in all of the fields, or in all but one; shape (2, m).
 
     With ``alone``, only those that are like no other one in all of the fields: others may be anybody.
@@ -550,7 +400,7 @@ def _single(hashes: NDArray[np.uint64]) -> NDArray[np.intp]:
     return found
 
 
-def _codes(name: str, first: _Side, second: _Side) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+def _codes(name: str, first: Side, second: Side) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
     """Number the values of a field in both originals alike; -1 where there is none."""
     both = [side.records.columns[name].held[side.rows] for side in (first, second)]
     codes = codes_of(np.concatenate(both))

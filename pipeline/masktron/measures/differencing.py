@@ -1,19 +1,23 @@
-"""Differencing: what two releases of the same records tell together of single values, and neither tells alone."""
+"""Differencing: what releases of the same records tell together of single values, and none of them tells alone."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import accumulate, combinations
 
 import numpy as np
 from numpy.typing import NDArray
 
 from masktron.errors import UsageError
+from masktron.measures.joint_sums import determined_by_sums
 
 NEAR = 0.1
 """Width of an interval, in standard deviations of the field, up to which a value counts as given away."""
 OUTSIDE = -1
 """Stands for the group of a value of which a release tells nothing."""
+MOST_SUMS = 20_000
+"""Sums of three or more releases up to which they are solved together; of more, each pair is solved alone."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -37,7 +41,7 @@ class Sums:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Possible:
-    """What follows for each value from the sums of two releases.
+    """What follows for each value from the sums of releases.
 
     Attributes
     ----------
@@ -53,14 +57,15 @@ class Possible:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class TwiceReleased:
-    """A field in two releases, in which there are n respondents altogether.
+class ReleasedField:
+    """A field in two or more releases, in which there are n respondents altogether.
 
     Attributes
     ----------
     values : ndarray of float64, shape (n,)
-        Of the original; NaN where it is missing. One that the two originals have otherwise stands in two rows.
-    sums : tuple of (Sums, Sums)
+        Of the original; NaN where it is missing. One that two originals have otherwise stands in two rows.
+    sums : tuple of Sums
+        By release.
     scale : ndarray of float64, shape (n,)
         What a value is multiplied by in the sums: its survey weight, or 1.
     step : float
@@ -68,14 +73,14 @@ class TwiceReleased:
     """
 
     values: NDArray[np.float64]
-    sums: tuple[Sums, Sums]
+    sums: tuple[Sums, ...]
     scale: NDArray[np.float64]
     step: float
 
 
 @dataclass(frozen=True, slots=True)
 class Differencing:
-    """How many values two releases give away.
+    """How many values releases give away together.
 
     Attributes
     ----------
@@ -156,16 +161,16 @@ def published_sums(
     return Sums(np.where(held & known[groups], groups, OUTSIDE), error, tolerance)
 
 
-def differencing(field: TwiceReleased) -> Differencing:
-    """Count the values of a field that two releases give away together.
+def differencing(field: ReleasedField) -> Differencing:
+    """Count the values of a field that two or more releases give away together.
 
-    Whoever attacks knows of every respondent in which group of both releases he is, and whether he is in one alone;
+    Whoever attacks knows of every respondent in which group of each release he is, and in which ones he is not;
     he knows no original value, and nothing of signs and ranges. Two partitions that are nearly the same, such as
     those of a file and of the same file with one record more, determine values as the difference of two sums.
 
     Parameters
     ----------
-    field : TwiceReleased
+    field : ReleasedField
 
     Returns
     -------
@@ -181,8 +186,7 @@ def differencing(field: TwiceReleased) -> Differencing:
     values = field.values[held]
     if not len(values):
         return Differencing(0, 0, 0, 0)
-    first, second = (Sums(one.groups[held], one.error, one.tolerance) for one in field.sums)
-    found = possible_values(first, second)
+    found = possible_values(*(Sums(one.groups[held], one.error, one.tolerance) for one in field.sums))
     low, high = found.low / field.scale[held], found.high / field.scale[held]
     # the value itself is possible: no other one of the field is where its neighbours are not
     exact = (low > -field.step) & (high < field.step)
@@ -190,7 +194,39 @@ def differencing(field: TwiceReleased) -> Differencing:
     return Differencing(len(values), int(found.solvable.sum()), int(exact.sum()), int((exact | near).sum()))
 
 
-def possible_values(first: Sums, second: Sums) -> Possible:
+def possible_values(*sums: Sums) -> Possible:
+    """Say which values follow from sums over the groups of two or more partitions, and how exactly.
+
+    Each pair of partitions is solved by itself, with the narrowest intervals. Of three or more, values that no pair
+    determines are then looked for in all sums together, up to `MOST_SUMS` sums.
+
+    Parameters
+    ----------
+    sums : Sums
+        Two or more, of the same n values.
+
+    Returns
+    -------
+    Possible
+    """
+    pairs = [_possible_by_pair(*pair) for pair in combinations(sums, 2)]
+    found = Possible(
+        np.any([one.solvable for one in pairs], axis=0),
+        np.array([one.low for one in pairs]).max(axis=0),
+        np.array([one.high for one in pairs]).min(axis=0),
+    )
+    *starts, count = accumulate((len(one.error) for one in sums), initial=0)
+    if len(sums) > 2 and count <= MOST_SUMS:
+        numbers = [np.where(one.groups == OUTSIDE, -1, one.groups + at) for one, at in zip(sums, starts, strict=True)]
+        error, tolerance = (np.concatenate(own) for own in zip(*((s.error, s.tolerance) for s in sums), strict=True))
+        for at, low, high in determined_by_sums(numbers, error, tolerance, found.solvable.copy()):
+            found.solvable[at] = True
+            # the true value is always possible
+            found.low[at], found.high[at] = np.minimum(low, 0.0), np.maximum(high, 0.0)
+    return found
+
+
+def _possible_by_pair(first: Sums, second: Sums) -> Possible:
     """Say which values follow from sums over the groups of two partitions, and how exactly.
 
     Groups are the vertices of a graph and values its edges: one joins the groups of both partitions that it is in, or

@@ -272,8 +272,11 @@ def _l_diversity(files: Assessed) -> float | Worst:
 
 
 def _key_loss(files: Assessed) -> float:
-    """Say nothing where nobody knows what the keys were; a weight is not treated."""
-    now = files.keys
+    """Say nothing where nobody knows what the keys were; a weight is not treated.
+
+    Users have the file as it is written, so that cells which an intruder reads off are lost to them.
+    """
+    now = None if files.keys is None else files.keys.as_written or files.keys
     if now is None or not len(now) or (before := files.keys_before()) is None:
         return math.nan
     names = [name for name in before.names if name != before.weight]

@@ -16,6 +16,7 @@ type ConcernKind = Literal[
     "within-unit",
     "emptied-key",
     "missing-otherwise",
+    "read-off-key",
 ]
 
 
@@ -49,7 +50,8 @@ class ConcernResult(Serialised):
         written as it was tells nearly every record from all others; ``identifying-weight``: the survey weight does;
         ``unchanged-records``: records came out as they went in, in all masked fields; ``within-unit``: members that
         are protected alone are alike others of the same unit only; ``missing-otherwise``: values are missing that
-        were not, or the other way round; ``emptied-key``: suppression has left out much of a quasi-identifier.
+        were not, or the other way round; ``emptied-key``: suppression has left out much of a quasi-identifier;
+        ``read-off-key``: suppressed cells of a quasi-identifier can be read off other fields of the released file.
     field : str
         Empty where it is about whole records.
     records, of : int

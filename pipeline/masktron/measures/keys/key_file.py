@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from types import MappingProxyType
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +19,7 @@ from masktron.measures.keys.individual_risk import (
     population_uniques,
 )
 from masktron.measures.keys.log_linear import LogLinearRisk, log_linear_risk
+from masktron.measures.keys.read_off import ReadOff
 from masktron.measures.keys.suda import LARGEST_SET, Uniqueness, suda
 
 
@@ -36,6 +38,10 @@ class KeyFile:
     weight : str or None
         That of them which is the weight.
     weights : ndarray of float64, shape (n,), or None
+    told : mapping of str to ReadOff
+        By key: its suppressed cells that can be read off other fields; the right ones are filled in here.
+    as_written : KeyFile or None
+        The keys with these cells missing, where there are any.
     """
 
     names: tuple[str, ...]
@@ -43,6 +49,8 @@ class KeyFile:
     stated: bool
     weight: str | None = None
     weights: NDArray[np.float64] | None = None
+    told: Mapping[str, ReadOff] = MappingProxyType({})
+    as_written: KeyFile | None = None
 
     def __len__(self) -> int:
         return len(self.columns[self.names[0]])

@@ -1,0 +1,108 @@
+"""Whole runs in which the survey weight gives away suppressed keys: what is told, and which key figures count."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import masktron
+from cli_runner import write_rules
+from masktron.config import config_from
+from masktron.errors import OutsideLimitsError
+from masktron.jobs.key_treatments import run_keys
+from schema_files import conforms
+
+KEYS = ("REGION", "SEX", "AGE")
+
+
+def made(folder: Path, *, telling: bool) -> tuple[Path, Path]:
+    """A survey whose weight is a function of region and sex, or of nothing."""
+    generator = np.random.default_rng(11)
+    n = 400
+    region, sex, age = generator.integers(0, 12, n), generator.integers(0, 2, n), generator.integers(0, 5, n)
+    weight = (5 * sex + region) % 13 if telling else generator.integers(0, 13, n)
+    with (folder / "d.csv").open("w", newline="") as file:
+        rows = csv.writer(file)
+        rows.writerow([*KEYS, "W", "A", "B"])
+        for at in range(n):
+            names = f"r{region[at]}", "mf"[sex[at]], f"a{age[at]}"
+            rows.writerow([*names, 10 + weight[at], generator.integers(100, 900), generator.integers(1, 99)])
+    return folder / "d.csv", write_rules(folder / "r.sch", "B <= A")
+
+
+def settings(**more: Any) -> dict[str, Any]:
+    roles = {**dict.fromkeys(KEYS, "quasi-identifier"), "W": "weight"}
+    return {"k": 3, "key_k": 4, "roles": roles, "keys": {"importance": {"SEX": 9, "AGE": 9}}, **more}
+
+
+@pytest.fixture(scope="module")
+def told(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, masktron.MaskResult]:
+    folder = tmp_path_factory.mktemp("told")
+    data, rules = made(folder, telling=True)
+    return folder, masktron.mask(data, rules, folder / "m.csv", **settings(order="keep"))
+
+
+def test_cells_that_the_weight_gives_away_are_counted_and_key_figures_are_those_after(
+    told: tuple[Path, masktron.MaskResult],
+) -> None:
+    folder, result = told
+    conforms(result.as_dict(), "mask")
+    original, released = (
+        list(csv.DictReader((folder / name).read_text().splitlines())) for name in ("d.csv", "m.csv")
+    )
+    gone = [at for at, row in enumerate(released) if not row["REGION"]]
+    by = {(row["W"], row["SEX"]): row["REGION"] for row in released if row["REGION"] and row["SEX"]}
+    back = {at: by[key] for at in gone if (key := (released[at]["W"], released[at]["SEX"])) in by}
+    assert len(back) > 0.8 * len(gone) > 20
+    assert all(original[at]["REGION"] == value for at, value in back.items())
+    [concern] = [one for one in result.concerns if one.kind == "read-off-key"]
+    assert (concern.field, concern.records, concern.of) == ("REGION", len(back), len(gone))
+    assert "W with SEX" in concern.says
+    assert "--recode W=" in concern.hint
+    manifest = json.loads((folder / "m.manifest.json").read_text())
+    assert concern.as_dict() in manifest["result"]["concerns"]
+    for at, value in back.items():
+        released[at]["REGION"] = value
+    assert result.keys is not None
+    assert result.keys.below["2"] == figure(result, "key_uniques") == uniques(released)
+    assert any(f"key_uniques {uniques(released)} and not" in note for note in result.notes)
+
+
+def figure(result: masktron.MaskResult, name: str) -> float:
+    return {one.name: one.value for one in result.figures}[name]
+
+
+def uniques(rows: list[dict[str, str]]) -> int:
+    """Records that no other one matches by region, sex, age and weight; a missing value matches all."""
+    keys = [[row[name] for name in (*KEYS, "W")] for row in rows]
+    matches = [sum(all(not a or not b or a == b for a, b in zip(x, y, strict=True)) for y in keys) for x in keys]
+    return matches.count(1)
+
+
+def test_assess_and_keys_tell_the_same(told: tuple[Path, masktron.MaskResult]) -> None:
+    folder, result = told
+    [concern] = [one for one in result.concerns if one.kind == "read-off-key"]
+    assessed = masktron.assess(
+        folder / "m.csv", folder / "d.csv", manifest=folder / "m.manifest.json", measures=["key_uniques", "key_loss"]
+    )
+    assert assessed["key_uniques"] == figure(result, "key_uniques")
+    assert assessed["key_loss"] == figure(result, "key_loss") > 0, "users lack the cells that an intruder reads off"
+    assert any(note.startswith(concern.says) for note in assessed.notes)
+    tried = run_keys(folder / "d.csv", folder / "r.sch", config=config_from(settings()))
+    assert any("suppressed cells of REGION can be read off" in note for note in tried.notes)
+
+
+def test_a_limit_on_key_figures_is_about_the_keys_as_an_intruder_knows_them(tmp_path: Path) -> None:
+    data, rules = made(tmp_path, telling=True)
+    roles = {**dict.fromkeys(KEYS, "quasi-identifier"), "W": "untouched"}
+    with pytest.raises(OutsideLimitsError, match="key_k"):
+        masktron.mask(data, rules, tmp_path / "m.csv", **settings(roles=roles, limits={"key_k": 4}))
+    data, rules = made(tmp_path, telling=False)
+    result = masktron.mask(data, rules, tmp_path / "m.csv", **settings(roles=roles, limits={"key_k": 4}))
+    assert not [one for one in result.concerns if one.kind == "read-off-key"]
+    assert not [note for note in result.notes if "can be read off" in note]
