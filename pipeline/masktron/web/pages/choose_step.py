@@ -59,6 +59,7 @@ def _show(visit: Visit, project: Project) -> dict[str, Any]:
         "recommended": None if result is None else next((one for one in rows if one["recommended"]), None),
         "taken": "method" in project.settings.table,
         "chosen": next((one for one in rows if one["chosen"]), None),
+        "rows_outside": any(one["bad"] for one in rows),
         "measured": sum(one["risk"] is not None for one in rows),
         "order": order,
         "orders": _ORDERS,
@@ -131,6 +132,7 @@ def _rows(result: Mapping[str, Any], config: Config) -> list[dict[str, Any]]:
                 "verdict": _verdict(one, number, result),
                 "bad": one["within_limits"] is False,
                 "why": "; ".join(one["reasons"]),
+                "concerns": one.get("concerns", ()),
                 "takable": one["state"] in ("measured", "sampled"),
                 "sampled": one["state"] == "sampled",
             }
