@@ -72,8 +72,10 @@ def candidate_concerns(
 
     Parameters
     ----------
-    run, made, written
-        As for `concerns_of`.
+    run : Prepared
+    made : Masked
+    written : mapping of str to Column
+        The masked fields as they would be written, in the order of the original.
     files : Assessed
         The same records before and after.
 
@@ -85,7 +87,7 @@ def candidate_concerns(
     # what draws values promises no groups
     alone = made.perturbed is None and achieved_k(list(files.codes.values())) == 1
     return (
-        *(one.says for one in concerns_of(run, made, written)),
+        *(one.says for one in concerns_of(run, made, {**run.kept.columns, **written})),
         *(
             [f"k = {run.config.k} holds block by block only: in all masked fields, a record is unique"]
             if alone

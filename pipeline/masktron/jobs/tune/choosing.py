@@ -185,7 +185,7 @@ def choose_candidate(
 
 
 def _ranked(candidates: Sequence[TuneCandidate], points: Mapping[int, tuple[float, float]]) -> list[int]:
-    """Return the candidates within the limits, the best first: by concerns, loss and risk; those near the unmasked last."""
+    """Return the candidates within the limits: those near the unmasked file last, others by concerns, loss, risk."""
     within = (at for at in points if candidates[at].within_limits)
 
     def place(at: int) -> tuple[bool, int, float, float, int]:
