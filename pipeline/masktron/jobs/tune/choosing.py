@@ -49,22 +49,23 @@ class Recommendation:
     best: int | None = None
 
 
-def near_unmasked(spread: Mapping[str, SpreadResult]) -> tuple[str, ...]:
-    """Name the figures by which a candidate leaves the file nearly as it was, in some run.
+def near_unmasked(figures: Mapping[str, float]) -> tuple[str, ...]:
+    """Name the figures by which a candidate leaves the file nearly as it was.
 
     Parameters
     ----------
-    spread : mapping of str to SpreadResult
-        Its figures over the seeds.
+    figures : mapping of str to float
+        The most of each over the seeds.
 
     Returns
     -------
     tuple of str
         A sentence each: ``linkage is 96.9: the file is nearly as it was``.
     """
-    ends = {name: spread[name].most for name in ("linkage", "unchanged") if name in spread}
     return tuple(
-        f"{name} is {most:.6g}: the file is nearly as it was" for name, most in ends.items() if most >= NEAR_UNMASKED
+        f"{name} is {figures[name]:.6g}: the file is nearly as it was"
+        for name in ("linkage", "unchanged")
+        if figures.get(name, math.nan) >= NEAR_UNMASKED
     )
 
 
@@ -163,7 +164,7 @@ def choose_candidate(
     front = pareto(points) or pareto(points_of(candidates, risk, utility, "sampled"))
     measured = {at: point for at, point in points.items() if not any(map(math.isnan, point))}
     within = _ranked(candidates, measured)
-    ranked = [at for at in within if not near_unmasked(candidates[at].spread)]
+    ranked = [at for at in within if not _is_near(candidates[at])]
     best = ranked[0] if ranked else None
     missed = sum(one.state == "unreached" for one in candidates)
     if missed or not finished:
@@ -190,9 +191,13 @@ def _ranked(candidates: Sequence[TuneCandidate], points: Mapping[int, tuple[floa
 
     def place(at: int) -> tuple[bool, int, float, float, int]:
         one = candidates[at]
-        return bool(near_unmasked(one.spread)), len(one.concerns), points[at][1], points[at][0], at
+        return _is_near(one), len(one.concerns), points[at][1], points[at][0], at
 
     return sorted(within, key=place)
+
+
+def _is_near(candidate: TuneCandidate) -> bool:
+    return bool(near_unmasked({name: own.most for name, own in candidate.spread.items()}))
 
 
 def _unfinished(missed: int, of: int) -> str:

@@ -109,7 +109,7 @@ def _measured(made: TuneCandidate, runs: Sequence[TuneOutcome], limits: Mapping[
         spread=spread,
         protection=worst_protection(one.protection for one in runs),
         within_limits=not broken,
-        reasons=(*broken, *near_unmasked(spread)),
+        reasons=(*broken, *near_unmasked({name: own.most for name, own in spread.items()})),
         concerns=max((one.concerns for one in runs), key=len),
         levels={
             level: {name: math.fsum(one.levels[level][name] for one in runs) / len(runs) for name in own}
