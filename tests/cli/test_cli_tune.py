@@ -152,7 +152,7 @@ def test_an_interrupt_says_what_the_next_run_goes_on_from(
     run: Runner, pair: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What the folder has of this file alone: found there, or kept by this run."""
-    more = ("--methods", "mdav", "-k", "3,4")
+    more = ("--methods", "mdav", "-k", "3,4", "--limit", "linkage=89")
     outcome, begun, at = Bench.outcome, itertools.count(1), 0
 
     def interrupted(self: Bench, attempt: Attempt, progress: Any) -> TuneOutcome:
@@ -192,11 +192,23 @@ def test_the_budget_counts_from_the_start_of_the_process(
 
 
 def test_pages_may_be_written_to_the_folder_of_the_output(run: Runner, pair: tuple[Path, Path]) -> None:
-    assert (
-        run(*tune(pair, "--methods", "mdav", "--k", 3, "--json", "out/said.json", "--write", "out/m.toml")).code == 0
-    )
+    more = ("--methods", "mdav", "--k", 3, "--json", "out/said.json", "--write", "out/m.toml")
+    assert run(*tune(pair, *more, "--limit", "linkage=80")).code == 0
     assert Path("out/said.json").read_text() == Path("out/tune.json").read_text()
     assert Path("out/m.toml").exists()
+
+
+def test_without_a_limit_nothing_is_recommended_and_no_settings_are_written(
+    run: Runner, pair: tuple[Path, Path]
+) -> None:
+    more = ("--methods", "mdav", "--k", "3,4", "--write", "new.toml")
+    outcome = run(*tune(pair, *more))
+    said = " ".join(outcome.out.split())
+    assert (outcome.code, Path("new.toml").exists()) == (1, False)
+    assert "nothing is recommended: no limit says how much risk is acceptable: set one, for example --limit" in said
+    pasted = said.partition("for example ")[2].split()[:2]
+    outcome = run(*tune(pair, *more, *pasted))
+    assert (outcome.code, Path("new.toml").exists()) == (0, True)
 
 
 def test_none_within_the_limits_ends_with_1_and_writes_no_settings(run: Runner, pair: tuple[Path, Path]) -> None:
@@ -277,7 +289,7 @@ def test_a_file_that_breaks_its_rules_is_shown(run: Runner, pair: tuple[Path, Pa
 def test_no_value_of_a_record_is_in_the_result(run: Runner, pair: tuple[Path, Path]) -> None:
     """Not even of one that stands alone."""
     pair[0].write_text(pair[0].read_text() + "7654321,1,7654322,9876.5\n")
-    outcome = run(*tune(pair, "--methods", "mdav,noise", "--k", 3, "--seeds", 2))
+    outcome = run(*tune(pair, "--methods", "mdav,noise", "--k", 3, "--seeds", 2, "--limit", "linkage=89"))
     assert outcome.code == 0
     texts = [outcome.out, outcome.err, *(path.read_text() for path in Path("out").rglob("*.json"))]
     assert len(texts) > 4
@@ -285,7 +297,7 @@ def test_no_value_of_a_record_is_in_the_result(run: Runner, pair: tuple[Path, Pa
 
 
 def test_the_map_is_drawn_to_a_file(pair: tuple[Path, Path], run: Runner) -> None:
-    assert run(*tune(pair, "--map", "map.svg", "--k", "3", "--methods", "mdav")).code == 0
+    assert run(*tune(pair, "--map", "map.svg", "--k", "3", "--methods", "mdav", "--limit", "linkage=89")).code == 0
     root = Tree.fromstring(Path("map.svg").read_text())
     assert root.tag == "{http://www.w3.org/2000/svg}svg"
     style = root.findtext("{http://www.w3.org/2000/svg}style") or ""

@@ -245,12 +245,12 @@ def test_no_more_time_is_left_than_was_given(client: TestClient, project: Projec
 
 
 def test_words_of_the_command_name_fields(client: TestClient, project: Project) -> None:
-    why = "nobody has set a limit; set a limit, such as --limit disclosure_risk=NUMBER"
+    why = "no limit says how much risk is acceptable: set one, for example --limit disclosure_risk=20"
     laid_run(
         project, "choose", WORDS, {"tune.json": {**MAP.as_dict(), "why": why, "notes": ["x; run again, it goes on"]}}
     )
     page = client.get(path(project)).text
-    assert "--limit" not in page and "set the limit “Disclosure risk, at most” below" in page
+    assert "--limit" not in page and "set the limit “Disclosure risk, at most” below, for example 20" in page
     assert "run again" not in page
 
 

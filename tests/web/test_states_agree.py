@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import hashlib
 import threading
+from typing import Any
 
 import pytest
 from starlette.testclient import TestClient
 
 from masktron.web.runs.one_run import CommandRun, InRun, InRunOf, RunState, latest_run
 from masktron.web.store.projects import Project
-from masktron.web.way import WayStep, way_of
+from masktron.web.way import WayStep, onward, way_of
 from web_client import Office, sent
-from web_runs import MASKED, laid_run
+from web_runs import MASKED, described, laid_run, text_field
 
 RULES = InRun("rules.sch")
 CONTENT = b"A,B\n1,2\n"
@@ -190,3 +191,93 @@ def test_the_way_has_eight_steps_and_each_has_its_page_and_its_state(project: Pr
         [True] * len(way)
     )
     assert [one.name for one in way if one.is_next] == ["data"]
+
+
+def read(project: Project, *fields: Any, problems: Any = ()) -> None:
+    laid_run(
+        project, "describe", ["describe", "files/a.csv"], {"describe.json": described(*fields, problems=problems)}
+    )
+
+
+def test_roles_are_not_done_while_fields_are_to_be_decided(client: TestClient, project: Project) -> None:
+    names = [f"F{at}" for at in range(8)]
+    asked = [{"field": name, "what": "few whole numbers", "hint": ""} for name in names]
+    fields = [{"name": name, "kind": None, "distinct": 4} for name in names]
+    read(project, {"name": "A"}, *fields, problems=asked)
+    state = step(project, "roles").state
+    assert (state.done, state.says) == (False, "8 fields to decide: codes or amounts")
+    assert "fields to decide (8)" in page(client, project, "roles")
+    assert '<p class="verdict good">Every text field' not in page(client, project, "roles")
+    project.settings.update({"numeric": names}, said="amounts", by="local")
+    assert (step(project, "roles").state.done, step(project, "roles").state.says) == (
+        True,
+        "9 of 9 fields are masked",
+    )
+
+
+@pytest.mark.parametrize("name", ["rules", "validate", "roles", "protect", "choose", "mask", "release"])
+def test_next_never_leads_back(client: TestClient, project: Project, name: str) -> None:
+    read(project, {"name": "A"}, text_field("B", "x"))  # Roles is open, and Validate was not run
+    masked(project)
+    way = way_of(project)
+    at = [one.name for one in way].index(name)
+    done = [one.state.done for one in way]
+    assert not done[2] and not done[3] and done[6] and not done[7]
+    wanted = [("Still open", way[2].title)] if at > 2 else []
+    wanted += (
+        [("Next", next(one.title for one in way[at + 1 :] if not one.state.done))] if done[at] and at < 7 else []
+    )
+    assert [(word, one.title) for word, one in onward(way, name)] == wanted
+    shown = page(client, project, name)
+    assert [word for word in ("Still open", "Next") if f'<p class="next">{word}: ' in shown] == [w for w, _ in wanted]
+
+
+def test_what_is_done_with_a_problem_is_told_as_a_problem(client: TestClient, project: Project) -> None:
+    laid_run(project, "mask", ["mask", "files/a.csv", "--rules", RULES],
+             {"mask.json": {**MASKED, "concerns": [{"kind": "within-unit", "field": "", "records": 1, "of": 9,
+                                                    "says": "one", "hint": "two", "rule": None}]}})  # fmt: skip
+    assert (step(project, "mask").state.done, step(project, "mask").state.problem) == (True, True)
+    shown = client.get(f"/projects/{project.identity}").text
+    assert shown.count('<span class="mark bad">problem</span>') == 1
+    assert '<span class="mark bad">done</span>' not in shown
+
+
+def test_the_map_of_choose_is_named_only_where_it_has_what_was_masked(client: TestClient, project: Project) -> None:
+    risk = {"figure": "disclosure_risk", "group": "risk", "value": 40.0, "unit": "%", "meaning": "x"}
+    figures = [{**risk, "figure": "linkage", "value": 12.5}, risk]
+    project.settings.update({"method": "mdav"}, said="taken", by="local")
+
+    def shown() -> str:
+        laid_run(
+            project, "mask", ["mask", "files/a.csv", "--rules", RULES], {"mask.json": {**MASKED, "figures": figures}}
+        )
+        return page(client, project, "mask").partition('id="how"')[0]
+
+    assert "map of Choose" not in shown(), "nothing was tried"
+    config = project.settings.config
+    candidate = {
+        "method": config.method, "k": config.k, "grouping": config.grouping, "aggregator": None, "params": {},
+        "figures": {"disclosure_risk": 41.0, "pil": 2.0}, "state": "measured", "within_limits": True, "reasons": [],
+        "same_as": None, "draws": False,
+    }  # fmt: skip
+    found = {"job": "tune", "candidates": [candidate], "risk": "disclosure_risk", "utility": "pil",
+             "recommended": None, "front": [0]}  # fmt: skip
+    words = ["tune", "files/a.csv", "--rules", RULES]
+    laid_run(project, "choose", words, {"tune.json": found})
+    assert shown().count("on the map of Choose 41 %") == 1 and "other draws" not in shown()
+    laid_run(project, "choose", words, {"tune.json": {**found, "candidates": [{**candidate, "draws": True}]}})
+    assert "on the map of Choose 41 %, by other draws" in shown()
+    k_is(project, 9)
+    assert "map of Choose" not in shown(), "it has another way to mask"
+
+
+def test_no_engine_agrees_beside_violations(client: TestClient, project: Project) -> None:
+    engines = [{"engine": "Saxon", "agrees": True, "rules": 2, "records": 11, "violations": 0, "deviations": []},
+               {"engine": "pyschematron", "agrees": True, "rules": 2, "records": 11, "violations": 3000,
+                "deviations": ["decimal-literal"]}]  # fmt: skip
+    laid_run(
+        project, "mask", ["mask", "files/a.csv", "--rules", RULES], {"mask.json": {**MASKED, "engines": engines}}
+    )
+    shown = " ".join(page(client, project, "mask").split())
+    assert "Saxon agrees (2 rules" in shown
+    assert "pyschematron differs by known deviations of its own: decimal-literal (2 rules" in shown

@@ -254,7 +254,7 @@ def tune(
     running.report(result, json, html, found=settings.found)
     if write is not None:
         running.show(_written(result, write, wanted, settings), json)
-    raise typer.Exit(_exit(result))
+    raise typer.Exit(_exit(result) if candidate is None else Exit.COMPLIES)
 
 
 def _require_apart(outputs: Mapping[str, Path | None], out: Path) -> None:

@@ -15,8 +15,10 @@ from masktron.counts import counted
 from masktron.jobs.groups_within_units import groups_within_units
 from masktron.jobs.ordering import WRITTEN
 from masktron.jobs.prepared import Prepared
-from masktron.kernels.distinct import alike
+from masktron.kernels.distinct import alike, codes_of
 from masktron.masking import Masked
+from masktron.measures.achieved_k import achieved_k
+from masktron.measures.assessed import Assessed
 from masktron.measures.unchanged import same_cells, unchanged
 from masktron.methods.contracts import MarkedReplaced
 from masktron.proposals.spelled import FieldPaths, known_number
@@ -31,6 +33,12 @@ MUCH_EMPTIED = Fraction(1, 5)
 """Share of the values of a key from which more that suppression leaves out is told."""
 NEARLY_ALL = 0.9
 """Share of the records that a field tells from all others, from which it stands for their names."""
+MOVED_TOTAL = 1.0
+"""Per cent by which a total may move before it counts as a concern of a candidate of `tune`."""
+MOST_CATEGORIES = 50
+"""Categories of a field up to which the means of other fields are compared by them."""
+CLEAR_DIFFERENCE = 4.0
+"""F ratio (one-way analysis of variance) from which means differ between categories by more than chance."""
 _NAMED = 3
 """Fields that a concern names."""
 _NO_ID = re.compile(r"[^\w.-]")
@@ -55,6 +63,101 @@ def concerns_of(run: Prepared, made: Masked, written: Mapping[str, Column]) -> t
         *_within_units(run, made, written),
         *emptied,
     )
+
+
+def candidate_concerns(
+    run: Prepared, made: Masked, written: Mapping[str, Column], files: Assessed
+) -> tuple[str, ...]:
+    """Say what speaks against a candidate of `tune`: the concerns of `mask`, and what masking did to results.
+
+    Parameters
+    ----------
+    run : Prepared
+    made : Masked
+    written : mapping of str to Column
+        The masked fields as they would be written, in the order of the original.
+    files : Assessed
+        The same records before and after.
+
+    Returns
+    -------
+    tuple of str
+        A sentence each.
+    """
+    # what draws values promises no groups
+    alone = made.perturbed is None and achieved_k(list(files.codes.values())) == 1
+    return (
+        *(one.says for one in concerns_of(run, made, {**run.kept.columns, **written})),
+        *(
+            [f"k = {run.config.k} holds block by block only: in all masked fields, a record is unique"]
+            if alone
+            else []
+        ),
+        *(
+            f"the total of {name} moves by {total.change:+.1f} %"
+            for name, total in zip(files.numeric, files.totals, strict=True)
+            if not abs(total.change) <= MOVED_TOTAL  # NaN: nothing became something
+        ),
+        *_lost_means(run, files),
+    )
+
+
+def _lost_means(run: Prepared, files: Assessed) -> Iterator[str]:
+    """Masked numbers whose means no longer differ between the categories of some field as they did."""
+    categories = dict(_categories(run, files))
+    for name in files.numeric:
+        before, after = files.pair(name)
+        lost = [by for by, codes in categories.items() if _are_lost(before, after, *codes)]
+        if lost:
+            others = f" and {counted(len(lost) - _NAMED, 'other field')}" if len(lost) > _NAMED else ""
+            yield f"the means of {name} by {', '.join(lost[:_NAMED])}{others} are lost"
+
+
+def _categories(run: Prepared, files: Assessed) -> Iterator[tuple[str, tuple[NDArray[np.int32], NDArray[np.int32]]]]:
+    """Yield the released fields of few categories, with the category of each record before and after; -1 for none."""
+    for fact in run.plan.fields:
+        if fact.numeric or fact.role not in (*WRITTEN, Role.CONFIDENTIAL):
+            continue
+        column = run.kept.columns[fact.name]
+        codes = column.numbered(held=True)
+        if not 1 <= codes.max(initial=-1) < MOST_CATEGORIES:
+            continue
+        if fact.name in files.masked:
+            codes = codes_of(np.concatenate([column.held, files.masked[fact.name].held]))
+        yield fact.name, (codes[: len(run.kept)], codes[-len(run.kept) :])
+
+
+def _are_lost(
+    before: NDArray[np.float64], after: NDArray[np.float64], old: NDArray[np.int32], new: NDArray[np.int32]
+) -> bool:
+    """Tell whether means differed clearly between categories, and more than half of that is gone.
+
+    With n_c records in category c, of mean m_c before and m'_c after, and overall means m and m', the differences
+    are ``B = sum n_c (m_c - m)^2``; what is gone of them is ``sum n_c ((m'_c - m') - (m_c - m))^2``.
+    """
+    there = ~(np.isnan(before) | np.isnan(after)) & (old >= 0) & (new >= 0)
+    if not there.any():
+        return False
+    scale = max(float(np.abs(before[there]).max()), float(np.abs(after[there]).max())) or 1.0
+    before, after, old, new = before[there] / scale, after[there] / scale, old[there], new[there]
+    groups = int(max(old.max(), new.max())) + 1
+    counts, apart = _apart(before, old, groups)
+    known = int((counts > 0).sum())
+    between = float((counts * apart**2).sum())
+    within = float(((before - before.mean()) ** 2).sum()) - between
+    if known < 2 or between * (len(before) - known) <= CLEAR_DIFFERENCE * max(within, 0.0) * (known - 1):
+        return False
+    gone = float((counts * (_apart(after, new, groups)[1] - apart) ** 2).sum())
+    return gone > between / 2
+
+
+def _apart(
+    values: NDArray[np.float64], codes: NDArray[np.int32], groups: int
+) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
+    """Return how many records each category has, and how far its mean is from that of all; 0 where it has none."""
+    counts = np.bincount(codes, minlength=groups)
+    sums = np.bincount(codes, values - values.mean(), minlength=groups)
+    return counts, sums / np.maximum(counts, 1)
 
 
 def emptied_keys(treatments: Iterable[Treatment]) -> Iterator[ConcernResult]:

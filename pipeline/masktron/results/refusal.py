@@ -51,9 +51,11 @@ class RemedyResult(Serialised):
         What the trial took.
     levels : mapping of str to mapping of str to float
         Of a nested file, figures of each of its levels, by name; of a remedy that works.
+    concerns : tuple of str
+        What speaks against it beside its figures, as of a candidate of `tune`; of a remedy that works.
     """
 
-    KEYS: ClassVar = "kind what options without settings state reveals reason figures records masked levels"
+    KEYS: ClassVar = "kind what options without settings state reveals reason figures concerns records masked levels"
 
     kind: RemedyKind
     what: str
@@ -68,6 +70,7 @@ class RemedyResult(Serialised):
     masked: int = 0
     seconds: float = 0.0
     levels: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    concerns: tuple[str, ...] = ()
 
     @property
     def pasted(self) -> str:
@@ -92,7 +95,8 @@ class RefusalResult(JobResult):
     records : int
         Records that the run would have masked; 0 where the original was refused.
     remedies : tuple of RemedyResult
-        Those that work first, in the order of what they give up, and what loses 100 % of the information after them.
+        Those that work first: by what they give up, then by concerns. What leaves the file nearly as it was, or loses
+        100 % of the information, comes last of these.
     notes : tuple of str
     """
 

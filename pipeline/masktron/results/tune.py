@@ -90,7 +90,7 @@ class TuneCandidate(Serialised):
     within_limits : bool or None
         Whether every run is within every limit; None without figures. On a sample it is a guess.
     reasons : tuple of str
-        Limits that it breaks, or why it has no figures.
+        Limits that it breaks, that it leaves the file nearly as it was, or why it has no figures.
     same_as : int or None
         The candidate that does the same on this file.
     recode : mapping of str to str
@@ -106,11 +106,15 @@ class TuneCandidate(Serialised):
     levels : mapping of str to mapping of str to float
         Of a nested file, figures of each of its levels by name, as `masktron.results.MaskedLevel` has them: the mean
         over the seeds. Empty of other files, and on a sample.
+    concerns : tuple of str
+        What speaks against it beside risk and loss, a sentence each: values below 0, records that are unique although
+        k was asked for, totals that moved, means by category that are lost, and the concerns of `mask`. Of the run
+        with the most.
     """
 
     KEYS: ClassVar = (
         "method params k grouping aggregator recode pram swap key_k state records seeds draws figures=_nine_digits "
-        "spread protection within_limits reasons same_as levels"
+        "spread protection within_limits concerns reasons same_as levels"
     )
     EXACT: ClassVar = frozenset({"_nine_digits"})
 
@@ -134,6 +138,7 @@ class TuneCandidate(Serialised):
     swap: Mapping[str, Any] = field(default_factory=dict)
     protection: Mapping[str, float] = field(default_factory=dict)
     levels: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    concerns: tuple[str, ...] = ()
 
     @property
     def treatment(self) -> KeyTreatment:
@@ -179,7 +184,8 @@ class TuneResult(JobResult, PlottedResult):
         Candidates that no other one beats in both axes, from the least risk to the most: the Pareto front. Of those
         that were measured on all records; of the sample where there are none.
     recommended : int or None
-        The candidate to take; None where there is none.
+        The candidate to take; None without a limit on risk, while the search is not finished, and where no candidate
+        keeps the limits or all that do leave the file nearly as it was.
     why : str
         The reason, in a sentence.
     unmasked : mapping of str to float
@@ -242,6 +248,7 @@ class TuneResult(JobResult, PlottedResult):
                 "state": one.state,
                 "records": one.records,
                 "within_limits": one.within_limits,
+                "concerns": len(one.concerns),
                 "front": position in self.front,
                 "recommended": position == self.recommended,
                 **{name: one.figures.get(name) for name in names},

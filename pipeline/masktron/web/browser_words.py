@@ -10,7 +10,11 @@ from masktron.web.pages.method_words import FIGURE_WORDS, LIMITS
 _FIELDS = {name: words[0].removesuffix(" (per cent)") for name, words in LIMITS.items()}
 """Fields of forms that set limits, by the name of the figure."""
 _WORDS = (
-    (re.compile(r"set a limit, such as --limit (\w+)=NUMBER"), lambda m: f"set {_limit(m[1])}"),
+    (
+        re.compile(r"set (one|a stricter limit), for example --limit (\w+)=([\w.]+)"),
+        lambda m: f"set {_limit(m[2])}, for example {m[3]}",
+    ),
+    (re.compile(r", with a larger --budget if it ended"), lambda m: ", with more time if it ended"),
     (re.compile(r"a limit, such as --limit (\w+)=[\w.]+,"), lambda m: f"{_limit(m[1])},"),
     (re.compile(r"--limit (\w+)=([\d.]+) makes"), lambda m: f"{_limit(m[1])} of {m[2]} makes"),
     (re.compile(r"run again, it goes on"), lambda m: "try more, and it goes on"),

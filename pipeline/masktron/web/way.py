@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from masktron.errors import MasktronError
@@ -33,6 +35,17 @@ def way_of(project: Project) -> list[WayStep]:
         found = found or is_next
         way.append(WayStep(name, title, page, state, is_next))
     return way
+
+
+def onward(steps: Sequence[WayStep], name: str) -> Iterator[tuple[str, WayStep]]:
+    """Yield where to go from the page of a step: to the first open step if it is earlier, and on from a done one."""
+    at = next((at for at, one in enumerate(steps) if one.page is not None and one.page.name == name), None)
+    if at is None:
+        return
+    yield from (("Still open", one) for one in steps[:at] if one.is_next)
+    if steps[at].state.done:
+        later = (one for one in steps[at + 1 :] if one.page is not None and not one.state.done)
+        yield from (("Next", one) for one in itertools.islice(later, 1))
 
 
 def _state_of(page: WebPage | None, project: Project) -> StepState:

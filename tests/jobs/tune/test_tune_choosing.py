@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from masktron.jobs.tune.choosing import broken_limits, choose_candidate, finalists, pareto
+from masktron.jobs.tune.choosing import NEAR_UNMASKED, broken_limits, choose_candidate, finalists, pareto
 from masktron.results import SpreadResult, TuneCandidate
 
 RISK, LOSS = "disclosure_risk", "pil"
@@ -75,19 +76,58 @@ def test_the_recommendation_is_the_least_loss_within_the_limits(
     assert found.why
 
 
-def test_without_limits_risk_and_loss_count_alike() -> None:
-    runs = [(90.0, 5.0, 0.0), (30.0, 30.0, 0.0), (5.0, 80.0, 0.0)]
-    found = choose_candidate(judged([candidate(run) for run in runs], {}), RISK, LOSS, {})
-    assert (found.recommended, found.front) == (1, (2, 1, 0))
-    assert "no limit says how much risk is acceptable" in found.why
-    assert "--limit disclosure_risk=NUMBER" in found.why
+@pytest.mark.parametrize(("limits", "risk", "pasted"), [
+    ({}, RISK, "--limit disclosure_risk=30"),
+    ({LOSS: 90.0}, RISK, "--limit disclosure_risk=30"),  # it says nothing of risk
+    ({}, "key_k", "--limit key_k=30"),
+])  # fmt: skip
+def test_nothing_is_recommended_without_a_limit_on_risk(limits: dict[str, float], risk: str, pasted: str) -> None:
+    runs = [(89.5, 5.0), (29.7, 30.0), (5.0, 80.0)] if risk == RISK else [(2.0, 5.0), (30.4, 30.0), (90.0, 80.0)]
+    found = choose_candidate(judged([candidate(run, names=(risk, LOSS)) for run in runs], limits), risk, LOSS, limits)
+    assert (found.recommended, len(found.front)) == (None, 3)
+    assert found.why == f"no limit says how much risk is acceptable: set one, for example {pasted}"
+    name, _, bound = pasted.removeprefix("--limit ").partition("=")
+    again = {**limits, name: float(bound)}
+    assert choose_candidate(judged([candidate(run, names=(risk, LOSS)) for run in runs], again), risk, LOSS, again
+                            ).recommended is not None  # fmt: skip
 
 
-def test_figures_without_a_common_unit_have_no_sum() -> None:
-    one = candidate((1.0, 2.0), names=(RISK, "pmse"))
-    found = choose_candidate(judged([one], {}), RISK, "pmse", {})
+@pytest.mark.parametrize(("state", "finished"), [("unreached", True), ("measured", False)])
+def test_nothing_is_recommended_before_the_search_is_finished(state: Any, finished: bool) -> None:
+    limits = {"linkage": 50.0}
+    first, last = judged([candidate((30.0, 10.0, 5.0)), candidate((30.0, 20.0, 5.0))], limits)
+    assert choose_candidate([first, last], RISK, LOSS, limits).recommended == 0
+    last = replace(last, state=state) if state == "measured" else replace(last, state=state, figures={}, spread={})
+    found = choose_candidate([first, last], RISK, LOSS, limits, finished=finished)
+    assert (found.recommended, found.best) == (None, 0)
+    assert found.why.startswith("the search is not finished (")
+
+
+@pytest.mark.parametrize("name", ["linkage", "unchanged"])
+def test_what_leaves_the_file_nearly_as_it_was_is_not_recommended(name: str) -> None:
+    limits = {RISK: 95.0}
+    names = (RISK, LOSS, name)
+    near, far = (
+        candidate((80.0, 1.0, 50.0), (80.0, 1.0, NEAR_UNMASKED), names=names),
+        candidate((80.0, 30.0, NEAR_UNMASKED - 0.1), names=names),
+    )
+    assert choose_candidate(judged([near, far], limits), RISK, LOSS, limits).recommended == 1
+    found = choose_candidate(judged([near], limits), RISK, LOSS, limits)
     assert found.recommended is None
-    assert "have no sum" in found.why
+    assert "leaves the file nearly as it was" in found.why and "--limit linkage=45" in found.why
+
+
+def test_concerns_rank_a_candidate_down() -> None:
+    limits = {"linkage": 50.0}
+    runs = [(30.0, 10.0, 5.0), (30.0, 40.0, 5.0), (30.0, 30.0, 5.0), (30.0, 5.0, 5.0)]
+    own = judged([candidate(run) for run in runs], limits)
+    own = [replace(own[0], concerns=("a is below 0",)), *own[1:3], replace(own[3], concerns=("b", "c"))]
+    found = choose_candidate(own, RISK, LOSS, limits)
+    assert found.recommended == 2
+    assert "has the fewest concerns of the 4 candidates" in found.why
+    assert "the 2 that lose less raise more concerns" in found.why
+    sampled = [replace(one, state="sampled") for one in own]
+    assert finalists(sampled, RISK, LOSS, limits)[:2] == [2, 1]
 
 
 def test_it_says_which_limit_excludes_which() -> None:
@@ -180,14 +220,12 @@ def test_a_figure_that_does_not_exist_keeps_no_limit() -> None:
             "no candidate is admitted: too few; mask --on-refusal suggest, with the settings of one, tries what may "
             "help",
         ),
-        (("refused", "unreached"), "the budget ended before a candidate was measured"),
-        (("ended", "unreached"), "the budget ended before a candidate was measured"),
         (
             ("refused", "ended"),
             "no candidate was measured, for want of time or memory: an engine took too long; fewer workers need less "
             "memory, and a longer rule timeout gives engines more time",
         ),
-        (("sampled", "unreached"), "the budget ended before a candidate was measured on all records"),
+        (("sampled", "refused"), "no candidate was measured on all records"),
     ],
 )
 def test_nothing_measured_has_its_reason(states: tuple[str, ...], told: str) -> None:
@@ -203,49 +241,36 @@ def test_nothing_measured_has_its_reason(states: tuple[str, ...], told: str) -> 
     assert found.why == told
 
 
-def test_few_seeds_are_said() -> None:
+def test_one_seed_is_said() -> None:
     limits = {"linkage": 10.0}
-    one, two = ((30.0, 10.0, 5.0),), ((30.0, 10.0, 5.0),) * 2
-    told = {}
-    for runs in (one, two):
-        own = [replace(best, draws=True) for best in judged([candidate(*runs)], limits)]
-        for seeds in (1, 2, 3):
-            for bounds in (limits, {}):
-                told[len(runs), seeds, bool(bounds)] = choose_candidate(own, RISK, LOSS, bounds, seeds).why
-    for limited in (False, True):
-        assert "; it was run with one seed only, as the budget ended" in told[1, 3, limited]
-        assert "; it was run with 2 of 3 seeds only, as the budget ended" in told[2, 3, limited]
-        assert "; it was run with one seed only" in told[1, 1, limited]
-        assert "budget" not in told[1, 1, limited]
-        assert "seed" not in told[2, 2, limited]
-    groups = judged([candidate(*one)], limits)  # nothing is drawn: one run is all there is
-    assert "seed" not in choose_candidate(groups, RISK, LOSS, limits, 3).why
+    for runs in (1, 2):
+        own = [replace(one, draws=True) for one in judged([candidate(*[(30.0, 10.0, 5.0)] * runs)], limits)]
+        why = choose_candidate(own, RISK, LOSS, limits).why
+        assert ("; it was run with one seed only" in why) == (runs == 1)
+    groups = judged([candidate((30.0, 10.0, 5.0))], limits)  # nothing is drawn: one run is all there is
+    assert "seed" not in choose_candidate(groups, RISK, LOSS, limits).why
 
 
 @pytest.mark.parametrize(
-    ("best", "following", "limits", "told"),
+    ("best", "following", "told"),
     [
-        ([(2, 10), (2, 14)], [(2, 15)], True,
+        ([(2, 10), (2, 14)], [(2, 15)],
          "its range over the seeds (pil 10 to 14) is wider than the gap of 3 to the next, ipso, k = 3, "
          "grouping rules"),
-        ([(2, 10), (2, 12)], [(2, 15)], True, ""),
-        ([(0, 10), (9, 12)], [(9, 15)], True, ""),  # the range of a risk within the limit decides nothing
-        ([(2, 11)], [(2, 10.5), (2, 13)], True,
+        ([(2, 10), (2, 12)], [(2, 15)], ""),
+        ([(0, 10), (9, 12)], [(9, 15)], ""),  # the range of a risk within the limit decides nothing
+        ([(2, 11)], [(2, 10.5), (2, 13)],
          "the range of the next, ipso, k = 3, grouping rules, over its seeds (pil 10.5 to 13) is wider than the gap "
          "of 0.75"),
-        ([(2, 11)], [(2, 11)], True, ""),
-        ([(2, 10), (4, 11)], [(3, 13)], False,
-         "its range over the seeds (disclosure_risk 2 to 4, pil 10 to 11) is wider than the gap of 2.5 to the next, "
-         "ipso, k = 3, grouping rules"),
-        ([(2, 10), (4, 11)], [(4, 13)], False, ""),
+        ([(2, 11)], [(2, 11)], ""),
     ],
 )  # fmt: skip
 def test_a_range_that_is_wider_than_the_gap_is_said(
-    best: list[tuple[float, float]], following: list[tuple[float, float]], limits: bool, told: str
+    best: list[tuple[float, float]], following: list[tuple[float, float]], told: str
 ) -> None:
-    given = {RISK: 20.0} if limits else {}
+    given = {RISK: 20.0}
     candidates = judged([candidate(*best, names=(RISK, LOSS)), candidate(*following, names=(RISK, LOSS))], given)
-    found = choose_candidate([candidates[0], replace(candidates[1], method="ipso")], RISK, LOSS, given, len(best))
+    found = choose_candidate([candidates[0], replace(candidates[1], method="ipso")], RISK, LOSS, given)
     assert found.recommended == 0
     assert told in found.why
     assert ("range" in found.why) == bool(told)

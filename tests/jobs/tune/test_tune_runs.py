@@ -72,7 +72,9 @@ def test_a_run_recommends_within_the_limits(pair: tuple[Path, Path], tmp_path: P
     best = result[result.recommended]
     fine = [one for one in result.candidates if one.within_limits]
     assert best.within_limits
-    assert best.figures["pil"] == min(one.figures["pil"] for one in fine) < 100
+    least = min(len(one.concerns) for one in fine)
+    assert best.figures["pil"] == min(one.figures["pil"] for one in fine if len(one.concerns) == least) < 100
+    assert [len(one.concerns) for one in result.candidates] == result.to_frame()["concerns"].tolist()
     assert 0 < len(fine) < len(result.candidates)
     assert all(one.reasons for one in result.candidates if not one.within_limits)
     noise = next(one for one in result.candidates if one.draws)
@@ -452,7 +454,7 @@ def test_what_memory_or_time_ended_is_not_kept(
         raise ResourceError("an engine took too long")
 
     with monkeypatch.context() as patch:
-        patch.setattr(Bench, "_figures", ends)
+        patch.setattr(Bench, "_measured", ends)
         result = tuned(pair, tmp_path / "out", methods=("mdav",))
     assert {one.state for one in result.candidates} == {"ended"}
     assert not result.complete
@@ -596,7 +598,7 @@ def test_totals_of_the_file_are_not_tried_on_a_sample(tmp_path: Path) -> None:
 
 def test_what_is_refused_or_the_same_is_listed(tmp_path: Path) -> None:
     pair = write_pair(tmp_path, 40, suffix=".csv")
-    config = Config(missing=CONFIG.missing, roles={"C": Role.UNTOUCHED})
+    config = Config(missing=CONFIG.missing, roles={"C": Role.UNTOUCHED}, limits={"disclosure_risk": 90.0})
     result = tuned(pair, config=config, methods=("crest", "mdav"), k=(3, 50))
     said = [(one.method, one.k, one.grouping, one.state, one.same_as) for one in result.candidates]
     assert ("mdav", 3, "all", "same", 1) in said
@@ -666,6 +668,7 @@ def test_the_map_so_far_is_told_and_kept(
     assert measured[0] == 1 and measured == sorted(measured) and len(told) > 3
     assert not told[0][0].complete and "so far" in told[0][0].notes[-1]
     assert told[0][0].candidates[-1].reasons == ("not tried so far",)
+    assert {result.recommended for result, _ in told} == {None} and last.recommended is not None
     assert last.complete and "so far" not in " ".join(last.notes)
     assert json.loads((out / RESULT).read_text()) == last.as_dict()
 

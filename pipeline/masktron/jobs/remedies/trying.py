@@ -23,6 +23,7 @@ from masktron.jobs.remedies.refused_run import RefusedRun
 from masktron.jobs.remedies.remedy_cost import cost_of
 from masktron.jobs.remedies.suited import remedies_for
 from masktron.jobs.tune.bench import Attempt, Bench
+from masktron.jobs.tune.choosing import near_unmasked
 from masktron.jobs.tune.recipes import recipe_of
 from masktron.jobs.tune.schedule import BudgetOver, Deadline
 from masktron.kernels.cores import usable_cores
@@ -157,6 +158,7 @@ class RemedyTrials:
             masked=len(_fields_masked(opened)),
             seconds=made.seconds,
             levels=made.levels,
+            concerns=made.concerns,
         )
 
     def _changed(self, remedy: RemedyResult) -> Opened:
@@ -208,9 +210,12 @@ def _heights(config: Config) -> Iterator[tuple[str, int]]:
             yield name, max(at for at, level in enumerate(levels) if not at or len({*level.values()}) > 1)
 
 
-def _place(one: RemedyResult) -> tuple[bool, bool, int]:
-    """Order remedies: those that work first, and of these last what loses as much as one value for all records."""
-    return one.state != "works", one.figures.get("information_loss", 0.0) >= _ALL_LOST, cost_of(one)
+def _place(one: RemedyResult) -> tuple[bool, bool, int, int]:
+    """Order remedies: those that work first, and of these last what loses as much as one value for all records, or
+    leaves the file nearly as it was.
+    """
+    extreme = one.figures.get("information_loss", 0.0) >= _ALL_LOST or bool(near_unmasked(one.figures))
+    return one.state != "works", extreme, cost_of(one), len(one.concerns)
 
 
 def _quiet(stage: str, done: int) -> None:

@@ -23,6 +23,7 @@ from masktron.errors import (
     ViolationError,
 )
 from masktron.figures import figure_of
+from masktron.jobs.concerns import candidate_concerns
 from masktron.jobs.given_away import given_away_notes
 from masktron.jobs.keys_known import keys_of_run
 from masktron.jobs.mask import masked_by
@@ -72,6 +73,8 @@ class TuneOutcome:
         Which fields tell where values were drawn anew or swapped, as sentences.
     levels : mapping of str to mapping of str to float
         Of a nested file, figures of each of its levels, by name; of runs on all records alone.
+    concerns : tuple of str
+        What speaks against it, a sentence each.
     """
 
     refused: str = ""
@@ -81,6 +84,7 @@ class TuneOutcome:
     protection: Mapping[str, float] = field(default_factory=dict)
     given_away: tuple[str, ...] = ()
     levels: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    concerns: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -245,19 +249,15 @@ class Bench:
         """Mask and measure; a refusal is an outcome."""
         begun = time.perf_counter()
         try:
-            figures, levels = self._figures(attempt, progress)
+            made = self._measured(attempt, progress)
         except _REFUSALS as error:
             ended = isinstance(error, ResourceError)
             return TuneOutcome(_reason(error), {}, time.perf_counter() - begun, ended)
         tried = self._tried(attempt.recipe, attempt.seed, progress)
         seconds = time.perf_counter() - begun
-        return TuneOutcome(
-            "", figures, seconds, protection=tried.protection, given_away=tried.given_away, levels=levels
-        )
+        return replace(made, seconds=seconds, protection=tried.protection, given_away=tried.given_away)
 
-    def _figures(
-        self, attempt: Attempt, progress: Progress
-    ) -> tuple[dict[str, tuple[float, str]], dict[str, dict[str, float]]]:
+    def _measured(self, attempt: Attempt, progress: Progress) -> TuneOutcome:
         run = self.prepared(attempt.recipe, attempt.seed, whole=attempt.whole, progress=progress)
         tried = self._tried(attempt.recipe, attempt.seed, progress)
         made = masked_by(run, progress, tried.shared[attempt.whole])
@@ -270,9 +270,11 @@ class Bench:
         if not attempt.whole:
             files = replace(files, known={**files.known, **tried.of_keys(self.names, files)})
         levels = levels_of_run(run, columns) if attempt.whole else ()
-        return (
-            {one.figure.name: (one.value, one.field) for one in measure(self.names, files)},
-            {one.level: {figure.name: figure.value for figure in one.figures} for one in levels},
+        figures = {one.figure.name: (one.value, one.field) for one in measure(self.names, files)}
+        return TuneOutcome(
+            figures=figures,
+            levels={one.level: {figure.name: figure.value for figure in one.figures} for one in levels},
+            concerns=candidate_concerns(run, made, columns, files),
         )
 
     def unmasked(self, names: Sequence[str]) -> dict[str, float]:

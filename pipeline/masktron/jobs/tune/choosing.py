@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from masktron.counts import counted
 from masktron.figures import figure_of
 from masktron.results import SpreadResult, TuneCandidate
 
@@ -24,6 +25,8 @@ _STEPS: Mapping[str, str] = {
 """What may bring a figure within its limit, by what the figure is about."""
 _FEW = 3
 """Candidates and figures that a sentence names; more are counted."""
+NEAR_UNMASKED = 90.0
+"""Per cent of `linkage` or `unchanged` from which a candidate leaves the file nearly as it was."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,11 +39,34 @@ class Recommendation:
         Positions of candidates, from the least risk to the most.
     recommended : int or None
     why : str
+    best : int or None
+        The best candidate so far, which nothing may recommend yet: the search goes on with it.
     """
 
     front: tuple[int, ...]
     recommended: int | None
     why: str
+    best: int | None = None
+
+
+def near_unmasked(figures: Mapping[str, float]) -> tuple[str, ...]:
+    """Name the figures by which a candidate leaves the file nearly as it was.
+
+    Parameters
+    ----------
+    figures : mapping of str to float
+        The most of each over the seeds.
+
+    Returns
+    -------
+    tuple of str
+        A sentence each: ``linkage is 96.9: the file is nearly as it was``.
+    """
+    return tuple(
+        f"{name} is {figures[name]:.6g}: the file is nearly as it was"
+        for name in ("linkage", "unchanged")
+        if figures.get(name, math.nan) >= NEAR_UNMASKED
+    )
 
 
 def broken_limits(spread: Mapping[str, SpreadResult], limits: Mapping[str, float]) -> tuple[str, ...]:
@@ -108,12 +134,18 @@ def points_of(
 
 
 def choose_candidate(
-    candidates: Sequence[TuneCandidate], risk: str, utility: str, limits: Mapping[str, float], seeds: int = 1
+    candidates: Sequence[TuneCandidate],
+    risk: str,
+    utility: str,
+    limits: Mapping[str, float],
+    *,
+    finished: bool = True,
 ) -> Recommendation:
     """Choose among the candidates that were measured on all records.
 
-    With limits: the least loss among those within all of them; of equal ones the one of less risk, then the first.
-    Without any, nobody has said how much risk is acceptable: the least sum of risk and loss, where both are per cent.
+    A candidate may be recommended if a limit says how much risk is acceptable, it is within all limits, the search is
+    finished, and it does not leave the file nearly as it was (`NEAR_UNMASKED`). Of these, the one with the fewest
+    concerns is recommended; of equal ones the one of least loss, then of least risk, then the first.
 
     Parameters
     ----------
@@ -121,8 +153,8 @@ def choose_candidate(
         Their `within_limits` is known where they have figures.
     risk, utility : str
     limits : mapping of str to float
-    seeds : int
-        Runs that each candidate that draws was to have.
+    finished : bool
+        Whether all runs that were to be made have been made.
 
     Returns
     -------
@@ -131,70 +163,116 @@ def choose_candidate(
     points = points_of(candidates, risk, utility, "measured")
     front = pareto(points) or pareto(points_of(candidates, risk, utility, "sampled"))
     measured = {at: point for at, point in points.items() if not any(map(math.isnan, point))}
-    if not measured:
-        return Recommendation(front, None, _nothing(candidates, risk, utility))
-    if not limits:
-        return _without_limits(candidates, measured, front, risk, utility, seeds)
-    within = [at for at in measured if candidates[at].within_limits]
-    if not within:
-        return Recommendation(front, None, _none_within(candidates, measured, limits))
-    best, *others = sorted(within, key=lambda at: (measured[at][1], measured[at][0], at))
-    said = _said(candidates[best], risk, utility)
+    within = _ranked(candidates, measured)
+    ranked = [at for at in within if not _is_near(candidates[at])]
+    best = ranked[0] if ranked else None
+    missed = sum(one.state == "unreached" for one in candidates)
+    if missed or not finished:
+        why = _unfinished(missed, len(candidates))
+    elif not measured:
+        why = _nothing(candidates, risk, utility)
+    elif all(figure_of(name).group == "utility" for name in limits):
+        why = f"no limit says how much risk is acceptable: set one, for example {_example(risk, measured, ranked)}"
+    elif not within:
+        why = _none_within(candidates, measured, limits)
+    elif best is None:
+        why = (
+            f"every candidate within the limits leaves the file nearly as it was (linkage or unchanged of "
+            f"{NEAR_UNMASKED:g} % or more): set a stricter limit, for example --limit linkage={NEAR_UNMASKED / 2:g}"
+        )
+    else:
+        return Recommendation(front, best, _chosen(candidates, measured, ranked, risk, utility, limits), best)
+    return Recommendation(front, None, why, best)
+
+
+def _ranked(candidates: Sequence[TuneCandidate], points: Mapping[int, tuple[float, float]]) -> list[int]:
+    """Return the candidates within the limits: those near the unmasked file last, others by concerns, loss, risk."""
+    within = (at for at in points if candidates[at].within_limits)
+
+    def place(at: int) -> tuple[bool, int, float, float, int]:
+        one = candidates[at]
+        return _is_near(one), len(one.concerns), points[at][1], points[at][0], at
+
+    return sorted(within, key=place)
+
+
+def _is_near(candidate: TuneCandidate) -> bool:
+    return bool(near_unmasked({name: own.most for name, own in candidate.spread.items()}))
+
+
+def _unfinished(missed: int, of: int) -> str:
+    some = f"{missed} of {of} candidates were not tried" if missed else "some runs are missing"
+    return f"the search is not finished ({some}): run it again, with a larger --budget if it ended"
+
+
+def _example(risk: str, measured: Mapping[int, tuple[float, float]], ranked: Sequence[int]) -> str:
+    """Return a limit to paste that half of the candidates keep."""
+    values = sorted(measured[at][0] for at in ranked or measured)
+    middle = values[len(values) // 2]  # less is better, also of figures of which more is
+    step = 10.0 ** (math.floor(math.log10(abs(middle))) - 1) if middle else 1.0
+    bound = math.ceil(middle / step - 1e-9) * step
+    return f"--limit {risk}={_less(risk, bound):.3g}"
+
+
+def _chosen(
+    candidates: Sequence[TuneCandidate],
+    measured: Mapping[int, tuple[float, float]],
+    ranked: Sequence[int],
+    risk: str,
+    utility: str,
+    limits: Mapping[str, float],
+) -> str:
+    """Say why the first of some candidates is recommended."""
+    best, *others = ranked
+    concerns = len(candidates[best].concerns)
+    alike = [at for at in others if len(candidates[at].concerns) == concerns]
     named = ", ".join(_limit(name, bound) for name, bound in limits.items())
     cheaper = [at for at in measured if measured[at][1] < measured[best][1]]
-    beyond = ""
-    if cheaper:
-        broken = Counter(
-            name for at in cheaper for name, _ in _outside(candidates[at].spread, limits)
-        )  # each breaks one at least
-        beyond = f"; {_cheaper(len(cheaper))} {' or '.join(name for name, _ in broken.most_common())}"
+    beyond = [at for at in cheaper if not candidates[at].within_limits]
+    more = [at for at in cheaper if at in others]
+    said = []
+    if beyond:
+        broken = Counter(name for at in beyond for name, _ in _outside(candidates[at].spread, limits))
+        said.append(f"; {_cheaper(len(beyond), 'break')} {' or '.join(name for name, _ in broken.most_common())}")
+    if more:
+        said.append(f"; {_cheaper(len(more), 'raise')} more concerns")
     whole = " run on all records" if any(one.state == "sampled" for one in candidates) else ""
-    among = f"of the {len(within)} candidates{whole}" if len(within) > 1 else f"the only candidate{whole}"
-    loses = "loses least " if len(within) > 1 else "is "
-    drawn = _drawn(candidates, best, others, (utility,), seeds)
-    return Recommendation(
-        front, best, f"{candidates[best].name} {loses}{among} within {named} ({said}){drawn}{beyond}"
+    among = f"of the {len(ranked)} candidates{whole}" if others else f"the only candidate{whole}"
+    loses = ("has the fewest concerns " if len(alike) < len(others) else "loses least ") if others else "is "
+    figures = ", ".join(f"{name} {candidates[best].figures[name]:.4g}" for name in (risk, utility))
+    counted_concerns = f", {counted(concerns, 'concern')}" if concerns else ""
+    return (
+        f"{candidates[best].name} {loses}{among} within {named} ({figures}{counted_concerns})"
+        f"{_drawn(candidates, best, alike, utility)}{''.join(said)}"
     )
 
 
-def _drawn(
-    candidates: Sequence[TuneCandidate], best: int, others: Sequence[int], decisive: Sequence[str], seeds: int
-) -> str:
-    """Say what the seeds leave open: few of them, or a range over them that is wider than the gap to the next.
+def _drawn(candidates: Sequence[TuneCandidate], best: int, others: Sequence[int], utility: str) -> str:
+    """Say what the seeds leave open: one alone, or a range over them that is wider than the gap to the next.
 
     Parameters
     ----------
     candidates : sequence of TuneCandidate
     best : int
     others : sequence of int
-        Those that it was preferred to, the next first.
-    decisive : sequence of str
-        Figures by whose sum it was preferred.
-    seeds : int
-        Runs that it was to have.
+        Those to which it was preferred for its loss, the next first.
+    utility : str
     """
     own = candidates[best]
-    few = ""
-    if own.differs and (own.seeds < seeds or own.seeds == 1):
-        many = "one seed" if own.seeds == 1 else f"{own.seeds} of {seeds} seeds"
-        few = f"; it was run with {many} only" + (", as the budget ended" if own.seeds < seeds else "")
+    few = "; it was run with one seed only" if own.differs and own.seeds == 1 else ""
     if not others:
         return few
     following = candidates[others[0]]
-    gap = math.fsum(_less(name, following.figures[name]) - _less(name, own.figures[name]) for name in decisive)
-    wide = next((one for one in (own, following) if _width(one, decisive) > gap), None)
+    gap = _less(utility, following.figures[utility]) - _less(utility, own.figures[utility])
+    spreads = [(one, one.spread[utility]) for one in (own, following)]
+    wide = next(((one, spread) for one, spread in spreads if spread.most - spread.least > gap), None)
     if wide is None:
         return few
-    ranges = ", ".join(f"{name} {wide.spread[name].least:.4g} to {wide.spread[name].most:.4g}" for name in decisive)
+    ranges = f"{utility} {wide[1].least:.4g} to {wide[1].most:.4g}"
     name = following.name
-    if wide is own:
+    if wide[0] is own:
         return f"{few}; its range over the seeds ({ranges}) is wider than the gap of {gap:.3g} to the next, {name}"
     return f"{few}; the range of the next, {name}, over its seeds ({ranges}) is wider than the gap of {gap:.3g}"
-
-
-def _width(candidate: TuneCandidate, names: Sequence[str]) -> float:
-    """Return the range of a sum of figures over the seeds, rather too wide: the sum of their ranges."""
-    return math.fsum(candidate.spread[name].most - candidate.spread[name].least for name in names)
 
 
 def finalists(
@@ -222,7 +300,7 @@ def finalists(
     points = points_of(candidates, risk, utility, "sampled")
     known = {at: point for at, point in points.items() if not any(map(math.isnan, point))}
     by_loss = sorted(known, key=lambda at: (known[at][1], known[at][0], at))
-    within = [at for at in by_loss if candidates[at].within_limits]
+    within = _ranked(candidates, known)
     # on all records, limits that are broken by little may hold
     near = sorted(
         (at for at in by_loss if not candidates[at].within_limits),
@@ -244,36 +322,11 @@ def _excess(spread: Mapping[str, SpreadResult], limits: Mapping[str, float]) -> 
     )
 
 
-def _without_limits(
-    candidates: Sequence[TuneCandidate],
-    measured: Mapping[int, tuple[float, float]],
-    front: tuple[int, ...],
-    risk: str,
-    utility: str,
-    seeds: int,
-) -> Recommendation:
-    ask = f"set a limit, such as --limit {risk}=NUMBER"
-    if not figure_of(risk).unit == figure_of(utility).unit == "%":
-        return Recommendation(
-            front, None, f"no limit says how much risk is acceptable, and {risk} and {utility} have no sum: {ask}"
-        )
-    best, *others = sorted(measured, key=lambda at: (sum(measured[at]), *measured[at], at))
-    return Recommendation(
-        front,
-        best,
-        f"no limit says how much risk is acceptable, so that risk and loss count alike: {candidates[best].name} has "
-        f"the least sum of both ({_said(candidates[best], risk, utility)})"
-        f"{_drawn(candidates, best, others, (risk, utility), seeds)}; to decide on a release, {ask}",
-    )
-
-
 def _nothing(candidates: Sequence[TuneCandidate], risk: str, utility: str) -> str:
     if any(one.state in ("measured", "sampled") for one in candidates):
         if any(one.state == "measured" for one in candidates):
             return f"no candidate has both {risk} and {utility}: the file has nothing of what they are about"
-        return "the budget ended before a candidate was measured on all records"
-    if any(one.state == "unreached" for one in candidates):
-        return "the budget ended before a candidate was measured"
+        return "no candidate was measured on all records"
     if any(one.state == "ended" for one in candidates):
         return (
             f"no candidate was measured, for want of time or memory: {_reasons(candidates, 'ended')}; fewer workers "
@@ -348,12 +401,8 @@ def _limit(name: str, bound: float) -> str:
     return f"{name} at {'most' if figure_of(name).better == 'lower' else 'least'} {bound:g}"
 
 
-def _cheaper(count: int) -> str:
-    return "the one that loses less breaks" if count == 1 else f"the {count} that lose less break"
-
-
-def _said(candidate: TuneCandidate, risk: str, utility: str) -> str:
-    return ", ".join(f"{name} {candidate.figures[name]:.4g}" for name in (risk, utility))
+def _cheaper(count: int, verb: str) -> str:
+    return f"the one that loses less {verb}s" if count == 1 else f"the {count} that lose less {verb}"
 
 
 def _less(name: str, value: float) -> float:

@@ -127,6 +127,7 @@ class KeptOutcomes:
                 protection=protection,
                 given_away=given_away,
                 levels=levels,
+                concerns=tuple(map(str, body["concerns"])),
             )
         except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
             return None  # not there, or damaged: it is computed again
@@ -150,6 +151,7 @@ class KeptOutcomes:
             "seconds": round(outcome.seconds, 3),
             "protection": {name: _kept(value) for name, value in outcome.protection.items()},
             "given_away": list(outcome.given_away),
+            "concerns": list(outcome.concerns),
             "levels": {
                 level: {name: _kept(value) for name, value in own.items()} for level, own in outcome.levels.items()
             },

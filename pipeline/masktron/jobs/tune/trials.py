@@ -66,7 +66,7 @@ class Trials:
         progress: Progress,
         told: MapSoFar,
     ) -> None:
-        self._told, self._over = told, False
+        self._told, self._over, self._cut = told, False, False
         self._original, self._asked, self._deadline, self._progress = original, asked, deadline, progress
         self._limits = original.config.limits
         self._n = len(original.kept)
@@ -195,7 +195,7 @@ class Trials:
         Other seeds are for the one that would be recommended: it has to be so with all of them.
         """
         done: set[int] = set()
-        while self._deadline.left > 0:
+        while not self._cut:
             candidates = self._candidates()
             best = finalists(candidates, self._risk, self._utility, self._limits, again=bool(done))
             fresh = [at for at in best if at not in done]
@@ -207,17 +207,18 @@ class Trials:
                 return
 
     def _steady(self) -> bool:
-        """Run what would be recommended with the other seeds; tell whether something is recommended in the end."""
+        """Run the best candidate with the other seeds; tell whether there is one in the end."""
         tried: set[int] = set()
         while True:
-            found = self._choice(self._candidates()).recommended
+            found = self._choice(self._candidates()).best
             if found is None or found in tried:
                 return found is not None
             self._try([found], whole=True)
             tried.add(found)
 
     def _choice(self, candidates: Sequence[TuneCandidate]) -> Recommendation:
-        return choose_candidate(candidates, self._risk, self._utility, self._limits, self._asked.seeds)
+        finished = self._over and not self._cut
+        return choose_candidate(candidates, self._risk, self._utility, self._limits, finished=finished)
 
     def _unmasked(self) -> dict[str, float]:
         if not self._original_figures and self._deadline.left > 0:
@@ -246,6 +247,7 @@ class Trials:
                     self._durations.took(attempt, known.seconds)
         if waiting:
             self._processes.work(waiting, self._unmasked)
+        self._cut |= any(one.seed not in self._tried[one.position].runs[whole] for one in waiting)
 
     def _candidates(self) -> tuple[TuneCandidate, ...]:
         return tuple(one.candidate(self._records, self._limits, over=self._over) for one in self._tried)

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from masktron.jobs.tune.bench import TuneOutcome
-from masktron.jobs.tune.choosing import broken_limits
+from masktron.jobs.tune.choosing import broken_limits, near_unmasked
 from masktron.jobs.tune.recipes import TuneRecipe
 from masktron.results import SpreadResult, TuneCandidate
 from masktron.results.tune import TuneState, worst_protection
@@ -109,7 +109,8 @@ def _measured(made: TuneCandidate, runs: Sequence[TuneOutcome], limits: Mapping[
         spread=spread,
         protection=worst_protection(one.protection for one in runs),
         within_limits=not broken,
-        reasons=broken,
+        reasons=(*broken, *near_unmasked({name: own.most for name, own in spread.items()})),
+        concerns=max((one.concerns for one in runs), key=len),
         levels={
             level: {name: math.fsum(one.levels[level][name] for one in runs) / len(runs) for name in own}
             for level, own in runs[0].levels.items()

@@ -7,7 +7,8 @@ import re
 from collections.abc import Iterable, Sequence
 
 from masktron.counts import counted
-from masktron.report.pages.page import Listing, Mark, PagePart, PagePicture, PageTable, Sentences
+from masktron.report.engine_opinion import engine_opinion
+from masktron.report.pages.page import Listing, Mark, PagePart, PagePicture, PageTable, Sentences, Tone
 from masktron.report.pages.plain_reader import PlainData
 from masktron.report.pictures.bars import Bar, Bars
 from masktron.report.pictures.palette import SOFT, WARN
@@ -206,12 +207,11 @@ def engines_table(engines: Sequence[PlainData]) -> list[PagePart]:
             f"{number(one.count('rules'))} of {number(engines[0].count('rules'))}",
             number(one.count("records")),
             number(one.count("violations")),
-            Mark("yes", "good") if one.switch("agrees") else Mark("no", "bad"),
-            ", ".join(one.names("deviations")) or NOTHING,
+            Mark(engine_opinion(one.content), _looks(one)),
         )
         for one in engines
     )
-    columns = ("engine", "rules", "records", "violations", "agrees", "known deviations met")
+    columns = ("engine", "rules", "records", "violations", "opinion")
     known = [
         f"{one.text('engine')} answers otherwise ({counted(one.count('violations'), 'violation')}), by known "
         f"deviations of that program: {', '.join(one.names('deviations'))}. docs/engines.md has the reason."
@@ -219,6 +219,10 @@ def engines_table(engines: Sequence[PlainData]) -> list[PagePart]:
         if one.names("deviations")
     ]
     return [PageTable("Re-validated by", columns, rows, frozenset({"rules", "records", "violations"})), *said(*known)]
+
+
+def _looks(engine: PlainData) -> Tone:
+    return "bad" if not engine.switch("agrees") else "noted" if engine.count("violations") else "good"
 
 
 def listed(title: str, items: Iterable[str]) -> list[PagePart]:

@@ -60,7 +60,7 @@ def tune_page(result: PlainData) -> Page:
         kind="Risk-utility map",
         edition="internal",
         verdict=Mark(
-            f"Recommended: no. {recommended}, {best}" if best else "No candidate is recommended",
+            f"Recommended: no. {recommended}, {best}" if best else "Nothing is recommended",
             "good" if best else "bad",
         ),
         lead=result.text("why"),
@@ -80,7 +80,9 @@ def tune_page(result: PlainData) -> Page:
                     *_map(result, candidates, front, recommended),
                 ),
             ),
-            Section("candidates", "Candidates", (_table(result, candidates, front, recommended),)),
+            Section(
+                "candidates", "Candidates", (_table(result, candidates, front, recommended), *_concerns(candidates))
+            ),
             *_drawn(candidates),
             Section("levels", "Level by level", tuple(_levels(candidates))),
             Section("further", "All other figures", tuple(_further(result, candidates))),
@@ -260,7 +262,8 @@ def _map(
             plane,
             PageTable("Risk and loss of each candidate", ("no.", "candidate", risk, loss, "on the front"), rows,
                       frozenset({"no.", loss, risk})),
-            "Lower left is better. Numbers are those of the table. A star is recommended"
+            "Lower left is better. Numbers are those of the table"
+            + ("" if recommended is None else ". A star is recommended")
             + (", a cross is outside a limit" if any(point.outside for point in points) else "")
             + (", a hollow mark was measured on the sample alone" if on_sample else "")
             + "; rings on the dashed line are the front"
@@ -305,6 +308,7 @@ def _table(
     loss, risk = result.text("utility"), result.text("risk")
     seeds = ("seeds",) if any(one.count("seeds") > 1 for one in candidates) else ()
     reasons = ("why not",) if any(one.names("reasons") for one in candidates) else ()
+    against = ("concerns",) if any(one.has("concerns") for one in candidates) else ()  # earlier versions have none
     rows = tuple(
         (
             str(at),
@@ -312,14 +316,29 @@ def _table(
             _marks(one, at, front, recommended, limited=bool(result.part("limits").content)),
             _spread_told(one, risk),
             _spread_told(one, loss),
+            *((number(len(one.names("concerns"))) if one.part("figures").content else "",) if against else ()),
             *((number(one.count("seeds")),) if seeds else ()),
             *(("; ".join(one.names("reasons")),) if reasons else ()),
         )
         for at, one in enumerate(candidates)
     )
-    columns = ("no.", "candidate", "verdict", risk, loss, *seeds, *reasons)
+    columns = ("no.", "candidate", "verdict", risk, loss, *against, *seeds, *reasons)
     anchors = tuple(f"candidate-{at}" for at in range(len(candidates)))
-    return PageTable("All candidates", columns, rows, frozenset({"no.", risk, loss, *seeds}), anchors)
+    return PageTable("All candidates", columns, rows, frozenset({"no.", risk, loss, *against, *seeds}), anchors)
+
+
+def _concerns(candidates: tuple[PlainData, ...]) -> list[PagePart]:
+    """One row for each candidate with concerns, which are named."""
+    rows = tuple(
+        (str(at), _name(one), "; ".join(one.names("concerns")))
+        for at, one in enumerate(candidates)
+        if one.has("concerns") and one.names("concerns")
+    )
+    return (
+        [PageTable("Concerns", ("no.", "candidate", "what speaks against it"), rows, frozenset({"no."}))]
+        if rows
+        else []
+    )
 
 
 def _drawn(candidates: tuple[PlainData, ...]) -> list[Section]:

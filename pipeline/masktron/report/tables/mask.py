@@ -11,6 +11,7 @@ from rich.table import Table
 
 from masktron.counts import counted
 from masktron.report.concern_lines import concern_lines
+from masktron.report.engine_opinion import engine_opinion
 from masktron.report.key_lines import key_lines
 from masktron.report.level_lines import level_lines
 from masktron.report.parts import drawn_fields, in_groups, listed
@@ -23,7 +24,6 @@ from masktron.results import (
     CandidateResult,
     CutResult,
     DrawResult,
-    EngineResult,
     MaskResult,
     RepairResult,
 )
@@ -32,14 +32,14 @@ from masktron.serialised import plain_data
 
 def tables(result: MaskResult) -> list[RenderableType]:
     """Blocks, engines, and the figures of the whole file."""
-    engines = headed("re-validated by", "rules", "records", "violations", "agrees")
+    engines = headed("re-validated by", "rules", "records", "violations", "opinion")
     for engine in result.engines:
         engines.add_row(
             plain(engine.engine),
             f"{engine.rules} of {result.engines[0].rules}",
             number(engine.records),
             number(engine.violations),
-            _agreement(engine),
+            plain(engine_opinion(engine.as_dict())),
         )
     verdict = (
         f"[green]{plain(rules_held(result))}[/]"
@@ -100,16 +100,6 @@ def _others(result: MaskResult) -> str:
         if one.name == "strongest_linkage" and not math.isnan(one.value):
             return f"the strongest of six intruders, who knows unmasked fields exactly, links {one.value:.1f} %"
     return "a better distance can link more"
-
-
-def _agreement(engine: EngineResult) -> str:
-    """Say whether an engine agrees, and what had to be known of it for that."""
-    if not engine.agrees:
-        return "[red]no[/]"
-    if not engine.deviations:
-        return "yes"
-    known = counted(len(engine.deviations), "known deviation")
-    return f"yes, but for {known}: {', '.join(engine.deviations)}"
 
 
 def _totals(result: MaskResult) -> list[Table]:

@@ -21,11 +21,12 @@ def tables(result: RefusalResult) -> list[RenderableType]:
     names = list(dict.fromkeys(name for one in working for name in one.figures))
     parts: list[RenderableType] = []
     if working:
-        table = headed("works", *map(_titled, names), "fields masked", "records")
+        table = headed("works", *map(_titled, names), "concerns", "fields masked", "records")
         for at, one in enumerate(working, 1):
             table.add_row(
                 str(at),
                 *(_figure(one, name) for name in names),
+                number(len(one.concerns)),
                 number(one.masked),
                 number(one.records),
             )

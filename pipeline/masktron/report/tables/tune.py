@@ -28,6 +28,7 @@ def tables(result: TuneResult) -> list[RenderableType]:
         _titled(result.risk),
         _titled(result.utility),
         *(["limits"] if result.limits else []),
+        "concerns",
         "",
     )
     for at in sorted(shown, key=lambda at: (_loss(result, at), at)):
@@ -39,19 +40,22 @@ def tables(result: TuneResult) -> list[RenderableType]:
             _figure(one, result.risk),
             _figure(one, result.utility),
             *([_kept(one)] if result.limits else []),
+            number(len(one.concerns)),
             _mark(result, at),
         )
     parts: list[RenderableType] = []
     if shown:
         parts += [table, *_levels(result, shown), *_reading(result, seeds=seeds), *_protection(result)]
     parts += noted("not tried", list(_untried(result)))
+    best = None if result.recommended is None else result.candidates[result.recommended]
+    parts += [] if best is None else noted("look at", best.concerns)
     parts += noted("note", result.notes)
     parts.append(
         f"{plain(result.data)}: {counted(result.records, 'record')}, {counted(len(shown), 'candidate')} with figures"
     )
-    verdict = "[bold]recommended[/]" if result.recommended is not None else "[red]no recommendation[/]"
+    verdict = "[red]nothing is recommended[/]" if best is None else "[bold]recommended[/]"
     parts.append(f"{verdict}: {plain(result.why)}")
-    if result.recommended is not None and (best := result.candidates[result.recommended]).draws:
+    if best is not None and best.draws:
         parts.append(
             f"{best.method} draws a value of its own for each record, and does not promise that k records are alike: "
             f"masktron methods {best.method}"
@@ -111,6 +115,7 @@ def _reading(result: TuneResult, *, seeds: bool) -> Iterator[str]:
     if original:
         yield f"the original as it is: {', '.join(original)}"
     yield "front: no other candidate has less risk and less loss"
+    yield "concerns: what speaks against a candidate beside risk and loss; the JSON and the page name them"
 
 
 def _protection(result: TuneResult) -> Iterator[RenderableType]:

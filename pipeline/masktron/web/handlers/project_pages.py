@@ -19,7 +19,7 @@ from masktron.web.store.projects import MOST_UPLOADS, Project
 from masktron.web.store.room_left import UploadRefusedError
 from masktron.web.store.uploading import Uploaded, UploadLimits, uploaded
 from masktron.web.templating import rendered
-from masktron.web.way import way_of
+from masktron.web.way import onward, way_of
 from masktron.web.web_page import FormFields, NothingHereError, PageProblem, Redirect, WebPage, problem_of
 from masktron.web.web_parts import WebParts
 
@@ -169,7 +169,8 @@ class ProjectPages:
             "project": project,
             "facts": project.facts,
             "page": page,
-            "steps": way_of(project),
+            "steps": (way := way_of(project)),
+            "onward": list(onward(way, page.name)),
             "seen": project.settings.version(page.writes) if page.writes else "",
         }
 

@@ -17,6 +17,7 @@ from masktron.web.pages.method_words import LIMITS, METHOD_WORDS
 from masktron.web.pages.paging import page_of_items
 from masktron.web.pages.step_runs import (
     cancel_run,
+    current_run,
     good_run,
     is_current,
     needed_data,
@@ -59,6 +60,7 @@ def _show(visit: Visit, project: Project) -> dict[str, Any]:
         "recommended": None if result is None else next((one for one in rows if one["recommended"]), None),
         "taken": "method" in project.settings.table,
         "chosen": next((one for one in rows if one["chosen"]), None),
+        "rows_outside": any(one["bad"] for one in rows),
         "measured": sum(one["risk"] is not None for one in rows),
         "order": order,
         "orders": _ORDERS,
@@ -131,6 +133,7 @@ def _rows(result: Mapping[str, Any], config: Config) -> list[dict[str, Any]]:
                 "verdict": _verdict(one, number, result),
                 "bad": one["within_limits"] is False,
                 "why": "; ".join(one["reasons"]),
+                "concerns": one.get("concerns", ()),
                 "takable": one["state"] in ("measured", "sampled"),
                 "sampled": one["state"] == "sampled",
             }
@@ -199,6 +202,14 @@ def _is_chosen(one: Mapping[str, Any], config: Config) -> bool:
     now = (config.method, config.k, config.grouping, config.aggregator, params, _treatment_of(config))
     wanted = KeyTreatment.from_dict(one)
     return now == (one["method"], one["k"], one["grouping"], one["aggregator"], one["params"], wanted)
+
+
+def chosen_candidate(project: Project) -> Mapping[str, Any] | None:
+    """Return the candidate that is chosen, if the current map has figures of it."""
+    run = current_run(project, run_kinds.CHOOSE.step)
+    result = None if run is None or not run.is_over else _result(run)
+    candidates: Sequence[Mapping[str, Any]] = [] if result is None else result["candidates"]
+    return next((one for one in candidates if one["figures"] and _is_chosen(one, project.settings.config)), None)
 
 
 def _begin(visit: Visit, project: Project, form: FormFields) -> Redirect:

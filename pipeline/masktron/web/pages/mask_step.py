@@ -11,9 +11,12 @@ from typing import Any
 from masktron.config import Config, Param, parse_params
 from masktron.errors import Exit, ResourceError, UsageError
 from masktron.figures import NAMES, figure_of
+from masktron.report.engine_opinion import engine_opinion
 from masktron.report.level_figures_table import LEVEL_COLUMNS, level_rows
+from masktron.results.tried_treatment import KeyTreatment
 from masktron.rulebook_text.rule_changes import NewRule, with_rules
 from masktron.sources.known_formats import known_formats
+from masktron.web.pages.choose_step import chosen_candidate
 from masktron.web.pages.form_values import at_fields, limits_from, whole_from
 from masktron.web.pages.key_facts import treated_context
 from masktron.web.pages.method_words import FIGURE_WORDS, GROUPINGS, INVALID, LIMITS, METHOD_WORDS
@@ -98,10 +101,11 @@ def _show(visit: Visit, project: Project) -> dict[str, Any]:
         "plan_report": visit.path_of_report(plan, PLAN_PAGE) if plan is not None and plan.output(PLAN_PAGE) else None,
         "result": result,
         "figures": [] if result is None else _figures(result, config),
+        "opinion": engine_opinion,
         "concerns": [] if result is None else result.get("concerns", []),
         "level_columns": LEVEL_COLUMNS,
         "level_rows": [] if result is None else _level_rows(result),
-        "tiles": [] if result is None else _tiles(result, project.settings.table.get("tune", {})),
+        "tiles": [] if result is None else _tiles(result, project, is_current=current),
         **treated_context(result),
         "report": visit.path_of_report(run, PAGE) if result is not None and run is not None else None,
         "error": error,
@@ -176,13 +180,14 @@ def _level_rows(result: Mapping[str, Any]) -> list[list[str]]:
     return [row for _, *row in level_rows([("", levels)])]
 
 
-def _tiles(result: Mapping[str, Any], asked: Mapping[str, Any]) -> list[tuple[str, str, str]]:
+def _tiles(result: Mapping[str, Any], project: Project, *, is_current: bool) -> list[tuple[str, str, str]]:
     """Return title, value and meaning of what a result says first: records, groups, and the figures of the map.
 
     Where `mask` has none of these, as the file is large or no number is masked, linkage and squared changes stand for
     them.
     """
     known = {one["figure"]: one for one in result["figures"]}
+    asked, tried = project.settings.table.get("tune", {}), chosen_candidate(project) if is_current else None
     tiles = [("Records", f"{result['records_out']:,}", f"of {result['records_in']:,}"), *_group_tile(result)]
     for axis, usual, instead in (("risk", "disclosure_risk", "linkage"), ("utility", "pil", "information_loss")):
         wanted = str(asked.get(axis) or usual)
@@ -190,12 +195,8 @@ def _tiles(result: Mapping[str, Any], asked: Mapping[str, Any]) -> list[tuple[st
         name = wanted if drawn else instead
         value, unit = (known[wanted]["value"], known[wanted]["unit"]) if drawn else (result[instead], "%")
         said = FIGURE_WORDS.get(name, name.replace("_", " "))
-        where = (
-            "measured as on the map of Choose, where another draw gave another figure"
-            if drawn
-            else "another figure than on the map of Choose"
-        )
-        tiles.append((said, "-" if value is None else f"{value:.3g} {unit}".strip(), where))
+        told = "-" if value is None else f"{value:.3g} {unit}".strip()
+        tiles.append((said, told, "less is better" + _on_map(tried, name, unit)))
     if ("linkage" in known or result["linkage"] is not None) and FIGURE_WORDS["linkage"] not in {
         one[0] for one in tiles
     }:
@@ -203,6 +204,15 @@ def _tiles(result: Mapping[str, Any], asked: Mapping[str, Any]) -> list[tuple[st
         told = "-" if value is None else f"{value:.3g} %"
         tiles.append((FIGURE_WORDS["linkage"], told, "of the records, by somebody who knows all original numbers"))
     return tiles
+
+
+def _on_map(tried: Mapping[str, Any] | None, name: str, unit: str) -> str:
+    """Say what the map of Choose has of a figure, where it has the way to mask that was taken."""
+    value = None if tried is None else tried["figures"].get(name)
+    if tried is None or value is None:
+        return ""
+    draws = tried["draws"] or KeyTreatment.from_dict(tried).draws
+    return f"; on the map of Choose {f'{value:.3g} {unit}'.strip()}{', by other draws' if draws else ''}"
 
 
 def _group_tile(result: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:

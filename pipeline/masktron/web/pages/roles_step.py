@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
 from masktron.config import ALL_FIELDS, Config, Kind, Role
+from masktron.counts import counted
 from masktron.errors import UsageError
 from masktron.web.pages.data_step import RESULT, look_at, shown_name
 from masktron.web.pages.key_facts import keys_context, measure_keys
@@ -283,8 +285,10 @@ def _state(project: Project) -> StepState:
     if lacking:
         some = "1 text field has no role" if len(lacking) == 1 else f"{len(lacking)} text fields have no role"
         return StepState(False, some, problem=True)
-    masked = sum(_row(one, config)["group"] != "kept" for one in fields)
-    return StepState(True, f"{masked} of {len(fields)} fields are masked")
+    groups = Counter(_row(one, config)["group"] for one in fields)
+    if undecided := groups["open"]:
+        return StepState(False, f"{counted(undecided, 'field')} to decide: codes or amounts")
+    return StepState(True, f"{groups['masked']} of {len(fields)} fields are masked")
 
 
 ROLES_PAGE = WebPage(
