@@ -17,6 +17,7 @@ from package_trees import PACKAGE, tree_of
 ORDER = [
     {"errors"},
     {"addresses"},
+    {"trust"},
     {
         "arrays",
         "counts",
@@ -30,7 +31,7 @@ ORDER = [
         "resources",
         "serialised",
     }
-    | {"shell_words", "standard_streams", "streams", "thresholds", "toml_text", "trust", "versions"},
+    | {"shell_words", "standard_streams", "streams", "thresholds", "toml_text", "versions"},
     {
         "extras",
         "level_settings",
