@@ -51,7 +51,10 @@ def tables(result: TuneResult) -> list[RenderableType]:
     )
     verdict = "[bold]recommended[/]" if result.recommended is not None else "[red]no recommendation[/]"
     parts.append(f"{verdict}: {plain(result.why)}")
-    if result.recommended is not None and (best := result.candidates[result.recommended]).draws:
+    best = None if result.recommended is None else result.candidates[result.recommended]
+    if best is not None and best.risks:
+        parts.append(best.risks)
+    if best is not None and best.draws:
         parts.append(
             f"{best.method} draws a value of its own for each record, and does not promise that k records are alike: "
             f"masktron methods {best.method}"
