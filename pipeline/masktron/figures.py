@@ -109,7 +109,7 @@ FIGURES: tuple[Figure, ...] = (
         "lower",
         "As linkage, by the most successful of eight intruders. They may allow for relations between fields, compare "
         "ranks, know how far masking moves ranks, or pick nobody twice, and they know all unmasked fields. Of 100 "
-        "picks, this many are right. Usually more than linkage, and 100 where unmasked fields tell all records "
+        "picks, this many are right. Up to twice linkage is usual, and 100 where unmasked fields tell all records "
         "apart. Of more than 1,000 records, it is estimated from a random sample of 500.",
         unasked=math.inf,
     ),
@@ -282,7 +282,8 @@ FIGURES: tuple[Figure, ...] = (
         "risk",
         "lower",
         "Of 100 records, an intruder who knows the keys, and who took part in the survey, is expected to re-identify "
-        "this many. The same as global_risk without weights; many times more for a sample with weights.",
+        "this many. The same as global_risk without weights. For a sample with weights, ten times as much and more "
+        "is usual.",
         needs=("keys",),
         unasked=math.inf,
         paired=False,

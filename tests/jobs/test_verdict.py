@@ -269,9 +269,9 @@ def test_what_was_reached_for_keys_is_said_in_the_place_of_what_they_may_do(tmp_
         alone, found = int((sizes == 1).sum()), 100 * len(sizes) / len(rows)
         assert (alone > 0) is not bool(recode)
         alike = (
-            f"{alone} of 48 records are unique in AGE, SEX"
+            f"{alone} of 48 records are unique in AGE and SEX"
             if alone
-            else f"Each record shares AGE, SEX with at least {sizes.min() - 1} others"
+            else f"Each record shares AGE and SEX with at least {sizes.min() - 1} others"
         )
         assert alike in said
         assert (
@@ -313,14 +313,14 @@ def test_keys_that_differ_in_every_record_and_who_knows_more(masked: MaskResult)
     found = replace(with_keys(masked, KeyFile(("V", "W"), codes, True)), identifying=("W",))
     assert "An intruder who knows V, W and who took part would re-identify 100 % of the records." in found.verdict
     assert found.verdict.endswith(
-        "Of the unmasked fields, W differs in every record and identifies it; 40 of 40 records are unique in V, W."
+        "Of the unmasked fields, W differs in every record and identifies it; 40 of 40 records are unique in V and W."
     )
     pair = KeyFile(("V",), {"V": np.repeat(np.arange(20, dtype=np.int32), 2)}, True)
     assert with_keys(masked, pair).verdict.endswith("Each record shares V with at least 1 other one.")
     unstated = KeyFile(("V",), {"V": np.zeros(40, np.int32)}, False)
-    found = with_keys(masked, unstated).verdict
-    assert "An intruder who knows V and who took part would re-identify 2.5 % of the records." in found
-    assert found.endswith("by themselves: V.")
+    said = with_keys(masked, unstated).verdict
+    assert "An intruder who knows V and who took part would re-identify 2.5 % of the records." in said
+    assert said.endswith("by themselves: V.")
 
 
 def test_an_estimate_has_its_interval_in_text_and_json(masked: MaskResult) -> None:
@@ -341,9 +341,8 @@ def test_an_estimate_has_its_interval_in_text_and_json(masked: MaskResult) -> No
 
 def test_seven_keys_are_counted_and_unknown_ones_have_a_name() -> None:
     said = risk_sentences({"prosecutor_risk": 5.0}, [*"ABCDEFGH"])
-    assert (
-        said
-        == "An intruder who knows A, B, C, D, E, F, 2 more fields and who took part would re-identify 5.0 % of the records."
+    assert said.startswith(
+        "An intruder who knows A, B, C, D, E, F, 2 more fields and who took part would re-identify"
     )
     assert risk_sentences({"prosecutor_risk": 5.0, "global_risk": 5.0}).startswith(
         "An intruder who knows the quasi-identifiers and who took part"

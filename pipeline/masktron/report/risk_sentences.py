@@ -48,16 +48,14 @@ def risk_sentences(
     by_keys, by_members, by_values = (
         figures.get(name, math.nan) for name in ("global_risk", "prosecutor_risk", "strongest_linkage")
     )
-    known = [*keys[:_NAMED], *([f"{len(keys) - _NAMED} more fields"] if len(keys) > _NAMED else [])]
-    known = known or ["the quasi-identifiers"]
     said = []
     if not math.isnan(by_members):
         if by_keys < by_members * (1 - _SAME):
-            said.append(f"who knows {_joined(known)} is expected to re-identify {percent_text(by_keys)}")
+            said.append(f"who knows {known_fields(keys)} is expected to re-identify {percent_text(by_keys)}")
             said.append(f"who also knows who took part would re-identify {percent_text(by_members)}")
         else:
             said.append(
-                f"who knows {_joined([*known, 'who took part'])} would re-identify {percent_text(by_members)}"
+                f"who knows {known_fields(keys, 'who took part')} would re-identify {percent_text(by_members)}"
             )
     if not math.isnan(by_values):
         estimated = ""
@@ -81,5 +79,8 @@ def percent_text(value: float) -> str:
     return f"{min(value, 99.9):.1f} %"
 
 
-def _joined(names: Sequence[str]) -> str:
+def known_fields(keys: Sequence[str], *besides: str) -> str:
+    """List the quasi-identifiers, and what else an intruder knows, as a sentence does."""
+    more = [f"{len(keys) - _NAMED} more fields"] if len(keys) > _NAMED else []
+    names = [*(keys[:_NAMED] or ["the quasi-identifiers"]), *more, *besides]
     return f"{', '.join(names[:-1])} and {names[-1]}" if len(names) > 1 else names[0]

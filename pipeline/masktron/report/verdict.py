@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from masktron.counts import counted
 from masktron.report.parts import are, drawn_fields, in_groups, listed
-from masktron.report.risk_sentences import percent_text
+from masktron.report.risk_sentences import known_fields, percent_text
 
 if TYPE_CHECKING:
     from masktron.results import DrawResult, KeyRisk, MaskResult
@@ -167,7 +167,7 @@ def _unmasked(result: MaskResult) -> str:
 
 def _by_keys(keys: KeyRisk) -> str:
     """How many records are alike in the keys."""
-    alone, names = keys.below["2"], listed(keys.fields)
+    alone, names = keys.below["2"], known_fields(keys.fields)
     if alone:
         return f"{alone:,} of {counted(keys.records, 'record')} {'is' if alone == 1 else 'are'} unique in {names}"
     return f"each record shares {names} with at least {counted(int(keys.k) - 1, 'other one', 'others')}"

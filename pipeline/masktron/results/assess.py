@@ -44,6 +44,9 @@ class AssessResult(JobResult, PlottedResult):
     """
 
     JOB: ClassVar = "assess"
+    KEYS: ClassVar = (
+        "masked original records numeric categorical figures risks notes against keys treatments fates levels"
+    )
 
     masked: str
     original: str

@@ -63,7 +63,7 @@ def tune_page(result: PlainData) -> Page:
             f"Recommended: no. {recommended}, {best}" if best else "No candidate is recommended",
             "good" if best else "bad",
         ),
-        lead=f"{result.text('why')} {_risks(candidates, recommended)}",
+        lead=f"{result.text('why')} {_risks(candidates, recommended)}".rstrip(),
         sections=(
             Section(
                 "map",
