@@ -107,11 +107,11 @@ FIGURES: tuple[Figure, ...] = (
         "strongest_linkage",
         "risk",
         "lower",
-        "As linkage, by the most successful of six intruders, who may allow for relations between fields, compare "
-        "ranks, or pick nobody twice, and who know all that was not masked exactly. Of 100 picks, this many are "
-        "right. Never much less than linkage, twice as much after noise; 100 is usual where unmasked fields tell "
-        "all records apart.",
-        unasked=1_000,
+        "As linkage, by the most successful of eight intruders. They may allow for relations between fields, compare "
+        "ranks, know how far masking moves ranks, or pick nobody twice, and they know all unmasked fields. Of 100 "
+        "picks, this many are right. Up to twice linkage is usual, and 100 where unmasked fields tell all records "
+        "apart. Of more than 1,000 records, it is estimated from a random sample of 500.",
+        unasked=math.inf,
     ),
     Figure(
         "linkage_second",
@@ -273,6 +273,17 @@ FIGURES: tuple[Figure, ...] = (
         "lower",
         "Of 100 records, this many are expected to be found by somebody who tries them all with what he knows: the "
         "keys. Below 1 is usual for files that researchers get, 0.1 and less for public ones.",
+        needs=("keys",),
+        unasked=math.inf,
+        paired=False,
+    ),
+    Figure(
+        "prosecutor_risk",
+        "risk",
+        "lower",
+        "Of 100 records, an intruder who knows the keys, and who took part in the survey, is expected to re-identify "
+        "this many. The same as global_risk without weights. For a sample with weights, ten times as much and more "
+        "is usual.",
         needs=("keys",),
         unasked=math.inf,
         paired=False,
@@ -470,7 +481,15 @@ FIGURES: tuple[Figure, ...] = (
 
 NAMES: tuple[str, ...] = tuple(figure.name for figure in FIGURES)
 OF_KEYS_ALONE = frozenset(
-    {"key_k", "key_uniques", "key_population_uniques", "individual_risk", "global_risk", "suda_share"}
+    {
+        "key_k",
+        "key_uniques",
+        "key_population_uniques",
+        "individual_risk",
+        "global_risk",
+        "prosecutor_risk",
+        "suda_share",
+    }
 )
 """Figures that tell of the keys and of nothing else: masking other fields does not change them."""
 

@@ -476,7 +476,7 @@ def test_data_frames_are_compared_row_by_row() -> None:
     assert result["category_change"] == 25.0
     frame = result.to_frame()
     assert frame.set_index("name").loc["whole_record_k", "value"] == 2.0
-    assert list(frame.columns) == ["name", "group", "value", "unit", "better", "field", "meaning"]
+    assert list(frame.columns) == ["name", "group", "value", "unit", "better", "field", "meaning", "interval"]
 
 
 def test_figures_of_a_sample_say_so(survey: Survey, monkeypatch: pytest.MonkeyPatch) -> None:

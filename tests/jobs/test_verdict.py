@@ -16,8 +16,11 @@ import pytest
 import masktron
 from cli_runner import numbers, write_data, write_rules
 from masktron.keyword_arguments import in_python
+from masktron.measures.assessed import Assessed
+from masktron.measures.figures import COMPUTED
 from masktron.measures.keys.key_file import KeyFile
 from masktron.report.rendering import render, summary_of
+from masktron.report.risk_sentences import risk_sentences
 from masktron.results import DrawResult, KeyRisk, MaskResult, SolvedResult, UnmovedResult
 from paths import SCHEMAS
 from schema_files import conforms
@@ -35,10 +38,12 @@ def masked(tmp_path_factory: pytest.TempPathFactory) -> MaskResult:
     return masktron.mask(data, rules, folder / "out.xml", k=4, roles={"Id": "key"})
 
 
-def told(result: MaskResult, *, unchanged: float | None = None, **changes: Any) -> str:
-    if unchanged is not None:
-        figures = tuple(replace(one, value=unchanged) if one.name == "unchanged" else one for one in result.figures)
-        changes["figures"] = figures
+def told(result: MaskResult, *, unchanged: float | None = None, linked: float | None = None, **changes: Any) -> str:
+    given = {"unchanged": unchanged, "strongest_linkage": linked}
+    values = {name: value for name, value in given.items() if value is not None}
+    changes.setdefault(
+        "figures", tuple(replace(one, value=values.get(one.name, one.value)) for one in result.figures)
+    )
     return replace(result, **changes).verdict
 
 
@@ -48,13 +53,13 @@ def drawn(unmoved: int = 0, smallest: int | None = None) -> DrawResult:
 
 
 def test_masking_block_by_block(masked: MaskResult) -> None:
-    said = told(masked, linkage=99.5, unchanged=37.8, whole_record_k=1)
+    said = told(masked, linked=99.5, unchanged=37.8, whole_record_k=1)
     assert said == (
         "Every rule holds, and in each block of masked fields at least 4 records are alike; in all masked fields "
-        "together some record is unique. But 99.5 % of the records link to their original by distance and 37.8 % of "
-        "the masked values are the respondents' own: whoever knows the original values of a respondent most likely "
-        "finds the record. --grouping all, or a method that draws values (masktron methods), can lower this; --limit "
-        "linkage=20 makes it a condition. Of the unmasked fields, Id differs in every record and identifies it."
+        "together some record is unique. 37.8 % of the masked values are the respondents' own. An intruder who knows "
+        "the true values would re-identify 99.5 % of the records. --grouping all, or a method that draws values "
+        "(masktron methods), can lower this; --limit strongest_linkage=20 makes it a condition. Of the unmasked "
+        "fields, Id differs in every record and identifies it."
     )
     assert "in all masked fields together only 2." in told(masked, whole_record_k=2)
     solved = (replace(masked.blocks[0], solved=(SolvedResult("T", "R1", 0, 0),)), *masked.blocks[1:])
@@ -63,7 +68,9 @@ def test_masking_block_by_block(masked: MaskResult) -> None:
 
 def test_the_figures_are_those_of_the_file(masked: MaskResult) -> None:
     value = {figure.name: figure.value for figure in masked.figures}
-    assert f"{masked.linkage:.1f} % of the records link" in masked.verdict
+    assert masked.risks in masked.verdict
+    assert f"would re-identify {value['strongest_linkage']:.1f} % of the records." in masked.risks
+    assert masked.as_dict()["risks"] == masked.risks
     assert f"{value['unchanged']:.1f} % of the masked values" in masked.verdict
     assert masked.as_dict()["verdict"] == masked.verdict
     assert " ".join(repr(masked).split()).endswith(in_python(masked.verdict))
@@ -79,14 +86,14 @@ def test_the_promise_of_one_partition_is_of_whole_records(tmp_path: Path) -> Non
 
 
 def test_whole_records_in_groups(masked: MaskResult) -> None:
-    said = told(masked, whole_record_k=4, linkage=11.0, unchanged=3.0, unmasked=())
+    said = told(masked, whole_record_k=4, linked=11.0, unchanged=3.0, unmasked=())
     assert said == (
-        "Every rule holds, and each record is the same as at least 3 others in all masked fields. 11.0 % of the "
-        "records link to their original by distance and 3.0 % of the masked values are the respondents' own; another "
-        "way to link may find more."
+        "Every rule holds, and each record is the same as at least 3 others in all masked fields. 3.0 % of the "
+        "masked values are the respondents' own. An intruder who knows the true values would re-identify 11.0 % of "
+        "the records."
     )
-    said = told(masked, whole_record_k=4, linkage=11.0, unchanged=72.0)
-    assert "But 11.0 %" in said
+    said = told(masked, whole_record_k=4, linked=11.0, unchanged=72.0)
+    assert "But 72.0 %" in said
     assert "A larger k, or a method that draws values" in said
     assert "--limit unchanged=20" in said
 
@@ -103,33 +110,33 @@ def test_whole_records_in_groups(masked: MaskResult) -> None:
 )
 def test_methods_that_draw(masked: MaskResult, contract: str, draw: DrawResult, said: str) -> None:
     masked = replace(masked, blocks=tuple(replace(block, aggregator="drawn") for block in masked.blocks))
-    found = told(masked, contract=contract, draw=draw, linkage=60.0, unchanged=1.0)
+    found = told(masked, contract=contract, draw=draw, linked=60.0, unchanged=1.0)
     assert said in found
     assert "alike" not in found
     assert "Another method or other parameters (masktron methods) can lower this" in found
-    assert "can lower this" not in told(masked, contract=contract, draw=draw, linkage=6.0, unchanged=1.0)
+    assert "can lower this" not in told(masked, contract=contract, draw=draw, linked=6.0, unchanged=1.0)
 
 
 def test_records_that_come_out_as_they_went_in(masked: MaskResult) -> None:
     assert "1 record comes out as it went in" in told(
-        masked, contract="model-drawn", draw=drawn(unmoved=1), linkage=1.0, unchanged=1.0
+        masked, contract="model-drawn", draw=drawn(unmoved=1), linked=1.0, unchanged=1.0
     )
-    said = told(masked, contract="model-drawn", draw=drawn(unmoved=47), linkage=1.0, unchanged=1.0)
-    assert "by distance, 1.0 % of the masked values are the respondents' own and 47 records come out as they" in said
+    said = told(masked, contract="model-drawn", draw=drawn(unmoved=47), linked=1.0, unchanged=1.0)
+    assert "1.0 % of the masked values are the respondents' own and 47 records come out as they" in said
 
 
 def test_where_nothing_is_protected(masked: MaskResult) -> None:
-    said = told(masked, unchanged=100.0, linkage=100.0)
+    said = told(masked, unchanged=100.0, linked=100.0)
     assert said.startswith("Every rule holds. But nothing is protected: every masked value is the respondent's own.")
-    assert "--limit linkage=20" in said
-    assert "nothing is protected" not in told(masked, unchanged=99.99, linkage=99.99)
+    assert "--limit strongest_linkage=20" in said
+    assert "nothing is protected" not in told(masked, unchanged=99.99, linked=99.99)
 
 
 @pytest.mark.parametrize(
-    ("linkage", "said"), [(99.97, "But 99.9 %"), (100.0, "But 100 %"), (0.0, "0 %"), (0.04, "less than 0.1 %")]
+    ("linked", "said"), [(99.97, "99.9 %"), (100.0, "100 %"), (0.0, "0 %"), (0.04, "less than 0.1 %")]
 )
-def test_neither_all_nor_nothing_unless_it_is_so(masked: MaskResult, linkage: float, said: str) -> None:
-    assert f"{said} of the records link" in told(masked, linkage=linkage, unchanged=1.0)
+def test_neither_all_nor_nothing_unless_it_is_so(masked: MaskResult, linked: float, said: str) -> None:
+    assert f"would re-identify {said} of the records." in told(masked, linked=linked, unchanged=1.0)
 
 
 def test_without_numbers_and_without_values(masked: MaskResult) -> None:
@@ -238,7 +245,7 @@ def test_the_order_of_the_original_links_every_record(
         else "Unmasked fields may identify by themselves: U."
     )
     assert unmasked in result.verdict
-    assert 2 <= result.verdict.count(". ") + 1 <= 5
+    assert 2 <= result.verdict.count(". ") + 1 <= 8
 
 
 def test_the_order_that_a_rule_reads(tmp_path: Path) -> None:
@@ -262,44 +269,85 @@ def test_what_was_reached_for_keys_is_said_in_the_place_of_what_they_may_do(tmp_
         alone, found = int((sizes == 1).sum()), 100 * len(sizes) / len(rows)
         assert (alone > 0) is not bool(recode)
         alike = (
-            f"{alone} of 48 records are like no other one"
+            f"{alone} of 48 records are unique in AGE and SEX"
             if alone
-            else f"each record is like at least {sizes.min() - 1} others"
+            else f"Each record shares AGE and SEX with at least {sizes.min() - 1} others"
         )
-        assert f"By the keys AGE, SEX, {alike}, and who looks for everybody rightly finds {found:.1f} %" in said
+        assert alike in said
+        assert (
+            f"An intruder who knows AGE, SEX and who took part would re-identify {found:.1f} % of the records."
+            in said
+        )
         assert said.endswith("; the others may identify as well: U.")
         assert "may identify by themselves" not in said
-        assert 2 <= said.count(". ") + 1 <= 5
+        assert 2 <= said.count(". ") + 1 <= 8
 
 
-def test_of_a_sample_what_is_found_is_estimated_by_its_weights(masked: MaskResult) -> None:
-    """40 records like no other one, of which few are found rightly: no contradiction, as the population has more."""
+def with_keys(masked: MaskResult, keys: KeyFile, **figures: float) -> MaskResult:
+    """A result with other keys, what these tell, and no other figure but those that are given."""
+    told_by_keys = {
+        name: float(COMPUTED[name](Assessed({}, {}, (), keys.columns, keys=keys)))  # type: ignore[arg-type]
+        for name in ("global_risk", "prosecutor_risk")
+    }
+    made = tuple(
+        replace(masked.figures[0], name=name, value=value) for name, value in (told_by_keys | figures).items()
+    )
+    return replace(masked, unmasked=keys.names, identifying=(), keys=KeyRisk.of(keys), figures=made)
+
+
+@pytest.mark.parametrize(("weight", "first"), [(20.0, "1[0-9]"), (100_000.0, "less than 0")])
+def test_of_a_sample_both_risks_are_said_however_small_the_first_is(
+    masked: MaskResult, weight: float, first: str
+) -> None:
+    """40 unique records, of which few are found unless the intruder knows who took part: then all."""
     codes = {"V": np.arange(40, dtype=np.int32)}
-    keys = KeyRisk.of(KeyFile(("V",), codes, True, None, np.full(40, 20.0)))
-    said = told(masked, unmasked=("V",), identifying=(), keys=keys, figures=())
-    found = re.search(r"rightly finds an estimated ([\d.]+) % of this sample \(who knows who took part, more", said)
-    assert found is not None and float(found[1]) < 20
-    assert "40 of 40 records are like no other one" in said
+    said = with_keys(masked, KeyFile(("V",), codes, True, None, np.full(40, weight)), strongest_linkage=81.5).verdict
+    assert re.search(rf"An intruder who knows V is expected to re-identify {first}[.]. % of the records[.] ", said)
+    assert "One who also knows who took part would re-identify 100 %." in said
+    assert "One who also knows the true values would re-identify 81.5 %." in said
+    assert "40 of 40 records are unique in V" in said
 
 
 def test_keys_that_differ_in_every_record_and_who_knows_more(masked: MaskResult) -> None:
-    keys = KeyRisk.of(KeyFile(("V", "W"), {"V": np.zeros(40, np.int32), "W": np.arange(40, dtype=np.int32)}, True,
-                              None, None))  # fmt: skip
-    said = told(masked, unmasked=("V", "W"), identifying=("W",), keys=keys, figures=())
-    assert said.endswith(
-        "Of the unmasked fields, W differs in every record and identifies it; by the keys V, W, 40 of 40 records are "
-        "like no other one, and who looks for everybody rightly finds 100 % of the records."
+    codes = {"V": np.zeros(40, np.int32), "W": np.arange(40, dtype=np.int32)}
+    found = replace(with_keys(masked, KeyFile(("V", "W"), codes, True)), identifying=("W",))
+    assert "An intruder who knows V, W and who took part would re-identify 100 % of the records." in found.verdict
+    assert found.verdict.endswith(
+        "Of the unmasked fields, W differs in every record and identifies it; 40 of 40 records are unique in V and W."
     )
-    strongest = replace(masked.figures[0], name="strongest_linkage", value=81.5)
-    said = told(masked, unmasked=("V",), identifying=(), keys=keys, figures=(strongest,))
+    pair = KeyFile(("V",), {"V": np.repeat(np.arange(20, dtype=np.int32), 2)}, True)
+    assert with_keys(masked, pair).verdict.endswith("Each record shares V with at least 1 other one.")
+    unstated = KeyFile(("V",), {"V": np.zeros(40, np.int32)}, False)
+    said = with_keys(masked, unstated).verdict
+    assert "An intruder who knows V and who took part would re-identify 2.5 % of the records." in said
+    assert said.endswith("by themselves: V.")
+
+
+def test_an_estimate_has_its_interval_in_text_and_json(masked: MaskResult) -> None:
+    figures = tuple(
+        replace(one, value=48.8, interval=(44.4, 53.2)) if one.name == "strongest_linkage" else one
+        for one in masked.figures
+    )
+    found = replace(masked, figures=figures)
     assert (
-        "rightly finds 100 % of the records (who knows all unmasked fields and the original numbers, 81.5 %)." in said
+        "re-identify 48.8 % of the records (estimated from a sample of records; 95 % interval 44.4 to 53.2 %)."
+        in (found.verdict)
     )
-    same = {"V": np.zeros(40, np.int32)}
-    pair = KeyFile(("V",), {"V": np.repeat(np.arange(20, dtype=np.int32), 2)}, True, None, None)
-    assert "each record is like at least 1 other one, and" in told(masked, unmasked=("V",), keys=KeyRisk.of(pair))
-    unstated = KeyRisk.of(KeyFile(("V",), same, False, None, None))
-    assert told(masked, unmasked=("V",), identifying=(), keys=unstated).endswith("by themselves: V.")
+    assert "strongest_linkage 48.800 % (44.4 to 53.2)" in " ".join(repr(found).split())
+    plain = found.as_dict()
+    conforms(plain, "mask")
+    assert {one["figure"]: one["interval"] for one in plain["figures"]}["strongest_linkage"] == [44.4, 53.2]
+
+
+def test_seven_keys_are_counted_and_unknown_ones_have_a_name() -> None:
+    said = risk_sentences({"prosecutor_risk": 5.0}, [*"ABCDEFGH"])
+    assert said.startswith(
+        "An intruder who knows A, B, C, D, E, F, 2 more fields and who took part would re-identify"
+    )
+    assert risk_sentences({"prosecutor_risk": 5.0, "global_risk": 5.0}).startswith(
+        "An intruder who knows the quasi-identifiers and who took part"
+    )
+    assert risk_sentences({"strongest_linkage": math.nan}) == ""
 
 
 def test_unmasked_fields_that_identify(masked: MaskResult) -> None:

@@ -8,9 +8,14 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
+from scipy.stats import binomtest
 
 from masktron.errors import UsageError
 from masktron.measures import linkage, strongest_link, strongest_linkage
+from masktron.measures.strongest_link import wilson
+from masktron.methods.rank_swapping import RankSwappingMethod
+from masktron.synthesis.shuffling import shuffled
+from rank_attacks import links_by_likelihood
 
 Points = NDArray[np.float64]
 
@@ -87,23 +92,68 @@ def test_groups_of_equal_records_are_linked_by_chance() -> None:
 
 
 def test_an_assignment_that_is_one_of_many_does_not_follow_the_order(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(strongest_link, "_standardised", lambda before, after: (before, after))
+    monkeypatch.setattr(strongest_link, "_standardised", strongest_link._Space)
     places = np.arange(40.0)
     # across each other: every assignment costs the same
     found = strongest_linkage(np.column_stack([places, places]), np.column_stack([places, -places]))
     assert found.all["Euclidean", "one-to-one"] <= 15
 
 
-def test_many_records_are_linked_among_near_ones(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_sample_finds_what_all_records_show(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Records that all compete for each other, and classes of 20, which are assigned whole."""
     rng = np.random.default_rng(6)
-    before = rng.normal(size=(150, 3))
-    after = before + 0.3 * rng.normal(size=(150, 3))
-    exact = strongest_linkage(before, after)
-    monkeypatch.setattr(strongest_link, "EXACT", 20)
-    monkeypatch.setattr(strongest_link, "NEAR", 25)
-    near = strongest_linkage(before, after)
-    for key, share in exact.all.items():
-        assert near.all[key] == pytest.approx(share, abs=0 if key[1] == "nearest" else 2)
+    before = rng.normal(size=(1_000, 3))
+    for noise, known in ((0.05, None), (0.6, np.arange(1_000) // 20)):
+        after = before + noise * rng.normal(size=before.shape)
+        exact = strongest_linkage(before, after, known)
+        assert exact.interval is None
+        monkeypatch.setattr(strongest_link, "EXACT", 900)
+        sampled = strongest_linkage(before, after, known)
+        assert sampled.interval is not None
+        assert sampled.interval[0] < exact.share < sampled.interval[1]
+        for key, share in exact.all.items():
+            assert sampled.all[key] == pytest.approx(share, abs=6), key
+        assert strongest_linkage(before, after, known) == sampled, "the seed is fixed"
+        monkeypatch.setattr(strongest_link, "EXACT", 1_000)
+
+
+@pytest.mark.parametrize(("found", "tried"), [(0, 20), (1, 500), (250, 500), (500, 500)])
+def test_the_interval_is_that_of_wilson(found: int, tried: int) -> None:
+    wanted = binomtest(found, tried).proportion_ci(0.95, "wilson")
+    assert wilson(found, tried) == pytest.approx((100 * wanted.low, 100 * wanted.high))
+
+
+def test_likelihood_finds_swapped_ranks_as_the_attack_by_simulation_does() -> None:
+    """The oracle simulates the program; here it is learned from half of the respondents."""
+    before = np.exp(np.random.default_rng(9).normal(size=(300, 4)) @ (np.eye(4) + 0.4))
+    after = RankSwappingMethod(p=15, spread="window").mask(before, np.random.default_rng(1)).values
+    found = strongest_linkage(before, after)
+    oracle = links_by_likelihood(
+        before, after, width=int(0.15 * 300), spread="window", generator=np.random.default_rng(2)
+    )
+    assert found.all["likelihood", "nearest"] == pytest.approx(100 * oracle, abs=10)
+    assert (found.distance, found.pick) == ("likelihood", "one-to-one")
+    assert found.share > found.all["ranks", "one-to-one"] + 5
+
+
+def test_likelihood_sees_which_fields_tell_where_they_are_shuffled() -> None:
+    """Two columns follow from kept ones, and two from nothing: all ranks together hide that."""
+    rng = np.random.default_rng(3)
+    before = np.exp(rng.normal(size=(400, 4)) @ (np.eye(4) + 0.4))
+    kept = np.column_stack([before[:, 0] + before[:, 1] + rng.normal(size=400), before[:, 2:]])
+    found = strongest_linkage(before, shuffled(before, kept, np.random.default_rng(1)))
+    assert found.distance == "likelihood"
+    assert found.share > 2 * max(share for (distance, _), share in found.all.items() if distance != "likelihood")
+
+
+def test_likelihood_learns_nothing_from_the_record_itself() -> None:
+    """Of files that have nothing to do with each other, chance alone is found, however few records there are."""
+    shares = []
+    for seed in range(60):
+        rng = np.random.default_rng(seed)
+        found = strongest_linkage(rng.normal(size=(20, 6)), rng.normal(size=(20, 6)))
+        shares.append([share for (distance, _), share in found.all.items() if distance == "likelihood"])
+    assert np.mean(shares, axis=0) == pytest.approx([5, 5], abs=2)
 
 
 def test_missing_values_and_bounds() -> None:

@@ -37,8 +37,6 @@ from masktron.sources.wide.wide_source import WideSource
 from masktron.write.manifest import DescribedRelease
 from masktron.write.nested_release import NestedRelease
 
-LINKED_UNASKED = 5_000
-"""Records up to which the strongest intruder links where nobody asks for him by name."""
 LOOKED_AT = 500_000_000
 """Records times sets of keys that minimal sample uniques are looked for in where nobody asks for them by name."""
 _WANTED = {
@@ -135,9 +133,6 @@ def run_assess(
     if measures is None and files.keys is not None and files.keys.looked_at > LOOKED_AT:
         names = [name for name in names if name != "suda_share"]
         lacking.append(f"takes long with {len(files.keys.names)} keys: suda_share; ask for it by name")
-    if measures is None and len(files) > LINKED_UNASKED:
-        names = [name for name in names if name != "strongest_linkage"]
-        lacking.append(f"takes long for more than {LINKED_UNASKED:,} records: strongest_linkage; ask for it by name")
     if measures is not None:
         require_keys(names, files.keys)
     elif files.keys is None:

@@ -34,7 +34,15 @@ from masktron.sources.lexical import parse_number
 from masktron.sources.records import Column
 from masktron.write.treatments import perturbed_in, recodings_in, suppressed_in
 
-FIGURES = ("key_k", "key_uniques", "key_population_uniques", "individual_risk", "global_risk", "suda_share")
+FIGURES = (
+    "key_k",
+    "key_uniques",
+    "key_population_uniques",
+    "individual_risk",
+    "global_risk",
+    "prosecutor_risk",
+    "suda_share",
+)
 LISTED = 10_000
 """Values of a field that the result lists; of one with more, it has their number."""
 

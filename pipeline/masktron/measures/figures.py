@@ -50,6 +50,21 @@ SAMPLED: Mapping[str, int] = MappingProxyType(
 
 
 @dataclass(frozen=True, slots=True)
+class Estimate:
+    """The value of a figure that may be estimated from a sample of records.
+
+    Attributes
+    ----------
+    value : float
+    interval : tuple of float, or None
+        Interval of 95 per cent; None where all records were looked at.
+    """
+
+    value: float
+    interval: tuple[float, float] | None
+
+
+@dataclass(frozen=True, slots=True)
 class Worst:
     """The value of a figure that is looked at field by field, and the field where it is worst."""
 
@@ -68,11 +83,14 @@ class Measured:
         NaN where the files have nothing of what it is about.
     field : str
         Where it is worst, for figures that are looked at field by field; else empty.
+    interval : tuple of float, or None
+        Interval of 95 per cent, for figures that are estimated from a sample of records.
     """
 
     figure: Figure
     value: float
     field: str = ""
+    interval: tuple[float, float] | None = None
 
 
 def measure(names: Iterable[str], files: Assessed, told: Told = untold) -> tuple[Measured, ...]:
@@ -96,11 +114,13 @@ def measure(names: Iterable[str], files: Assessed, told: Told = untold) -> tuple
     for position, name in enumerate(names):
         told(position, len(names))
         value = files.known[name] if name in files.known else COMPUTED[name](files)
-        found.append(
-            Measured(figure_of(name), value.value, value.field)
-            if isinstance(value, Worst)
-            else Measured(figure_of(name), value)
-        )
+        match value:
+            case Worst():
+                found.append(Measured(figure_of(name), value.value, value.field))
+            case Estimate():
+                found.append(Measured(figure_of(name), value.value, interval=value.interval))
+            case _:
+                found.append(Measured(figure_of(name), value))
     told(len(names), len(names))
     return tuple(found)
 
@@ -113,7 +133,7 @@ def unpaired(names: Iterable[str], files: Assessed) -> tuple[str, ...]:
     return tuple(name for name in names if not files.paired and (figure_of(name).paired or files.weights is not None))
 
 
-def _of_numbers(function: Callable[[Assessed], float]) -> Callable[[Assessed], float]:
+def _of_numbers[Value](function: Callable[[Assessed], Value]) -> Callable[[Assessed], Value | float]:
     """Say nothing where there is no number, instead of what a measure says of no column."""
     return lambda files: function(files) if files.numeric else math.nan
 
@@ -141,8 +161,9 @@ def _linkage(files: Assessed) -> float:
     return files.by_field(linkage_of_fields, workers=files.workers)
 
 
-def _strongest_linkage(files: Assessed) -> float:
-    return strongest_linkage(files.before, files.after, files.known_exactly).share
+def _strongest_linkage(files: Assessed) -> Estimate:
+    found = strongest_linkage(files.before, files.after, files.known_exactly)
+    return Estimate(found.share, found.interval)
 
 
 def _linkage_second(files: Assessed) -> float:
@@ -320,11 +341,12 @@ OF_KEYS_ALONE = (
     "key_population_uniques",
     "individual_risk",
     "global_risk",
+    "prosecutor_risk",
     "suda_share",
     "key_loss",
 )
 """Figures that depend on keys alone, and on no masked field."""
-COMPUTED: Mapping[str, Callable[[Assessed], float | Worst]] = MappingProxyType(
+COMPUTED: Mapping[str, Callable[[Assessed], float | Worst | Estimate]] = MappingProxyType(
     {
         "block_k": _block_k,
         "medoid_share": _medoid_share,
@@ -347,6 +369,7 @@ COMPUTED: Mapping[str, Callable[[Assessed], float | Worst]] = MappingProxyType(
         "key_population_uniques": _of_keys(lambda keys: keys.alone_in_population),
         "individual_risk": _of_keys(lambda keys: keys.risk.mean),
         "global_risk": _of_keys(lambda keys: keys.risk.per_cent),
+        "prosecutor_risk": _of_keys(lambda keys: 100 * float((1 / keys.frequencies.sample).mean())),
         "joint_risk": _of_numbers(_joint_risk),
         "suda_share": _of_keys(lambda keys: keys.uniqueness.share),
         "l_diversity": _l_diversity,

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from masktron.counts import counted
 from masktron.report.parts import are, drawn_fields, in_groups, listed
+from masktron.report.risk_sentences import known_fields, percent_text
 
 if TYPE_CHECKING:
     from masktron.results import DrawResult, KeyRisk, MaskResult
@@ -30,13 +31,14 @@ def verdict(result: MaskResult) -> str:
     Returns
     -------
     str
-        Two to five sentences.
+        Two to eight sentences.
     """
     return " ".join(sentence for sentence in _sentences(result) if sentence)
 
 
 def _sentences(result: MaskResult) -> Iterator[str]:
-    unchanged = next((figure.value for figure in result.figures if figure.name == "unchanged"), math.nan)
+    known = {figure.name: figure.value for figure in result.figures}
+    unchanged, linked = (known.get(name, math.nan) for name in ("unchanged", "strongest_linkage"))
     bare = unchanged == 100
     held = rules_held(result)
     yield f"{held[0].upper()}{held[1:]}{'' if bare else _protection(result)}."
@@ -44,8 +46,9 @@ def _sentences(result: MaskResult) -> Iterator[str]:
         yield "But nothing is protected: every masked value is the respondent's own."
     else:
         yield _exposure(result, unchanged)
-    if bare or unchanged >= MUCH or result.linkage >= MUCH:
-        yield _remedy(result)
+    yield result.risks
+    if bare or unchanged >= MUCH or linked >= MUCH:
+        yield _remedy(result, "strongest_linkage" if linked >= MUCH else "unchanged")
     yield _unmasked(result)
     if result.original_order:
         yield (
@@ -116,31 +119,24 @@ def _drawn(result: MaskResult, draw: DrawResult, *, apart: bool) -> str:
 
 
 def _exposure(result: MaskResult, unchanged: float) -> str:
-    """How much of the original an intruder finds again."""
+    """How many values, and whole records, are those of the original."""
     found = []
-    if not math.isnan(result.linkage):
-        found.append(f"{_percent(result.linkage)} of the records link to their original by distance")
     if not math.isnan(unchanged):
-        found.append(f"{_percent(unchanged)} of the masked values are the respondents' own")
+        found.append(f"{percent_text(unchanged)} of the masked values are the respondents' own")
     if result.draw is not None and result.draw.unmoved:
         count = result.draw.unmoved
         found.append(f"{count} {'record comes' if count == 1 else 'records come'} out as {_went(count)} in")
     if not found:
         return "No masked field has a value that could be compared."
-    said = " and ".join([", ".join(found[:-1]), found[-1]] if len(found) > 1 else found)
-    if math.isnan(result.linkage):
-        return f"{said}; linkage is of numbers, and none are masked."
-    if result.linkage < MUCH:
-        return f"{'But ' if unchanged >= MUCH else ''}{said}; another way to link may find more."
-    return f"But {said}: whoever knows the original values of a respondent most likely finds the record."
+    linked = "; linkage is of numbers, and none are masked" if math.isnan(result.linkage) else ""
+    return f"{'But ' if unchanged >= MUCH else ''}{' and '.join(found)}{linked}."
 
 
 def _went(count: int) -> str:
     return "it went" if count == 1 else "they went"
 
 
-def _remedy(result: MaskResult) -> str:
-    figure = "linkage" if result.linkage >= MUCH else "unchanged"
+def _remedy(result: MaskResult, figure: str) -> str:
     condition = f"--limit {figure}=20 makes it a condition."
     if result.draw is not None:
         return f"Another method or other parameters (masktron methods) can lower this; {condition}"
@@ -160,7 +156,7 @@ def _unmasked(result: MaskResult) -> str:
         differ, identify = ("differs", "identifies") if len(own) == 1 else ("differ", "identify")
         said.append(f"Of the unmasked fields, {listed(own)} {differ} in every record and {identify} it")
     if keys is not None:
-        said.append(_by_keys(keys, result))
+        said.append(_by_keys(keys))
     if others and not said:
         return f"Unmasked fields may identify by themselves: {listed(others)}."
     if others:
@@ -169,37 +165,14 @@ def _unmasked(result: MaskResult) -> str:
     return f"{text[0].upper()}{text[1:]}." if text else ""
 
 
-def _by_keys(keys: KeyRisk, result: MaskResult) -> str:
-    """What the keys tell by themselves, and what the strongest intruder finds who knows more."""
-    alone = keys.below["2"]
-    alike = (
-        f"{alone:,} of {counted(keys.records, 'record')} {'is' if alone == 1 else 'are'} like no other one"
-        if alone
-        else f"each record is like at least {counted(int(keys.k) - 1, 'other one', 'others')}"
-    )
-    strongest = next((figure.value for figure in result.figures if figure.name == "strongest_linkage"), math.nan)
-    # in the file alone, who is like no other one is found: fewer are by the weights of a sample
-    of_sample = keys.mean * keys.records < alone * (1 - 1e-9)
-    knows = ["who knows who took part, more"] if of_sample else []
-    if not math.isnan(strongest):
-        knows.append(f"who knows all unmasked fields and the original numbers, {_percent(strongest)}")
-    share = _percent(100 * keys.mean)
-    found = f"an estimated {share} of this sample" if of_sample else f"{share} of the records"
-    return (
-        f"by the keys {listed(keys.fields)}, {alike}, and who looks for everybody rightly finds {found}"
-        f"{f' ({"; ".join(knows)})' if knows else ''}"
-    )
+def _by_keys(keys: KeyRisk) -> str:
+    """How many records are alike in the keys."""
+    alone, names = keys.below["2"], known_fields(keys.fields)
+    if alone:
+        return f"{alone:,} of {counted(keys.records, 'record')} {'is' if alone == 1 else 'are'} unique in {names}"
+    return f"each record shares {names} with at least {counted(int(keys.k) - 1, 'other one', 'others')}"
 
 
 def _whole(result: MaskResult) -> bool:
     """Whether whole records come in groups of k."""
     return result.whole_record_k >= result.k
-
-
-def _percent(value: float) -> str:
-    """One decimal; neither all nor nothing unless it is so."""
-    if 0 < value < 0.1:
-        return "less than 0.1 %"
-    if value in (0, 100):
-        return f"{value:.0f} %"
-    return f"{min(value, 99.9):.1f} %"

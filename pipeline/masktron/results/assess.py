@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 from masktron.results.figure import FigureResult
 from masktron.results.key_risk import KeyRisk
 from masktron.results.levels import MaskedLevel
-from masktron.results.result import JobResult, PlottedResult
+from masktron.results.result import JobResult, PlottedResult, from_report
 from masktron.results.treatment import RuleFate, TreatmentResult
 
 if TYPE_CHECKING:
@@ -44,6 +44,9 @@ class AssessResult(JobResult, PlottedResult):
     """
 
     JOB: ClassVar = "assess"
+    KEYS: ClassVar = (
+        "masked original records numeric categorical figures risks notes against keys treatments fates levels"
+    )
 
     masked: str
     original: str
@@ -57,6 +60,11 @@ class AssessResult(JobResult, PlottedResult):
     treatments: tuple[TreatmentResult, ...] = ()
     fates: tuple[RuleFate, ...] = ()
     levels: tuple[MaskedLevel, ...] = ()
+
+    @property
+    def risks(self) -> str:
+        """What intruders would re-identify, in sentences."""
+        return str(from_report("risk_sentences.risks_of", self))
 
     def __getitem__(self, name: str) -> float:
         """Return the value of a figure: ``result["linkage"]``."""

@@ -86,9 +86,11 @@ class FigureResult(Serialised):
         Where it is worst, for figures that are looked at field by field; else empty.
     meaning : str
         What it says and what is usual.
+    interval : tuple of float, or None
+        Interval of 95 per cent, for figures that are estimated from a sample of records.
     """
 
-    KEYS: ClassVar = "figure=name group value=_nine_digits unit better field=_worst meaning"
+    KEYS: ClassVar = "figure=name group value=_nine_digits interval unit better field=_worst meaning"
     EXACT: ClassVar = frozenset({"_nine_digits"})
 
     name: str
@@ -98,6 +100,7 @@ class FigureResult(Serialised):
     better: str
     field: str
     meaning: str
+    interval: tuple[float, float] | None = None
 
     @property
     def _nine_digits(self) -> float:
@@ -120,4 +123,5 @@ class FigureResult(Serialised):
             figure.better,
             measured.field,
             figure.meaning,
+            measured.interval,
         )

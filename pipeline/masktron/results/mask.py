@@ -149,7 +149,7 @@ class MaskResult(JobResult, PlottedResult):
 
     JOB: ClassVar = "mask"
     KEYS: ClassVar = (
-        "notice output manifest valid method promise verdict records_in records_out k min_group whole_record_k "
+        "notice output manifest valid method promise verdict risks records_in records_out k min_group whole_record_k "
         "linkage information_loss totals categories unchanged violations blocks repairs draw figures keys tested "
         "rules engines not_applicable allowed notes excluded=_excluded_by_number left_out original_order identifying "
         "concerns treatments fates rules_file before levels tables"
@@ -211,6 +211,11 @@ class MaskResult(JobResult, PlottedResult):
     def verdict(self) -> str:
         """What was and what was not protected, in a few sentences."""
         return str(from_report("verdict.verdict", self))
+
+    @property
+    def risks(self) -> str:
+        """What intruders would re-identify, in sentences."""
+        return str(from_report("risk_sentences.risks_of", self))
 
     @property
     def notice(self) -> str:

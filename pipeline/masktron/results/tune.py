@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
-from masktron.results.result import JobResult, PlottedResult
+from masktron.results.result import JobResult, PlottedResult, from_report
 from masktron.results.tried_treatment import KeyTreatment
 from masktron.serialised import Serialised
 
@@ -114,7 +114,7 @@ class TuneCandidate(Serialised):
 
     KEYS: ClassVar = (
         "method params k grouping aggregator recode pram swap key_k state records seeds draws figures=_nine_digits "
-        "spread protection within_limits concerns reasons same_as levels"
+        "spread risks protection within_limits concerns reasons same_as levels"
     )
     EXACT: ClassVar = frozenset({"_nine_digits"})
 
@@ -144,6 +144,11 @@ class TuneCandidate(Serialised):
     def treatment(self) -> KeyTreatment:
         """What is done to keys."""
         return KeyTreatment(self.recode, self.pram, self.swap, self.key_k)
+
+    @property
+    def risks(self) -> str:
+        """What intruders would re-identify, in sentences."""
+        return str(from_report("risk_sentences.risk_sentences", self.figures))
 
     @property
     def differs(self) -> bool:

@@ -64,7 +64,8 @@ def assess_page(result: PlainData, *, files: SideBySide | None = None) -> Page:
         kind="Masked file against its original",
         edition="internal",
         verdict=Mark(f"{counted(len(figures), 'figure')} of risk and utility", ""),
-        lead=f"{counted(records, 'record')}, compared with {file_name(result.text('original'))}: {fields}{beside}.",
+        lead=f"{counted(records, 'record')}, compared with {file_name(result.text('original'))}: {fields}{beside}."
+        f"{f' {result.text("risks")}' if result.has('risks') else ''}",
         sections=(
             Section("overview", "Overview", (FactRow((Fact("records", number(records)), *facts)), *said(without))),
             Section(

@@ -192,9 +192,12 @@ def figures_table(figures: Sequence[PlainData], limits: PlainData | None = None)
 
 
 def _place(one: PlainData) -> str:
+    between = (
+        " The 95 % interval is {:.1f} to {:.1f} %.".format(*one.numbers("interval")) if one.has("interval") else ""
+    )
     if not one.has("field"):
-        return ""
-    return f" Here {'most' if one.text('better') == 'lower' else 'least'} in {one.text('field')}."
+        return between
+    return f" Here {'most' if one.text('better') == 'lower' else 'least'} in {one.text('field')}.{between}"
 
 
 def engines_table(engines: Sequence[PlainData]) -> list[PagePart]:

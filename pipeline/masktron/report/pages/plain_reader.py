@@ -46,6 +46,10 @@ class PlainData:
         """Return true or false."""
         return bool(self._of(key, bool, "no default"))
 
+    def numbers(self, key: str) -> tuple[float, ...]:
+        """Return a list of numbers, the empty one for null."""
+        return tuple(map(float, self._list(key, (int, float))))
+
     def names(self, key: str) -> tuple[str, ...]:
         """Return a list of texts, the empty one for null."""
         return self._list(key, str)
@@ -71,7 +75,7 @@ class PlainData:
         """Give keys and values as they are."""
         return iter(self.content.items())
 
-    def _list(self, key: str, kind: type[Any]) -> tuple[Any, ...]:
+    def _list(self, key: str, kind: type[Any] | tuple[type[Any], ...]) -> tuple[Any, ...]:
         found = self._of(key, list, ())
         if not all(isinstance(one, kind) for one in found):
             raise self.wrong(key)

@@ -63,7 +63,7 @@ def tune_page(result: PlainData) -> Page:
             f"Recommended: no. {recommended}, {best}" if best else "Nothing is recommended",
             "good" if best else "bad",
         ),
-        lead=result.text("why"),
+        lead=f"{result.text('why')} {_risks(candidates, recommended)}".rstrip(),
         sections=(
             Section(
                 "map",
@@ -90,6 +90,12 @@ def tune_page(result: PlainData) -> Page:
             Section("notes", "Notes", tuple(listed("", result.names("notes")))),
         ),
     )
+
+
+def _risks(candidates: tuple[PlainData, ...], recommended: int | None) -> str:
+    """What intruders would re-identify in what is recommended; maps of earlier versions do not say."""
+    best = None if recommended is None else candidates[recommended]
+    return best.text("risks") if best is not None and best.has("risks") else ""
 
 
 def _levels(candidates: tuple[PlainData, ...]) -> list[PagePart]:

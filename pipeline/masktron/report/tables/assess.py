@@ -34,6 +34,7 @@ def tables(result: AssessResult) -> list[RenderableType]:
         *map(plain, treated_lines(plain_data(result.treatments), plain_data(result.fates))),
         *noted("note", result.notes),
         compared_told(result),
+        *([plain(result.risks)] if result.risks else []),
     ]
 
 

@@ -53,7 +53,8 @@ def valued(figure: FigureResult) -> str:
     if figure.unit == "records":
         return number(figure.value, ".0f")
     small = 0 < abs(figure.value) < 0.01
-    return f"{number(figure.value, '.2g' if small else '.3f')} {figure.unit}".rstrip()
+    between = "" if figure.interval is None else " ({:.1f} to {:.1f})".format(*figure.interval)
+    return f"{number(figure.value, '.2g' if small else '.3f')} {figure.unit}{between}".rstrip()
 
 
 def in_short(figures: Sequence[FigureResult]) -> list[str]:

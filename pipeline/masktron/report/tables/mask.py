@@ -98,7 +98,7 @@ def _others(result: MaskResult) -> str:
     """Say what better intruders find, as far as it was measured."""
     for one in result.figures:
         if one.name == "strongest_linkage" and not math.isnan(one.value):
-            return f"the strongest of six intruders, who knows unmasked fields exactly, links {one.value:.1f} %"
+            return f"the strongest of eight intruders, who also knows all unmasked fields, links {one.value:.1f} %"
     return "a better distance can link more"
 
 

@@ -55,6 +55,8 @@ def tables(result: TuneResult) -> list[RenderableType]:
     )
     verdict = "[red]nothing is recommended[/]" if best is None else "[bold]recommended[/]"
     parts.append(f"{verdict}: {plain(result.why)}")
+    if best is not None and best.risks:
+        parts.append(best.risks)
     if best is not None and best.draws:
         parts.append(
             f"{best.method} draws a value of its own for each record, and does not promise that k records are alike: "

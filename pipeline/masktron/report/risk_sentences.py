@@ -1,0 +1,86 @@
+"""What intruders would re-identify, in sentences: the same ones for every command, page and file."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from masktron.results import AssessResult, MaskResult
+
+_NAMED = 6
+"""Fields that are named; more are counted."""
+_SAME = 1e-9
+"""Relative difference below which two shares are the same."""
+
+
+def risks_of(result: MaskResult | AssessResult) -> str:
+    """Say what intruders would re-identify in the file of a result: see `risk_sentences`."""
+    values = {figure.name: figure.value for figure in result.figures}
+    interval = next((one.interval for one in result.figures if one.name == "strongest_linkage"), None)
+    return risk_sentences(values, () if result.keys is None else result.keys.fields, interval)
+
+
+def risk_sentences(
+    figures: Mapping[str, float], keys: Sequence[str] = (), interval: Sequence[float] | None = None
+) -> str:
+    """Say what three intruders would re-identify, from the one who knows least to the one who knows most.
+
+    The first knows the quasi-identifiers, the second also who took part, and the third also the original numbers and
+    all unmasked fields. Without weights the file stands for the population, so the first two find the same.
+
+    Parameters
+    ----------
+    figures : mapping of str to float
+        The figures ``global_risk``, ``prosecutor_risk`` and ``strongest_linkage`` by name; what is absent or NaN has
+        no sentence.
+    keys : sequence of str
+        Names of the quasi-identifiers, where they are at hand.
+    interval : sequence of float, optional
+        Interval of 95 per cent of ``strongest_linkage``, where it is estimated from a sample.
+
+    Returns
+    -------
+    str
+        Up to three sentences; empty where nothing is known.
+    """
+    by_keys, by_members, by_values = (
+        figures.get(name, math.nan) for name in ("global_risk", "prosecutor_risk", "strongest_linkage")
+    )
+    said = []
+    if not math.isnan(by_members):
+        if by_keys < by_members * (1 - _SAME):
+            said.append(f"who knows {known_fields(keys)} is expected to re-identify {percent_text(by_keys)}")
+            said.append(f"who also knows who took part would re-identify {percent_text(by_members)}")
+        else:
+            said.append(
+                f"who knows {known_fields(keys, 'who took part')} would re-identify {percent_text(by_members)}"
+            )
+    if not math.isnan(by_values):
+        estimated = ""
+        if interval is not None:
+            low, high = interval
+            estimated = f" (estimated from a sample of records; 95 % interval {low:.1f} to {high:.1f} %)"
+        also = " also" if said else ""
+        said.append(f"who{also} knows the true values would re-identify {percent_text(by_values)}{estimated}")
+    if not said:
+        return ""
+    first, _, rest = said[0].partition(" %")
+    return " ".join([f"An intruder {first} % of the records{rest}.", *(f"One {one}." for one in said[1:])])
+
+
+def percent_text(value: float) -> str:
+    """Write a share with one decimal; neither all nor nothing unless it is so."""
+    if 0 < value < 0.1:
+        return "less than 0.1 %"
+    if value in (0, 100):
+        return f"{value:.0f} %"
+    return f"{min(value, 99.9):.1f} %"
+
+
+def known_fields(keys: Sequence[str], *besides: str) -> str:
+    """List the quasi-identifiers, and what else an intruder knows, as a sentence does."""
+    more = [f"{len(keys) - _NAMED} more fields"] if len(keys) > _NAMED else []
+    names = [*(keys[:_NAMED] or ["the quasi-identifiers"]), *more, *besides]
+    return f"{', '.join(names[:-1])} and {names[-1]}" if len(names) > 1 else names[0]
