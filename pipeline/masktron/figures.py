@@ -183,12 +183,13 @@ FIGURES: tuple[Figure, ...] = (
         unasked=math.inf,
     ),
     Figure(
-        "true_cells",
+        "sole_values",
         "risk",
         "lower",
-        "Of 100 published numbers, this many are the true value of some respondent in that field, though not always "
-        "of the record's own. 5 to 30 is usual; counts and other fields with few different values nearly always hit "
-        "somebody.",
+        "Of 100 published numbers, this many are the true value of exactly one respondent in that field, in any "
+        "record. Somebody who knows such a value can tell that this respondent took part. 0 to 15 is usual for "
+        "amounts from a model, by chance alone; up to 100 where values change places among the records.",
+        unasked=math.inf,
         paired=False,
     ),
     Figure(

@@ -110,6 +110,16 @@ def test_methods_that_draw(masked: MaskResult, contract: str, draw: DrawResult, 
     assert "can lower this" not in told(masked, contract=contract, draw=draw, linkage=6.0, unchanged=1.0)
 
 
+def test_values_that_only_one_respondent_has_are_told_of_methods_that_draw(masked: MaskResult) -> None:
+    figures = tuple(replace(one, value=12.34) if one.name == "sole_values" else one for one in masked.figures)
+    said = told(masked, contract="model-drawn", draw=drawn(), linkage=1.0, figures=figures)
+    assert (
+        "12.3 % of the published numbers are the true value of exactly one respondent. Somebody who knows such a "
+        "value can tell from it that this respondent took part."
+    ) in said
+    assert "exactly one respondent" not in told(masked, figures=figures), "means are no draws"
+
+
 def test_records_that_come_out_as_they_went_in(masked: MaskResult) -> None:
     assert "1 record comes out as it went in" in told(
         masked, contract="model-drawn", draw=drawn(unmoved=1), linkage=1.0, unchanged=1.0

@@ -44,6 +44,7 @@ def _sentences(result: MaskResult) -> Iterator[str]:
         yield "But nothing is protected: every masked value is the respondent's own."
     else:
         yield _exposure(result, unchanged)
+        yield _sole_values(result)
     if bare or unchanged >= MUCH or result.linkage >= MUCH:
         yield _remedy(result)
     yield _unmasked(result)
@@ -133,6 +134,17 @@ def _exposure(result: MaskResult, unchanged: float) -> str:
     if result.linkage < MUCH:
         return f"{'But ' if unchanged >= MUCH else ''}{said}; another way to link may find more."
     return f"But {said}: whoever knows the original values of a respondent most likely finds the record."
+
+
+def _sole_values(result: MaskResult) -> str:
+    """Who took part, told by values that were drawn: figures of linkage do not see it."""
+    share = next((figure.value for figure in result.figures if figure.name == "sole_values"), math.nan)
+    if result.draw is None or math.isnan(share):
+        return ""
+    return (
+        f"{_percent(share)} of the published numbers are the true value of exactly one respondent. Somebody who "
+        "knows such a value can tell from it that this respondent took part."
+    )
 
 
 def _went(count: int) -> str:
