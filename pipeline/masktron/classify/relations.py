@@ -1,12 +1,39 @@
-"""``polynomial relation 0`` as an atom in its one canonical spelling."""
+"""``polynomial relation 0`` as an atom in its one canonical spelling; the linear ones that always hold."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from fractions import Fraction
 
 from masktron.classify.polynomial import MonomialSum, Powers
-from masktron.constraints import Linear, Monomial, Polynomial, Product, Range, Relation
+from masktron.constraints import Atom, Form, Linear, Missing, Monomial, Polynomial, Present, Product, Range, Relation
+
+
+def always_linear(forms: Iterable[Form]) -> tuple[Linear, ...]:
+    """Return the equalities and ``<=`` that hold in every record in which their variables have values.
+
+    An alternative that asks one of these variables to be missing is false there, and every other one has the atom.
+    """
+    found = {
+        atom: None
+        for form in forms
+        for conjunction in form
+        for atom in conjunction
+        if isinstance(atom, Linear) and atom.relation != "<" and all(map(_gives(atom), form))
+    }
+    return tuple(found)
+
+
+def _gives(atom: Linear) -> Callable[[tuple[Atom, ...]], bool]:
+    """Say of an alternative whether it has the atom, or is false where the variables of the atom have values."""
+    names = {name for name, _ in atom.terms}
+
+    def missing(other: Atom) -> bool:
+        return isinstance(other, Missing) or (isinstance(other, Present) and other.negated)
+
+    return lambda conjunction: (
+        atom in conjunction or any(missing(other) and other.variable in names for other in conjunction)
+    )
 
 
 def relation_of(polynomial: MonomialSum, relation: Relation) -> Linear | Range | Product | Polynomial:

@@ -130,6 +130,7 @@ def compare(
         keys=keys.of(ReorderedColumns(shown, back), weights),
         keys_before=lambda: keys.of(ReorderedColumns(untreated.columns, rows), weights),
         weights_before=weights_before,
+        relations=() if described is None else described.relations,
     )
     return assessed, (*told, *([pairing.note] if pairing.note else []), *fields.notes)
 

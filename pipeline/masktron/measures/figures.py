@@ -238,9 +238,10 @@ def _unchanged(files: Assessed) -> float:
 
 
 def _revealed(files: Assessed) -> float:
-    """Join the values of all blocks."""
+    """Join the values of all blocks; rules also read fields that were not masked."""
+    original = files.everything or files.original
     found = [
-        revealed(((files.original[name], files.masked[name]) for name in block if name in files.original), groups)
+        revealed([name for name in block if name in original], original, files.masked, groups, files.relations)
         for block, groups in zip(files.blocks, files.groups, strict=True)
     ]
     return Revealed(sum(one.cells for one in found), sum(one.revealed for one in found)).share
