@@ -175,10 +175,9 @@ FIGURES: tuple[Figure, ...] = (
         "revealed",
         "risk",
         "lower",
-        "Of 100 values, this many are those of everybody in their group, and published as they are: whoever knows "
-        "somebody's group knows his value, however large k is. Amounts that are never negative and published as 0 "
-        "are of this kind. A few are usual for amounts of money; most for counts such as children, and for "
-        "categories.",
+        "Of 100 values, this many are known of everybody in a group, however large k is. All members have the "
+        "published value, such as 0 for losses. Or published means meet a rule such as A <= B with equality, so that "
+        "A is B for all members. A few are usual for amounts of money; most for counts and categories.",
         needs=("manifest",),
         unasked=math.inf,
     ),

@@ -42,13 +42,13 @@ def population(name: str) -> Floats:
 
 
 def attacked(
-    folder: Path, name: str, method: type[Method], **params: object
+    folder: Path, name: str, method: type[Method], **params: str | bool
 ) -> tuple[masktron.MaskResult, Membership]:
     """Mask the members, and look for all candidates in what is published."""
     values = population(name)
     members, others = values[::2], values[1::2]
     fields = [f"V{at}" for at in range(values.shape[1])]
-    rows = [
+    rows: list[dict[str, object]] = [
         {"C": "abc"[at % 3], **{field: f"{value:.15g}" for field, value in zip(fields, row, strict=True)}}
         for at, row in enumerate(members)
     ]

@@ -53,8 +53,10 @@ def test_masking_block_by_block(masked: MaskResult) -> None:
         "Every rule holds, and in each block of masked fields at least 4 records are alike; in all masked fields "
         "together some record is unique. But 99.5 % of the records link to their original by distance and 37.8 % of "
         "the masked values are the respondents' own: whoever knows the original values of a respondent most likely "
-        "finds the record. --grouping all, or a method that draws values (masktron methods), can lower this; --limit "
-        "linkage=20 makes it a condition. Of the unmasked fields, Id differs in every record and identifies it."
+        "finds the record. In a group of 4, any 3 members who pool their values can compute those of the last one: 4 "
+        "times the published mean minus their own. --grouping all, or a method that draws values (masktron methods), "
+        "can lower this; --limit linkage=20 makes it a condition. Of the unmasked fields, Id differs in every record "
+        "and identifies it."
     )
     assert "in all masked fields together only 2." in told(masked, whole_record_k=2)
     solved = (replace(masked.blocks[0], solved=(SolvedResult("T", "R1", 0, 0),)), *masked.blocks[1:])
@@ -83,7 +85,8 @@ def test_whole_records_in_groups(masked: MaskResult) -> None:
     assert said == (
         "Every rule holds, and each record is the same as at least 3 others in all masked fields. 11.0 % of the "
         "records link to their original by distance and 3.0 % of the masked values are the respondents' own; another "
-        "way to link may find more."
+        "way to link may find more. In a group of 4, any 3 members who pool their values can compute those of the "
+        "last one: 4 times the published mean minus their own."
     )
     said = told(masked, whole_record_k=4, linkage=11.0, unchanged=72.0)
     assert "But 11.0 %" in said
@@ -118,6 +121,24 @@ def test_values_that_only_one_respondent_has_are_told_of_methods_that_draw(maske
         "value can tell from it that this respondent took part."
     ) in said
     assert "exactly one respondent" not in told(masked, figures=figures), "means are no draws"
+
+
+@pytest.mark.parametrize(
+    ("smallest", "said"),
+    [
+        (2, "In a group of 2, either member can compute the values of the other: 2 times the published mean"),
+        (4, "In a group of 4, any 3 members who pool their values can compute those of the last one: 4 times the"),
+        (5, ""),
+    ],
+)
+def test_the_last_member_of_a_small_group_of_means(masked: MaskResult, smallest: int, said: str) -> None:
+    def found(aggregator: str) -> str:
+        blocks = tuple(replace(one, min_group=smallest, aggregator=aggregator) for one in masked.blocks)
+        return told(masked, blocks=blocks)
+
+    assert said in found("mean")
+    assert ("minus their own" in found("derive")) is bool(said)
+    assert "In a group of" not in found("median") + found("drawn")
 
 
 def test_records_that_come_out_as_they_went_in(masked: MaskResult) -> None:

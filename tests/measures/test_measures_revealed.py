@@ -312,8 +312,7 @@ def test_mask_assess_and_check_count_equalities_of_the_rules(tmp_path: Path, run
     assert result.blocks[0].revealed == expected
     share = pytest.approx(100 * expected / 240, rel=1e-12)
     assert {one.name: one.value for one in result.figures}["revealed"] == share
-    both = {"original": data, "manifest": manifest}
-    assert masktron.assess(out, **both)["revealed"] == share
+    assert masktron.assess(out, data, manifest=manifest)["revealed"] == share
     # check counts by the rulebook: a manifest that names no relation hides nothing
     told = json.loads(manifest.read_text(encoding="utf-8"))
     assert told["plan"].pop("relations") == [{"terms": [["A", "1"], ["B", "-1"]], "relation": "<=", "bound": "0"}]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from fractions import Fraction
 
 from masktron.classify.polynomial import MonomialSum, Powers
@@ -19,21 +19,20 @@ def always_linear(forms: Iterable[Form]) -> tuple[Linear, ...]:
         for form in forms
         for conjunction in form
         for atom in conjunction
-        if isinstance(atom, Linear) and atom.relation != "<" and all(map(_gives(atom), form))
+        if isinstance(atom, Linear) and atom.relation != "<"
+        if all(atom in other or _asks_for_gap(other, atom) for other in form)
     }
     return tuple(found)
 
 
-def _gives(atom: Linear) -> Callable[[tuple[Atom, ...]], bool]:
-    """Say of an alternative whether it has the atom, or is false where the variables of the atom have values."""
-    names = {name for name, _ in atom.terms}
-
-    def missing(other: Atom) -> bool:
-        return isinstance(other, Missing) or (isinstance(other, Present) and other.negated)
-
-    return lambda conjunction: (
-        atom in conjunction or any(missing(other) and other.variable in names for other in conjunction)
+def _asks_for_gap(conjunction: tuple[Atom, ...], atom: Linear) -> bool:
+    """Whether an alternative is false where all variables of an atom have values."""
+    gaps = (
+        other.variable
+        for other in conjunction
+        if isinstance(other, Missing) or (isinstance(other, Present) and other.negated)
     )
+    return not {name for name, _ in atom.terms}.isdisjoint(gaps)
 
 
 def relation_of(polynomial: MonomialSum, relation: Relation) -> Linear | Range | Product | Polynomial:

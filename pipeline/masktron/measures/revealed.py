@@ -144,7 +144,8 @@ def _with_equality(
 
 def _all_of(own: NDArray[np.bool_], groups: NDArray[np.intp], sizes: NDArray[np.intp]) -> NDArray[np.bool_]:
     """Which groups of two or more have all of their members among these; shape (groups,)."""
-    return (np.bincount(groups[own], minlength=len(sizes)) == sizes) & (sizes > 1)
+    whole: NDArray[np.bool_] = np.bincount(groups[own], minlength=len(sizes)) == sizes
+    return whole & (sizes > 1)
 
 
 def _rank(rows: NDArray[np.float64]) -> int:

@@ -18,6 +18,10 @@ if TYPE_CHECKING:
 
 MUCH = 50.0
 """Per cent from which a figure of risk is bad news."""
+MANY = 5
+"""Members of a group from which nobody need expect all but one of them to pool what they know."""
+_MEANS = frozenset({"mean", "derive", "derive_per_record"})
+"""Aggregators whose groups publish a mean, for all fields or for all that no equality gives."""
 
 
 def verdict(result: MaskResult) -> str:
@@ -45,6 +49,7 @@ def _sentences(result: MaskResult) -> Iterator[str]:
     else:
         yield _exposure(result, unchanged)
         yield _sole_values(result)
+        yield _last_member(result)
     if bare or unchanged >= MUCH or result.linkage >= MUCH:
         yield _remedy(result)
     yield _unmasked(result)
@@ -145,6 +150,17 @@ def _sole_values(result: MaskResult) -> str:
         f"{_percent(share)} of the published numbers are the true value of exactly one respondent. Somebody who "
         "knows such a value can tell from it that this respondent took part."
     )
+
+
+def _last_member(result: MaskResult) -> str:
+    """What the other members of a small group learn of the last one from its published mean."""
+    smallest = min((block.min_group for block in result.blocks if block.aggregator in _MEANS), default=math.inf)
+    if smallest >= MANY:
+        return ""
+    others = "either member can compute the values of the other"
+    if smallest > 2:
+        others = f"any {smallest - 1} members who pool their values can compute those of the last one"
+    return f"In a group of {smallest}, {others}: {smallest} times the published mean minus their own."
 
 
 def _went(count: int) -> str:
