@@ -175,20 +175,20 @@ FIGURES: tuple[Figure, ...] = (
         "revealed",
         "risk",
         "lower",
-        "Of 100 values, this many are those of everybody in their group, and published as they are: whoever knows "
-        "somebody's group knows his value, however large k is. Amounts that are never negative and published as 0 "
-        "are of this kind. A few are usual for amounts of money; most for counts such as children, and for "
-        "categories.",
+        "Of 100 values, this many are known of everybody in a group, however large k is. All members have the "
+        "published value, such as 0 for losses. Or published means meet a rule such as A <= B with equality, so that "
+        "A is B for all members. A few are usual for amounts of money; most for counts and categories.",
         needs=("manifest",),
         unasked=math.inf,
     ),
     Figure(
-        "true_cells",
+        "sole_values",
         "risk",
         "lower",
-        "Of 100 published numbers, this many are the true value of some respondent in that field, though not always "
-        "of the record's own. 5 to 30 is usual; counts and other fields with few different values nearly always hit "
-        "somebody.",
+        "Of 100 published numbers, this many are the true value of exactly one respondent in that field, in any "
+        "record. Somebody who knows such a value can tell that this respondent took part. 0 to 15 is usual for "
+        "amounts from a model, by chance alone; up to 100 where values change places among the records.",
+        unasked=math.inf,
         paired=False,
     ),
     Figure(

@@ -27,10 +27,12 @@ from masktron.aggregators.mode import Mode
 from masktron.classify import Edit, reading_removed
 from masktron.classify.elimination import Solved, assignments
 from masktron.classify.forms import form_of
+from masktron.classify.relations import always_linear
 from masktron.config import Config, Kind, Role
 from masktron.constraints import (
     Atom,
     CrossRecordEdit,
+    Linear,
     Member,
     Missing,
     OpaqueEdit,
@@ -197,6 +199,8 @@ class Plan:
         Rules that read a removed identifier, with the reason.
     released : tuple of int
         Rules that the user allows to break, or soft rules that the original does not keep.
+    relations : tuple of Linear
+        Equalities and ``<=`` that the rules to keep demand of every record.
     """
 
     k: int
@@ -206,6 +210,7 @@ class Plan:
     over_file: tuple[tuple[int, str], ...]
     not_applicable: tuple[tuple[int, str], ...]
     released: tuple[int, ...]
+    relations: tuple[Linear, ...] = ()
 
     def by_role(self, role: Role) -> tuple[str, ...]:
         """Names of the fields with a role, in file order."""
@@ -290,6 +295,7 @@ def make_plan(
         untouched=tuple(untouched),
         over_file=tuple(over_file),
         not_applicable=tuple(not_applicable.items()),
+        relations=always_linear(form_of(edit.constraint) for edit in binding),
         released=tuple(sorted(loose)),
     )
 

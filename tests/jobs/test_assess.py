@@ -227,7 +227,7 @@ def test_figures_of_measures_by_name() -> None:
         "interval_ranks": by_ranks(before, after),
         "interval_deviation": by_deviation(before, after),
         "disclosure_risk": (linkage(before, after) + by_ranks(before, after)) / 2,
-        "true_cells": true_cells(before, after).file,
+        "sole_values": true_cells(before, after).sole,
         "dominance": (2 * totals[0].sensitive + totals[1].sensitive) / 3,
         "differencing": 15.0,
         "homogeneous_groups": homogeneity(groups, classes),

@@ -56,10 +56,11 @@ def test_masking_block_by_block(masked: MaskResult) -> None:
     said = told(masked, linked=99.5, unchanged=37.8, whole_record_k=1)
     assert said == (
         "Every rule holds, and in each block of masked fields at least 4 records are alike; in all masked fields "
-        "together some record is unique. 37.8 % of the masked values are the respondents' own. An intruder who knows "
-        "the true values would re-identify 99.5 % of the records. --grouping all, or a method that draws values "
-        "(masktron methods), can lower this; --limit strongest_linkage=20 makes it a condition. Of the unmasked "
-        "fields, Id differs in every record and identifies it."
+        "together some record is unique. 37.8 % of the masked values are the respondents' own. In a group of 4, any "
+        "3 members who pool their values can compute those of the last one: 4 times the published mean minus their "
+        "own. An intruder who knows the true values would re-identify 99.5 % of the records. --grouping all, or a method "
+        "that draws values (masktron methods), can lower this; --limit strongest_linkage=20 makes it a condition. Of "
+        "the unmasked fields, Id differs in every record and identifies it."
     )
     assert "in all masked fields together only 2." in told(masked, whole_record_k=2)
     solved = (replace(masked.blocks[0], solved=(SolvedResult("T", "R1", 0, 0),)), *masked.blocks[1:])
@@ -89,8 +90,9 @@ def test_whole_records_in_groups(masked: MaskResult) -> None:
     said = told(masked, whole_record_k=4, linked=11.0, unchanged=3.0, unmasked=())
     assert said == (
         "Every rule holds, and each record is the same as at least 3 others in all masked fields. 3.0 % of the "
-        "masked values are the respondents' own. An intruder who knows the true values would re-identify 11.0 % of "
-        "the records."
+        "masked values are the respondents' own. In a group of 4, any 3 members who pool their values can compute "
+        "those of the last one: 4 times the published mean minus their own. An intruder who knows the true values "
+        "would re-identify 11.0 % of the records."
     )
     said = told(masked, whole_record_k=4, linked=11.0, unchanged=72.0)
     assert "But 72.0 %" in said
@@ -115,6 +117,34 @@ def test_methods_that_draw(masked: MaskResult, contract: str, draw: DrawResult, 
     assert "alike" not in found
     assert "Another method or other parameters (masktron methods) can lower this" in found
     assert "can lower this" not in told(masked, contract=contract, draw=draw, linked=6.0, unchanged=1.0)
+
+
+def test_values_that_only_one_respondent_has_are_told_of_methods_that_draw(masked: MaskResult) -> None:
+    figures = tuple(replace(one, value=12.34) if one.name == "sole_values" else one for one in masked.figures)
+    said = told(masked, contract="model-drawn", draw=drawn(), figures=figures)
+    assert (
+        "12.3 % of the published numbers are the true value of exactly one respondent. Somebody who knows such a "
+        "value can tell from it that this respondent took part."
+    ) in said
+    assert "exactly one respondent" not in told(masked, figures=figures), "means are no draws"
+
+
+@pytest.mark.parametrize(
+    ("smallest", "said"),
+    [
+        (2, "In a group of 2, either member can compute the values of the other: 2 times the published mean"),
+        (4, "In a group of 4, any 3 members who pool their values can compute those of the last one: 4 times the"),
+        (5, ""),
+    ],
+)
+def test_the_last_member_of_a_small_group_of_means(masked: MaskResult, smallest: int, said: str) -> None:
+    def found(aggregator: str) -> str:
+        blocks = tuple(replace(one, min_group=smallest, aggregator=aggregator) for one in masked.blocks)
+        return told(masked, blocks=blocks)
+
+    assert said in found("mean")
+    assert ("minus their own" in found("derive")) is bool(said)
+    assert "In a group of" not in found("median") + found("drawn")
 
 
 def test_records_that_come_out_as_they_went_in(masked: MaskResult) -> None:

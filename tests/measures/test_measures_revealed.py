@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import math
+from fractions import Fraction
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 import pytest
@@ -14,11 +17,17 @@ from lxml import etree
 import masktron
 from attacks import KEY
 from cli_runner import Runner, write_data, write_rules
+from masktron.constraints import Linear
 from masktron.kernels.distinct import alike, codes_of
-from masktron.measures.revealed import revealed
+from masktron.measures.revealed import Revealed, revealed
 from masktron.measures.unchanged import same_cells
 from masktron.report.rendering import render, tables_of
 from masktron.sources.records import Column, Field, Status
+
+
+def linear(relation: Literal["=", "<="], **terms: int) -> Linear:
+    return Linear(tuple((name, Fraction(one)) for name, one in sorted(terms.items())), relation, Fraction(0))
+
 
 type Cells = tuple[str | None, ...]
 
@@ -32,6 +41,13 @@ def column(texts: Cells) -> Column:
 def groups_of(fields: list[Cells]) -> np.ndarray:
     """Records alike in what is published."""
     return alike((codes_of(np.array(field, dtype=object)) for field in fields), len(fields[0]))[0]
+
+
+def found_in(before: list[Cells], after: list[Cells], groups: np.ndarray, *relations: Linear) -> Revealed:
+    """What groups reveal of fields A, B, C and so on."""
+    names = "ABCDEF"[: len(before)]
+    original, masked = (dict(zip(names, map(column, own), strict=True)) for own in (before, after))
+    return revealed(names, original, masked, groups, relations)
 
 
 def counted(before: list[Cells], after: list[Cells]) -> tuple[int, int]:
@@ -82,13 +98,12 @@ def counted(before: list[Cells], after: list[Cells]) -> tuple[int, int]:
     ],
 )
 def test_by_hand(before: list[Cells], after: list[Cells], share: float) -> None:
-    pairs = [(column(own), column(now)) for own, now in zip(before, after, strict=True)]
-    assert revealed(pairs, groups_of(after)).share == pytest.approx(share, rel=1e-15)
+    assert found_in(before, after, groups_of(after)).share == pytest.approx(share, rel=1e-15)
 
 
 def test_without_a_value_there_is_no_share() -> None:
-    assert math.isnan(revealed([(column((None,)), column((None,)))], np.zeros(1, dtype=np.intp)).share)
-    assert math.isnan(revealed([], np.zeros(0, dtype=np.intp)).share)
+    assert math.isnan(found_in([(None,)], [(None,)], np.zeros(1, dtype=np.intp)).share)
+    assert math.isnan(found_in([], [], np.zeros(0, dtype=np.intp)).share)
 
 
 CELLS = st.sampled_from([None, "0", "-0", "0.0", "1", "1.0", "2", "a", "b"])
@@ -105,17 +120,91 @@ def test_a_count_with_loops_finds_the_same(data: st.DataObject, p: int, n: int) 
         tuple(own[i] if kept[i * p + j] else new[i] for i in range(n))
         for j, (own, new) in enumerate(zip(before, other, strict=True))
     ]
-    pairs = [(column(own), column(now)) for own, now in zip(before, after, strict=True)]
-    found = revealed(pairs, groups_of(after))
+    found = found_in(before, after, groups_of(after))
     assert (found.cells, found.revealed) == counted(before, after)
+    pairs = [(column(own), column(now)) for own, now in zip(before, after, strict=True)]
     unchanged = sum(int(same_cells(own, now)[own.present].sum()) for own, now in pairs)
     assert found.revealed <= unchanged
 
 
 def test_fields_that_a_group_does_not_share_have_to_be_alike_all_the_same() -> None:
     """A field that follows from others in each record is published record by record: 3 and 4 reveal nothing."""
-    solved = (column(("3", "4", "5", "5")), column(("3", "4", "5", "5")))
-    assert revealed([solved], np.array([0, 0, 1, 1])).revealed == 2
+    solved: list[Cells] = [("3", "4", "5", "5")]
+    assert found_in(solved, solved, np.array([0, 0, 1, 1])).revealed == 2
+
+
+# inequalities that the published values meet with equality
+
+UP_TO = linear("<=", A=1, B=-1)
+TOTAL = linear("=", A=1, B=1, C=-1)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "relations", "count"),
+    [
+        # means 3 and 3: both members have A = B; means 4 and 5 in the other group say nothing
+        ([("2", "4", "3", "5"), ("2", "4", "4", "6")], [("3", "3", "4", "4"), ("3", "3", "5", "5")], [UP_TO], 2),
+        # without the rule nobody knows
+        ([("2", "4", "3", "5"), ("2", "4", "4", "6")], [("3", "3", "4", "4"), ("3", "3", "5", "5")], [], 0),
+        # what is published as equal was not: values that were rounded or chosen
+        ([("2", "4", "3", "5"), ("2", "5", "4", "6")], [("3", "3", "4", "4"), ("3", "3", "5", "5")], [UP_TO], 0),
+        # every record of the file has A = B: nothing of a group
+        ([("2", "4", "3", "5"), ("2", "4", "3", "5")], [("3", "3", "4", "4"), ("3", "3", "4", "4")], [UP_TO], 0),
+        # a lone record is no group
+        ([("2", "1", "3"), ("2", "4", "5")], [("2", "2", "2"), ("2", "4.5", "4.5")], [UP_TO], 0),
+        # both have 2 and 2: each value is revealed by itself, and nothing follows besides
+        ([("2", "2", "3", "5"), ("2", "2", "4", "6")], [("2", "2", "4", "4"), ("2", "2", "5", "5")], [UP_TO], 4),
+        # A <= C says no more than B = 0, where A + B = C
+        (
+            [("2", "4", "3", "5"), ("0", "0", "1", "2"), ("2", "4", "4", "7")],
+            [("3", "3", "4", "4"), ("0", "0", "1.5", "1.5"), ("3", "3", "5.5", "5.5")],
+            [TOTAL, linear("<=", A=1, C=-1)],
+            2,
+        ),
+        # A <= B, B <= C and A <= C: of three equal values two follow from one
+        (
+            [("2", "4", "3", "5"), ("2", "4", "4", "6"), ("2", "4", "5", "6")],
+            [("3", "3", "4", "4"), ("3", "3", "5", "5"), ("3", "3", "5.5", "5.5")],
+            [UP_TO, linear("<=", B=1, C=-1), linear("<=", A=1, C=-1)],
+            4,
+        ),
+    ],
+)
+def test_means_that_meet_an_inequality_by_hand(
+    before: list[Cells], after: list[Cells], relations: list[Linear], count: int
+) -> None:
+    assert found_in(before, after, groups_of(after), *relations).revealed == count
+
+
+@given(st.integers(0, 10**6))
+def test_a_count_with_loops_finds_the_same_equalities(seed: int) -> None:
+    """Means of groups, A <= B <= C: values that follow, where no value is the same for a whole group."""
+    generator = np.random.default_rng(seed)
+    n = int(generator.integers(4, 40))
+    first = 1.0 + np.arange(n)
+    second = first + generator.integers(0, 2, n) * generator.integers(0, 2, n)
+    values = np.column_stack([first, second, second + generator.integers(0, 2, n)])
+    groups = np.arange(n) // 2
+    means = np.array([values[groups == one].mean(axis=0) for one in groups])
+    texts = [[tuple(f"{cell:g}" for cell in own) for own in part.T] for part in (values, means)]
+    found = found_in(*texts, groups, UP_TO, linear("<=", B=1, C=-1))
+    expected = 0
+    for one in np.unique(groups):
+        members = values[groups == one]
+        if len(members) < 2:
+            continue
+        # a revealed value of B makes A or C revealed as well, where these are equal to it
+        same = [(members[:, at] == members[0, at]).all() for at in range(3)]
+        pairs = [(members[:, at] == members[:, at + 1]).all() for at in range(2)]
+        varies = [(values[:, at] < values[:, at + 1]).any() for at in range(2)]
+        expected += len(members) * (
+            sum(same)
+            + sum(
+                pair and some and not (same[at] and same[at + 1])
+                for at, (pair, some) in enumerate(zip(pairs, varies, strict=True))
+            )
+        )
+    assert found.revealed == expected
 
 
 # in what users see
@@ -201,3 +290,51 @@ def test_records_drawn_one_by_one_reveal_what_records_alike_share(tmp_path: Path
     values, found = counted([cells(data, "A")], [cells(out, "A")])
     assert (values, result.blocks[0].revealed) == (120, found)
     assert 0 < found < result.unchanged["A"] * 1.2
+
+
+def test_mask_assess_and_check_count_equalities_of_the_rules(tmp_path: Path, run: Runner) -> None:
+    """Wages are at most earnings; most people have no other earnings, so that means are equal in many groups."""
+    generator = np.random.default_rng(8)
+    wages = generator.integers(100, 9_000, 120)
+    others = np.where(generator.random(120) < 0.9, 0, generator.integers(1, 900, 120))
+    rows = [{"A": int(a), "B": int(a + b)} for a, b in zip(wages, others, strict=True)]
+    data, rules = write_data(tmp_path / "d.xml", rows), write_rules(tmp_path / "r.sch", "not(A) or not(B) or A <= B")
+    out, manifest = tmp_path / "m.xml", tmp_path / "m.manifest.json"
+    result = masktron.mask(data, rules, out, k=3, order="keep")
+    published = list(zip(cells(out, "A"), cells(out, "B"), strict=True))
+    expected = 0
+    for one in set(published):
+        members = [row for row, own in zip(rows, published, strict=True) if own == one]
+        expected += len(members) * (
+            float(one[0] or 0) == float(one[1] or 0) and all(m["A"] == m["B"] for m in members)
+        )
+    assert expected > 40
+    assert result.blocks[0].revealed == expected
+    share = pytest.approx(100 * expected / 240, rel=1e-12)
+    assert {one.name: one.value for one in result.figures}["revealed"] == share
+    assert masktron.assess(out, data, manifest=manifest)["revealed"] == share
+    # check counts by the rulebook: a manifest that names no relation hides nothing
+    told = json.loads(manifest.read_text(encoding="utf-8"))
+    assert told["plan"].pop("relations") == [{"terms": [["A", "1"], ["B", "-1"]], "relation": "<=", "bound": "0"}]
+    manifest.write_text(json.dumps(told), encoding="utf-8")
+    over = run("check", out, "--rules", rules, "--original", data, "--manifest", manifest, "--limit", "revealed=5")
+    assert (over.code, "revealed is" in over.out) == (1, True)
+
+
+def test_a_manifest_whose_relations_are_none_is_refused(masked: tuple[Path, Path, Path, Path], run: Runner) -> None:
+    data, rules, out, manifest = masked
+    masktron.mask(data, rules, out, k=4, nominal=["SIZE"], order="keep", manifest=manifest)
+    told = json.loads(manifest.read_text(encoding="utf-8"))
+    one = {"terms": [["A", "1"], ["B", "-1"]], "relation": "<=", "bound": "0"}
+    for wrong in (
+        {"relation": "<"},
+        {"bound": "1/0"},
+        {"bound": 0},
+        {"terms": []},
+        {"terms": [["A"]]},
+        {"terms": "A"},
+    ):
+        told["plan"]["relations"] = [one | wrong]
+        manifest.with_name("wrong.json").write_text(json.dumps(told), encoding="utf-8")
+        said = run("assess", out, "--original", data, "--manifest", manifest.with_name("wrong.json"))
+        assert (said.code, "not a manifest of masktron" in said.err) == (2, True), wrong

@@ -15,13 +15,14 @@ from masktron.measures import true_cells
 
 def brute_force(
     original: NDArray[np.float64], masked: NDArray[np.float64], groups: NDArray[np.int64]
-) -> tuple[int, float, float, float]:
+) -> tuple[int, float, float, float, float]:
     cells = [(i, j) for i, j in np.ndindex(masked.shape) if not math.isnan(masked[i, j])]
     own = sum(masked[i, j] == original[i, j] for i, j in cells)
     group = sum(masked[i, j] in set(original[groups == groups[i], j].tolist()) for i, j in cells)
     file = sum(masked[i, j] in set(original[:, j].tolist()) for i, j in cells)
+    sole = sum(original[:, j].tolist().count(masked[i, j]) == 1 for i, j in cells)
     share = 100 / max(len(cells), 1)
-    return len(cells), share * own, share * group, share * file
+    return len(cells), share * own, share * group, share * file, share * sole
 
 
 @pytest.mark.parametrize("seed", spread(range(200), every=4))
@@ -38,12 +39,20 @@ def test_sets(seed: int) -> None:
         original[rng.random((n, p)) < 0.2] = np.nan
         masked[rng.random((n, p)) < 0.2] = np.nan
     found = true_cells(original, masked, groups)
-    assert (found.cells, found.own, found.group, found.file) == pytest.approx(brute_force(original, masked, groups))
+    expected = pytest.approx(brute_force(original, masked, groups))
+    assert (found.cells, found.own, found.group, found.file, found.sole) == expected
     assert found.own <= found.group + 1e-9
     assert found.group <= found.file + 1e-9
     alone = true_cells(original, masked)
     assert math.isnan(alone.group)
-    assert (alone.cells, alone.own, alone.file) == (found.cells, found.own, found.file)
+    assert (alone.cells, alone.own, alone.file, alone.sole) == (found.cells, found.own, found.file, found.sole)
+
+
+def test_a_value_that_two_respondents_share_is_no_sole_value() -> None:
+    original = np.array([[10.0], [20.0], [20.0], [np.nan]])
+    # 10 is published twice, in other records; 20 has two owners, 30 none
+    found = true_cells(original, np.array([[20.0], [10.0], [10.0], [30.0]]))
+    assert (found.sole, found.file) == (50, 75)
 
 
 def test_corners() -> None:

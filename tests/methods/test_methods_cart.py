@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -10,7 +12,8 @@ from numpy.typing import NDArray
 
 from masktron.errors import InfeasibleError, UsageError
 from masktron.methods.base import Drawn
-from masktron.methods.cart import TRUE_VALUES, CartMethod
+from masktron.methods.cart import CartMethod
+from masktron.synthesis import cart
 from masktron.synthesis.bootstrap import bayesian_bootstrap
 
 
@@ -25,20 +28,32 @@ def made(
 def test_every_value_is_one_of_the_file(seed: int, k: int) -> None:
     rng = np.random.default_rng(seed)
     values = rng.lognormal(0, 3, size=(rng.integers(k, 60), 3))
-    found = made(values, seed, k=k)
+    found = made(values, seed, k=k, smooth=False)
     for own, drawn in zip(values.T, found.values.T, strict=True):
         assert np.isin(drawn, own).all()
-    assert found.notes == (TRUE_VALUES,)
-    smooth = made(values, seed, k=k, smooth=True)
+    smooth = made(values, seed, k=k)
     assert (smooth.values.min(axis=0) >= values.min(axis=0)).all()
     assert (smooth.values.max(axis=0) <= values.max(axis=0)).all()
-    assert smooth.notes == ()
+
+
+@pytest.mark.parametrize("smooth", [True, False])
+def test_leaves_hold_k_records(monkeypatch: pytest.MonkeyPatch, smooth: bool) -> None:
+    smallest = []
+
+    def spying(donors: NDArray[np.intp], *others: Any) -> NDArray[np.intp]:
+        smallest.append(int(np.bincount(donors).min()))
+        return bayesian_bootstrap(donors, *others)
+
+    monkeypatch.setattr(cart, "bayesian_bootstrap", spying)
+    made(np.random.default_rng(7).lognormal(size=(200, 4)), k=7, smooth=smooth)
+    assert len(smallest) == 4
+    assert 7 <= min(smallest) < 14
 
 
 def test_smoothing_publishes_nobody_but_keeps_peaks() -> None:
     rng = np.random.default_rng(4)
     values = np.column_stack([rng.normal(size=400), np.where(rng.random(400) < 0.4, 0, rng.lognormal(size=400))])
-    found = made(values, smooth=True).values
+    found = made(values).values
     assert not np.isin(found[:, 0], values[:, 0]).any()
     assert (found[:, 1] == 0).mean() == pytest.approx(0.4, abs=0.1)
     assert np.isin(found[found[:, 1] != 0, 1], values[:, 1]).mean() < 0.01
@@ -91,7 +106,7 @@ def test_a_total_is_computed_from_its_parts() -> None:
     found = made(values).values
     assert np.abs(found[:, 0] + found[:, 1] - found[:, 2]).max() < 1e-9 * found.max()
     assert np.abs(5 - found[:, 0] - found[:, 3]).max() < 1e-9 * found.max()
-    again = made(values, order=(2, 3)).values
+    again = made(values, order=(2, 3), smooth=False).values
     assert np.isin(again[:, 2], values[:, 2]).all()
     assert np.abs(again[:, 0] + again[:, 1] - again[:, 2]).max() < 1e-9 * found.max()
 
@@ -99,7 +114,7 @@ def test_a_total_is_computed_from_its_parts() -> None:
 def test_few_values_are_no_relation() -> None:
     # three different records: a line through two values of the first would leave those of the second
     values = np.repeat([[0.0, 1.0, 0.0], [1.0, 0.0, 0.0], [1.0, 1.0, 1.0]], 10, axis=0)
-    found = made(values, order=(2, 1)).values
+    found = made(values, order=(2, 1), smooth=False).values
     assert np.isin(found, [0.0, 1.0]).all()
 
 

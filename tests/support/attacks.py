@@ -9,6 +9,8 @@ from itertools import product
 from unittest.mock import patch
 
 import numpy as np
+from scipy.spatial import cKDTree
+from sklearn.metrics import roc_auc_score
 
 from masktron.arrays import Floats
 from masktron.errors import MasktronError
@@ -96,3 +98,48 @@ class Gain:
 def three_errors(share: float, records: int) -> float:
     p = min(max(share / 100, 1 / records), 1 - 1 / records)
     return 300 * math.sqrt(p * (1 - p) / records)
+
+
+@dataclass(frozen=True)
+class Membership:
+    """What tells somebody that a respondent is in a file: he knows the values of members and of others like them.
+
+    Attributes
+    ----------
+    excess, error : float
+        How many more of 100 values of a member are published than of somebody else's, and the standard error.
+    hits, fields, record : float
+        The area under the ROC curve, 0.5 for a guess, of three scores: how many values of a candidate are published;
+        how near the nearest published value is, field by field; how near the nearest published record is.
+    """
+
+    excess: float
+    error: float
+    hits: float
+    fields: float
+    record: float
+
+    @classmethod
+    def of(cls, published: Floats, members: Floats, others: Floats) -> Membership:
+        known = np.concatenate([members, others])
+        is_member = np.arange(len(known)) < len(members)
+        spread = np.where(published.std(axis=0) > 0, published.std(axis=0), 1.0)
+        distances = np.column_stack([_nearest(own, there) for own, there in zip(known.T, published.T, strict=True)])
+        found = 100 * (distances == 0).mean(axis=1)
+        shares = (found[is_member], found[~is_member])
+        records, _ = cKDTree(published / spread).query(known / spread)
+        return cls(
+            excess=float(shares[0].mean() - shares[1].mean()),
+            error=math.sqrt(sum(share.var() / len(share) for share in shares)),
+            hits=roc_auc_score(is_member, found),
+            fields=roc_auc_score(is_member, -np.log(distances / spread + 1e-6).sum(axis=1)),
+            record=roc_auc_score(is_member, -records),
+        )
+
+
+def _nearest(values: Floats, published: Floats) -> Floats:
+    """Return how far the nearest published number is from each value."""
+    there = np.sort(published)
+    at = np.searchsorted(there, values)
+    below, above = there[np.maximum(at - 1, 0)], there[np.minimum(at, len(there) - 1)]
+    return np.minimum(np.abs(values - below), np.abs(values - above))

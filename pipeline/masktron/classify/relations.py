@@ -1,4 +1,4 @@
-"""``polynomial relation 0`` as an atom in its one canonical spelling."""
+"""``polynomial relation 0`` as an atom in its one canonical spelling; the linear ones that always hold."""
 
 from __future__ import annotations
 
@@ -6,7 +6,33 @@ from collections.abc import Iterable
 from fractions import Fraction
 
 from masktron.classify.polynomial import MonomialSum, Powers
-from masktron.constraints import Linear, Monomial, Polynomial, Product, Range, Relation
+from masktron.constraints import Atom, Form, Linear, Missing, Monomial, Polynomial, Present, Product, Range, Relation
+
+
+def always_linear(forms: Iterable[Form]) -> tuple[Linear, ...]:
+    """Return the equalities and ``<=`` that hold in every record in which their variables have values.
+
+    An alternative that asks one of these variables to be missing is false there, and every other one has the atom.
+    """
+    found = {
+        atom: None
+        for form in forms
+        for conjunction in form
+        for atom in conjunction
+        if isinstance(atom, Linear) and atom.relation != "<"
+        if all(atom in other or _asks_for_gap(other, atom) for other in form)
+    }
+    return tuple(found)
+
+
+def _asks_for_gap(conjunction: tuple[Atom, ...], atom: Linear) -> bool:
+    """Whether an alternative is false where all variables of an atom have values."""
+    gaps = (
+        other.variable
+        for other in conjunction
+        if isinstance(other, Missing) or (isinstance(other, Present) and other.negated)
+    )
+    return not {name for name, _ in atom.terms}.isdisjoint(gaps)
 
 
 def relation_of(polynomial: MonomialSum, relation: Relation) -> Linear | Range | Product | Polynomial:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from masktron.classify.elimination import is_equality
 from masktron.classify.forms import form_of, variables_of_atom
+from masktron.classify.relations import always_linear
 from masktron.config import Config, Role
 from masktron.constraints import Atom
 from masktron.counts import counted
@@ -367,6 +368,9 @@ class FullAudit(Audit):
                 "--same-order"
             )
             names = [name for name in names if name not in wanting]
+        # by the rulebook, and not by what the manifest says of it
+        binding = (form_of(edit.constraint) for edit in self.job.edits if edit.check.index not in self.left_out)
+        files = replace(files, relations=always_linear(binding))
         with arrays_of_run(len(files), len(files.original), config.memory):
             measured = measure(names, files, told_as(progress, "measuring risk and utility", "figures"))
         over = list(over_limits(measured, limits))

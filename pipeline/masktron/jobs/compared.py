@@ -139,6 +139,7 @@ def compare(
         keys=told_keys,
         keys_before=lambda: keys.of(ReorderedColumns(untreated.columns, rows), weights),
         weights_before=weights_before,
+        relations=() if described is None else described.relations,
     )
     read = (f"{one.says}; {one.hint}" for one in read_off_concerns(told_keys))
     paired_how = [pairing.note] if pairing.note else []

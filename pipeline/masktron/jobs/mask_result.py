@@ -389,7 +389,6 @@ def _block_result(
 ) -> BlockResult:
     block = masked.block
     numeric = [fact.name for fact in run.plan.fields if fact.name in block.variables and fact.numeric]
-    pairs = ((run.kept.columns[name], columns[name]) for name in block.variables)
     solved = {one.variable: _equalities(run, one.variable, block) for one in block.solved}
     shared, _ = alike((codes[name] for name in block.variables if name not in solved), len(run.kept))
     return BlockResult(
@@ -405,7 +404,7 @@ def _block_result(
         observed_share=100 * int(masked.exposure.observed.sum()) / len(run.kept),
         copied=int(masked.exposure.copied.sum()),
         coincident=int(masked.exposure.coincident.sum()),
-        revealed=revealed(pairs, shared).revealed,
+        revealed=revealed(block.variables, run.kept.columns, columns, shared, run.plan.relations).revealed,
         dominated=int(masked.exposure.dominated.sum()),
         information_loss=loss_of_fields(pairs_of(run.kept.columns, columns, numeric)) if numeric else float("nan"),
         candidates=tuple(_candidate_result(trial) for trial in masked.trials),

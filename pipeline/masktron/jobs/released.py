@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
+from fractions import Fraction
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -248,7 +249,7 @@ def treatments_of(done: Treated, rules_file: str) -> dict[str, Any]:
 
 
 def _plain(value: Any) -> Any:
-    """Turn settings into what JSON has: no sets, no infinities."""
+    """Turn settings and plans into what JSON has: no sets, no infinities, no fractions."""
     if isinstance(value, dict):
         return {key: _plain(entry) for key, entry in value.items()}
     if isinstance(value, frozenset | set):
@@ -257,7 +258,7 @@ def _plain(value: Any) -> Any:
         return [_plain(entry) for entry in value]
     if isinstance(value, float) and not np.isfinite(value):
         return None
-    return str(value) if isinstance(value, Path) else value
+    return str(value) if isinstance(value, Path | Fraction) else value
 
 
 def refuse_foreign_manifest(manifest: Path, out: Path) -> None:

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from masktron.constraints import Linear
 from masktron.kernels.distinct import alike
 from masktron.measures.base import FieldPairs
 from masktron.measures.category_shares import CategoryShares, category_shares
@@ -70,6 +71,8 @@ class Assessed:
         Returns the same of the original, before anything was done to keys; made when it is asked for.
     weights_before : ndarray of float64, shape (n,), or None
         Survey weights of the original, where these are others: written in classes.
+    relations : tuple of Linear
+        Equalities and ``<=`` that the rules demand of every record.
     """
 
     original: Mapping[str, Column]
@@ -90,6 +93,7 @@ class Assessed:
     keys: KeyFile | None = None
     keys_before: Callable[[], KeyFile | None] = lambda: None
     weights_before: NDArray[np.float64] | None = None
+    relations: tuple[Linear, ...] = ()
     _found: dict[object, Any] = field(default_factory=dict, repr=False)
 
     def __len__(self) -> int:

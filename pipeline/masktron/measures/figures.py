@@ -172,6 +172,12 @@ def _linkage_second(files: Assessed) -> float:
     return files.by_field(second_of_fields, workers=files.workers)
 
 
+def _sole_values(files: Assessed) -> float:
+    """A file that publishes no number has no share of them."""
+    found = files.by_field(true_cells_of_fields)
+    return found.sole if found.cells else math.nan
+
+
 def _disclosure_risk(files: Assessed) -> float:
     return DisclosureRisk(_linkage(files), files.by_field(ranks_of_fields)).total
 
@@ -253,9 +259,10 @@ def _unchanged(files: Assessed) -> float:
 
 
 def _revealed(files: Assessed) -> float:
-    """Join the values of all blocks."""
+    """Join the values of all blocks; rules also read fields that were not masked."""
+    original = files.everything or files.original
     found = [
-        revealed(((files.original[name], files.masked[name]) for name in block if name in files.original), groups)
+        revealed([name for name in block if name in original], original, files.masked, groups, files.relations)
         for block, groups in zip(files.blocks, files.groups, strict=True)
     ]
     return Revealed(sum(one.cells for one in found), sum(one.revealed for one in found)).share
@@ -362,7 +369,7 @@ COMPUTED: Mapping[str, Callable[[Assessed], float | Worst | Estimate]] = Mapping
         "disclosure_risk": _of_numbers(_disclosure_risk),
         "unchanged": _unchanged,
         "revealed": _revealed,
-        "true_cells": _of_numbers(lambda files: files.by_field(true_cells_of_fields).file),
+        "sole_values": _of_numbers(_sole_values),
         "differencing": _differencing,
         "key_k": _of_keys(lambda keys: keys.frequencies.smallest),
         "key_uniques": _of_keys(lambda keys: keys.frequencies.below(2)),

@@ -26,12 +26,15 @@ class TrueCells:
         Those that hold the true value of some record of the group; NaN where no groups were given.
     file : float
         Those that hold the true value of some record of the file in that variable.
+    sole : float
+        Those that hold the true value of exactly one record of the file in that variable.
     """
 
     cells: int
     own: float
     group: float
     file: float
+    sole: float
 
 
 def true_cells(
@@ -40,9 +43,9 @@ def true_cells(
     """Count the released cells that hold somebody's true value in the same variable.
 
     Values are compared as numbers, without a tolerance. A missing cell is not released, and a missing original has no
-    true value. So ``own <= group <= file``. A mean may happen to be somebody's value, and in a variable of few values
-    nearly every cell is true by chance: what counts there is `own`, and what a file gives away beyond chance is the
-    difference to another way of masking.
+    true value. So ``own <= group <= file`` and ``sole <= file``. A mean may happen to be somebody's value, and in a
+    variable of few values nearly every cell is true by chance. `sole` leaves these cells out: a value that only one
+    record has tells that this respondent is in the file, whichever record it is published in.
 
     Parameters
     ----------
@@ -75,36 +78,33 @@ def true_cells_of_fields(pairs: FieldPairs, groups: NDArray[np.integer] | None =
     if groups is not None and groups.shape != (pairs.records,):
         raise UsageError(f"labels of shape {groups.shape} do not group {pairs.records} records")
     label = None if groups is None else factorized(groups)[0].astype(np.int64)
-    counts = np.zeros(4, dtype=np.int64)
+    counts = np.zeros(5, dtype=np.int64)
     for before, after in pairs:
         require_finite(before, after, "is nobody's true value")
         counts += _count(before, after, label)
-    cells, own, group, file = counts.tolist()
+    cells, own, group, file, sole = counts.tolist()
     share = 100.0 / cells if cells else 0.0
-    return TrueCells(cells, share * own, share * group if groups is not None else float("nan"), share * file)
+    of_group = share * group if groups is not None else float("nan")
+    return TrueCells(cells, share * own, of_group, share * file, share * sole)
 
 
 def _count(
     before: NDArray[np.float64], after: NDArray[np.float64], label: NDArray[np.int64] | None
-) -> tuple[int, int, int, int]:
-    """Released cells; those that are true of the own record, of the group, of the file."""
+) -> tuple[int, int, int, int, int]:
+    """Released cells; those that are true of the own record, of the group, of the file, of one record of the file."""
     n = len(before)
     codes, values = factorized(np.concatenate([before, after]))
     codes = codes.astype(np.int64)
     known, released = codes[:n], codes[n:]
     has, gets = known >= 0, released >= 0
     own = int((known == released)[gets].sum())
-    file = _found(known[has], released[gets], len(values))
+    owners = np.bincount(known[has], minlength=len(values))[released[gets]]
+    file, sole = int((owners > 0).sum()), int((owners == 1).sum())
     if label is None:
-        return int(gets.sum()), own, 0, file
+        return int(gets.sum()), own, 0, file, sole
     # both factors are at most 2**31, so that the product fits
     pairs = np.concatenate([(label * len(values) + known)[has], (label * len(values) + released)[gets]])
     numbers, distinct = factorized(pairs)
     first = int(has.sum())
-    return int(gets.sum()), own, _found(numbers[:first], numbers[first:], len(distinct)), file
-
-
-def _found(known: NDArray[np.integer], released: NDArray[np.integer], count: int) -> int:
-    seen = np.zeros(count, dtype=np.bool_)
-    seen[known] = True
-    return int(seen[released].sum())
+    group = np.bincount(numbers[:first], minlength=len(distinct))[numbers[first:]]
+    return int(gets.sum()), own, int((group > 0).sum()), file, sole

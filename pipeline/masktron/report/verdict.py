@@ -19,6 +19,10 @@ if TYPE_CHECKING:
 
 MUCH = 50.0
 """Per cent from which a figure of risk is bad news."""
+MANY = 5
+"""Members of a group from which nobody need expect all but one of them to pool what they know."""
+_MEANS = frozenset({"mean", "derive", "derive_per_record"})
+"""Aggregators whose groups publish a mean, for all fields or for all that no equality gives."""
 
 
 def verdict(result: MaskResult) -> str:
@@ -46,6 +50,8 @@ def _sentences(result: MaskResult) -> Iterator[str]:
         yield "But nothing is protected: every masked value is the respondent's own."
     else:
         yield _exposure(result, unchanged)
+        yield _sole_values(result)
+        yield _last_member(result)
     yield result.risks
     if bare or unchanged >= MUCH or linked >= MUCH:
         yield _remedy(result, "strongest_linkage" if linked >= MUCH else "unchanged")
@@ -130,6 +136,28 @@ def _exposure(result: MaskResult, unchanged: float) -> str:
         return "No masked field has a value that could be compared."
     linked = "; linkage is of numbers, and none are masked" if math.isnan(result.linkage) else ""
     return f"{'But ' if unchanged >= MUCH else ''}{' and '.join(found)}{linked}."
+
+
+def _sole_values(result: MaskResult) -> str:
+    """Who took part, told by values that were drawn: figures of linkage do not see it."""
+    share = next((figure.value for figure in result.figures if figure.name == "sole_values"), math.nan)
+    if result.draw is None or math.isnan(share):
+        return ""
+    return (
+        f"{percent_text(share)} of the published numbers are the true value of exactly one respondent. Somebody who "
+        "knows such a value can tell from it that this respondent took part."
+    )
+
+
+def _last_member(result: MaskResult) -> str:
+    """What the other members of a small group learn of the last one from its published mean."""
+    smallest = min((block.min_group for block in result.blocks if block.aggregator in _MEANS), default=math.inf)
+    if smallest >= MANY:
+        return ""
+    others = "either member can compute the values of the other"
+    if smallest > 2:
+        others = f"any {smallest - 1} members who pool their values can compute those of the last one"
+    return f"In a group of {smallest}, {others}: {smallest} times the published mean minus their own."
 
 
 def _went(count: int) -> str:

@@ -105,8 +105,8 @@ class BlockResult(Serialised):
     coincident : int
         Groups whose aggregate equals one of their records by chance.
     revealed : int
-        Values that all members of a group of two or more had, and that are published: see
-        `masktron.measures.revealed`.
+        Values that all members of a group of two or more had and that are published, or that follow from inequalities
+        of the rules: see `masktron.measures.revealed`.
     dominated : int
         Groups in which one record holds more than nine tenths of the weight.
     information_loss : float

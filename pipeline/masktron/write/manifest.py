@@ -6,11 +6,13 @@ import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from fractions import Fraction
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from masktron.config import AS_IT_SAYS, Config, ReadOptions, Role, limits_from
+from masktron.constraints import Linear
 from masktron.errors import UsageError
 from masktron.files import read_text
 from masktron.level_settings import LevelSettings, levels_from
@@ -98,6 +100,8 @@ class DescribedRelease:
     k : int
     blocks : tuple of tuple of str
         Variables of each block: at least k records share each combination of their masked values.
+    relations : tuple of Linear
+        Equalities and ``<=`` that the rules demand of every record. Former manifests name none.
     solved : tuple of (str, str, int, int)
         Variables that do not count for that in records where an equality gives them: the rule, and where it stands.
     removed : tuple of str
@@ -179,6 +183,7 @@ class DescribedRelease:
     fates: tuple[RuleFate, ...] = ()
     version: str = ""
     nested: NestedRelease = field(default_factory=NestedRelease)
+    relations: tuple[Linear, ...] = ()
 
     @property
     def as_original(self) -> tuple[str, ...]:
@@ -225,7 +230,7 @@ def described_release(content: Any, path: Path) -> DescribedRelease:
         return _described(_table({"the manifest": content}, "the manifest"))
     except KeyError as error:
         raise UsageError(f"not a manifest of masktron: {error} is missing", where=str(path), hint=_GIVE) from error
-    except (ValueError, TypeError) as error:
+    except (ValueError, TypeError, ZeroDivisionError) as error:
         raise UsageError(f"not a manifest of masktron: {error}", where=str(path), hint=_GIVE) from error
 
 
@@ -281,7 +286,18 @@ def _described(content: Mapping[str, Any]) -> DescribedRelease:
         fates=fates_from(_list(result, "fates", dict)) if "fates" in result else (),
         version=_text(_table(content, "versions"), "masktron") if "versions" in content else "",
         nested=NestedRelease.from_plain(content["nested"]) if "nested" in content else NestedRelease(),
+        relations=tuple(map(_relation, _list(plan, "relations", dict))) if "relations" in plan else (),
     )
+
+
+def _relation(plain: Mapping[str, Any]) -> Linear:
+    """Read an equality or an inequality; numbers are texts, as they are exact."""
+    relation, terms = _text(plain, "relation"), _list(plain, "terms", list)
+    pairs = [dict(zip(("field", "coefficient"), pair, strict=True)) for pair in terms]
+    exact = tuple((_text(pair, "field"), Fraction(_text(pair, "coefficient"))) for pair in pairs)
+    if relation not in ("=", "<=") or not exact:
+        raise ValueError(f"{relation!r} does not relate fields of the rules")
+    return Linear(exact, "=" if relation == "=" else "<=", Fraction(_text(plain, "bound")))
 
 
 def _permutation(order: list[Any]) -> NDArray[np.intp]:
