@@ -58,9 +58,9 @@ def test_masking_block_by_block(masked: MaskResult) -> None:
         "Every rule holds, and in each block of masked fields at least 4 records are alike; in all masked fields "
         "together some record is unique. 37.8 % of the masked values are the respondents' own. In a group of 4, any "
         "3 members who pool their values can compute those of the last one: 4 times the published mean minus their "
-        "own. An intruder who knows the true values would re-identify 99.5 % of the records. --grouping all, or a method "
-        "that draws values (masktron methods), can lower this; --limit strongest_linkage=20 makes it a condition. Of "
-        "the unmasked fields, Id differs in every record and identifies it."
+        "own. An intruder who knows the true values would re-identify 99.5 % of the records. --grouping all, or a "
+        "method that draws values (masktron methods), can lower this; --limit strongest_linkage=20 makes it a "
+        "condition. Of the unmasked fields, Id differs in every record and identifies it."
     )
     assert "in all masked fields together only 2." in told(masked, whole_record_k=2)
     solved = (replace(masked.blocks[0], solved=(SolvedResult("T", "R1", 0, 0),)), *masked.blocks[1:])
