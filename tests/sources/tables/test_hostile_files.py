@@ -22,6 +22,7 @@ import pytest
 
 import masktron
 from fuzzed_files import damaged, honest_files
+from masktron import memory
 from masktron.errors import DocumentError, ResourceError, UsageError
 from masktron.memory import bounded_memory, free_memory
 from masktron.sources.opening import open_source
@@ -56,6 +57,25 @@ def test_what_unpacks_beyond_measure_is_refused(tmp_path: Path, pack: Callable[[
     # as repetitive, and honest: what is small may be packed as well as can be
     path.write_bytes(pack(b"A\n" + b"1\n" * 20_000))
     assert read(path) == 20_000
+
+
+@pytest.fixture
+def little_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let only 128 MiB be free."""
+    monkeypatch.setattr(memory, "_LEAST", 128 << 20)
+    monkeypatch.setattr(memory, "free_memory", lambda: 0)
+
+
+@pytest.mark.usefixtures("little_memory")
+@pytest.mark.parametrize("pack", [gzip.compress, zstd])
+def test_what_fits_unpacked_is_read_where_200_times_its_size_does_not(
+    tmp_path: Path, pack: Callable[[bytes], bytes]
+) -> None:
+    path = tmp_path / f"a.csv.{'gz' if pack is gzip.compress else 'zst'}"
+    numbers = np.random.default_rng(1).integers(10**9, 10**10, 1 << 18)
+    path.write_bytes(pack(b"A\n" + "\n".join(map(str, numbers)).encode()))
+    assert 200 * path.stat().st_size > 128 << 20
+    assert len(open_source(path).table) == 1 << 18
 
 
 def test_a_length_that_lies_takes_no_more_than_is_free(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
