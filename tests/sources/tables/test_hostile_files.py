@@ -12,6 +12,7 @@ import time
 import zipfile
 from collections.abc import Callable
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 import duckdb
@@ -140,6 +141,38 @@ def test_a_view_without_end_is_ended(
         read(path)
     assert time.monotonic() - begun < 60
     assert sorted(one.name for one in tmp_path.iterdir()) == [f"a.{suffix}"]
+
+
+@pytest.mark.parametrize("suffix", ["duckdb", "sqlite"])
+@pytest.mark.parametrize("view", [False, True])
+def test_only_the_time_of_the_database_counts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, suffix: str, view: bool
+) -> None:
+    monkeypatch.setattr(database_files, "SECONDS", 2.0)
+    digits = "(SELECT 0 AS n UNION ALL SELECT 1 UNION ALL SELECT 2 UNION ALL SELECT 3 UNION ALL SELECT 4)"
+    rows = f"SELECT a.n FROM {', '.join(f'{digits} {name}' for name in 'abcdefg')}"  # noqa: S608
+    path = database(tmp_path / f"a.{suffix}", f"CREATE {'VIEW' if view else 'TABLE'} data AS {rows}")
+    source = open_source(path)
+    again = iter(source.format.read_again(path, source.table).in_columns(str(path)))
+    first = next(again)
+    time.sleep(3)
+    assert len(first[0]) + sum(len(block[0]) for block in again) == 5**7
+
+
+@pytest.mark.parametrize("suffix", ["duckdb", "sqlite"])
+def test_both_readings_of_a_view_share_one_limit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, suffix: str
+) -> None:
+    monkeypatch.setattr(database_files, "SECONDS", 2.0)
+    source = open_source(database(tmp_path / f"a.{suffix}", "CREATE VIEW data AS SELECT 1 AS n"))
+    with source.table.carried.limit.counted(lambda: None):
+        time.sleep(2.5)
+    endless = ENDLESS.partition(" AS ")[2].format("count(*) AS n")
+    carried = replace(source.table.carried, query=endless)
+    begun = time.monotonic()
+    with pytest.raises(ResourceError, match="the database has not read this in"):
+        list(source.format.read_again(source.path, replace(source.table, carried=carried)).in_columns(""))
+    assert time.monotonic() - begun < 1.5
 
 
 @pytest.mark.parametrize(
