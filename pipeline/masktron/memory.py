@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+
+from masktron.errors import ResourceError
 
 _INFO = Path("/proc/meminfo")
 _CGROUP = Path("/sys/fs/cgroup")
@@ -15,6 +18,11 @@ _OWN_CGROUP = Path("/proc/self/cgroup")
 _OWN_STATUS = Path("/proc/self/status")
 _LEAST = 1 << 30
 """Bytes that reading a file may take however little is free."""
+_REFUSED = re.compile(
+    r"out of memory|can.t start new thread|unable to allocate|memory allocation failed|"
+    r"thread: resource temporarily unavailable",
+    re.IGNORECASE,
+)
 
 
 def free_memory() -> int:
@@ -85,6 +93,31 @@ def bounded_memory() -> Iterator[None]:
         yield
     finally:
         _BOUND.leave()
+
+
+@contextmanager
+def told_of_memory(where: str) -> Iterator[None]:
+    """Say of a file that reading it was refused memory, or a thread, whatever a reader makes of that.
+
+    Libraries have exceptions of their own for that; where they have none, only their words say it.
+
+    Raises
+    ------
+    ResourceError
+    """
+    try:
+        yield
+    except Exception as error:
+        cause: BaseException | None = error
+        while cause is not None:
+            if isinstance(cause, MemoryError) or _REFUSED.search(str(cause)):
+                raise ResourceError(
+                    "this file asks for more memory than is free",
+                    where=where,
+                    hint="the file is damaged or packs too much; or free memory, or split the file",
+                ) from error
+            cause = cause.__cause__ or cause.__context__
+        raise
 
 
 def _taken() -> int:

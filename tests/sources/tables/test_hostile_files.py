@@ -25,7 +25,7 @@ import masktron
 from fuzzed_files import damaged, honest_files
 from masktron import memory
 from masktron.errors import DocumentError, ResourceError, UsageError
-from masktron.memory import bounded_memory, free_memory
+from masktron.memory import bounded_memory
 from masktron.sources.opening import open_source
 from masktron.sources.tables import database_files
 from masktron.sources.tables.separated.csv_format import CsvFormat
@@ -79,10 +79,42 @@ def test_what_fits_unpacked_is_read_where_200_times_its_size_does_not(
     assert len(open_source(path).table) == 1 << 18
 
 
-def test_a_length_that_lies_takes_no_more_than_is_free(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def read_too_much_with_duckdb(path: Path) -> None:
+    from masktron.sources.tables.duckdb_files import _duckdb_errors
+
+    with _duckdb_errors(str(path), query=False), closing(duckdb.connect()) as connection:
+        connection.execute("SET memory_limit = '1MB'")
+        connection.execute("SELECT list(range) FROM range(10000000)").fetchall()
+
+
+def read_too_much_with_arrow(path: Path) -> None:
+    try:
+        pa.allocate_buffer(1 << 50)
+    except pa.ArrowException as error:
+        raise DocumentError("cannot read this", where=str(path)) from error
+
+
+def read_too_much_with_numpy(path: Path) -> None:
+    del path
+    np.zeros(1 << 50)
+
+
+def start_too_many_threads(path: Path) -> None:
+    # what Arrow says where the system refuses a thread
+    said = "Unknown error: Failed to launch worker thread: Resource temporarily unavailable"
+    raise DocumentError("cannot read this", where=str(path)) from pa.ArrowException(said)
+
+
+@pytest.mark.parametrize(
+    "fail",
+    [read_too_much_with_duckdb, read_too_much_with_arrow, read_too_much_with_numpy, start_too_many_threads],
+)
+def test_a_reader_without_memory_is_no_damage(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fail: Callable[[Path], None]
+) -> None:
     path = tmp_path / "a.csv"
     path.write_text("A\n1\n")
-    monkeypatch.setattr(CsvFormat, "read", lambda *_: bytearray(free_memory() + (2 << 30)))
+    monkeypatch.setattr(CsvFormat, "read", lambda _, place, options: fail(place))
     with pytest.raises(ResourceError, match="asks for more memory") as told:
         open_source(path).require_readable()
     assert told.value.where == str(path)
