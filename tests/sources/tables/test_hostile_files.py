@@ -271,6 +271,17 @@ def test_a_sheet_that_spans_more_than_it_fills_is_refused(tmp_path: Path) -> Non
         read(workbook)
 
 
+def test_the_bound_of_a_sheet_is_computed_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "a.ods"
+    path.with_suffix(".csv").write_text("A\n" + "1\n" * 50)
+    masktron.convert(path.with_suffix(".csv"), path)
+    calls: list[int] = []
+    before = zipfile.ZipFile.infolist
+    monkeypatch.setattr(zipfile.ZipFile, "infolist", lambda archive: (calls.append(1), before(archive))[1])
+    assert read(path) == 50
+    assert len(calls) < 50
+
+
 @pytest.mark.parametrize(
     "said",
     [
@@ -328,6 +339,32 @@ def test_a_length_that_goes_back_in_a_dictionary_is_refused(tmp_path: Path, hone
     path.write_bytes(content[:176] + record + b"\7\0\0\0" + content[176:])
     with pytest.raises(ValueError, match="a length in its dictionary lies"):
         spss_dictionary(path)
+
+
+def test_a_length_beyond_the_end_of_a_dictionary_is_refused(tmp_path: Path, honest: dict[str, bytes]) -> None:
+    from masktron.sources.tables.spss_dictionary import spss_dictionary
+
+    content = honest["plain.sav"]
+    record = b"\6\0\0\0" + (1 << 24).to_bytes(4, "little")
+    path = tmp_path / "a.sav"
+    path.write_bytes(content[:176] + record + content[176:])
+    with pytest.raises(ValueError, match="a length in its dictionary lies"):
+        spss_dictionary(path)
+
+
+@pytest.mark.parametrize("reading", ["adbc", "sqlite3"])
+def test_no_connection_to_sqlite_trusts_the_schema(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, reading: str
+) -> None:
+    from masktron.sources.tables import sqlite_files
+
+    path = database(tmp_path / "a.sqlite", "CREATE TABLE data AS SELECT 1 AS n")
+    options = {"query": "SELECT trusted_schema AS n FROM pragma_trusted_schema"}
+    table = sqlite_files.SqliteFormat().read(path, options)
+    if reading == "adbc":
+        assert table.cells.column(0).to_pylist() == ["0"]
+    else:
+        assert list(sqlite_files.SqliteFormat().read_again(path, table).rows) == [["0"]]
 
 
 @pytest.mark.parametrize(
