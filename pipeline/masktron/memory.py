@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import sys
 import threading
 from collections.abc import Iterator
@@ -22,6 +23,8 @@ _LEAST_ADDRESSES = 1_000_000_000
 """What the libraries of a command take, of which some end the process where they get less."""
 _SHORTAGES = (errno.ENOMEM, errno.EAGAIN)
 """No memory, and none for another thread."""
+_WORDS = re.compile(r"out of memory|start new thread|unable to allocate|memory allocation failed", re.IGNORECASE)
+"""What libraries say that have no exception for it."""
 
 
 def address_space() -> int | None:
@@ -61,7 +64,7 @@ def lacks_memory(error: BaseException) -> bool:
     while seen is not None:
         if isinstance(seen, MemoryError) or (isinstance(seen, OSError) and seen.errno in _SHORTAGES):
             return True
-        if any(os.strerror(number) in str(seen) for number in _SHORTAGES) or "start new thread" in str(seen):
+        if any(os.strerror(number) in str(seen) for number in _SHORTAGES) or _WORDS.search(str(seen)):
             return True
         if limited and (isinstance(seen, ImportError) or "shared object" in str(seen)):
             return True
@@ -137,6 +140,26 @@ def bounded_memory() -> Iterator[None]:
         yield
     finally:
         _BOUND.leave()
+
+
+@contextmanager
+def told_of_memory(where: str) -> Iterator[None]:
+    """Say of a file that reading it was refused memory, or a thread, whatever a reader makes of that.
+
+    Raises
+    ------
+    ResourceError
+    """
+    try:
+        yield
+    except Exception as error:
+        if not lacks_memory(error):
+            raise
+        raise ResourceError(
+            "this file asks for more memory than is free",
+            where=where,
+            hint="the file is damaged or packs too much; or free memory, or split the file",
+        ) from error
 
 
 def _taken() -> int:

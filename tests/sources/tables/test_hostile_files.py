@@ -12,6 +12,7 @@ import time
 import zipfile
 from collections.abc import Callable
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 import duckdb
@@ -22,8 +23,9 @@ import pytest
 
 import masktron
 from fuzzed_files import damaged, honest_files
+from masktron import memory
 from masktron.errors import DocumentError, ResourceError, UsageError
-from masktron.memory import bounded_memory, free_memory
+from masktron.memory import bounded_memory
 from masktron.sources.opening import open_source
 from masktron.sources.tables import database_files
 from masktron.sources.tables.separated.csv_format import CsvFormat
@@ -58,10 +60,61 @@ def test_what_unpacks_beyond_measure_is_refused(tmp_path: Path, pack: Callable[[
     assert read(path) == 20_000
 
 
-def test_a_length_that_lies_takes_no_more_than_is_free(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture
+def little_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let only 128 MiB be free."""
+    monkeypatch.setattr(memory, "_LEAST", 128 << 20)
+    monkeypatch.setattr(memory, "free_memory", lambda: 0)
+
+
+@pytest.mark.usefixtures("little_memory")
+@pytest.mark.parametrize("pack", [gzip.compress, zstd])
+def test_what_fits_unpacked_is_read_where_200_times_its_size_does_not(
+    tmp_path: Path, pack: Callable[[bytes], bytes]
+) -> None:
+    path = tmp_path / f"a.csv.{'gz' if pack is gzip.compress else 'zst'}"
+    numbers = np.random.default_rng(1).integers(10**9, 10**10, 1 << 18)
+    path.write_bytes(pack(b"A\n" + "\n".join(map(str, numbers)).encode()))
+    assert 200 * path.stat().st_size > 128 << 20
+    assert len(open_source(path).table) == 1 << 18
+
+
+def read_too_much_with_duckdb(path: Path) -> None:
+    from masktron.sources.tables.duckdb_files import _duckdb_errors
+
+    with _duckdb_errors(str(path), query=False), closing(duckdb.connect()) as connection:
+        connection.execute("SET memory_limit = '1MB'")
+        connection.execute("SELECT list(range) FROM range(10000000)").fetchall()
+
+
+def read_too_much_with_arrow(path: Path) -> None:
+    try:
+        pa.allocate_buffer(1 << 50)
+    except pa.ArrowException as error:
+        raise DocumentError("cannot read this", where=str(path)) from error
+
+
+def read_too_much_with_numpy(path: Path) -> None:
+    del path
+    np.zeros(1 << 50)
+
+
+def start_too_many_threads(path: Path) -> None:
+    # what Arrow says where the system refuses a thread
+    said = "Unknown error: Failed to launch worker thread: Resource temporarily unavailable"
+    raise DocumentError("cannot read this", where=str(path)) from pa.ArrowException(said)
+
+
+@pytest.mark.parametrize(
+    "fail",
+    [read_too_much_with_duckdb, read_too_much_with_arrow, read_too_much_with_numpy, start_too_many_threads],
+)
+def test_a_reader_without_memory_is_no_damage(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fail: Callable[[Path], None]
+) -> None:
     path = tmp_path / "a.csv"
     path.write_text("A\n1\n")
-    monkeypatch.setattr(CsvFormat, "read", lambda *_: bytearray(free_memory() + (2 << 30)))
+    monkeypatch.setattr(CsvFormat, "read", lambda _, place, options: fail(place))
     with pytest.raises(ResourceError, match="asks for more memory") as told:
         open_source(path).require_readable()
     assert told.value.where == str(path)
@@ -120,6 +173,38 @@ def test_a_view_without_end_is_ended(
         read(path)
     assert time.monotonic() - begun < 60
     assert sorted(one.name for one in tmp_path.iterdir()) == [f"a.{suffix}"]
+
+
+@pytest.mark.parametrize("suffix", ["duckdb", "sqlite"])
+@pytest.mark.parametrize("view", [False, True])
+def test_only_the_time_of_the_database_counts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, suffix: str, view: bool
+) -> None:
+    monkeypatch.setattr(database_files, "SECONDS", 2.0)
+    digits = "(SELECT 0 AS n UNION ALL SELECT 1 UNION ALL SELECT 2 UNION ALL SELECT 3 UNION ALL SELECT 4)"
+    rows = f"SELECT a.n FROM {', '.join(f'{digits} {name}' for name in 'abcdefg')}"  # noqa: S608
+    path = database(tmp_path / f"a.{suffix}", f"CREATE {'VIEW' if view else 'TABLE'} data AS {rows}")
+    source = open_source(path)
+    again = iter(source.format.read_again(path, source.table).in_columns(str(path)))
+    first = next(again)
+    time.sleep(3)
+    assert len(first[0]) + sum(len(block[0]) for block in again) == 5**7
+
+
+@pytest.mark.parametrize("suffix", ["duckdb", "sqlite"])
+def test_both_readings_of_a_view_share_one_limit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, suffix: str
+) -> None:
+    monkeypatch.setattr(database_files, "SECONDS", 2.0)
+    source = open_source(database(tmp_path / f"a.{suffix}", "CREATE VIEW data AS SELECT 1 AS n"))
+    with source.table.carried.limit.counted(lambda: None):
+        time.sleep(2.5)
+    endless = ENDLESS.partition(" AS ")[2].format("count(*) AS n")
+    carried = replace(source.table.carried, query=endless)
+    begun = time.monotonic()
+    with pytest.raises(ResourceError, match="the database has not read this in"):
+        list(source.format.read_again(source.path, replace(source.table, carried=carried)).in_columns(""))
+    assert time.monotonic() - begun < 1.5
 
 
 @pytest.mark.parametrize(
@@ -186,6 +271,17 @@ def test_a_sheet_that_spans_more_than_it_fills_is_refused(tmp_path: Path) -> Non
         read(workbook)
 
 
+def test_the_bound_of_a_sheet_is_computed_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "a.ods"
+    path.with_suffix(".csv").write_text("A\n" + "1\n" * 50)
+    masktron.convert(path.with_suffix(".csv"), path)
+    calls: list[int] = []
+    before = zipfile.ZipFile.infolist
+    monkeypatch.setattr(zipfile.ZipFile, "infolist", lambda archive: (calls.append(1), before(archive))[1])
+    assert read(path) == 50
+    assert len(calls) < 50
+
+
 @pytest.mark.parametrize(
     "said",
     [
@@ -243,6 +339,32 @@ def test_a_length_that_goes_back_in_a_dictionary_is_refused(tmp_path: Path, hone
     path.write_bytes(content[:176] + record + b"\7\0\0\0" + content[176:])
     with pytest.raises(ValueError, match="a length in its dictionary lies"):
         spss_dictionary(path)
+
+
+def test_a_length_beyond_the_end_of_a_dictionary_is_refused(tmp_path: Path, honest: dict[str, bytes]) -> None:
+    from masktron.sources.tables.spss_dictionary import spss_dictionary
+
+    content = honest["plain.sav"]
+    record = b"\6\0\0\0" + (1 << 24).to_bytes(4, "little")
+    path = tmp_path / "a.sav"
+    path.write_bytes(content[:176] + record + content[176:])
+    with pytest.raises(ValueError, match="a length in its dictionary lies"):
+        spss_dictionary(path)
+
+
+@pytest.mark.parametrize("reading", ["adbc", "sqlite3"])
+def test_no_connection_to_sqlite_trusts_the_schema(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, reading: str
+) -> None:
+    from masktron.sources.tables import sqlite_files
+
+    path = database(tmp_path / "a.sqlite", "CREATE TABLE data AS SELECT 1 AS n")
+    options = {"query": "SELECT trusted_schema AS n FROM pragma_trusted_schema"}
+    table = sqlite_files.SqliteFormat().read(path, options)
+    if reading == "adbc":
+        assert table.cells.column(0).to_pylist() == ["0"]
+    else:
+        assert list(sqlite_files.SqliteFormat().read_again(path, table).rows) == [["0"]]
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import datetime
+import math
 import threading
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -29,40 +31,68 @@ OPTIONS: Mapping[str, str] = {
 
 
 SECONDS, BYTES_A_SECOND = 60.0, 1 << 20
-"""How long a database may read: so long in any case, and more for a large file."""
+"""How long a view or a query may compute: so long in any case, and more for a large file."""
+_ROWS = 1 << 14
 
 
-@contextmanager
-def ended_in_time(path: Path, interrupt: Callable[[], None]) -> Iterator[None]:
-    """Interrupt what a database does if it takes too long: a view of a file may compute without end.
+class TimeLimit:
+    """The time that a database may take to compute rows, in both readings together.
 
-    Raises
-    ------
-    ResourceError
+    A view or a query may compute without end, so it has a limit. A table has none.
     """
-    seconds = SECONDS + (path.stat().st_size / BYTES_A_SECOND if path.is_file() else 0.0)
-    late = threading.Event()
 
-    def end() -> None:
-        late.set()
-        interrupt()
+    def __init__(self, path: Path, *, computed: bool) -> None:
+        self._where = str(path)
+        self._seconds = SECONDS + path.stat().st_size / BYTES_A_SECOND if computed else math.inf
+        self._used = 0.0
 
-    timer = threading.Timer(seconds, end)
-    timer.daemon = True
-    timer.start()
-    try:
-        yield
-    except Exception as error:
-        if not late.is_set():
-            raise
-        raise ResourceError(
-            f"the database has not read this in {seconds:,.0f} s",
-            where=str(path),
-            hint="its view or query may have no end; else have the database write what it returns to a table",
-        ) from error
-    finally:
-        timer.cancel()
-        timer.join()  # so that nothing is interrupted that is closed
+    @contextmanager
+    def counted(self, interrupt: Callable[[], None]) -> Iterator[None]:
+        """Count the time that this takes, and interrupt the database once the limit is reached.
+
+        Raises
+        ------
+        ResourceError
+        """
+        if math.isinf(self._seconds):
+            yield
+            return
+        begun = time.monotonic()
+        ended, late = threading.Event(), threading.Event()
+
+        def watch() -> None:
+            wait = max(self._seconds - self._used, 0.0)
+            while not ended.wait(wait):
+                late.set()
+                interrupt()
+                wait = 0.1  # a statement that begins just now has not noticed
+
+        watcher = threading.Thread(target=watch, daemon=True)
+        watcher.start()
+        try:
+            yield
+        except Exception as error:
+            if not late.is_set():
+                raise
+            raise ResourceError(
+                f"the database has not read this in {self._seconds:,.0f} s",
+                where=self._where,
+                hint="its view or query may have no end; else have the database write what it returns to a table",
+            ) from error
+        finally:
+            ended.set()
+            watcher.join()  # so that nothing is interrupted that is closed
+            self._used += time.monotonic() - begun
+
+    def rows(self, run: Callable[[], Any], interrupt: Callable[[], None]) -> Iterator[Sequence[Sequence[Any]]]:
+        """Run a query and yield its rows in batches. The time that the caller takes for a batch does not count."""
+        with self.counted(interrupt):
+            cursor = run()
+            batch = cursor.fetchmany(_ROWS)
+        while batch:
+            yield batch
+            with self.counted(interrupt):
+                batch = cursor.fetchmany(_ROWS)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -75,6 +105,7 @@ class DatabaseCarried:
         Its name, that of the released table too; empty for a query.
     query : str
         What was read.
+    limit : TimeLimit
     types : mapping of str to str
         The type that each column was declared with.
     values : pyarrow.Table or None
@@ -85,6 +116,7 @@ class DatabaseCarried:
 
     table: str
     query: str
+    limit: TimeLimit
     types: Mapping[str, str]
     values: pa.Table | None = None
     kinds: Mapping[str, NDArray[np.str_]] | None = None

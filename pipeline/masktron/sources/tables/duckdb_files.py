@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -21,9 +22,9 @@ from masktron.sources.tables.arrow_reshaped import reshaped_values
 from masktron.sources.tables.database_files import (
     OPTIONS,
     DatabaseCarried,
+    TimeLimit,
     become_text,
     chosen,
-    ended_in_time,
     object_text,
     require_table,
 )
@@ -32,7 +33,6 @@ from masktron.sources.tables.table_format import LexemeRow, Options, SecondReadi
 from masktron.sources.tables.table_model import Table, TableRelease
 from masktron.sources.variables import Variable
 
-_ROWS = 1 << 14
 _DUCKDB_DIGITS = 38
 """Of its widest DECIMAL."""
 _CLOSED = ("temp_directory = ''", "enable_external_access = false", "lock_configuration = true")
@@ -57,19 +57,21 @@ class DuckdbFormat(TableFormat):
         """Read a table as columns of Arrow."""
         where = str(path)
         with _duckdb(path, query=bool(options.get("query"))) as connection:
-            tables = [
-                name
-                for (name,) in connection.execute(
-                    "SELECT table_name FROM information_schema.tables WHERE table_schema = 'main' ORDER BY 1"
+            kinds = dict(
+                connection.execute(
+                    "SELECT table_name, table_type FROM information_schema.tables "
+                    "WHERE table_schema = 'main' ORDER BY 1"
                 ).fetchall()
-            ]
-            table, query = chosen(options, tables, where)
-            types = {row[0]: row[1] for row in connection.execute(f"DESCRIBE {query}").fetchall()}
-            for column, kind in types.items():
-                _require_known(column, kind, where)
-            values = connection.sql(query).to_arrow_table()
+            )
+            table, query = chosen(options, list(kinds), where)
+            limit = TimeLimit(path, computed=kinds.get(table) != "BASE TABLE")
+            with limit.counted(connection.interrupt):
+                types = {row[0]: row[1] for row in connection.execute(f"DESCRIBE {query}").fetchall()}
+                for column, kind in types.items():
+                    _require_known(column, kind, where)
+                values = connection.sql(query).to_arrow_table()
         read = table_of(values, where)
-        return Table(read.variables, read.cells, carried=DatabaseCarried(table, query, types, values=values))
+        return Table(read.variables, read.cells, carried=DatabaseCarried(table, query, limit, types, values=values))
 
     def read_again(self, path: Path, table: Table) -> SecondReading:
         """Read the rows as objects of Python."""
@@ -78,8 +80,7 @@ class DuckdbFormat(TableFormat):
         def rows() -> Iterator[LexemeRow]:
             singles = [kind == "FLOAT" for kind in carried.types.values()]
             with _duckdb(path, query=not carried.table) as connection:
-                found = connection.execute(carried.query)
-                while batch := found.fetchmany(_ROWS):
+                for batch in carried.limit.rows(partial(connection.execute, carried.query), connection.interrupt):
                     for row in batch:
                         yield [
                             object_text(np.float32(value) if single and value is not None else value)
@@ -168,7 +169,7 @@ def _duckdb(path: Path, *, query: bool) -> Iterator[Any]:
     with closing(connection):
         for setting in _CLOSED:
             connection.execute(f"SET {setting}")
-        with _duckdb_errors(str(path), query), ended_in_time(path, connection.interrupt):
+        with _duckdb_errors(str(path), query):
             yield connection
 
 

@@ -18,6 +18,7 @@ from masktron.sources.tables.office_files import (
     XmlCell,
     address,
     elements,
+    most_cells,
     part_of,
     require_span,
 )
@@ -70,7 +71,7 @@ def cells(
     del book
     here = f"{where}, sheet {sheet.name!r}"
     wanted = (f"{_TABLE}table-row", f"{_TABLE}table", f"{_TABLE}table-column")
-    row, hidden, merged, found = 0, 0, 0, list[XmlCell]()
+    row, hidden, merged, found, most = 0, 0, 0, list[XmlCell](), most_cells(archive)
     with part_of(archive, _CONTENT, where) as stream:
         for element in elements(stream, wanted, where):
             if element.tag == wanted[1]:
@@ -96,7 +97,7 @@ def cells(
                 if one is not None:
                     if column + wide > _MOST_COLUMNS:
                         raise DocumentError(f"row {row + 1} has more than {_MOST_COLUMNS:,} columns", where=here)
-                    require_span(archive, (row + times) * (column + wide), here)
+                    require_span((row + times) * (column + wide), most, here)
                     these += [one._replace(column=column + at) for at in range(wide)]
                 column += wide
             if these and row + times > _MOST_ROWS:

@@ -107,19 +107,28 @@ _CELL = 16
 """Bytes in memory of a cell, at the very least."""
 
 
-def require_span(archive: zipfile.ZipFile, cells: int, here: str) -> None:
+def most_cells(archive: zipfile.ZipFile) -> int:
+    """Return how many places the cells of a sheet in this workbook may span."""
+    return most_unpacked(sum(part.compress_size for part in archive.infolist())) // _CELL
+
+
+def require_span(cells: int, most: int, here: str) -> None:
     """Refuse a sheet of a few cells that names, or repeats, so many that they fill the memory.
 
     Parameters
     ----------
     cells : int
         Rows times columns from the first cell to the last, all of which the first reader makes.
+    most : int
+        From `most_cells`.
+    here : str
+        For the message.
 
     Raises
     ------
     DocumentError
     """
-    if cells * _CELL > most_unpacked(sum(part.compress_size for part in archive.infolist())):
+    if cells > most:
         raise DocumentError(
             f"the cells of the sheet span {cells:,} places, far more than a file of its size fills",
             where=here,

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import replace
 from decimal import Decimal
+from functools import partial
 from pathlib import Path
 from typing import ClassVar
 from urllib.parse import quote
@@ -27,9 +28,9 @@ from masktron.sources.tables.column_names import xml_names
 from masktron.sources.tables.database_files import (
     OPTIONS,
     DatabaseCarried,
+    TimeLimit,
     become_text,
     chosen,
-    ended_in_time,
     object_text,
     require_table,
 )
@@ -67,11 +68,13 @@ class SqliteFormat(TableFormat):
                 )
             )
             table, query = chosen(options, list(kinds_of), where)
-            columns = [one[0] for one in plain_reader.execute(f"SELECT * FROM ({query}) LIMIT 0").description]  # noqa: S608
+            computed = kinds_of.get(table) != "table"
+            limit = TimeLimit(path, computed=computed)
+            columns = _columns(plain_reader, query, limit)
             types = {}
-            if kinds_of.get(table) != "table":
-                # a view may have no end, and ADBC cannot be interrupted: so it is tried here first
-                for _ in plain_reader.execute(query):
+            if computed:
+                # ADBC cannot be interrupted: so this is tried here first
+                for _ in limit.rows(partial(plain_reader.execute, query), plain_reader.interrupt):
                     pass
             if not options.get("query"):
                 types = {row[1]: row[2] for row in plain_reader.execute(f"PRAGMA table_info({quoted(table)})")}
@@ -103,19 +106,21 @@ class SqliteFormat(TableFormat):
             ]
             cells[name], kinds[name] = pa.array(lexemes, type=pa.string()), these
             variables.append(Variable(name, column, typed=_typed(these), stored=_stored(these)))
-        return Table(tuple(variables), pa.table(cells), carried=DatabaseCarried(table, query, types, kinds=kinds))
+        return Table(
+            tuple(variables), pa.table(cells), carried=DatabaseCarried(table, query, limit, types, kinds=kinds)
+        )
 
     def read_again(self, path: Path, table: Table) -> SecondReading:
         """Read the rows with the library of Python."""
         carried: DatabaseCarried = table.carried
         with _sqlite(path) as connection:
-            cursor = connection.execute(carried.query)
-            columns = tuple(one[0] for one in cursor.description)
+            columns = _columns(connection, carried.query, carried.limit)
 
         def rows() -> Iterator[LexemeRow]:
             with _sqlite(path) as again:
-                for row in again.execute(carried.query):
-                    yield [object_text(value) for value in row]
+                for batch in carried.limit.rows(partial(again.execute, carried.query), again.interrupt):
+                    for row in batch:
+                        yield [object_text(value) for value in row]
 
         return SecondReading(columns, rows())
 
@@ -179,14 +184,16 @@ def _uri(path: Path) -> str:
     return f"file:{quote(str(path.resolve()))}?mode=ro"
 
 
+def _columns(connection: sqlite3.Connection, query: str, limit: TimeLimit) -> tuple[str, ...]:
+    with limit.counted(connection.interrupt):
+        return tuple(one[0] for one in connection.execute(f"SELECT * FROM ({query}) LIMIT 0").description)  # noqa: S608
+
+
 @contextmanager
 def _sqlite(path: Path) -> Iterator[sqlite3.Connection]:
     refuse_special(path, DocumentError)
     try:
-        with (
-            closing(sqlite3.connect(_uri(path), uri=True)) as connection,
-            ended_in_time(path, connection.interrupt),
-        ):
+        with closing(sqlite3.connect(_uri(path), uri=True)) as connection:
             connection.execute(_UNTRUSTED)
             yield connection
     except sqlite3.Error as error:

@@ -23,9 +23,9 @@ from numpy.typing import NDArray
 
 import masktron.memory_costs as costs
 from masktron.addresses import AddressPath
-from masktron.errors import DocumentError, MasktronError, ResourceError
+from masktron.errors import DocumentError, MasktronError
 from masktron.files import file_hash, refuse_special
-from masktron.memory import bounded_memory
+from masktron.memory import bounded_memory, told_of_memory
 from masktron.progress import Progress, Told, untold
 from masktron.scratch import create_private, folder_on_disk, private_folder, require_room
 from masktron.sources.array_stores import FolderStore
@@ -64,16 +64,14 @@ from masktron.sources.xml.xml_source import XmlSource
 from masktron.supervisor import tell_reading
 
 _OF_WRONG_BYTES = (
-    *(
-        ValueError,
-        LookupError,
-        ArithmeticError,
-        EOFError,
-        RecursionError,
-        struct.error,
-        zlib.error,
-        pa.ArrowException,
-    ),
+    ValueError,
+    LookupError,
+    ArithmeticError,
+    EOFError,
+    RecursionError,
+    struct.error,
+    zlib.error,
+    pa.ArrowException,
 )
 """What libraries raise where bytes are not what they have to be."""
 _NO_CODES: frozenset[str] = frozenset()
@@ -557,16 +555,10 @@ def _readable(where: str) -> Generator[None]:
     """
     tell_reading(where)
     try:
-        with bounded_memory():
+        with told_of_memory(where), bounded_memory():
             yield
     except MasktronError:
         raise
-    except MemoryError as error:
-        raise ResourceError(
-            "this file asks for more memory than is free",
-            where=where,
-            hint="the file is damaged or packs too much; or free memory, or split the file",
-        ) from error
     except UnicodeDecodeError as error:
         raise DocumentError(
             f"a text in this file is not in its encoding, {error.encoding}",

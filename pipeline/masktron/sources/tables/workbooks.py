@@ -27,6 +27,7 @@ from masktron.sources.tables.office_files import (
     SheetOutline,
     XmlCell,
     letters,
+    most_cells,
     package,
     require_span,
 )
@@ -86,7 +87,9 @@ class _Workbook(TableFormat):
                 if cell.formula:
                     formulas.add(cell.column)
                 styles.setdefault(cell.column, {}).setdefault(cell.kind, Counter())[cell.style] += 1
-            require_span(archive, (last_row + 1) * (last_column + 1), f"{where}, sheet {place.sheet.name!r}")
+            require_span(
+                (last_row + 1) * (last_column + 1), most_cells(archive), f"{where}, sheet {place.sheet.name!r}"
+            )
         texts, kinds, left = values_of_cells(path, book, place, self.what)
         here = f"{where}, sheet {place.sheet.name!r}"
         area = used_area([(row, column + left) for row, column in np.argwhere(kinds != NOTHING)], place, here)

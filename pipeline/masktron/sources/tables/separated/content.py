@@ -31,6 +31,8 @@ _MARKS = (
 """Byte order marks, a longer one before that with which it begins."""
 _LITTLE = {"utf-16": "utf-16-le", "utf-32": "utf-32-le"}
 _LEVEL = 6
+_BLOCK = 1 << 24
+"""Bytes that are unpacked at a time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,16 +186,19 @@ def _unpacked(path: Path) -> tuple[bytes, str]:
         return raw, ""
     if compression == "zstd":
         library("zstandard", "CSV that is packed with Zstandard")
+    blocks, size = list[bytes](), 0
     try:
         with pa.CompressedInputStream(pa.BufferReader(raw), compression) as stream:
-            # one byte more than may be there: a file of some megabytes can hold terabytes
-            unpacked: bytes = stream.read(most_unpacked(len(raw)) + 1)
+            # a file of some megabytes can hold terabytes; and `read` takes at once all that it is asked for
+            while size <= most_unpacked(len(raw)) and (block := stream.read(_BLOCK)):
+                blocks.append(block)
+                size += len(block)
     except (OSError, pa.ArrowException) as error:
         raise DocumentError(
             f"the file cannot be unpacked with {compression}: {error}", where=str(path), hint="it is damaged"
         ) from None
-    require_unpacked(len(unpacked), len(raw), "the file", str(path))
-    return unpacked, compression
+    require_unpacked(size, len(raw), "the file", str(path))
+    return b"".join(blocks), compression
 
 
 def _undecodable(body: bytes, codec: str, start: int, said: CsvDialect, where: str) -> DocumentError:
