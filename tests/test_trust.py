@@ -50,6 +50,7 @@ def folder(tmp_path: Path) -> Path:
         (tmp_path / name).write_text("x\n")
     (own / "link.csv").symlink_to(tmp_path / "secret.csv")
     (own / "up").symlink_to(tmp_path)
+    (own / "circle").symlink_to("circle")
     return own
 
 
@@ -68,6 +69,7 @@ def folder(tmp_path: Path) -> Path:
         ("sqlite:own/a.db?table=t", False),
         ("postgresql://host/db?table=t", False),
         ("own/a\0.csv", False),
+        ("own/circle", False),
         ("//server/share/a.csv", False),
     ],
 )
@@ -94,6 +96,8 @@ def test_a_file_of_a_manifest_is_found_beside_named_files_alone(folder: Path) ->
     assert file_beside(folder.parent / "secret.csv", manifest) is None
     assert file_beside(Path("link.csv"), manifest) is None
     assert file_beside(Path(".."), manifest) is None
+    assert file_beside(Path("circle"), manifest) is None
+    assert file_beside(Path("x" * 5000), manifest) is None
 
 
 def test_options_that_choose_what_is_read_of_a_file_are_known() -> None:

@@ -43,6 +43,7 @@ from masktron.trust import (
     files_read,
     is_inside,
     named_only_in,
+    shortened,
     trust_of,
     weakened_in,
 )
@@ -752,7 +753,7 @@ def require_beside(settings: Any, path: Path, within: tuple[str, ...] = ()) -> N
     """
     for one in files_read(settings):
         if not is_inside(one.path, path.parent):
-            raise untrusted(path, (*within, *one.setting), f"a file outside this folder: {one.path}", one.option)
+            raise untrusted(path, (*within, *one.setting), f"a file outside this folder: {shortened(one.path)}", one.option)
 
 
 def untrusted(path: Path, setting: tuple[str, ...], why: str, option: str = "") -> UsageError:

@@ -19,6 +19,8 @@ from masktron.addresses import AddressPath, is_address
 _TRUST = "trust"
 PARTS_OF_FILES = frozenset({"query", "range", "sheet", "table"})
 """Options of formats that choose what is read of a file: `TableFormat.choosing` of all formats."""
+_LONGEST = 200
+"""Characters of a path that messages show."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,14 +139,24 @@ def weakened_in(settings: Any) -> dict[str, Any]:
 def is_inside(path: Path, folder: Path) -> bool:
     """Whether a path leads to a place in a folder, whatever links are on the way.
 
-    What lies elsewhere by its name alone is not looked up: that may be another machine.
+    What lies elsewhere by its name alone is not looked up: that may be another machine. A path that the system cannot
+    follow, such as a link to itself, leads nowhere.
     """
     if is_address(str(path)) or "\0" in str(path):
         return False
-    real = folder.resolve()
-    named = Path(os.path.abspath(path))  # noqa: PTH100 -- asks the system for nothing, and takes out ".."
-    near = (real, Path(os.path.abspath(folder)))  # noqa: PTH100
-    return any(named.is_relative_to(one) for one in near) and path.resolve().is_relative_to(real)
+    try:
+        real = folder.resolve()
+        named = Path(os.path.abspath(path))  # noqa: PTH100 -- asks the system for nothing, and takes out ".."
+        near = (real, Path(os.path.abspath(folder)))  # noqa: PTH100
+        return any(named.is_relative_to(one) for one in near) and path.resolve().is_relative_to(real)
+    except (OSError, RuntimeError):
+        return False
+
+
+def shortened(path: Path) -> str:
+    """Return a path for a message: of a long one, the beginning and the end."""
+    text = str(path)
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST // 2]}...{text[-_LONGEST // 2 :]}"
 
 
 def file_beside(named: Path, *beside: Path) -> Path | None:
@@ -160,4 +172,6 @@ def file_beside(named: Path, *beside: Path) -> Path | None:
     """
     folders = [one.parent for one in beside if not isinstance(one, AddressPath)]
     places = ((place, folder) for folder in folders for place in (named, folder / named.name))
-    return next((place for place, folder in places if is_inside(place, folder) and place.is_file()), None)
+    # unlike Path.is_file, os.path.isfile raises nothing for a name that is too long
+    inside = (place for place, folder in places if is_inside(place, folder) and os.path.isfile(place))  # noqa: PTH113
+    return next(inside, None)
