@@ -8,7 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from masktron.addresses import path_of
 from masktron.config import Config
+from masktron.jobs import in_units, released
+from masktron.jobs.tune import outcomes
 from masktron.jobs.tune.asked import TuneSettings
 from masktron.level_settings import LevelSetting
 from masktron.sources.known_formats import XML, format_names, table_format
@@ -33,13 +36,22 @@ def test_what_runs_code_writes_or_reads_a_secret_is_for_named_files() -> None:
     assert [name for name, trust in trust_of(LevelSetting).items() if trust.named_only] == ["out"]
 
 
-def test_settings_that_hold_paths_say_which(tmp_path: Path) -> None:
+def test_settings_that_hold_paths_say_which() -> None:
     """A setting whose type is a path, or that was seen to name a file, declares it or is for named files."""
-    typed = {one.name for one in fields(Config) if "Path" in str(one.type)}
-    told = {name for name, trust in trust_of(Config).items() if trust.reads is not None}
-    assert typed <= told
-    assert told == {"documents", "metadata", "levels", "recode", "pram"}
-    assert {name for name, trust in trust_of(TuneSettings).items() if trust.reads is not None} == {"recode", "pram"}
+    told = {kind: {name for name, one in trust_of(kind).items() if one.files is not None} for kind in NO_SETTINGS}
+    for kind in NO_SETTINGS:
+        typed = {one.name for one in fields(kind) if "Path" in str(one.type)}
+        assert typed <= told[kind] | {name for name, one in trust_of(kind).items() if one.named_only}
+    assert told[Config] == {"documents", "metadata", "recode", "pram"}
+    assert told[LevelSetting] == {"data"}
+    assert told[TuneSettings] == {"recode", "pram"}
+
+
+def test_lists_of_settings_name_settings_alone() -> None:
+    """What is no setting gets nowhere by itself, so that no list has to leave it out."""
+    assert Config().settings.keys() == trust_of(Config).keys()
+    for names in (released._ELSEWHERE, released._OF_THE_RUN, in_units._NOT_IN_PARTS, outcomes._SPARED):
+        assert names <= trust_of(Config).keys()
 
 
 @pytest.fixture
@@ -50,6 +62,7 @@ def folder(tmp_path: Path) -> Path:
         (tmp_path / name).write_text("x\n")
     (own / "link.csv").symlink_to(tmp_path / "secret.csv")
     (own / "up").symlink_to(tmp_path)
+    (own / "circle").symlink_to("circle")
     return own
 
 
@@ -68,6 +81,7 @@ def folder(tmp_path: Path) -> Path:
         ("sqlite:own/a.db?table=t", False),
         ("postgresql://host/db?table=t", False),
         ("own/a\0.csv", False),
+        ("own/circle", False),
         ("//server/share/a.csv", False),
     ],
 )
@@ -94,6 +108,11 @@ def test_a_file_of_a_manifest_is_found_beside_named_files_alone(folder: Path) ->
     assert file_beside(folder.parent / "secret.csv", manifest) is None
     assert file_beside(Path("link.csv"), manifest) is None
     assert file_beside(Path(".."), manifest) is None
+    assert file_beside(Path("inner/b.csv"), manifest) == folder / "inner" / "b.csv"
+    (folder / "survey").write_text("x\n")
+    assert file_beside(path_of("sqlite:x.db?table=survey"), manifest) is None
+    assert file_beside(Path("circle"), manifest) is None
+    assert file_beside(Path("x" * 5000), manifest) is None
 
 
 def test_options_that_choose_what_is_read_of_a_file_are_known() -> None:

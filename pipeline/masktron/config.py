@@ -7,7 +7,7 @@ import math
 import re
 import tomllib
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from enum import StrEnum
 from fractions import Fraction
 from functools import partial
@@ -20,18 +20,18 @@ from typing import Any, Literal
 from masktron.errors import UsageError
 from masktron.figures import NAMES
 from masktron.files import read_text
-from masktron.level_settings import LevelSetting, LevelSettings, levels_from, tables_named
+from masktron.level_settings import LevelSetting, LevelSettings, levels_from
 from masktron.perturbation_settings import (
     SWAP_NAMES,
     located_pram,
-    matrices_named,
     matrix_files,
+    moved_matrices,
     pram_settings,
     together,
 )
 from masktron.perturbation_settings import WAYS as PRAM_WAYS
 from masktron.processes import MOST_SECONDS, RULE_SECONDS
-from masktron.recoding_settings import WAYS, gives_numbers, hierarchies_named, how_of, resolved
+from masktron.recoding_settings import WAYS, gives_numbers, how_of, moved_hierarchies, resolved
 from masktron.release_key import former_units, key_from
 from masktron.thresholds import thresholds
 from masktron.toml_text import TomlText
@@ -43,6 +43,8 @@ from masktron.trust import (
     files_read,
     is_inside,
     named_only_in,
+    one_file,
+    shortened,
     trust_of,
     weakened_in,
 )
@@ -177,6 +179,11 @@ class Register:
             "the salt of the register": self.salt,
             "the count of the register": self.count,
         }
+
+
+def _moved_documents(documents: Mapping[str, Path], moved: Callable[[str, Path], Path]) -> dict[str, Path]:
+    """Return documents of the rules that lie elsewhere."""
+    return {name: moved(name, path) for name, path in documents.items()}
 
 
 def _untouched(roles: Mapping[str, Role]) -> dict[str, Role]:
@@ -365,11 +372,11 @@ class Config:
     format_options: Mapping[str, str] = field(default_factory=dict, metadata=FORMAT_OPTIONS)
     metadata: Path | None = field(
         default=None,
-        metadata=declared(reads=lambda path: [] if path is None else [("", path)], option="--metadata FILE"),
+        metadata=declared(files=one_file, option="--metadata FILE"),
     )
     levels: LevelSettings = field(
         default_factory=dict,
-        metadata=declared(reads=tables_named, key="data", option="--table {}=FILE", levels=LevelSetting),
+        metadata=declared(levels=LevelSetting),
     )
     phase: str | None = field(default=None, metadata=declared(weakens=lambda name: name != "#ALL" and name))
     limits: Mapping[str, float] = field(default_factory=dict, metadata=HARMLESS)
@@ -396,16 +403,16 @@ class Config:
     key: bytes | None = field(default=None, repr=False, metadata=NAMED_ONLY)
     pyschematron_all: bool = field(default=False, metadata=HARMLESS)
     documents: Mapping[str, Path] = field(
-        default_factory=dict, metadata=declared(reads=dict.items, option="--document {}=FILE", weakens=dict)
+        default_factory=dict, metadata=declared(files=_moved_documents, option="--document {}=FILE", weakens=dict)
     )
     recode: Mapping[str, str] = field(
-        default_factory=dict, metadata=declared(reads=hierarchies_named, option="--recode {}=FILE:LEVEL")
+        default_factory=dict, metadata=declared(files=moved_hierarchies, option="--recode {}=FILE:LEVEL")
     )
     allow_lost: tuple[str, ...] = field(default=(), metadata=WEAKENS)
     key_k: int | None = field(default=None, metadata=HARMLESS)
     keys: Mapping[str, Any] = field(default_factory=dict, metadata=declared(weakens=_looser_keys))
     pram: Mapping[str, str] = field(
-        default_factory=dict, metadata=declared(reads=matrices_named, option="--pram {}=FILE")
+        default_factory=dict, metadata=declared(files=moved_matrices, option="--pram {}=FILE")
     )
     swap: Mapping[str, Any] = field(default_factory=dict, metadata=HARMLESS)
     register: Register | None = field(default=None, metadata=NAMED_ONLY)
@@ -643,6 +650,12 @@ class Config:
         kept = self.params if name == self.method else {}
         return replace(self, method=name, params={**kept, **params})
 
+    @property
+    def settings(self) -> dict[str, Any]:
+        """The settings as plain data, without what is no setting."""
+        plain = asdict(self)
+        return {name: plain[name] for name in trust_of(Config)}
+
     def updated(self, **changes: Any) -> Config:
         """Return a copy in which every argument that is not None replaces the setting."""
         return replace(self, **{name: value for name, value in changes.items() if value is not None})
@@ -752,7 +765,8 @@ def require_beside(settings: Any, path: Path, within: tuple[str, ...] = ()) -> N
     """
     for one in files_read(settings):
         if not is_inside(one.path, path.parent):
-            raise untrusted(path, (*within, *one.setting), f"a file outside this folder: {one.path}", one.option)
+            why = f"a file outside this folder: {shortened(one.path)}"
+            raise untrusted(path, (*within, *one.setting), why, one.option)
 
 
 def untrusted(path: Path, setting: tuple[str, ...], why: str, option: str = "") -> UsageError:

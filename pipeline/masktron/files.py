@@ -9,7 +9,7 @@ from pathlib import Path
 
 from masktron.addresses import AddressPath
 from masktron.errors import DocumentError, MasktronError, UsageError
-from masktron.trust import is_inside
+from masktron.trust import is_inside, shortened
 
 _SCHEMATRON = (b"http://purl.oclc.org/dsdl/schematron", b"http://www.ascc.net/xml/schematron")
 _HEAD = 65536
@@ -97,7 +97,7 @@ def refuse_leading_out(output: Path) -> None:
     """
     if output.is_symlink() and not is_inside(output, output.parent):
         raise UsageError(
-            f"this output is a link to {output.readlink()}, outside its folder",
+            f"this output is a link to {shortened(output.readlink())}, outside its folder",
             where=str(output),
             hint="name the file itself, or another one",
         )

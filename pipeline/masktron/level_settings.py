@@ -11,7 +11,7 @@ from typing import Any
 
 from masktron.addresses import is_address, path_of
 from masktron.errors import UsageError
-from masktron.trust import FORMAT_OPTIONS, HARMLESS, NAMED_ONLY, trust_of
+from masktron.trust import FORMAT_OPTIONS, HARMLESS, NAMED_ONLY, declared, one_file, trust_of
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*")
 _EXAMPLE = '[levels.Household] key = "HID" and [levels.Person] data = "persons.csv"'
@@ -53,7 +53,7 @@ class LevelSetting:
     key: tuple[str, ...] = field(default=(), metadata=HARMLESS)
     parent: str = field(default="", metadata=HARMLESS)
     parent_key: tuple[str, ...] = field(default=(), metadata=HARMLESS)
-    data: Path | None = field(default=None, metadata=HARMLESS)
+    data: Path | None = field(default=None, metadata=declared(files=one_file, option="--table {}=FILE"))
     out: Path | None = field(default=None, metadata=NAMED_ONLY)
     same_table: bool = field(default=False, metadata=HARMLESS)
     fields: tuple[str, ...] | None = field(default=None, metadata=HARMLESS)

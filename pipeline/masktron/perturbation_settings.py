@@ -135,6 +135,13 @@ def matrices_named(pram: Mapping[str, str]) -> list[tuple[str, Path]]:
     return [(name, path) for name, path in found if path is not None]
 
 
+def moved_matrices(pram: Mapping[str, str], moved: Callable[[str, Path], Path]) -> dict[str, str]:
+    """Return settings that `pram_settings` reads with other files: `moved` gets each with what is drawn anew."""
+    return {
+        name: _with_matrix(text, lambda path, name=name: moved(name, path).as_posix()) for name, text in pram.items()
+    }
+
+
 def _share(setting: str, word: str, text: str, *, least: float) -> float:
     if not _is_number(text) or not least <= float(text) < 1:
         raise UsageError(

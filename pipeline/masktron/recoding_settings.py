@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from typing import Literal
@@ -194,24 +195,19 @@ def _number(setting: str, text: str) -> Fraction:
     return Fraction(text.strip())
 
 
-def hierarchies_named(recode: Mapping[str, str]) -> list[tuple[str, Path]]:
-    """Return the files of hierarchies in settings that `how_of` reads, each with the field."""
-    found = [(name, how_of(f"recode.{name}", text)) for name, text in recode.items()]
-    return [(name, how.path) for name, how in found if isinstance(how, FromHierarchy)]
+def moved_hierarchies(recode: Mapping[str, str], moved: Callable[[str, Path], Path]) -> dict[str, str]:
+    """Return settings that `how_of` reads with other files of hierarchies: `moved` gets each with its field."""
+    return {name: _with_file(text, partial(moved, name)) for name, text in recode.items()}
 
 
 def short_how(text: str) -> str:
     """Return the same with the bare name of the file of a hierarchy, for names and sentences."""
-    how = how_of("recode", text)
-    return f"{how.path.name}:{how.level}" if isinstance(how, FromHierarchy) else text
+    return _with_file(text, lambda path: Path(path.name))
 
 
 def relative_to(text: str, folder: Path) -> str:
     """Return the same with the file of a hierarchy as a path that starts at a folder: what `resolved` undoes."""
-    how = how_of("recode", text)
-    if not isinstance(how, FromHierarchy):
-        return text
-    return f"{Path(os.path.relpath(how.path, folder)).as_posix()}:{how.level}"
+    return _with_file(text, lambda path: Path(os.path.relpath(path, folder)))
 
 
 def resolved(text: str, folder: Path) -> str:
@@ -224,5 +220,10 @@ def resolved(text: str, folder: Path) -> str:
     folder : Path
         Where the path of the file starts.
     """
+    return _with_file(text, lambda path: folder / path)
+
+
+def _with_file(text: str, named: Callable[[Path], Path]) -> str:
+    """Return the same with the file of a hierarchy named otherwise."""
     how = how_of("recode", text)
-    return f"{(folder / how.path).as_posix()}:{how.level}" if isinstance(how, FromHierarchy) else text
+    return f"{named(how.path).as_posix()}:{how.level}" if isinstance(how, FromHierarchy) else text

@@ -7,10 +7,10 @@ and no keyword can set it. So a new setting has to say what a file that nobody n
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from copy import deepcopy
-from dataclasses import dataclass, fields
-from functools import reduce
+from dataclasses import dataclass, fields, replace
+from functools import partial, reduce
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +19,8 @@ from masktron.addresses import AddressPath, is_address
 _TRUST = "trust"
 PARTS_OF_FILES = frozenset({"query", "range", "sheet", "table"})
 """Options of formats that choose what is read of a file: `TableFormat.choosing` of all formats."""
+_LONGEST = 200
+"""Characters of a path that messages show."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,13 +31,12 @@ class Trust:
     ----------
     named_only : bool
         Nothing. The setting decides where a run works, what it writes or which secret it reads.
-    reads : callable or None
-        From a value, the files that it names, each with its place below the setting, such as ``codes.xml``. They have
-        to lie in the folder of the file that names them.
-    key : str
-        What names the file in the table at its place, where there is one.
+    files : callable or None
+        From a value and a function, the same value with other files. The function gets each file that the value names
+        and its place below the setting, such as ``codes.xml``. They have to lie in the folder of the file that names
+        them.
     option : str
-        The option that names such a file instead, with ``{}`` for the place.
+        The option that names such a file instead, with ``{}`` for the place, or for the level that has the setting.
     weakens : callable or None
         From a value, the part that relaxes what a result is judged by; something false where no part does.
     levels : type or None
@@ -45,8 +46,7 @@ class Trust:
     """
 
     named_only: bool = False
-    reads: Callable[[Any], Iterable[tuple[str, Path]]] | None = None
-    key: str = ""
+    files: Callable[[Any, Callable[[str, Path], Path]], Any] | None = None
     option: str = ""
     weakens: Callable[[Any], Any] | None = None
     levels: type | None = None
@@ -116,12 +116,47 @@ def without_named_only(table: Mapping[str, Any], kind: type) -> dict[str, Any]:
 
 def files_read(settings: Any) -> list[ReadFile]:
     """Return the files that settings name for a command to read."""
-    return [
-        ReadFile(tuple(filter(None, (name, place, trust.key))), path, trust.option.format(place))
-        for name, trust in trust_of(type(settings)).items()
-        if trust.reads is not None
-        for place, path in trust.reads(getattr(settings, name))
-    ]
+    found: list[ReadFile] = []
+
+    def kept(one: ReadFile) -> Path:
+        found.append(one)
+        return one.path
+
+    relocated(settings, kept)
+    return found
+
+
+def relocated[T](settings: T, moved: Callable[[ReadFile], Path], within: tuple[str, ...] = ()) -> T:
+    """Return settings that name other files.
+
+    Parameters
+    ----------
+    settings : dataclass
+    moved : callable
+        From a file that the settings name, the one to name instead.
+    within : tuple of str
+        The names that lead to these settings.
+    """
+    held: Any = settings
+    changes: dict[str, Any] = {}
+    for name, trust in trust_of(type(held)).items():
+        value, way, option = getattr(held, name), (*within, name), trust.option
+        if trust.files is not None:
+            changes[name] = trust.files(value, partial(_moved, moved, way, option))
+        if trust.levels is not None:
+            changes[name] = {level: relocated(one, moved, (*way, level)) for level, one in value.items()}
+    changed: T = replace(held, **changes)
+    return changed
+
+
+def _moved(moved: Callable[[ReadFile], Path], way: tuple[str, ...], option: str, place: str, path: Path) -> Path:
+    setting = (*way, place) if place else way
+    return moved(ReadFile(setting, path, option.format(place or "".join(way[-2:-1]))))
+
+
+def one_file(path: Path | None, moved: Callable[[str, Path], Path]) -> Path | None:
+    """Move the file of a setting that names one: see `Trust.files`."""
+    return None if path is None else moved("", path)
 
 
 def weakened_in(settings: Any) -> dict[str, Any]:
@@ -137,14 +172,24 @@ def weakened_in(settings: Any) -> dict[str, Any]:
 def is_inside(path: Path, folder: Path) -> bool:
     """Whether a path leads to a place in a folder, whatever links are on the way.
 
-    What lies elsewhere by its name alone is not looked up: that may be another machine.
+    What lies elsewhere by its name alone is not looked up: that may be another machine. A path that the system cannot
+    follow, such as a link to itself, leads nowhere.
     """
     if is_address(str(path)) or "\0" in str(path):
         return False
-    real = folder.resolve()
-    named = Path(os.path.abspath(path))  # noqa: PTH100 -- asks the system for nothing, and takes out ".."
-    near = (real, Path(os.path.abspath(folder)))  # noqa: PTH100
-    return any(named.is_relative_to(one) for one in near) and path.resolve().is_relative_to(real)
+    try:
+        real = folder.resolve()
+        named = Path(os.path.abspath(path))  # noqa: PTH100 -- asks the system for nothing, and takes out ".."
+        near = (real, Path(os.path.abspath(folder)))  # noqa: PTH100
+        return any(named.is_relative_to(one) for one in near) and path.resolve().is_relative_to(real)
+    except (OSError, RuntimeError):
+        return False
+
+
+def shortened(path: Path) -> str:
+    """Return a path for a message: of a long one, the beginning and the end."""
+    text = str(path)
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST // 2]}...{text[-_LONGEST // 2 :]}"
 
 
 def file_beside(named: Path, *beside: Path) -> Path | None:
@@ -153,11 +198,15 @@ def file_beside(named: Path, *beside: Path) -> Path | None:
     Parameters
     ----------
     named : Path
-        As the manifest has it. Where it has moved, a file of the same name stands for it. Tables of databases are
-        never taken from a manifest.
+        As the manifest has it: a path from the working folder, or from the folder of a file in `beside`. Where it has
+        moved, a file of the same name stands for it. Tables of databases are never taken from a manifest.
     *beside : Path
         Files that the user named.
     """
+    if is_address(str(named)):
+        return None
     folders = [one.parent for one in beside if not isinstance(one, AddressPath)]
-    places = ((place, folder) for folder in folders for place in (named, folder / named.name))
-    return next((place for place, folder in places if is_inside(place, folder) and place.is_file()), None)
+    places = ((place, folder) for folder in folders for place in (named, folder / named, folder / named.name))
+    # unlike Path.is_file, os.path.isfile raises nothing for a name that is too long
+    inside = (place for place, folder in places if is_inside(place, folder) and os.path.isfile(place))  # noqa: PTH113
+    return next(inside, None)

@@ -128,10 +128,15 @@ def test_stricter_settings_are_no_news(folder: Path, run: Runner) -> None:
 def test_the_result_of_a_run_names_it_first(folder: Path, run: Runner, command: str) -> None:
     (folder / "masktron.toml").write_text('k = 3\nallow_unfired = ["R1"]\n')
     words = MASK if command == "mask" else ("validate", "survey.xml", "--rules", "rules.sch")
-    told = run(*words, "--json", "told.json")
+    told = run(*words, "--json", "told.json", "--html", "told.html")
     assert told.code == 0, told.err
-    assert told.out.startswith("note: masktron.toml in this folder relaxes allow_unfired (R1)\n")
-    assert json.loads(Path("told.json").read_text())["notes"][0].endswith("relaxes allow_unfired (R1)")
+    note = "masktron.toml in this folder relaxes allow_unfired (R1)"
+    assert told.out.startswith(f"note: {note}\n")
+    assert told.out.count("relaxes allow_unfired") == 1
+    kept = [json.loads(Path("told.json").read_text())]
+    kept += [json.loads(Path("out.manifest.json").read_text())["result"]] if command == "mask" else []
+    assert [(one["notes"][0], one["notes"].count(note)) for one in kept] == [(note, 1)] * len(kept)
+    assert note in Path("told.html").read_text()
 
 
 def test_check_ignores_it_and_says_so(folder: Path, run: Runner) -> None:

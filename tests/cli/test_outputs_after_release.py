@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from pathlib import Path
 
@@ -19,19 +20,22 @@ UNWRITABLE = Path("/proc/self/about.html")
 def test_a_page_that_cannot_be_written_leaves_a_release_that_is_told(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], option: str
 ) -> None:
-    run, out, manifest = Runner(capsys), tmp_path / "m.xml", tmp_path / "m.manifest.json"
-    data, rules = write_data(tmp_path / "d.xml", numbers()), write_rules(tmp_path / "r.sch", "A + B = T")
+    own = tmp_path / "own"
+    own.mkdir()
+    run, out, manifest = Runner(capsys), own / "m.xml", own / "m.manifest.json"
+    data, rules = write_data(own / "d.xml", numbers()), write_rules(tmp_path / "r.sch", "A + B = T")
     done = run("mask", data, "-r", rules, "-o", out, "-k", 3, option, UNWRITABLE)
     assert done.code == 4 and out.exists() and manifest.exists()
     assert "promises" in done.out
     said = " ".join(done.err.split())
     assert "the file is masked and in its place, and its pages are not written" in said
     assert f"mask nothing again: masktron report {manifest}" in said and "nothing was written" not in said
-    again = run("rerun", manifest, data, "-o", tmp_path / "n.xml", option, UNWRITABLE)
-    assert again.code == 4 and (tmp_path / "n.xml").exists()
+    again = run("rerun", manifest, data, "-r", rules, "-o", own / "n.xml", option, UNWRITABLE)
+    assert again.code == 4 and (own / "n.xml").exists()
     said = " ".join(again.err.split())
     assert "the file is masked and in its place" in said and "nothing was written" not in said
-    assert run("report", manifest, "--masked", out, "--original", data, option, tmp_path / "about.html").code == 0
+    [suggested] = re.findall(rf"masktron (report {re.escape(str(own))}/n.*) makes them", said)
+    assert run(*suggested.split(), option, tmp_path / "about.html").code == 0
 
 
 def test_a_result_in_json_that_cannot_be_written_is_all_that_lacks(

@@ -100,7 +100,7 @@ def office(tmp_path_factory: pytest.TempPathFactory) -> Office:
 def commands(office: Office, manifest: Path, out: Path) -> dict[str, Callable[[], Any]]:
     masked, named = office.folder / "out.xml", {"documents": {"codes.xml": office.folder / "codes.xml"}}
     return {
-        "rerun": lambda: masktron.rerun(manifest, office.data, out / "b.xml"),
+        "rerun": lambda: masktron.rerun(manifest, office.data, out / "b.xml", accept=["register"]),
         "rerun, rules named": lambda: masktron.rerun(
             manifest, office.data, out / "b.xml", rules=office.rules, accept=["register"], **named
         ),
@@ -122,13 +122,7 @@ def test_no_command_opens_what_a_foreign_manifest_names(
     manifest = office.manifest(lambda path: path.replace(str(office.folder), str(office.private)))
     before = {path: path.read_bytes() for path in office.private.iterdir()}
     opened.clear()
-    try:
-        commands(office, manifest, tmp_path)[command]()
-    except UsageError as error:
-        assert "folder of the manifest" in error.what or "does not have in its folder" in error.what
-        assert command.startswith("rerun")
-    else:
-        assert not command.startswith("rerun")
+    commands(office, manifest, tmp_path)[command]()  # files of the same names lie beside the manifest
     assert [path for path in opened if str(office.private) in path] == []
     assert {path: path.read_bytes() for path in office.private.iterdir()} == before
 
@@ -170,9 +164,36 @@ def test_no_manifest_names_a_scheduler_a_register_or_an_output(
     assert (office.folder / "releases.jsonl").read_bytes() != before
 
 
+@pytest.mark.parametrize("link", ["sub/../releases.jsonl", "link.jsonl"])
+def test_no_output_replaces_the_register_of_the_last_run(
+    office: Office, tmp_path: Path, capsys: pytest.CaptureFixture[str], link: str
+) -> None:
+    (office.folder / "sub").mkdir(exist_ok=True)
+    if not (office.folder / "link.jsonl").is_symlink():
+        (office.folder / "link.jsonl").symlink_to("releases.jsonl")
+    before = (office.folder / "releases.jsonl").read_bytes()
+    words = ("rerun", office.folder / "out.manifest.json", office.data, "-o", tmp_path / "b.xml")
+    run, overwriting = Runner(capsys), ("--accept", "register", "--json", office.folder / link)
+    for register in ((), ("--register", tmp_path / "other.jsonl")):
+        refused = run(*words, *overwriting, *register)
+        assert (refused.code, "--json would overwrite the register of releases" in refused.err) == (2, True)
+    assert (office.folder / "releases.jsonl").read_bytes() == before
+
+
+def test_a_name_as_long_as_a_page_is_shortened(
+    office: Office, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    manifest = office.manifest(lambda path: "x" * 5000 if path.endswith("codes.xml") else path)
+    refused = Runner(capsys)("rerun", manifest, office.data, "-o", tmp_path / "b.xml")
+    assert (refused.code, "documents.codes.xml" in refused.err, len(refused.err) < 1000) == (2, True, True)
+
+
 def test_files_that_have_moved_are_named(office: Office, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    manifest = office.manifest(lambda path: path.replace(str(office.folder), str(office.private)))
+    (tmp_path / "alone").mkdir()
+    manifest = tmp_path / "alone" / "sent.manifest.json"
+    manifest.write_bytes(office.manifest(lambda path: path.replace("/sent/", "/private/")).read_bytes())
     words: list[object] = ["rerun", manifest, office.data, "-o", tmp_path / "b.xml", "--accept", "register"]
+    words += ["--rules", office.rules]
     run = Runner(capsys)
     named = {
         "documents.codes.xml": ("--document", f"codes.xml={office.private / 'codes.xml'}"),
@@ -192,6 +213,27 @@ def test_files_that_have_moved_are_named(office: Office, tmp_path: Path, capsys:
     assert (tmp_path / "b.xml").read_bytes() == (office.folder / "out.xml").read_bytes()
     other = run(*words, "--recode", "S=width:5")
     assert (other.code, "recode.S: width:5 is another treatment" in other.err) == (2, True)
+
+
+def test_a_folder_that_has_moved_is_complete_wherever_the_command_works(
+    office: Office, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Every file that the manifest names lies beside it: by its old path, a relative one, or its name alone."""
+    own = tmp_path / "moved"
+    own.mkdir()
+    for name in ("codes.xml", "g.csv", "s.csv", "about.json", "rules.sch", "january.xml"):
+        (own / name).write_bytes((office.folder / name).read_bytes())
+    manifests = {
+        "absolute": lambda path: path.replace(str(office.folder), str(office.private)),
+        "relative": lambda path: path.replace(f"{office.folder}/", ""),
+    }
+    monkeypatch.chdir(tmp_path)
+    for name, change in manifests.items():
+        (own / "out.manifest.json").write_bytes(office.manifest(change).read_bytes())
+        result = masktron.rerun(
+            "moved/out.manifest.json", own / "january.xml", tmp_path / f"{name}.xml", accept=["register"]
+        )
+        assert result.same_bytes
 
 
 @pytest.fixture(scope="module")
@@ -217,6 +259,16 @@ def households(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name in ("households.csv", "b.csv", "rules.sch"):
         (folder / "sub" / name).write_bytes((folder / name).read_bytes())
     return folder
+
+
+def test_a_table_beside_the_manifest_is_that_of_its_level(households: Path, tmp_path: Path) -> None:
+    (tmp_path / "moved").mkdir()
+    for name in ("persons.csv", "households.csv", "rules.sch"):
+        (tmp_path / "moved" / name).write_bytes((households / name).read_bytes())
+    text = (households / "b.manifest.json").read_text(encoding="utf-8").replace(f"{households}/", "elsewhere/")
+    (tmp_path / "moved" / "b.manifest.json").write_text(text, encoding="utf-8")
+    own = tmp_path / "moved"
+    assert masktron.rerun(own / "b.manifest.json", own / "households.csv", tmp_path / "b.csv").same_bytes
 
 
 def test_no_table_is_read_where_a_foreign_manifest_says(households: Path, tmp_path: Path, opened: list[str]) -> None:

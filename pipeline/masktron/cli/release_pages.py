@@ -101,9 +101,10 @@ def pages_of_release(
         )
     except MasktronError as error:
         error.what = f"the file is masked and in its place, and its pages are not written: {error.what}"
+        rulebook = "" if html_public is None else f" --rules {rules or 'RULES.sch'}"
         error.hint = (
-            f"mask nothing again: masktron report {manifest} --masked {masked} --original {original} makes them "
-            "(--html, --html-public)"
+            f"mask nothing again: masktron report {manifest} --masked {masked} --original {original}{rulebook} makes "
+            "them (--html, --html-public)"
         )
         return ReleasePages(problem=error)
     return ReleasePages(written)

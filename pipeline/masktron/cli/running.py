@@ -6,6 +6,7 @@ import functools
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -74,7 +75,7 @@ def report(
     """Print a result, all of it or what fits a screen, and write it as JSON and as a page where that is wanted.
 
     `written` is said before the name of the page. `found` is `masktron.config.Config.found`: what to know of a file
-    of settings that nobody named comes first, and is the first of the notes.
+    of settings that nobody named comes first, and is the first of the notes of JSON and page.
 
     Raises
     ------
@@ -85,13 +86,12 @@ def report(
     from masktron.report.rendering import tables_of
 
     show_found(found, json)
+    others = without_note(result, found)
     if verbose:
-        show(tables_of(result), json)
+        show(tables_of(others), json)
     else:
-        show_in_short(result, json)
-    content = result.as_dict()
-    if found and "notes" in content:
-        content["notes"] = [found, *content["notes"]]
+        show_in_short(others, json)
+    content = with_note(others, found).as_dict()
     try:
         write(content, json)
         if html is not None:
@@ -107,6 +107,18 @@ def report(
     except DocumentError as error:
         error.hint = f"what is said above stands; only this report is lacking: {error.hint.partition('; ')[2]}"
         raise
+
+
+def with_note[Result: JobResult](result: Result, note: str) -> Result:
+    """Return a result whose notes begin with this one; as it is where there is none, or where it has no notes."""
+    has: Any = result
+    return replace(has, notes=(note, *has.notes)) if note and hasattr(has, "notes") else result
+
+
+def without_note[Result: JobResult](result: Result, note: str) -> Result:
+    """Return a result without a note, which is said elsewhere."""
+    has: Any = result
+    return replace(has, notes=tuple(one for one in has.notes if one != note)) if hasattr(has, "notes") else result
 
 
 def show_found(found: str, json: Path | None) -> None:

@@ -145,11 +145,12 @@ def validate(
                 notes=[settings.found] if settings.found else [],
             )
     running.show_found(settings.found, json)
+    others = running.without_note(result, settings.found)
     told = outputs.told(release_safe=release_safe)
     if verbose:
-        running.show([*tables_of(result), *told], json)
+        running.show([*tables_of(others), *told], json)
     else:
-        running.show_in_short(result, json, told)
+        running.show_in_short(others, json, told)
     raise typer.Exit(result.exit_code)
 
 

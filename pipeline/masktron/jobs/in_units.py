@@ -6,7 +6,7 @@ import hashlib
 import json
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 
 import masktron.memory_costs as costs
@@ -41,8 +41,7 @@ from masktron.write.atomic import parts_begun
 
 _NOT_IN_PARTS = frozenset(
     {"workers", "executor", "scheduler", "memory", "key", "seed", "rule_timeout", "limits", "register", "order"}
-    | {"found", "on_refusal"}
-    | {"pyschematron_all", "max_failures", "allow_unfired", "unit_records"}
+    | {"on_refusal", "pyschematron_all", "max_failures", "allow_unfired", "unit_records"}
 )
 """Settings that change nothing in a part, and the size of units, which has a line of its own."""
 
@@ -259,7 +258,7 @@ def _workers(config: Config, records: int, fields: int, most: int) -> int:
 
 def _fingerprint(run: Prepared) -> dict[str, str]:
     """Return what the parts of a run depend on."""
-    settings = {name: value for name, value in asdict(run.config).items() if name not in _NOT_IN_PARTS}
+    settings = {name: value for name, value in run.config.settings.items() if name not in _NOT_IN_PARTS}
     text = json.dumps(settings, sort_keys=True, default=_plain)
     rules = file_hash(run.job.rulebook.path)  # the form has the files that it includes
     return {

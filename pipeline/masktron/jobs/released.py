@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 from fractions import Fraction
 from hashlib import sha256
 from pathlib import Path
@@ -41,12 +41,10 @@ from masktron.write.manifest import MANIFEST_VERSION, NOTICE
 from masktron.write.nested_release import NestedRelease, ReleasedField
 
 _ELSEWHERE = frozenset(
-    {"workers", "executor", "scheduler", "memory", "rule_timeout", "key", "documents", "on_refusal", "found"}
+    {"workers", "executor", "scheduler", "memory", "rule_timeout", "key", "documents", "on_refusal"}
 )
 """Settings that the manifest has in other places, or leaves out: they change nothing in the file."""
-_OF_THE_RUN = frozenset(
-    {"workers", "executor", "scheduler", "memory", "key", "seed", "spare_documents", "on_refusal", "found"}
-)
+_OF_THE_RUN = frozenset({"workers", "executor", "scheduler", "memory", "key", "seed", "on_refusal"})
 """Settings that a later run does not take over: its random numbers are its own."""
 
 
@@ -193,7 +191,7 @@ def manifest_of(
             "sha256": written.source.digest,
             **digests_of_tables(written.source, result.tables),
         },
-        "config": _plain({name: value for name, value in asdict(run.config).items() if name not in _ELSEWHERE}),
+        "config": _plain({name: value for name, value in run.config.settings.items() if name not in _ELSEWHERE}),
         "key": None if run.randomness.key is None else run.randomness.key.hex(),
         "plan": _plain(plan.as_dict()),
         "result": result.as_dict(),
@@ -215,7 +213,7 @@ def _repeat_of(run: Prepared, facts: Sequence[FieldFacts], by_level: Sequence[Bl
     else:
         given = named_as_fields(given, run.nested.source.levels, str(run.source.path))
         traits = traits_by_level(run.nested, given, facts, by_level)
-    settings = {name: value for name, value in asdict(given).items() if name not in _OF_THE_RUN}
+    settings = {name: value for name, value in given.settings.items() if name not in _OF_THE_RUN}
     return {"settings": _plain(settings), **_plain(traits)}
 
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from masktron.addresses import AddressPath
 from masktron.config import Config, Kind, Role, did_you_mean
 from masktron.counts import counted
 from masktron.errors import DocumentError, MasktronError, UsageError, ViolationError
@@ -46,7 +47,7 @@ from masktron.results import (
 )
 from masktron.sources.level_tree import Tree
 from masktron.sources.output_names import manifest_beside
-from masktron.trust import files_read, is_inside, trust_of
+from masktron.trust import files_read, is_inside, shortened, trust_of
 from masktron.write.former_run import FormerRun, read_former_run
 from masktron.write.manifest import read_manifest
 
@@ -76,7 +77,7 @@ OPTIONS = frozenset(
 """What may be said otherwise than in the manifest, as the command line has it."""
 _OF_FIELDS = ("roles", "missing", "nominal", "ordinal", "numeric", "quasi_identifiers")
 """Settings that name fields."""
-_NAME_FILES = frozenset(name for name, trust in trust_of(Config).items() if trust.reads is not None)
+_NAME_FILES = frozenset(name for name, trust in trust_of(Config).items() if trust.files or trust.levels)
 
 
 class ChangedInputError(DocumentError):
@@ -184,7 +185,7 @@ def run_rerun(
     _require_kinds(how.accept)
     run = read_former_run(former)
     config = _settings(run, how, data)
-    _require_named(config, how, former, {f"documents.{name}" for name in run.described.as_original})
+    _require_named(run, how, former)
     rules = how.rules or _rulebook_of(run, former)
     manifest = how.manifest or manifest_beside(out)
     tables = tables_of_release(data, out, config.levels)
@@ -289,33 +290,24 @@ def _rulebook_of(run: FormerRun, former: Path) -> Path:
 
 
 def _of_register(run: FormerRun, outputs: Iterable[Path]) -> dict[str, Path]:
-    """Return the files of the last run's register that an output would replace, told by their names alone."""
-    written = {path.absolute() for path in outputs}
+    """Return the files of the last run's register that lie in the folder of an output; others are not looked up."""
+    folders = {path.parent for path in outputs if not isinstance(path, AddressPath)}
     files = {} if run.register is None else run.register.files
-    return {what: path for what, path in files.items() if path.absolute() in written}
+    near = {what: path for what, path in files.items() if any(is_inside(path, one) for one in folders)}
+    return {f"{what} of the last run": path for what, path in near.items()}
 
 
-def _require_named(config: Config, how: Repeating, former: Path, replaced: Collection[str]) -> None:
-    """Refuse to read a file that the manifest names outside its folder, or that is not there.
-
-    Parameters
-    ----------
-    config : Config
-        All settings of this run.
-    how : Repeating
-    former : Path
-        The manifest.
-    replaced : collection of str
-        Settings for which a file of this run stands.
-    """
+def _require_named(run: FormerRun, how: Repeating, former: Path) -> None:
+    """Refuse to read a file that is not in the folder of the manifest, `former`, and that this run does not name."""
     stated = {name: value for name, value in how.settings.items() if name in _NAME_FILES}
     named = {one.setting for one in files_read(replace(Config(), **stated))}
     named |= {("levels", name, "data") for name in how.tables}
-    for one in files_read(config):
-        there = is_inside(one.path, former.parent) and one.path.exists()
-        if not there and one.setting not in named and ".".join(one.setting) not in replaced:
+    named |= {("documents", name) for name in run.described.as_original}  # the original of this run stands for it
+    for one in run.elsewhere:
+        if one.setting not in named:
             raise UsageError(
-                f"{'.'.join(one.setting)} is a file that the manifest does not have in its folder: {one.path}",
+                f"{'.'.join(one.setting)} is a file that the manifest does not have in its folder: "
+                f"{shortened(one.path)}",
                 where=str(former),
                 hint=f"name it: {one.option}",
             )

@@ -10,7 +10,7 @@ from typing import Any
 
 from masktron.config import Config, Register, config_from
 from masktron.errors import UsageError
-from masktron.trust import file_beside, without_named_only
+from masktron.trust import ReadFile, file_beside, relocated, without_named_only
 from masktron.write.manifest import DescribedRelease, described_release, manifest_content
 
 
@@ -66,7 +66,10 @@ class FormerRun:
     ----------
     described : DescribedRelease
     config : Config
-        The settings as they were given, without those that only the user decides, such as the register.
+        The settings as they were given, without those that only the user decides, such as the register. Files that
+        they name lie in the folder of the manifest.
+    elsewhere : tuple of ReadFile
+        But for these: they do not.
     key : bytes or None
         None where nothing was random. SECRET.
     rules : Path or None
@@ -96,6 +99,7 @@ class FormerRun:
 
     described: DescribedRelease
     config: Config
+    elsewhere: tuple[ReadFile, ...]
     key: bytes | None = field(repr=False)
     rules: Path | None
     digests: Mapping[str, str]
@@ -147,11 +151,13 @@ def read_former_run(path: Path) -> FormerRun:
 def _read(content: Mapping[str, Any], described: DescribedRelease, path: Path) -> FormerRun:
     repeat, result = content["repeat"], content["result"]
     settings = without_named_only(repeat["settings"], Config)  # who runs `rerun` names these
+    config, elsewhere = _located(config_from(settings), path)
     nested = "nested" in content
     fields = _fields(repeat["fields"]) if nested else _flat_fields(content)
     return FormerRun(
         described=described,
-        config=config_from(settings),
+        config=config,
+        elsewhere=elsewhere,
         key=None if content.get("key") is None else bytes.fromhex(content["key"]),
         rules=file_beside(Path(content["rules"]["path"]), path),
         digests=dict(repeat["rules"]),
@@ -174,6 +180,19 @@ def _read(content: Mapping[str, Any], described: DescribedRelease, path: Path) -
         entry=str(content["register"]["id"]) if "register" in content else None,
         register=config_from({"register": repeat["settings"].get("register")}).register,
     )
+
+
+def _located(config: Config, manifest: Path) -> tuple[Config, tuple[ReadFile, ...]]:
+    """Return settings with files in the folder of the manifest, and the files that are not there."""
+    elsewhere: list[ReadFile] = []
+
+    def place(one: ReadFile) -> Path:
+        there = file_beside(one.path, manifest)
+        if there is None:
+            elsewhere.append(one)
+        return there or one.path
+
+    return relocated(config, place), tuple(elsewhere)
 
 
 def _flat_fields(content: Mapping[str, Any]) -> dict[str, FormerField]:

@@ -15,8 +15,8 @@ from masktron.errors import UsageError
 from masktron.figures import NAMES, Group, figure_of
 from masktron.jobs.tune.axes import pram_ways, recode_ways, swap_rates
 from masktron.methods import method_named
-from masktron.perturbation_settings import located_pram, matrices_named
-from masktron.recoding_settings import FromHierarchy, hierarchies_named, how_of, resolved
+from masktron.perturbation_settings import located_pram, matrices_named, moved_matrices
+from masktron.recoding_settings import FromHierarchy, how_of, moved_hierarchies, resolved
 from masktron.trust import HARMLESS, declared, trust_of
 
 BUDGET = 600.0
@@ -32,12 +32,12 @@ _AXES: Mapping[str, Callable[[object], object]] = {
 }
 
 
-def _hierarchies(ways: Mapping[str, tuple[str, ...]]) -> list[tuple[str, Path]]:
-    return [one for name, own in ways.items() for how in own for one in hierarchies_named({name: how})]
+def _hierarchies(ways: Mapping[str, tuple[str, ...]], moved: Callable[[str, Path], Path]) -> dict[str, Any]:
+    return {name: tuple(moved_hierarchies({name: how}, moved)[name] for how in own) for name, own in ways.items()}
 
 
-def _matrices(ways: Mapping[str, tuple[str, ...]]) -> list[tuple[str, Path]]:
-    return [one for name, own in ways.items() for how in own for one in matrices_named({name: how})]
+def _matrices(ways: Mapping[str, tuple[str, ...]], moved: Callable[[str, Path], Path]) -> dict[str, Any]:
+    return {name: tuple(moved_matrices({name: how}, moved)[name] for how in own) for name, own in ways.items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,11 +92,11 @@ class TuneSettings:
     aggregators: tuple[str, ...] = field(default=(), metadata=HARMLESS)
     params: Mapping[str, Mapping[str, tuple[Param, ...]]] = field(default_factory=dict, metadata=HARMLESS)
     recode: Mapping[str, tuple[str, ...]] = field(
-        default_factory=dict, metadata=declared(reads=_hierarchies, option="--recode {}=FILE:LEVEL")
+        default_factory=dict, metadata=declared(files=_hierarchies, option="--recode {}=FILE:LEVEL")
     )
     key_k: tuple[int, ...] = field(default=(), metadata=HARMLESS)
     pram: Mapping[str, tuple[str, ...]] = field(
-        default_factory=dict, metadata=declared(reads=_matrices, option="--pram {}=FILE")
+        default_factory=dict, metadata=declared(files=_matrices, option="--pram {}=FILE")
     )
     swap_rate: tuple[float, ...] = field(default=(), metadata=HARMLESS)
     class_fields: tuple[str, ...] = field(default=(), metadata=HARMLESS)

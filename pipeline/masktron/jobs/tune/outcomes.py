@@ -12,7 +12,6 @@ import hashlib
 import json
 import math
 from collections.abc import Mapping
-from dataclasses import asdict
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -38,7 +37,6 @@ _SPARED = frozenset(
         "allow_unfired",
         "documents",
         "executor",
-        "found",
         "grouping",
         "k",
         "key",
@@ -55,7 +53,6 @@ _SPARED = frozenset(
         "rule_timeout",
         "scheduler",
         "seed",
-        "spare_documents",
         "swap",
         "workers",
     }
@@ -199,7 +196,7 @@ def code_digest() -> str:
 
 
 def _settings(config: Config) -> dict[str, Any]:
-    own = {name: value for name, value in asdict(config).items() if name not in _SPARED}
+    own = {name: value for name, value in config.settings.items() if name not in _SPARED}
     return {name: _plain(value) for name, value in own.items()}
 
 
