@@ -1,51 +1,111 @@
-"""What a masked file protects and what it does not, in a few plain sentences: the last word of `mask`.
+"""The verdict on a masked file: whether its rules hold, how well it protects, and what else is known of that.
 
-Nothing is said here that was not computed: the sentences put figures of the result into words, and name the option
-that changes them.
+Nothing is said here that was not computed. `masktron.report.protection` decides how well respondents are protected;
+this module collects the evidence of each result, and puts the other figures of a run of `mask` into words.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from masktron.counts import counted
 from masktron.report.parts import are, drawn_fields, in_groups, listed
+from masktron.report.protection import PUBLIC_REASONS, Evidence, percent, protection
+from masktron.results.verdict import Statement, Verdict
 
 if TYPE_CHECKING:
-    from masktron.results import DrawResult, KeyRisk, MaskResult
+    from masktron.report.pages.plain_reader import PlainData
+    from masktron.results import AssessResult, CheckResult, DrawResult, FigureResult, KeyRisk, MaskResult
 
-MUCH = 50.0
-"""Per cent from which a figure of risk is bad news."""
-
-
-def verdict(result: MaskResult) -> str:
-    """Say what was and what was not protected, with the figures that say so and the option that helps.
-
-    Parameters
-    ----------
-    result : MaskResult
-
-    Returns
-    -------
-    str
-        Two to five sentences.
-    """
-    return " ".join(sentence for sentence in _sentences(result) if sentence)
+_TELLING_APART = frozenset({"identifying-field", "identifying-weight", "unchanged-records"})
+"""Kinds of concerns that are about protection; the others are about what the data are still good for."""
 
 
-def _sentences(result: MaskResult) -> Iterator[str]:
-    unchanged = next((figure.value for figure in result.figures if figure.name == "unchanged"), math.nan)
-    bare = unchanged == 100
+def verdict_of_mask(result: MaskResult) -> Verdict:
+    """Return the verdict on a file that was just masked."""
     held = rules_held(result)
-    yield f"{held[0].upper()}{held[1:]}{'' if bare else _protection(result)}."
-    if bare:
-        yield "But nothing is protected: every masked value is the respondent's own."
-    else:
-        yield _exposure(result, unchanged)
-    if bare or unchanged >= MUCH or result.linkage >= MUCH:
-        yield _remedy(result)
+    said = f"{held[0].upper()}{held[1:]}; {result.tested}."
+    if not result.valid:
+        said = f"{counted(result.violations, 'violation')}; {result.tested}."
+    evidence = Evidence(
+        _values(result.figures),
+        result.limits,
+        result.keys,
+        result.key_k,
+        concerns=tuple(one.says for one in result.concerns if one.kind in _TELLING_APART),
+    )
+    details = " ".join(sentence for sentence in _details(result) if sentence)
+    return Verdict(_of_rules(said, holds=result.valid), protection(evidence), details)
+
+
+def verdict_of_check(result: CheckResult) -> Verdict:
+    """Return the verdict of a check, on what it could check."""
+    about_rules, contract = result.problems[: result.rule_problems], result.problems[result.rule_problems :]
+    said = f"{counted(result.violations, 'violation')} of hard rules"
+    if not result.violations:
+        said = about_rules[0] if about_rules else "Every rule that was tested holds"
+    return Verdict(
+        _of_rules(f"{said}; {result.tested}.", holds=all(rule.passes for rule in result.rules) and not about_rules),
+        protection(
+            Evidence(
+                _values(result.figures),
+                result.limits,
+                result.keys,
+                result.key_k,
+                problems=contract,
+                unmeasured="" if result.figures else "No figure of risk was measured.",
+            )
+        ),
+    )
+
+
+def verdict_of_assess(result: AssessResult) -> Verdict:
+    """Return the verdict of an assessment, which judges no rule."""
+    rules = Statement("amber", "not-measured", "Rules are not judged here; masktron check judges them.")
+    return Verdict(rules, protection(Evidence(_values(result.figures), result.limits, result.keys, result.key_k)))
+
+
+def read_verdict(result: PlainData) -> Verdict:
+    """Return the verdict that the plain data of a result have.
+
+    Raises
+    ------
+    UsageError
+        They have none: they are of an earlier version.
+    """
+    told = result.part("verdict")
+    return Verdict(_read(told.part("rules")), _read(told.part("protection")), told.text("details"))
+
+
+def public_protection(told: Verdict) -> Statement:
+    """Return what of the statement on protection whoever gets the file may know: no figure of the original."""
+    return replace(told.protection, reason=PUBLIC_REASONS[told.protection.ground], figures={})
+
+
+def _read(one: PlainData) -> Statement:
+    level, ground = one.text("level"), one.text("ground")
+    if level not in ("green", "amber", "red"):
+        raise one.wrong("level")
+    if ground != "rules" and ground not in PUBLIC_REASONS:
+        raise one.wrong("ground")
+    return Statement(level, ground, one.text("reason"), dict(one.part("figures").items()))  # type: ignore[arg-type]
+
+
+def _values(figures: Iterable[FigureResult]) -> dict[str, float]:
+    return {one.name: one.value for one in figures}
+
+
+def _of_rules(said: str, *, holds: bool) -> Statement:
+    return Statement("green" if holds else "red", "rules", said)
+
+
+def _details(result: MaskResult) -> Iterator[str]:
+    """Yield what the method did and what an intruder may find, a sentence each."""
+    yield _done(result)
+    yield _exposure(result)
     yield _unmasked(result)
     if result.original_order:
         yield (
@@ -73,22 +133,27 @@ def _gone(rules: Mapping[str, str]) -> str:
     return f"{names}, {'which' if len(rules) == 1 else 'each of which'} {reasons.pop()}"
 
 
-def _protection(result: MaskResult) -> str:
+def _done(result: MaskResult) -> str:
     """What the method has done, by its contract; the smallest groups are those of the written file."""
+    said = _grouped(result)
+    return f"{said[0].upper()}{said[1:]}."
+
+
+def _grouped(result: MaskResult) -> str:
     if result.draw is None:
         solved = ", solved fields apart" if any(block.solved for block in result.blocks) else ""
         if _whole(result):
             others = counted(result.whole_record_k - 1, "other one", "others")
             # of members alone: sums of them stand around them, and tell them apart
             own = " of its own" if result.levels and "/" in result.levels[0].level else ""
-            return f", and each record is the same as at least {others} in all masked fields{own}"
+            return f"each record is the same as at least {others} in all masked fields{own}"
         together = "some record is unique" if result.whole_record_k == 1 else f"only {result.whole_record_k}"
         return (
-            f", and in each block of masked fields at least {result.min_group} records are alike{solved}; in all "
+            f"in each block of masked fields at least {result.min_group} records are alike{solved}; in all "
             f"masked fields together {together}"
         )
     grouped = in_groups(result.blocks)
-    return f"; {_drawn(result, result.draw, apart=bool(grouped))}{', and ' if grouped else ''}{grouped}"
+    return f"{_drawn(result, result.draw, apart=bool(grouped))}{', and ' if grouped else ''}{grouped}"
 
 
 def _drawn(result: MaskResult, draw: DrawResult, *, apart: bool) -> str:
@@ -115,13 +180,14 @@ def _drawn(result: MaskResult, draw: DrawResult, *, apart: bool) -> str:
     raise ValueError(f"there is no sentence for the contract {result.contract!r}")
 
 
-def _exposure(result: MaskResult, unchanged: float) -> str:
+def _exposure(result: MaskResult) -> str:
     """How much of the original an intruder finds again."""
+    unchanged = _values(result.figures).get("unchanged", math.nan)
     found = []
     if not math.isnan(result.linkage):
-        found.append(f"{_percent(result.linkage)} of the records link to their original by distance")
+        found.append(f"{percent(result.linkage)} of the records link to their original by distance")
     if not math.isnan(unchanged):
-        found.append(f"{_percent(unchanged)} of the masked values are the respondents' own")
+        found.append(f"{percent(unchanged)} of the masked values are the respondents' own")
     if result.draw is not None and result.draw.unmoved:
         count = result.draw.unmoved
         found.append(f"{count} {'record comes' if count == 1 else 'records come'} out as {_went(count)} in")
@@ -130,23 +196,11 @@ def _exposure(result: MaskResult, unchanged: float) -> str:
     said = " and ".join([", ".join(found[:-1]), found[-1]] if len(found) > 1 else found)
     if math.isnan(result.linkage):
         return f"{said}; linkage is of numbers, and none are masked."
-    if result.linkage < MUCH:
-        return f"{'But ' if unchanged >= MUCH else ''}{said}; another way to link may find more."
-    return f"But {said}: whoever knows the original values of a respondent most likely finds the record."
+    return f"{said}; another way to link may find more."
 
 
 def _went(count: int) -> str:
     return "it went" if count == 1 else "they went"
-
-
-def _remedy(result: MaskResult) -> str:
-    figure = "linkage" if result.linkage >= MUCH else "unchanged"
-    condition = f"--limit {figure}=20 makes it a condition."
-    if result.draw is not None:
-        return f"Another method or other parameters (masktron methods) can lower this; {condition}"
-    if _whole(result):
-        return f"A larger k, or a method that draws values (masktron methods), can lower this; {condition}"
-    return f"--grouping all, or a method that draws values (masktron methods), can lower this; {condition}"
 
 
 def _unmasked(result: MaskResult) -> str:
@@ -182,8 +236,8 @@ def _by_keys(keys: KeyRisk, result: MaskResult) -> str:
     of_sample = keys.mean * keys.records < alone * (1 - 1e-9)
     knows = ["who knows who took part, more"] if of_sample else []
     if not math.isnan(strongest):
-        knows.append(f"who knows all unmasked fields and the original numbers, {_percent(strongest)}")
-    share = _percent(100 * keys.mean)
+        knows.append(f"who knows all unmasked fields and the original numbers, {percent(strongest)}")
+    share = percent(100 * keys.mean)
     found = f"an estimated {share} of this sample" if of_sample else f"{share} of the records"
     return (
         f"by the keys {listed(keys.fields)}, {alike}, and who looks for everybody rightly finds {found}"
@@ -194,12 +248,3 @@ def _by_keys(keys: KeyRisk, result: MaskResult) -> str:
 def _whole(result: MaskResult) -> bool:
     """Whether whole records come in groups of k."""
     return result.whole_record_k >= result.k
-
-
-def _percent(value: float) -> str:
-    """One decimal; neither all nor nothing unless it is so."""
-    if 0 < value < 0.1:
-        return "less than 0.1 %"
-    if value in (0, 100):
-        return f"{value:.0f} %"
-    return f"{min(value, 99.9):.1f} %"

@@ -35,6 +35,7 @@ from masktron.results.suggest import Proposal, SuggestResult
 from masktron.results.treatment import RuleFate, TreatmentResult
 from masktron.results.tune import SpreadResult, TuneCandidate, TuneResult
 from masktron.results.validate import FieldMeaning, ValidateResult
+from masktron.results.verdict import ShownValues, Statement, Verdict
 
 __all__ = [
     "CONFIDENTIAL",
@@ -98,8 +99,10 @@ __all__ = [
     "RuleResult",
     "RulesResult",
     "SampleResult",
+    "ShownValues",
     "SolvedResult",
     "SpreadResult",
+    "Statement",
     "SuggestResult",
     "Tested",
     "TotalResult",
@@ -110,6 +113,7 @@ __all__ = [
     "Untested",
     "ValidateResult",
     "ValueCount",
+    "Verdict",
     "WrittenRule",
     "by_field",
     "diagnostics_of",

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, ClassVar
 
 from masktron.results.figure import FigureResult
 from masktron.results.key_risk import KeyRisk
 from masktron.results.levels import MaskedLevel
-from masktron.results.result import JobResult, PlottedResult
+from masktron.results.result import JobResult, PlottedResult, from_report
 from masktron.results.treatment import RuleFate, TreatmentResult
+from masktron.results.verdict import Verdict
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -41,9 +43,17 @@ class AssessResult(JobResult, PlottedResult):
         What the manifest says each rule became that is asked otherwise, or not any more.
     levels : tuple of MaskedLevel
         Of nested files, what is known of each level.
+    limits : mapping of str to float
+        Bounds of figures by the settings and the manifest.
+    key_k : int or None
+        How many records were to share each combination of keys, by the manifest.
     """
 
     JOB: ClassVar = "assess"
+    KEYS: ClassVar = (
+        "masked original verdict records numeric categorical figures notes against keys treatments fates levels "
+        "limits key_k"
+    )
 
     masked: str
     original: str
@@ -57,6 +67,14 @@ class AssessResult(JobResult, PlottedResult):
     treatments: tuple[TreatmentResult, ...] = ()
     fates: tuple[RuleFate, ...] = ()
     levels: tuple[MaskedLevel, ...] = ()
+    limits: Mapping[str, float] = field(default_factory=dict)
+    key_k: int | None = None
+
+    @property
+    def verdict(self) -> Verdict:
+        """How well respondents are protected; rules are not judged here."""
+        told: Verdict = from_report("verdict.verdict_of_assess", self)
+        return told
 
     def __getitem__(self, name: str) -> float:
         """Return the value of a figure: ``result["linkage"]``."""
