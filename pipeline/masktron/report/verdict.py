@@ -35,7 +35,10 @@ def verdict_of_mask(result: MaskResult) -> Verdict:
         result.limits,
         result.keys,
         result.key_k,
-        concerns=tuple(one.says for one in result.concerns if one.kind in _TELLING_APART),
+        concerns=(
+            *(one.says for one in result.concerns if one.kind in _TELLING_APART),
+            *(["the records stand in the order of the original"] if result.original_order else []),
+        ),
     )
     details = " ".join(sentence for sentence in _details(result) if sentence)
     return Verdict(_of_rules(said, holds=result.valid), protection(evidence), details)
