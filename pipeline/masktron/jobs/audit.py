@@ -59,7 +59,7 @@ class Audit:
         self.notes: list[str] = []
         self.levels: tuple[MaskedLevel, ...] = ()
         self.keys: KeyRisk | None = None
-        self.rule_problems = 0
+        self.rule_problems = self.limit_problems = 0
 
     def records(self, told: Told, memory: int | None) -> Records | None:
         """Read the released records, when rules have been judged; None where they are no table.

@@ -380,6 +380,7 @@ class FullAudit(Audit):
             self.keys = None if files.keys is None or not evidence else KeyRisk.of(files.keys)
         over = list(over_limits(measured, limits))
         self.problems += over
+        self.limit_problems = len(over)
         self.notes += notes if names else ()
         held = {
             one.figure.name: limits[one.figure.name]

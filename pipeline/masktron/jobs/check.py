@@ -189,6 +189,7 @@ def run_check(
                 keys=audit.keys,
                 key_k=None if described is None else described.key_k,
                 rule_problems=audit.rule_problems,
+                limit_problems=audit.limit_problems,
             ),
             audit.wording,
         )

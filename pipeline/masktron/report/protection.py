@@ -15,7 +15,7 @@ from masktron.counts import counted
 from masktron.figures import NAMES, figure_of
 from masktron.report.parts import listed
 from masktron.results.key_risk import KeyRisk
-from masktron.results.verdict import Level, Statement
+from masktron.results.verdict import Statement, StatementLevel
 
 RED_LINKAGE = 50.0
 """Per cent of re-identified records from which linkage is red: more picks of an intruder are right than wrong."""
@@ -24,7 +24,7 @@ RED_UNIQUES = 50.0
 AMBER_OWN = 50.0
 """Per cent of masked values that are respondents' own from which this is amber: most of them are true. Not red, since
 small counts and categories often keep their values by chance."""
-_SEVERITY: Mapping[Level, int] = {"green": 0, "amber": 1, "red": 2}
+_SEVERITY: Mapping[StatementLevel, int] = {"green": 0, "amber": 1, "red": 2}
 _AT_ONCE = 2
 """Reasons of the same level that are told."""
 OF_LINKAGE = ("strongest_linkage", "linkage")
@@ -139,7 +139,7 @@ def _uniques(evidence: Evidence) -> Iterator[Statement]:
     alone = 0 if keys is None else keys.below["2"]
     if keys is None or not alone or evidence.limited(*OF_UNIQUES):
         return
-    level: Level = "red" if 100 * alone >= RED_UNIQUES * keys.records else "amber"
+    level: StatementLevel = "red" if 100 * alone >= RED_UNIQUES * keys.records else "amber"
     what = "keys" if keys.stated else "unmasked fields"
     yield Statement(
         level,

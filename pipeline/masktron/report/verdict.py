@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, get_args
 
 from masktron.counts import counted
 from masktron.report.parts import are, drawn_fields, in_groups, listed
 from masktron.report.protection import PUBLIC_REASONS, Evidence, percent, protection
-from masktron.results.verdict import Statement, Verdict
+from masktron.results.verdict import Ground, ReleaseVerdict, Statement, StatementLevel
 
 if TYPE_CHECKING:
     from masktron.report.pages.plain_reader import PlainData
@@ -24,7 +23,7 @@ _TELLING_APART = frozenset({"identifying-field", "identifying-weight", "unchange
 """Kinds of concerns that are about protection; the others are about what the data are still good for."""
 
 
-def verdict_of_mask(result: MaskResult) -> Verdict:
+def verdict_of_mask(result: MaskResult) -> ReleaseVerdict:
     """Return the verdict on a file that was just masked."""
     held = rules_held(result)
     said = f"{held[0].upper()}{held[1:]}; {result.tested}."
@@ -41,16 +40,17 @@ def verdict_of_mask(result: MaskResult) -> Verdict:
         ),
     )
     details = " ".join(sentence for sentence in _details(result) if sentence)
-    return Verdict(_of_rules(said, holds=result.valid), protection(evidence), details)
+    return ReleaseVerdict(_of_rules(said, holds=result.valid), protection(evidence), details)
 
 
-def verdict_of_check(result: CheckResult) -> Verdict:
+def verdict_of_check(result: CheckResult) -> ReleaseVerdict:
     """Return the verdict of a check, on what it could check."""
-    about_rules, contract = result.problems[: result.rule_problems], result.problems[result.rule_problems :]
+    ends = len(result.problems) - result.limit_problems
+    about_rules, contract = result.problems[: result.rule_problems], result.problems[result.rule_problems : ends]
     said = f"{counted(result.violations, 'violation')} of hard rules"
     if not result.violations:
         said = about_rules[0] if about_rules else "Every rule that was tested holds"
-    return Verdict(
+    return ReleaseVerdict(
         _of_rules(f"{said}; {result.tested}.", holds=all(rule.passes for rule in result.rules) and not about_rules),
         protection(
             Evidence(
@@ -65,13 +65,15 @@ def verdict_of_check(result: CheckResult) -> Verdict:
     )
 
 
-def verdict_of_assess(result: AssessResult) -> Verdict:
+def verdict_of_assess(result: AssessResult) -> ReleaseVerdict:
     """Return the verdict of an assessment, which judges no rule."""
     rules = Statement("amber", "not-measured", "Rules are not judged here; masktron check judges them.")
-    return Verdict(rules, protection(Evidence(_values(result.figures), result.limits, result.keys, result.key_k)))
+    return ReleaseVerdict(
+        rules, protection(Evidence(_values(result.figures), result.limits, result.keys, result.key_k))
+    )
 
 
-def read_verdict(result: PlainData) -> Verdict:
+def read_verdict(result: PlainData) -> ReleaseVerdict:
     """Return the verdict that the plain data of a result have.
 
     Raises
@@ -80,21 +82,26 @@ def read_verdict(result: PlainData) -> Verdict:
         They have none: they are of an earlier version.
     """
     told = result.part("verdict")
-    return Verdict(_read(told.part("rules")), _read(told.part("protection")), told.text("details"))
+    return ReleaseVerdict(_read(told.part("rules")), _read(told.part("protection")), told.text("details"))
 
 
-def public_protection(told: Verdict) -> Statement:
-    """Return what of the statement on protection whoever gets the file may know: no figure of the original."""
-    return replace(told.protection, reason=PUBLIC_REASONS[told.protection.ground], figures={})
+def public_protection(result: PlainData) -> Statement:
+    """Return what of the statement on protection whoever gets the file may know: level and ground, and no figure."""
+    level, ground = _judged(result.part("verdict").part("protection"))
+    return Statement(level, ground, PUBLIC_REASONS[ground])
 
 
 def _read(one: PlainData) -> Statement:
-    level, ground = one.text("level"), one.text("ground")
-    if level not in ("green", "amber", "red"):
-        raise one.wrong("level")
-    if ground != "rules" and ground not in PUBLIC_REASONS:
-        raise one.wrong("ground")
-    return Statement(level, ground, one.text("reason"), dict(one.part("figures").items()))  # type: ignore[arg-type]
+    return Statement(*_judged(one), one.text("reason"), dict(one.part("figures").items()))
+
+
+def _judged(one: PlainData) -> tuple[StatementLevel, Ground]:
+    """Return level and ground, each one of those that there are."""
+    level = next((known for known in get_args(StatementLevel.__value__) if known == one.text("level")), None)
+    ground = next((known for known in get_args(Ground.__value__) if known == one.text("ground")), None)
+    if level is None or ground is None:
+        raise one.wrong("verdict")
+    return level, ground
 
 
 def _values(figures: Iterable[FigureResult]) -> dict[str, float]:

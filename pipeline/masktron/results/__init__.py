@@ -35,7 +35,7 @@ from masktron.results.suggest import Proposal, SuggestResult
 from masktron.results.treatment import RuleFate, TreatmentResult
 from masktron.results.tune import SpreadResult, TuneCandidate, TuneResult
 from masktron.results.validate import FieldMeaning, ValidateResult
-from masktron.results.verdict import ShownValues, Statement, Verdict
+from masktron.results.verdict import ReleaseVerdict, ShownValues, Statement
 
 __all__ = [
     "CONFIDENTIAL",
@@ -90,6 +90,7 @@ __all__ = [
     "RecodingChoice",
     "RecordFinding",
     "RefusalResult",
+    "ReleaseVerdict",
     "RemedyResult",
     "RepairResult",
     "ReportResult",
@@ -113,7 +114,6 @@ __all__ = [
     "Untested",
     "ValidateResult",
     "ValueCount",
-    "Verdict",
     "WrittenRule",
     "by_field",
     "diagnostics_of",

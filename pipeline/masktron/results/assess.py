@@ -11,7 +11,7 @@ from masktron.results.key_risk import KeyRisk
 from masktron.results.levels import MaskedLevel
 from masktron.results.result import JobResult, PlottedResult, from_report
 from masktron.results.treatment import RuleFate, TreatmentResult
-from masktron.results.verdict import Verdict
+from masktron.results.verdict import ReleaseVerdict
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -71,9 +71,9 @@ class AssessResult(JobResult, PlottedResult):
     key_k: int | None = None
 
     @property
-    def verdict(self) -> Verdict:
+    def verdict(self) -> ReleaseVerdict:
         """How well respondents are protected; rules are not judged here."""
-        told: Verdict = from_report("verdict.verdict_of_assess", self)
+        told: ReleaseVerdict = from_report("verdict.verdict_of_assess", self)
         return told
 
     def __getitem__(self, name: str) -> float:

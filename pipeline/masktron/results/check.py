@@ -13,7 +13,7 @@ from masktron.results.levels import MaskedLevel
 from masktron.results.result import JobResult, from_report
 from masktron.results.rules import RuleResult, Tested, exit_code_of
 from masktron.results.treatment import RuleFate, TreatmentResult
-from masktron.results.verdict import Verdict
+from masktron.results.verdict import ReleaseVerdict
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -49,8 +49,8 @@ class CheckResult(JobResult):
         What others find by the fields that they may know; None where it was not measured.
     key_k : int or None
         How many records were to share each combination of keys, by the manifest.
-    rule_problems : int
-        How many of the problems, the first ones, are about rules.
+    rule_problems, limit_problems : int
+        How many of the problems, the first ones, are about rules; how many, the last ones, about limits.
     """
 
     JOB: ClassVar = "check"
@@ -80,11 +80,12 @@ class CheckResult(JobResult):
     keys: KeyRisk | None = None
     key_k: int | None = None
     rule_problems: int = 0
+    limit_problems: int = 0
 
     @property
-    def verdict(self) -> Verdict:
+    def verdict(self) -> ReleaseVerdict:
         """Whether the rules hold, and how well respondents are protected, as far as it was checked."""
-        told: Verdict = from_report("verdict.verdict_of_check", self)
+        told: ReleaseVerdict = from_report("verdict.verdict_of_check", self)
         return told
 
     @property

@@ -15,7 +15,7 @@ from masktron.results.levels import MaskedLevel
 from masktron.results.result import JobResult, PlottedResult, from_report
 from masktron.results.rules import RuleResult, Tested
 from masktron.results.treatment import RuleFate, TreatmentResult
-from masktron.results.verdict import ShownValues, Verdict
+from masktron.results.verdict import ReleaseVerdict, ShownValues
 from masktron.serialised import Serialised
 
 if TYPE_CHECKING:
@@ -218,9 +218,9 @@ class MaskResult(JobResult, PlottedResult):
         return Tested.of(self.rules, self.records_out)
 
     @property
-    def verdict(self) -> Verdict:
+    def verdict(self) -> ReleaseVerdict:
         """Whether the rules hold, and how well respondents are protected."""
-        told: Verdict = from_report("verdict.verdict_of_mask", self)
+        told: ReleaseVerdict = from_report("verdict.verdict_of_mask", self)
         return told
 
     @property

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 from masktron.results.result import JobResult
-from masktron.results.verdict import Verdict
+from masktron.results.verdict import ReleaseVerdict
 from masktron.serialised import Serialised
 
 
@@ -40,7 +40,7 @@ class ReportResult(JobResult):
     pages : tuple of PageResult
     notes : tuple of str
         What the pages lack, and why.
-    verdict : Verdict or None
+    verdict : ReleaseVerdict or None
         That the result has; None where it is not about a masked file.
     """
 
@@ -50,4 +50,4 @@ class ReportResult(JobResult):
     about: str
     pages: tuple[PageResult, ...]
     notes: tuple[str, ...] = ()
-    verdict: Verdict | None = None
+    verdict: ReleaseVerdict | None = None

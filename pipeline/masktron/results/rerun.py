@@ -10,7 +10,7 @@ from masktron.results.concern import ConcernResult
 from masktron.results.mask import MaskResult
 from masktron.results.result import JobResult
 from masktron.results.treatment import TreatmentResult
-from masktron.results.verdict import Verdict
+from masktron.results.verdict import ReleaseVerdict
 from masktron.serialised import Serialised
 
 
@@ -144,7 +144,7 @@ class RerunResult(JobResult):
     run: MaskResult | None = field(default=None, repr=False)
 
     @property
-    def verdict(self) -> Verdict | None:
+    def verdict(self) -> ReleaseVerdict | None:
         """Whether the rules hold, and how well respondents are protected; None for a dry run."""
         return None if self.run is None else self.run.verdict
 

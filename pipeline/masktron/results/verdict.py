@@ -8,7 +8,7 @@ from typing import ClassVar, Literal
 
 from masktron.serialised import Serialised
 
-type Level = Literal["green", "amber", "red"]
+type StatementLevel = Literal["green", "amber", "red"]
 type Ground = Literal[
     "rules",
     "contract",
@@ -40,14 +40,14 @@ class Statement(Serialised):
         The figures that it rests on, by name.
     """
 
-    level: Level
+    level: StatementLevel
     ground: Ground
     reason: str
     figures: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict(Serialised):
+class ReleaseVerdict(Serialised):
     """Two statements about a masked file, and what else is known of its protection.
 
     Attributes

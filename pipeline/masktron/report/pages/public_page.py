@@ -22,7 +22,7 @@ from masktron.results.public_release import (
     PublicField,
     PublicRelease,
 )
-from masktron.results.verdict import Statement, Verdict
+from masktron.results.verdict import ReleaseVerdict, Statement
 from masktron.shell_words import shell_word
 from masktron.sources.names import column_name
 
@@ -120,7 +120,7 @@ def public_page(release: PublicRelease) -> Page:
         title=release.name,
         kind="About this masked file",
         edition="public",
-        verdict=statements(Verdict(Statement("green", "rules", held), release.protection)),
+        verdict=statements(ReleaseVerdict(Statement("green", "rules", held), release.protection)),
         lead=f"{_size(release)} {counted(len(release.fields), 'field')}, "
         f"{number(len(masked))} of them masked to protect respondents. This page says what was done, and what to "
         f"know when you analyse the file.{_without_figures(release)}",
