@@ -43,7 +43,18 @@ def test_defaults_fit_a_screen(
     done = run("mask", data, "-r", rules, *given, "-o", out)
     assert done.code == 0, done.err
     said = " ".join(done.out.split())
-    for words in ("masked ", "promised ", "alike ", "loss ", "files ", "verdict ", "--verbose", "look at"):
+    for words in (
+        "masked ",
+        "promised ",
+        "alike ",
+        "loss ",
+        "files ",
+        "details ",
+        "Rules: green. ",
+        "Protection: ",
+        "--verbose",
+        "look at",
+    ):
         assert words in said
     assert "tells every record from all others" in said
     assert "rules tested" in said

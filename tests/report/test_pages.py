@@ -40,7 +40,7 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 
 
 def page_with(*parts: PagePicture | PageTable | Sentences, title: str = "a title") -> Page:
-    return Page(title, "a kind", "internal", Mark("well", "good"), "a lead", (Section("one", "One", parts),))
+    return Page(title, "a kind", "internal", (Mark("well", "good"),), "a lead", (Section("one", "One", parts),))
 
 
 def bars(name: str = "bars", label: str = "a label") -> PagePicture:
@@ -197,7 +197,7 @@ def test_a_map_without_a_recommendation_says_so() -> None:
     }
     content["candidates"] = [candidate("mdav", 3, state="sampled")]
     page = tune_page(PlainData(content))
-    assert page.verdict == Mark("Nothing is recommended", "bad")
+    assert page.verdict == (Mark("Nothing is recommended", "bad"),)
     assert page.lead == "linkage excludes all of them."
     assert "a sample of 100" in html_of(page)
     assert "on a sample alone" in html_of(page)  # in the legend

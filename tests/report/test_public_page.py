@@ -10,7 +10,9 @@ from lxml import html
 from masktron.methods.contracts import KINDS
 from masktron.report.pages.html import html_of
 from masktron.report.pages.public_page import public_page
+from masktron.report.protection import PUBLIC_REASONS
 from masktron.results.public_release import KeptFigure, PublicEngine, PublicField, PublicRelease, PublicRule
+from masktron.results.verdict import Statement
 
 TOLD = PublicField(
     "WAGE", masked=True, number=True, block=1, how="mean", mean="0.01", variance=KeptFigure(0.9),
@@ -21,6 +23,7 @@ RELEASE = PublicRelease(
     name="out.csv", checksum="0", rules_checksum="1", rulebook="a.sch", records=500, method="mdav",
     contract="identical-groups", promise="groups of 5", k=5, whole_records=False, random_order=True,
     some_left_out=False, fields=(TOLD, CODE), removed=(), rules=(), engines=(), versions={},
+    protection=Statement("amber", "no-limit", PUBLIC_REASONS["no-limit"]),
 )  # fmt: skip
 SILENT = (
     replace(TOLD, mean=None, variance=None, correlations=None),

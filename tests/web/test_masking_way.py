@@ -71,7 +71,7 @@ def test_from_roles_to_a_release(office: Office, project: Project, tmp_path: Pat
     assert "A, B, T" in page(client, project, "mask")
     posted(client, project, "mask", "mask")
     made = done(office, project, "mask")
-    assert "every rule holds" in page(client, project, "mask")
+    assert "Rules: green. Every rule holds" in page(client, project, "mask")
     posted(client, project, "release", "check", run=made.name)
     done(office, project, "check")
     posted(client, project, "release", "convert", format="parquet")

@@ -15,13 +15,14 @@ from starlette.testclient import TestClient
 from masktron.sources.known_formats import known_formats
 from masktron.web.handlers.opened_file import OpenedFile
 from masktron.web.pages.all_pages import PAGES
-from masktron.web.pages.mask_step import has_concerns
+from masktron.web.pages.mask_step import needs_a_look
 from masktron.web.pages.release_step import FORMATS
 from masktron.web.runs import checked_files
 from masktron.web.runs.one_run import CommandRun, InRun, InRunOf, latest_run
 from masktron.web.store.projects import Project
 from web_client import Office, csrf_of
-from web_runs import laid_run
+from web_runs import MASKED as MADE
+from web_runs import VERDICT, laid_run
 
 MASKED = b"A,B\n1,2\n"
 
@@ -269,13 +270,18 @@ def test_what_must_be_looked_at_stands_before_the_download(client: TestClient, p
         "kind": "below-zero", "field": "KIDS", "records": 8, "of": 11, "says": "x", "hint": "y", "rule": None,
     }  # fmt: skip
     made = masked(project)
-    (made.folder / "mask.json").write_text(json.dumps({"schema_version": 1, "job": "mask", "concerns": [concern]}))
+    (made.folder / "mask.json").write_text(json.dumps({"schema_version": 1, **MADE, "concerns": [concern]}))
     checked(project, made, "masked.csv", MASKED)
     page = client.get(path(project)).text
     assert page.index("KIDS in 8 of 11 records") < page.index('class="download"')
-    assert 'class="verdict good"' not in page and 'name="forbid"' not in page
+    assert "Protection: amber. No limit is set." in page and 'name="forbid"' not in page
     assert state_of(project).done and state_of(project).problem
-    (made.folder / "mask.json").write_text(json.dumps({"schema_version": 1, "job": "mask", "concerns": []}))
-    has_concerns.cache_clear()
+    (made.folder / "mask.json").write_text(json.dumps({"schema_version": 1, **MADE, "concerns": []}))
+    needs_a_look.cache_clear()
     assert not state_of(project).problem
-    assert 'class="verdict good"' in client.get(path(project)).text
+    red = {**VERDICT, "protection": {**VERDICT["protection"], "level": "red"}}
+    (made.folder / "mask.json").write_text(json.dumps({"schema_version": 1, **MADE, "verdict": red}))
+    needs_a_look.cache_clear()
+    assert state_of(project).problem
+    page = client.get(path(project)).text
+    assert 'class="verdict good"><span>Rules: green.' in page and 'class="verdict bad"><span>Protection: red.' in page

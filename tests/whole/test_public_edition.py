@@ -42,7 +42,7 @@ PUBLIC_TEXTS = (
     r"/output/(path|sha256)|/rules/(path|sha256)|/versions/[\w-]+|/config/grouping"
     r"|/result/(method|promise)|/result/engines/\d+/engine|/result/rules/\d+/id|/result/allowed/\d+"
     r"|/result/blocks/\d+/(variables/\d+|aggregator|solved/\d+/(field|rule))"
-    r"|/plan/fields/\d+/(name|role)|/declared/contract/kind"
+    r"|/result/verdict/protection/(level|ground)|/plan/fields/\d+/(name|role)|/declared/contract/kind"
 )
 """What of a manifest may be in the public edition as it is: names, settings, and what the released file shows."""
 PUBLIC_NUMBERS = r"/manifest_version|/result/(records_out|records_in|k)|/result/engines/\d+/(rules|records)"
@@ -148,7 +148,7 @@ def test_neither_the_original_nor_the_key_can_be_guessed_at(released: tuple[Secr
     assert content["output"]["sha256"] in text
     assert file.data.name not in text
     assert str(file.data.parent) not in text
-    for secret in (content["key"], content["result"]["verdict"]):
+    for secret in (content["key"], content["result"]["verdict"]["details"]):
         assert secret is None or secret not in text
 
 
@@ -431,6 +431,8 @@ def test_the_model_has_no_place_for_notes_or_values_of_a_run() -> None:
     asked |= {"levels", "protected", "numbered", "rare_left_out", "own_checksum"}
     # of settings alone, and of the released file alone
     asked |= {"takes_over", "written_as"}
+    # one of three levels, with a sentence for its ground
+    asked |= {"protection"}
     assert names == public | settings | asked | {"some_left_out", "fields", "rules", "compared"}
 
 

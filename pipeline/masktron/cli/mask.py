@@ -203,6 +203,7 @@ def mask(
     salt: options.SaltFile = None,
     again: options.Again = None,
     verbose: options.Verbose = False,
+    show_values: options.ShowValues = False,
     json: options.Json = None,
     html: options.Html = None,
     html_public: options.HtmlPublic = None,
@@ -279,6 +280,7 @@ def mask(
         from masktron.errors import InfeasibleError, ViolationError
         from masktron.jobs.originals import InvalidOriginalError
         from masktron.jobs.remedies.on_refusal import run_mask_or_suggest
+        from masktron.report.tables.mask import values_shown
 
         try:
             result = run_mask_or_suggest(
@@ -315,6 +317,8 @@ def mask(
             running.report(refused.refusal, json, found=settings.found)
         raise refused
     running.report(result, json, verbose=verbose, found=settings.found)
+    if show_values:
+        running.show(values_shown(result), json)
     running.show(pages.told(result, manifest), json)
     pages.require()
     raise typer.Exit(Exit.COMPLIES if result.valid else Exit.VIOLATION)

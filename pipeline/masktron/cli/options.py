@@ -384,4 +384,10 @@ KeyK = Annotated[
 Verbose = Annotated[
     bool, typer.Option("--verbose", "-v", help="Print all tables and notes; by default what fits a screen.")
 ]
+ShowValues = Annotated[
+    bool,
+    typer.Option(
+        "--show-values", help="Print three values of each masked field before and after masking: CONFIDENTIAL."
+    ),
+]
 AllowEmpty = Annotated[bool, typer.Option("--allow-empty", help="Take a file without records as valid.")]

@@ -35,8 +35,8 @@ PANELS: Mapping[str, list[str]] = MappingProxyType(
             "--max-upload --max-disk --jobs --jobs-each --run-minutes --run-memory --keep"
         ),
         "Output": _options(
-            "--out --rows --from --write --candidate --verbose --html --html-public --map --json --csv --svrl "
-            "--sarif --junit --max-findings --release-safe --rules-out --replace --version --help"
+            "--out --rows --from --write --candidate --verbose --show-values --html --html-public --map --json --csv "
+            "--svrl --sarif --junit --max-findings --release-safe --rules-out --replace --version --help"
         ),
     }
 )

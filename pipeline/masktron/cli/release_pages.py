@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -52,7 +52,7 @@ class ReleasePages:
         from masktron.jobs.report import read_result
         from masktron.report.rendering import tables_of
 
-        parts = tables_of(self.written)
+        parts = tables_of(replace(self.written, verdict=None))  # which stands above
         left_out = result.records_in - result.records_out
         if any(page.edition == "public" for page in self.written.pages) and 0 < left_out < _FEW_LEFT_OUT:
             settings = read_result(manifest).part("config")

@@ -74,6 +74,7 @@ def rerun(
     executor: options.Executor = None,
     scheduler: options.Scheduler = None,
     verbose: options.Verbose = False,
+    show_values: options.ShowValues = False,
     json: options.Json = None,
     html: options.Html = None,
     html_public: options.HtmlPublic = None,
@@ -106,6 +107,7 @@ def rerun(
         from masktron.jobs.rerun import ChangedInputError, InvalidNextFileError, Repeating, run_rerun
         from masktron.level_settings import parse_tables
         from masktron.report.rendering import tables_of
+        from masktron.report.tables.mask import values_shown
         from masktron.report.tables.rerun import changes_shown
 
         how = Repeating(
@@ -136,6 +138,8 @@ def rerun(
         running.show(tables_of(result.run), json)
     running.report(result, json)
     if result.run is not None:
+        if show_values:
+            running.show(values_shown(result.run), json)
         running.show(pages.told(result.run, written), json)
     pages.require()
 

@@ -17,6 +17,7 @@ from masktron.jobs.keys_known import require_keys
 from masktron.jobs.level_figures import NestedColumns, figures_by_level
 from masktron.jobs.level_files import level_files, nested_columns
 from masktron.jobs.level_wording import LevelWording
+from masktron.jobs.limits import strictest
 from masktron.jobs.pairing import NOTHING_STATED, TO_PAIR, UNPAIRED, Stated
 from masktron.jobs.released_tables import described_release_of, of_release, with_other_tables
 from masktron.jobs.side_by_side_levels import side_by_side_of_levels
@@ -160,6 +161,8 @@ def run_assess(
         treatments=() if described is None else declared_treatments(described.treatments),
         fates=() if described is None else described.fates,
         levels=levels,
+        limits=config.limits if described is None else strictest(config.limits, described.limits),
+        key_k=None if described is None else described.key_k,
         notes=(
             *file_notes(released, beside),
             *notes,

@@ -22,7 +22,7 @@ from masktron.jobs.spellings import remedy, spelled
 from masktron.jobs.untested import told, with_untested
 from masktron.jobs.wide_job import job_on
 from masktron.progress import Progress, Told
-from masktron.results import MaskedLevel, RuleResult, shown
+from masktron.results import KeyRisk, MaskedLevel, RuleResult, shown
 from masktron.sources.records import Records
 from masktron.sources.source import Source
 from masktron.sources.wide.wide_pair import wide_pair
@@ -58,6 +58,8 @@ class Audit:
         self.not_checked: list[str] = []
         self.notes: list[str] = []
         self.levels: tuple[MaskedLevel, ...] = ()
+        self.keys: KeyRisk | None = None
+        self.rule_problems = self.limit_problems = 0
 
     def records(self, told: Told, memory: int | None) -> Records | None:
         """Read the released records, when rules have been judged; None where they are no table.
@@ -243,7 +245,8 @@ class Audit:
     # the contract
 
     def identity(self) -> None:
-        """Check that the file is, byte by byte, the one that was masked."""
+        """Check that the file is, byte by byte, the one that was masked; here the contract begins."""
+        self.rule_problems = len(self.problems)
         if self.described is None:
             return
         self.as_masked = self.job.source.digest == self.described.output
@@ -276,6 +279,7 @@ class Audit:
         config: Config,
         stated: Stated,
         min_group: int | None,
+        records: int,
         progress: Progress,
     ) -> tuple[Measured, ...]:
         """Compute the figures that have a limit; here there is none."""

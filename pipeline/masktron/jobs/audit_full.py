@@ -15,7 +15,7 @@ from masktron.config import Config, Role
 from masktron.constraints import Atom
 from masktron.counts import counted
 from masktron.errors import DocumentError, UsageError
-from masktron.figures import FIGURES, Figure, figure_of
+from masktron.figures import FIGURES, NAMES, Figure, figure_of
 from masktron.jobs.audit import Audit
 from masktron.jobs.audit_treatments import DrawnRelease, check_draws, check_recodings, check_shared_keys
 from masktron.jobs.beside_members import changed_beside
@@ -34,6 +34,8 @@ from masktron.measures.achieved_k import achieved_k, shared_columns
 from masktron.measures.figures import Measured, measure, unpaired
 from masktron.measures.unchanged import published_as_it_was
 from masktron.progress import Progress, told_as
+from masktron.report.protection import EVIDENCE
+from masktron.results import KeyRisk
 from masktron.sources.records import Layout, Records, Shape, Status
 from masktron.sources.source import Source
 from masktron.sources.wide.member_source import MemberSource
@@ -41,6 +43,8 @@ from masktron.sources.wide.wide_source import WideSource
 from masktron.write.manifest import DescribedRelease
 from masktron.write.treatments import perturbed_fields, recodings_in
 
+_COMPARED = 100_000
+"""Records up to which figures that have no limit are measured for the verdict."""
 _CELLS = "unmasked fields cell by cell"
 
 
@@ -332,14 +336,16 @@ class FullAudit(Audit):
         config: Config,
         stated: Stated,
         min_group: int | None,
+        records: int,
         progress: Progress,
     ) -> tuple[Measured, ...]:
-        """Compute the figures that have a limit, and say which are not within it."""
+        """Compute figures with a limit, and those that the verdict rests on; say which are not within a limit."""
         names = [figure.name for figure in FIGURES if figure.name in limits]
         lacking = [name for name in names if self._lacks(figure_of(name))]
         self.not_checked += [f"the limit {name}: needs {self._lacks(figure_of(name))}" for name in lacking]
         names = [name for name in names if name not in lacking]
-        if not names or self.original is None:
+        evidence = self._evidence(records)
+        if not (names or evidence) or self.original is None:
             return ()
         known = {} if self.described is None else {"medoid_share": self.described.medoid_share}
         if min_group is not None and not (self.described and self.described.declared.drawn):
@@ -357,7 +363,7 @@ class FullAudit(Audit):
                 progress=progress,
             )
         except (UsageError, DocumentError) as error:
-            self.problems.append(f"the limits {', '.join(names)} cannot be checked: {error.what}")
+            self.problems += [f"the limits {', '.join(names)} cannot be checked: {error.what}"] if names else []
             return ()
         if files.keys is None and (of_keys := [name for name in names if "keys" in figure_of(name).needs]):
             self.not_checked += [f"the limit {name}: needs {NO_KEYS}" for name in of_keys]
@@ -371,19 +377,29 @@ class FullAudit(Audit):
         # by the rulebook, and not by what the manifest says of it
         binding = (form_of(edit.constraint) for edit in self.job.edits if edit.check.index not in self.left_out)
         files = replace(files, relations=always_linear(binding))
+        wanted = {*names, *(one for one in evidence if files.keys is not None or "keys" not in figure_of(one).needs)}
         with arrays_of_run(len(files), len(files.original), config.memory):
-            measured = measure(names, files, told_as(progress, "measuring risk and utility", "figures"))
+            told = told_as(progress, "measuring risk and utility", "figures")
+            measured = measure([name for name in NAMES if name in wanted], files, told)
+            self.keys = None if files.keys is None or not evidence else KeyRisk.of(files.keys)
         over = list(over_limits(measured, limits))
         self.problems += over
-        self.notes += notes
+        self.limit_problems = len(over)
+        self.notes += notes if names else ()
         held = {
             one.figure.name: limits[one.figure.name]
             for one in measured
-            if one.figure.meets(one.value, limits[one.figure.name])
+            if one.figure.name in names and one.figure.meets(one.value, limits[one.figure.name])
         }
         if held:
             self.checked.append(f"{counted(len(held), 'figure')} within the limits ({self._named(held)})")
         return measured
+
+    def _evidence(self, records: int) -> tuple[str, ...]:
+        """Name the figures that the verdict rests on, where the file is as masked and they take no longer than it."""
+        if not self.as_masked or self.original is None or not 0 < records <= _COMPARED:
+            return ()
+        return tuple(name for name in EVIDENCE if records <= figure_of(name).unasked)
 
     def _named(self, limits: Mapping[str, float]) -> str:
         """Name limits with their bounds, and those of the manifest as such."""

@@ -160,7 +160,7 @@ def run_check(
             settled, _ = completed(settled, beside)
         audit.against_original(data, settled, stated)
         del data  # limits read both files anew
-        figures = audit.limits(bounds, settled, stated, min_group, progress)
+        figures = audit.limits(bounds, settled, stated, min_group, evaluation.records, progress)
         return told_by_level(
             CheckResult(
                 data=shown(masked),
@@ -185,6 +185,11 @@ def run_check(
                 treatments=() if described is None else declared_treatments(described.treatments),
                 fates=again.fates,
                 levels=audit.levels,
+                limits=bounds,
+                keys=audit.keys,
+                key_k=None if described is None else described.key_k,
+                rule_problems=audit.rule_problems,
+                limit_problems=audit.limit_problems,
             ),
             audit.wording,
         )

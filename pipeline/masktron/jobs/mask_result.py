@@ -60,6 +60,7 @@ from masktron.results import (
     MomentResult,
     RepairResult,
     RuleFate,
+    ShownValues,
     SolvedResult,
     TotalResult,
     TreatmentResult,
@@ -177,9 +178,31 @@ def mask_result(
         concerns=(*concerns_of(run, made, columns), *read_off_concerns(files.keys)),
         order=written.order,
         levels=levels_of_run(run, columns),
+        limits=run.config.limits,
+        key_k=run.config.key_k,
+        values=shown_values(confidential, run.kept.columns, columns),
         tables=tables,
     )
     return _with_treatments(run, files, result, rules_out), measured
+
+
+def shown_values(
+    names: Sequence[str], before: Mapping[str, Column], after: Mapping[str, Column]
+) -> tuple[ShownValues, ...]:
+    """Show three records in each masked field: the lowest, the middle and the highest of the first number.
+
+    Without a number they are the first, the middle and the last record.
+    """
+    ranked = next((found for name in names if (found := before[name]).is_number.any()), None)
+    rows = np.arange(len(before[names[0]]))
+    if ranked is not None:
+        held = np.flatnonzero(ranked.is_number)
+        rows = held[np.argsort(ranked.values[held], kind="stable")]
+    shown_rows = rows[[0, len(rows) // 2, -1]].astype(np.intp)
+    return tuple(
+        ShownValues(name, *(tuple(columns[name].lexemes_of(shown_rows).tolist()) for columns in (before, after)))
+        for name in names
+    )
 
 
 def levels_of_run(run: Prepared, columns: Mapping[str, Column]) -> tuple[MaskedLevel, ...]:

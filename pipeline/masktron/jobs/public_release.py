@@ -19,6 +19,7 @@ from masktron.jobs.public_figures import PublicFigures
 from masktron.jobs.public_levels import name_of_file, with_levels
 from masktron.measures.assessed import Assessed
 from masktron.report.pages.plain_reader import PlainData
+from masktron.report.verdict import public_protection
 from masktron.report.wording import rule_text
 from masktron.results.public_release import (
     PublicEngine,
@@ -121,6 +122,7 @@ def public_release(manifest: PlainData, rulebook: Rulebook, compared: ComparedFi
             for one in result.parts("engines")
         ),
         versions={name: str(version) for name, version in manifest.part("versions").items()},
+        protection=public_protection(result),
         compared=compared is not None,
         takes_over=not config.switch("keep_missing"),
         written_as={} if compared is None else compared.released.reading_options,

@@ -29,6 +29,7 @@ from masktron.report.pages.public_page import public_page
 from masktron.report.pages.registry import PAGES, page_of_plain
 from masktron.report.pages.validate_page import validate_page
 from masktron.report.pictures.canvas import require_drawing
+from masktron.report.verdict import read_verdict
 from masktron.results import PageResult, ReportResult, shown
 from masktron.results.side_by_side import SideBySide
 from masktron.sources.opening import open_source
@@ -104,7 +105,9 @@ def run_report(
     progress("drawing the pictures", 0)
     write_pages(pages)
     written = tuple(PageResult(shown(path), page.edition, len(page.pictures)) for path, page in pages.items())
-    return ReportResult(shown(source), job, written, tuple(notes))
+    told = content if manifest is None else told_result(manifest)
+    verdict = read_verdict(told) if told.has("verdict") else None
+    return ReportResult(shown(source), job, written, tuple(notes), verdict)
 
 
 def read_result(path: Path) -> PlainData:

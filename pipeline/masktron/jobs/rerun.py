@@ -496,7 +496,6 @@ def _beside(result: RerunResult, run: FormerRun, masked: MaskResult, same_bytes:
         notes=(*_repeated(result, same_bytes), *masked.notes),
         treatments=masked.treatments,
         concerns=masked.concerns,
-        verdict=masked.verdict,
         run=masked,
     )
 

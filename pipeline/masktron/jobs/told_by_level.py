@@ -13,7 +13,10 @@ from masktron.measures.weighted_totals import WeightedTotal
 from masktron.results import CategoryResult, KeyRisk, KeysResult, KeyValues, MaskResult, TotalResult
 
 _NOT_SAID = frozenset(
-    {"output", "manifest", "rules_file", "rulebook", "data", "order", "masked", "original", "excluded", "html"}
+    {
+        *("output", "manifest", "rules_file", "rulebook", "data", "order", "masked", "original", "excluded", "html"),
+        *("texts_before", "texts_after", "limits"),
+    }
 )
 """Attributes that name files or hold data."""
 _OPTIONS = frozenset({"options", "without", "settings"})
@@ -47,6 +50,11 @@ def told_by_level[T](result: T, wording: LevelWording, cells: Mapping[str, int] 
                 _category(name, rows) for name, rows in merged(result.categories, lambda r: r.name, wording).items()
             ),
             unchanged=_means(result.unchanged, wording, cells or {}),
+            # members have values at many positions: those of the first stand for the field
+            values=tuple(
+                replace(rows[0], field=name)
+                for name, rows in merged(result.values, lambda r: r.field, wording).items()
+            ),
         )
     if isinstance(result, KeysResult):
         rows = merged(result.fields, lambda r: r.field, wording)

@@ -1,60 +1,129 @@
-"""What a masked file protects and what it does not, in a few plain sentences: the last word of `mask`.
+"""The verdict on a masked file: whether its rules hold, how well it protects, and what else is known of that.
 
-Nothing is said here that was not computed: the sentences put figures of the result into words, and name the option
-that changes them.
+Nothing is said here that was not computed. `masktron.report.protection` decides how well respondents are protected;
+this module collects the evidence of each result, and puts the other figures of a run of `mask` into words.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, get_args
 
 from masktron.counts import counted
 from masktron.report.parts import are, drawn_fields, in_groups, listed
+from masktron.report.protection import PUBLIC_REASONS, Evidence, protection
 from masktron.report.risk_sentences import known_fields, percent_text
+from masktron.results.verdict import Ground, ReleaseVerdict, Statement, StatementLevel
 
 if TYPE_CHECKING:
-    from masktron.results import DrawResult, KeyRisk, MaskResult
+    from masktron.report.pages.plain_reader import PlainData
+    from masktron.results import AssessResult, CheckResult, DrawResult, FigureResult, KeyRisk, MaskResult
 
-MUCH = 50.0
-"""Per cent from which a figure of risk is bad news."""
 MANY = 5
 """Members of a group from which nobody need expect all but one of them to pool what they know."""
 _MEANS = frozenset({"mean", "derive", "derive_per_record"})
 """Aggregators whose groups publish a mean, for all fields or for all that no equality gives."""
+_TELLING_APART = frozenset({"identifying-field", "identifying-weight", "unchanged-records"})
+"""Kinds of concerns that are about protection; the others are about what the data are still good for."""
 
 
-def verdict(result: MaskResult) -> str:
-    """Say what was and what was not protected, with the figures that say so and the option that helps.
-
-    Parameters
-    ----------
-    result : MaskResult
-
-    Returns
-    -------
-    str
-        Two to eight sentences.
-    """
-    return " ".join(sentence for sentence in _sentences(result) if sentence)
-
-
-def _sentences(result: MaskResult) -> Iterator[str]:
-    known = {figure.name: figure.value for figure in result.figures}
-    unchanged, linked = (known.get(name, math.nan) for name in ("unchanged", "strongest_linkage"))
-    bare = unchanged == 100
+def verdict_of_mask(result: MaskResult) -> ReleaseVerdict:
+    """Return the verdict on a file that was just masked."""
     held = rules_held(result)
-    yield f"{held[0].upper()}{held[1:]}{'' if bare else _protection(result)}."
-    if bare:
-        yield "But nothing is protected: every masked value is the respondent's own."
-    else:
-        yield _exposure(result, unchanged)
-        yield _sole_values(result)
-        yield _last_member(result)
+    said = f"{held[0].upper()}{held[1:]}; {result.tested}."
+    if not result.valid:
+        said = f"{counted(result.violations, 'violation')}; {result.tested}."
+    evidence = Evidence(
+        _values(result.figures),
+        result.limits,
+        result.keys,
+        result.key_k,
+        concerns=(
+            *(one.says for one in result.concerns if one.kind in _TELLING_APART),
+            *(["the records stand in the order of the original"] if result.original_order else []),
+        ),
+    )
+    details = " ".join(sentence for sentence in _details(result) if sentence)
+    return ReleaseVerdict(_of_rules(said, holds=result.valid), protection(evidence), details)
+
+
+def verdict_of_check(result: CheckResult) -> ReleaseVerdict:
+    """Return the verdict of a check, on what it could check."""
+    ends = len(result.problems) - result.limit_problems
+    about_rules, contract = result.problems[: result.rule_problems], result.problems[result.rule_problems : ends]
+    said = f"{counted(result.violations, 'violation')} of hard rules"
+    if not result.violations:
+        said = about_rules[0] if about_rules else "Every rule that was tested holds"
+    return ReleaseVerdict(
+        _of_rules(f"{said}; {result.tested}.", holds=all(rule.passes for rule in result.rules) and not about_rules),
+        protection(
+            Evidence(
+                _values(result.figures),
+                result.limits,
+                result.keys,
+                result.key_k,
+                problems=contract,
+                unmeasured="" if result.figures else "No figure of risk was measured.",
+            )
+        ),
+    )
+
+
+def verdict_of_assess(result: AssessResult) -> ReleaseVerdict:
+    """Return the verdict of an assessment, which judges no rule."""
+    rules = Statement("amber", "not-measured", "Rules are not judged here; masktron check judges them.")
+    return ReleaseVerdict(
+        rules, protection(Evidence(_values(result.figures), result.limits, result.keys, result.key_k))
+    )
+
+
+def read_verdict(result: PlainData) -> ReleaseVerdict:
+    """Return the verdict that the plain data of a result have.
+
+    Raises
+    ------
+    UsageError
+        They have none: they are of an earlier version.
+    """
+    told = result.part("verdict")
+    return ReleaseVerdict(_read(told.part("rules")), _read(told.part("protection")), told.text("details"))
+
+
+def public_protection(result: PlainData) -> Statement:
+    """Return what of the statement on protection whoever gets the file may know: level and ground, and no figure."""
+    level, ground = _judged(result.part("verdict").part("protection"))
+    return Statement(level, ground, PUBLIC_REASONS[ground])
+
+
+def _read(one: PlainData) -> Statement:
+    return Statement(*_judged(one), one.text("reason"), dict(one.part("figures").items()))
+
+
+def _judged(one: PlainData) -> tuple[StatementLevel, Ground]:
+    """Return level and ground, each one of those that there are."""
+    level = next((known for known in get_args(StatementLevel.__value__) if known == one.text("level")), None)
+    ground = next((known for known in get_args(Ground.__value__) if known == one.text("ground")), None)
+    if level is None or ground is None:
+        raise one.wrong("verdict")
+    return level, ground
+
+
+def _values(figures: Iterable[FigureResult]) -> dict[str, float]:
+    return {one.name: one.value for one in figures}
+
+
+def _of_rules(said: str, *, holds: bool) -> Statement:
+    return Statement("green" if holds else "red", "rules", said)
+
+
+def _details(result: MaskResult) -> Iterator[str]:
+    """Yield what the method did and what an intruder may find, a sentence each."""
+    yield _done(result)
+    yield _exposure(result)
+    yield _sole_values(result)
+    yield _last_member(result)
     yield result.risks
-    if bare or unchanged >= MUCH or linked >= MUCH:
-        yield _remedy(result, "strongest_linkage" if linked >= MUCH else "unchanged")
     yield _unmasked(result)
     if result.original_order:
         yield (
@@ -82,22 +151,27 @@ def _gone(rules: Mapping[str, str]) -> str:
     return f"{names}, {'which' if len(rules) == 1 else 'each of which'} {reasons.pop()}"
 
 
-def _protection(result: MaskResult) -> str:
+def _done(result: MaskResult) -> str:
     """What the method has done, by its contract; the smallest groups are those of the written file."""
+    said = _grouped(result)
+    return f"{said[0].upper()}{said[1:]}."
+
+
+def _grouped(result: MaskResult) -> str:
     if result.draw is None:
         solved = ", solved fields apart" if any(block.solved for block in result.blocks) else ""
         if _whole(result):
             others = counted(result.whole_record_k - 1, "other one", "others")
             # of members alone: sums of them stand around them, and tell them apart
             own = " of its own" if result.levels and "/" in result.levels[0].level else ""
-            return f", and each record is the same as at least {others} in all masked fields{own}"
+            return f"each record is the same as at least {others} in all masked fields{own}"
         together = "some record is unique" if result.whole_record_k == 1 else f"only {result.whole_record_k}"
         return (
-            f", and in each block of masked fields at least {result.min_group} records are alike{solved}; in all "
+            f"in each block of masked fields at least {result.min_group} records are alike{solved}; in all "
             f"masked fields together {together}"
         )
     grouped = in_groups(result.blocks)
-    return f"; {_drawn(result, result.draw, apart=bool(grouped))}{', and ' if grouped else ''}{grouped}"
+    return f"{_drawn(result, result.draw, apart=bool(grouped))}{', and ' if grouped else ''}{grouped}"
 
 
 def _drawn(result: MaskResult, draw: DrawResult, *, apart: bool) -> str:
@@ -124,8 +198,9 @@ def _drawn(result: MaskResult, draw: DrawResult, *, apart: bool) -> str:
     raise ValueError(f"there is no sentence for the contract {result.contract!r}")
 
 
-def _exposure(result: MaskResult, unchanged: float) -> str:
+def _exposure(result: MaskResult) -> str:
     """How many values, and whole records, are those of the original."""
+    unchanged = _values(result.figures).get("unchanged", math.nan)
     found = []
     if not math.isnan(unchanged):
         found.append(f"{percent_text(unchanged)} of the masked values are the respondents' own")
@@ -135,7 +210,7 @@ def _exposure(result: MaskResult, unchanged: float) -> str:
     if not found:
         return "No masked field has a value that could be compared."
     linked = "; linkage is of numbers, and none are masked" if math.isnan(result.linkage) else ""
-    return f"{'But ' if unchanged >= MUCH else ''}{' and '.join(found)}{linked}."
+    return f"{' and '.join(found)}{linked}."
 
 
 def _sole_values(result: MaskResult) -> str:
@@ -162,15 +237,6 @@ def _last_member(result: MaskResult) -> str:
 
 def _went(count: int) -> str:
     return "it went" if count == 1 else "they went"
-
-
-def _remedy(result: MaskResult, figure: str) -> str:
-    condition = f"--limit {figure}=20 makes it a condition."
-    if result.draw is not None:
-        return f"Another method or other parameters (masktron methods) can lower this; {condition}"
-    if _whole(result):
-        return f"A larger k, or a method that draws values (masktron methods), can lower this; {condition}"
-    return f"--grouping all, or a method that draws values (masktron methods), can lower this; {condition}"
 
 
 def _unmasked(result: MaskResult) -> str:

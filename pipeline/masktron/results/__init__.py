@@ -35,6 +35,7 @@ from masktron.results.suggest import Proposal, SuggestResult
 from masktron.results.treatment import RuleFate, TreatmentResult
 from masktron.results.tune import SpreadResult, TuneCandidate, TuneResult
 from masktron.results.validate import FieldMeaning, ValidateResult
+from masktron.results.verdict import ReleaseVerdict, ShownValues, Statement
 
 __all__ = [
     "CONFIDENTIAL",
@@ -89,6 +90,7 @@ __all__ = [
     "RecodingChoice",
     "RecordFinding",
     "RefusalResult",
+    "ReleaseVerdict",
     "RemedyResult",
     "RepairResult",
     "ReportResult",
@@ -98,8 +100,10 @@ __all__ = [
     "RuleResult",
     "RulesResult",
     "SampleResult",
+    "ShownValues",
     "SolvedResult",
     "SpreadResult",
+    "Statement",
     "SuggestResult",
     "Tested",
     "TotalResult",

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, ClassVar
 
 from masktron.results.figure import FigureResult
@@ -10,6 +11,7 @@ from masktron.results.key_risk import KeyRisk
 from masktron.results.levels import MaskedLevel
 from masktron.results.result import JobResult, PlottedResult, from_report
 from masktron.results.treatment import RuleFate, TreatmentResult
+from masktron.results.verdict import ReleaseVerdict
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -41,11 +43,16 @@ class AssessResult(JobResult, PlottedResult):
         What the manifest says each rule became that is asked otherwise, or not any more.
     levels : tuple of MaskedLevel
         Of nested files, what is known of each level.
+    limits : mapping of str to float
+        Bounds of figures by the settings and the manifest.
+    key_k : int or None
+        How many records were to share each combination of keys, by the manifest.
     """
 
     JOB: ClassVar = "assess"
     KEYS: ClassVar = (
-        "masked original records numeric categorical figures risks notes against keys treatments fates levels"
+        "masked original verdict records numeric categorical figures risks notes against keys treatments fates "
+        "levels limits key_k"
     )
 
     masked: str
@@ -60,6 +67,14 @@ class AssessResult(JobResult, PlottedResult):
     treatments: tuple[TreatmentResult, ...] = ()
     fates: tuple[RuleFate, ...] = ()
     levels: tuple[MaskedLevel, ...] = ()
+    limits: Mapping[str, float] = field(default_factory=dict)
+    key_k: int | None = None
+
+    @property
+    def verdict(self) -> ReleaseVerdict:
+        """How well respondents are protected; rules are not judged here."""
+        told: ReleaseVerdict = from_report("verdict.verdict_of_assess", self)
+        return told
 
     @property
     def risks(self) -> str:

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from masktron.errors import Exit
 from masktron.results.figure import FigureResult
+from masktron.results.key_risk import KeyRisk
 from masktron.results.levels import MaskedLevel
-from masktron.results.result import JobResult
+from masktron.results.result import JobResult, from_report
 from masktron.results.rules import RuleResult, Tested, exit_code_of
 from masktron.results.treatment import RuleFate, TreatmentResult
+from masktron.results.verdict import ReleaseVerdict
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -29,7 +31,7 @@ class CheckResult(JobResult):
     notes : tuple of str
         What the user should know although it breaks nothing.
     figures : tuple of FigureResult
-        Those that have a limit.
+        Those that have a limit, and those that the verdict rests on.
     unevaluated : tuple of str
         Rules that were left out: without their document, on removed fields, or let go when the file was masked.
     sha256 : str
@@ -41,12 +43,20 @@ class CheckResult(JobResult):
         where the rulebook was given as it was translated.
     levels : tuple of MaskedLevel
         Of a nested file, how many records of each level are alike.
+    limits : mapping of str to float
+        Bounds of figures, those of the manifest among them.
+    keys : KeyRisk or None
+        What others find by the fields that they may know; None where it was not measured.
+    key_k : int or None
+        How many records were to share each combination of keys, by the manifest.
+    rule_problems, limit_problems : int
+        How many of the problems, the first ones, are about rules; how many, the last ones, about limits.
     """
 
     JOB: ClassVar = "check"
     KEYS: ClassVar = (
-        "data sha256 complies records violations warnings min_group problems checked not_checked notes figures "
-        "tested treatments fates levels rules=_rules_in_full"
+        "data sha256 complies verdict records violations warnings min_group problems checked not_checked notes "
+        "figures tested treatments fates levels rules=_rules_in_full"
     )
 
     data: str
@@ -66,6 +76,17 @@ class CheckResult(JobResult):
     fates: tuple[RuleFate, ...] = ()
     other_rulebook: bool = False
     levels: tuple[MaskedLevel, ...] = ()
+    limits: Mapping[str, float] = field(default_factory=dict)
+    keys: KeyRisk | None = None
+    key_k: int | None = None
+    rule_problems: int = 0
+    limit_problems: int = 0
+
+    @property
+    def verdict(self) -> ReleaseVerdict:
+        """Whether the rules hold, and how well respondents are protected, as far as it was checked."""
+        told: ReleaseVerdict = from_report("verdict.verdict_of_check", self)
+        return told
 
     @property
     def complies(self) -> bool:

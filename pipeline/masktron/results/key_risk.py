@@ -33,6 +33,8 @@ class KeyRisk(Serialised):
         Records that share theirs with fewer than 2, 3 and 5, themselves included.
     below_without_weight : mapping of str to int, or None
         The same by the other keys alone.
+    k_without_weight : float or None
+        The fewest records that share a combination of these.
     population_uniques : float
         Records expected to be alone in the population.
     expected, low, high : float
@@ -51,8 +53,8 @@ class KeyRisk(Serialised):
     """
 
     KEYS: ClassVar = (
-        "fields stated weight records k below below_without_weight population_uniques expected low high mean largest "
-        "modelled_uniques modelled_matches wildcards minimal_uniques contributions"
+        "fields stated weight records k below below_without_weight k_without_weight population_uniques "
+        "expected low high mean largest modelled_uniques modelled_matches wildcards minimal_uniques contributions"
     )
 
     fields: tuple[str, ...]
@@ -73,6 +75,7 @@ class KeyRisk(Serialised):
     wildcards: bool
     minimal_uniques: tuple[int, ...] | None
     contributions: Mapping[str, float] | None
+    k_without_weight: float | None = None
 
     @classmethod
     def of(cls, keys: KeyFile) -> KeyRisk:
@@ -98,4 +101,5 @@ class KeyRisk(Serialised):
             wildcards=keys.frequencies.wildcards,
             minimal_uniques=None if unique is None else unique.sizes,
             contributions=None if unique is None else dict(zip(keys.names, unique.by_field.tolist(), strict=True)),
+            k_without_weight=None if others is None else others.smallest,
         )

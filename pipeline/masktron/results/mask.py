@@ -15,6 +15,7 @@ from masktron.results.levels import MaskedLevel
 from masktron.results.result import JobResult, PlottedResult, from_report
 from masktron.results.rules import RuleResult, Tested
 from masktron.results.treatment import RuleFate, TreatmentResult
+from masktron.results.verdict import ReleaseVerdict, ShownValues
 from masktron.serialised import Serialised
 
 if TYPE_CHECKING:
@@ -22,8 +23,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 INTERNAL = (
-    "CONFIDENTIAL: for inside the agency; it shows totals and counts of the original, and may name original records "
-    "that were left out."
+    "CONFIDENTIAL: for inside the agency; it shows totals, counts and values of the original, and may name original "
+    "records that were left out."
 )
 
 
@@ -140,6 +141,12 @@ class MaskResult(JobResult, PlottedResult):
         Those rules, as Schematron.
     levels : tuple of MaskedLevel
         Of a nested file, what is known of each level.
+    limits : mapping of str to float
+        Bounds of figures that the user has set.
+    key_k : int or None
+        How many records were to share each combination of keys; None where nobody asked.
+    values : tuple of ShownValues
+        Of each masked field three values before and after, of the same three records. Confidential.
     data : data frame or None
         The masked records, of the kind of the data frame that was masked; None for a file.
     order : ndarray of intp, shape (records_out,), or None
@@ -152,7 +159,7 @@ class MaskResult(JobResult, PlottedResult):
         "notice output manifest valid method promise verdict risks records_in records_out k min_group whole_record_k "
         "linkage information_loss totals categories unchanged violations blocks repairs draw figures keys tested "
         "rules engines not_applicable allowed notes excluded=_excluded_by_number left_out original_order identifying "
-        "concerns treatments fates rules_file before levels tables"
+        "concerns treatments fates rules_file before levels limits key_k values tables"
     )
 
     output: str
@@ -194,6 +201,9 @@ class MaskResult(JobResult, PlottedResult):
     before: tuple[FigureResult, ...] = ()
     rulebook: str = field(default="", repr=False)
     levels: tuple[MaskedLevel, ...] = ()
+    limits: Mapping[str, float] = field(default_factory=dict)
+    key_k: int | None = None
+    values: tuple[ShownValues, ...] = field(default=(), repr=False)
     data: Any = field(default=None, repr=False, compare=False)
     order: NDArray[np.intp] | None = field(default=None, repr=False, compare=False)
 
@@ -208,9 +218,10 @@ class MaskResult(JobResult, PlottedResult):
         return Tested.of(self.rules, self.records_out)
 
     @property
-    def verdict(self) -> str:
-        """What was and what was not protected, in a few sentences."""
-        return str(from_report("verdict.verdict", self))
+    def verdict(self) -> ReleaseVerdict:
+        """Whether the rules hold, and how well respondents are protected."""
+        told: ReleaseVerdict = from_report("verdict.verdict_of_mask", self)
+        return told
 
     @property
     def risks(self) -> str:

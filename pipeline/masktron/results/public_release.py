@@ -11,6 +11,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
+from masktron.results.verdict import Statement
+
 type PublicStatus = Literal["holds", "not tested", "let go", "not applicable"]
 """What a rule is in the released file; one that reads removed fields is not applicable."""
 type ShiftBound = Literal["0.01", "0.05", "0.2", "more"]
@@ -265,6 +267,8 @@ class PublicRelease:
     rules : tuple of PublicRule
     engines : tuple of PublicEngine
     versions : mapping of str to str
+    protection : Statement
+        Its level, with a reason of which each word follows from that: no figure of the original.
     compared : bool
         Whether the original was at hand, so that figures of it could be told at all.
     shared_keys : str
@@ -305,6 +309,7 @@ class PublicRelease:
     rules: tuple[PublicRule, ...]
     engines: tuple[PublicEngine, ...]
     versions: Mapping[str, str]
+    protection: Statement
     compared: bool = True
     shared_keys: str = ""
     fates: tuple[PublicFate, ...] = ()

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 from masktron.results.result import JobResult
+from masktron.results.verdict import ReleaseVerdict
 from masktron.serialised import Serialised
 
 
@@ -39,6 +40,8 @@ class ReportResult(JobResult):
     pages : tuple of PageResult
     notes : tuple of str
         What the pages lack, and why.
+    verdict : ReleaseVerdict or None
+        That the result has; None where it is not about a masked file.
     """
 
     JOB: ClassVar = "report"
@@ -47,3 +50,4 @@ class ReportResult(JobResult):
     about: str
     pages: tuple[PageResult, ...]
     notes: tuple[str, ...] = ()
+    verdict: ReleaseVerdict | None = None

@@ -10,6 +10,7 @@ from masktron.results.concern import ConcernResult
 from masktron.results.mask import MaskResult
 from masktron.results.result import JobResult
 from masktron.results.treatment import TreatmentResult
+from masktron.results.verdict import ReleaseVerdict
 from masktron.serialised import Serialised
 
 
@@ -111,8 +112,6 @@ class RerunResult(JobResult):
     treatments : tuple of TreatmentResult
     concerns : tuple of ConcernResult
         What somebody has to look at before the file is published.
-    verdict : str
-        What was and what was not protected, in a few sentences; empty for a dry run.
     run : MaskResult or None
         All of the run; None for a dry run.
     """
@@ -142,8 +141,12 @@ class RerunResult(JobResult):
     notes: tuple[str, ...] = ()
     treatments: tuple[TreatmentResult, ...] = ()
     concerns: tuple[ConcernResult, ...] = ()
-    verdict: str = ""
     run: MaskResult | None = field(default=None, repr=False)
+
+    @property
+    def verdict(self) -> ReleaseVerdict | None:
+        """Whether the rules hold, and how well respondents are protected; None for a dry run."""
+        return None if self.run is None else self.run.verdict
 
     @property
     def refused(self) -> tuple[ChangeResult, ...]:

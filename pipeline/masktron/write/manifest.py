@@ -22,7 +22,7 @@ from masktron.write.atomic import atomic_path
 from masktron.write.declared import Declared, declared_from
 from masktron.write.declared_fates import fates_from
 from masktron.write.nested_release import NestedRelease
-from masktron.write.treatments import Treatment, treatments_from
+from masktron.write.treatments import Treatment, suppressed_in, treatments_from
 from masktron.write.treatments_asked import require_asked_for
 
 if TYPE_CHECKING:
@@ -184,6 +184,11 @@ class DescribedRelease:
     version: str = ""
     nested: NestedRelease = field(default_factory=NestedRelease)
     relations: tuple[Linear, ...] = ()
+
+    @property
+    def key_k(self) -> int | None:
+        """How many records were to share each combination of keys; None where nothing was suppressed for that."""
+        return max((one.contract.k for one in suppressed_in(self.treatments)), default=None)
 
     @property
     def as_original(self) -> tuple[str, ...]:

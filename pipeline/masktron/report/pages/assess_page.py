@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from masktron.counts import counted
-from masktron.report.pages.common_parts import figure, figures_table, file_name, listed, said
+from masktron.report.pages.common_parts import figure, figures_table, file_name, listed, said, statements
 from masktron.report.pages.compared_parts import (
     by_level,
     correlation_parts,
@@ -17,11 +17,12 @@ from masktron.report.pages.compared_parts import (
 )
 from masktron.report.pages.key_part import key_parts
 from masktron.report.pages.level_part import level_parts
-from masktron.report.pages.page import Fact, FactRow, Mark, Page, Section
+from masktron.report.pages.page import Fact, FactRow, Page, Section
 from masktron.report.pages.plain_reader import PlainData
 from masktron.report.pages.position_part import figure_values, position_parts
 from masktron.report.pages.treatment_part import TREATED, treatment_parts
 from masktron.report.text import number
+from masktron.report.verdict import read_verdict
 from masktron.results.side_by_side import SideBySide
 
 _FIRST = ("linkage", "disclosure_risk", "unchanged", "information_loss", "pil", "correlation_change")
@@ -63,7 +64,7 @@ def assess_page(result: PlainData, *, files: SideBySide | None = None) -> Page:
         title=file_name(result.text("masked")),
         kind="Masked file against its original",
         edition="internal",
-        verdict=Mark(f"{counted(len(figures), 'figure')} of risk and utility", ""),
+        verdict=statements(read_verdict(result)),
         lead=f"{counted(records, 'record')}, compared with {file_name(result.text('original'))}: {fields}{beside}."
         f"{f' {result.text("risks")}' if result.has('risks') else ''}",
         sections=(
@@ -71,7 +72,10 @@ def assess_page(result: PlainData, *, files: SideBySide | None = None) -> Page:
             Section(
                 "position",
                 "Risk and utility",
-                (*position_parts(figure_values(result), unmasked), *figures_table(result.parts("figures"))),
+                (
+                    *position_parts(figure_values(result), unmasked),
+                    *figures_table(result.parts("figures"), result.part("limits")),
+                ),
             ),
             Section("levels", "Level by level", tuple(level_parts(result))),
             Section("keys", "What keys tell", tuple(key_parts(result))),

@@ -9,12 +9,14 @@ from masktron.report.pages.common_parts import (
     file_name,
     listed,
     rules_table,
+    statements,
 )
 from masktron.report.pages.level_part import level_parts
-from masktron.report.pages.page import Fact, FactRow, Mark, Page, Section
+from masktron.report.pages.page import Fact, FactRow, Page, Section
 from masktron.report.pages.plain_reader import PlainData
 from masktron.report.pages.treatment_part import TREATED, treatment_parts
 from masktron.report.text import number
+from masktron.report.verdict import read_verdict
 
 
 def check_page(result: PlainData) -> Page:
@@ -47,14 +49,14 @@ def check_page(result: PlainData) -> Page:
     if smallest is not None:
         facts.append(Fact("smallest group", number(smallest), "records that share their values in a block"))
     lead = (
-        f"{counted(result.count('records'), 'record')}, {counted(violations, 'violation')} of hard rules; "
+        f"{word}: {counted(result.count('records'), 'record')}, {counted(violations, 'violation')} of hard rules; "
         f"{counted(len(result.names('checked')), 'thing')} checked, {number(len(open_questions))} could not be."
     )
     return Page(
         title=file_name(result.text("data")),
         kind="Check of a masked file",
         edition="internal",
-        verdict=Mark(word, "good" if complies else "bad"),
+        verdict=statements(read_verdict(result)),
         lead=lead,
         sections=(
             Section(

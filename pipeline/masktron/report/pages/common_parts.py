@@ -13,6 +13,7 @@ from masktron.report.pages.plain_reader import PlainData
 from masktron.report.pictures.bars import Bar, Bars
 from masktron.report.pictures.palette import SOFT, WARN
 from masktron.report.text import number
+from masktron.results.verdict import ReleaseVerdict, StatementLevel
 
 NOTHING = "\N{EN DASH}"
 SHOWN_RULES = 30
@@ -47,6 +48,12 @@ def bare(origin: str) -> str:
 def file_name(path: str) -> str:
     """Return the name of a file without its folders; the address of a table as it is."""
     return path if "://" in path else re.split(r"[/\\]", path)[-1]
+
+
+def statements(verdict: ReleaseVerdict) -> tuple[Mark, ...]:
+    """Draw the two statements of a verdict; each says its level in a word, too."""
+    tones: dict[StatementLevel, Tone] = {"green": "good", "amber": "fair", "red": "bad"}
+    return tuple(Mark(f"{name}: {one.level}. {one.reason}", tones[one.level]) for name, one in verdict.named)
 
 
 def verdict_of(rule: PlainData) -> Mark:

@@ -40,7 +40,7 @@ def explain_page(result: PlainData) -> Page:
         title=file_name(result.text("rulebook")),
         kind="Edit rules explained",
         edition="internal" if with_data else "plain",
-        verdict=verdict,
+        verdict=(verdict,),
         lead=obstacle.replace("\n", " ") or _lead(rules, opaque, with_data=with_data),
         sections=(
             Section("overview", "Overview", (*_facts(result, rules, opaque), *said(*_wrong(contradictions)))),

@@ -16,6 +16,7 @@ from masktron.report.pages.common_parts import (
     listed,
     rules_table,
     said,
+    statements,
 )
 from masktron.report.pages.compared_parts import (
     by_level,
@@ -28,14 +29,17 @@ from masktron.report.pages.compared_parts import (
 )
 from masktron.report.pages.key_part import key_parts
 from masktron.report.pages.level_part import level_parts
-from masktron.report.pages.page import Fact, FactRow, Mark, Page, PagePart, PagePicture, PageTable, Section
+from masktron.report.pages.page import Fact, FactRow, Page, PagePart, PagePicture, PageTable, Section
 from masktron.report.pages.plain_reader import PlainData
 from masktron.report.pages.position_part import figure_values, position_parts
 from masktron.report.pages.treatment_part import treatment_parts
 from masktron.report.pictures.bars import Bar, Bars
 from masktron.report.text import number
+from masktron.report.verdict import read_verdict
 from masktron.results.side_by_side import SideBySide
 
+_RECORDS = ("low", "middle", "high")
+"""Where the records whose values are shown stand in the first masked number."""
 _LARGE_LINKAGE = 20
 """Per cent of records that link from which a report says so in colour."""
 
@@ -65,10 +69,9 @@ def mask_page(
     UsageError
         The plain data are no result of `mask`.
     """
-    valid = result.switch("valid")
     blocks, rules = result.parts("blocks"), result.parts("rules")
     concerns = result.parts("concerns") if result.has("concerns") else ()  # results of earlier versions have none
-    limits = None if manifest is None else manifest.part("config").part("limits")
+    verdict = read_verdict(result)
     without = "" if files is not None else (
         "This page was made without the two files, so that it has no pictures of values: masktron report MANIFEST "
         "--original FILE --masked FILE."
@@ -77,16 +80,20 @@ def mask_page(
         title=file_name(result.text("output") or "data frame"),
         kind="Masked file",
         edition="internal",
-        verdict=_verdict(valid=valid, concerns=bool(concerns)),
-        lead=result.text("verdict"),
+        verdict=statements(verdict),
+        lead=verdict.details,
         sections=(
             Section("look", "Before you publish it", tuple(_concerns(concerns))),
             Section("overview", "Overview", (*_facts(result), *said(without))),
-            Section("position", "Risk and utility", (*_position(result, files, others), *_figures(result, limits))),
+            Section(
+                "position",
+                "Risk and utility",
+                (*_position(result, files, others), *figures_table(result.parts("figures"), result.part("limits"))),
+            ),
             Section("levels", "Level by level", tuple(level_parts(result))),
             Section("keys", "What keys tell", tuple(key_parts(result))),
             Section("treatments", "What was done before", tuple(treatment_parts(result))),
-            Section("distributions", "Before and after", by_level(files, distribution_parts)),
+            Section("distributions", "Before and after", (*_values(result), *by_level(files, distribution_parts))),
             Section("moments", "Means and variances", by_level(files, moment_parts)),
             Section("correlations", "Correlations", by_level(files, correlation_parts)),
             Section("losses", "Where information is lost", (*_by_block(blocks), *by_level(files, loss_parts))),
@@ -107,12 +114,17 @@ def mask_page(
     )
 
 
-def _verdict(*, valid: bool, concerns: bool) -> Mark:
-    if not valid:
-        return Mark("A rule is broken", "bad")
-    if concerns:
-        return Mark("Every rule holds, but look at what stands before the overview", "bad")
-    return Mark("Every rule holds", "good")
+def _values(result: PlainData) -> list[PagePart]:
+    """Three values of each masked field; results of earlier versions have none."""
+    columns = ("field", *(f"{record}, {when}" for record in _RECORDS for when in ("before", "after")))
+    rows = []
+    for one in result.parts("values") if result.has("values") else ():
+        before, after = (one.cells(key, len(_RECORDS)) for key in ("before", "after"))
+        rows.append(
+            (one.text("field"), *(cell or NOTHING for pair in zip(before, after, strict=True) for cell in pair))
+        )
+    title = "Values of three records, the same ones in every field"
+    return [PageTable(title, columns, tuple(rows), frozenset(columns[1:]))] if rows else []
 
 
 def _concerns(concerns: Sequence[PlainData]) -> list[PagePart]:
@@ -166,10 +178,6 @@ def _position(result: PlainData, files: SideBySide | None, others: Sequence[tupl
 def _risks(result: PlainData) -> dict[str, float]:
     own = {name: result.number(name) for name in ("linkage", "information_loss")}
     return {**figure_values(result), **own}
-
-
-def _figures(result: PlainData, limits: PlainData | None) -> list[PagePart]:
-    return figures_table(result.parts("figures"), limits)
 
 
 def _by_block(blocks: Sequence[PlainData]) -> list[PagePart]:

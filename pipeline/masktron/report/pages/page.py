@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 type Edition = Literal["internal", "public", "plain"]
 """For inside the agency; for whoever gets the file; without anything of a record, such as a rulebook."""
-type Tone = Literal["", "good", "bad", "noted", "quiet"]
+type Tone = Literal["", "good", "fair", "bad", "noted", "quiet"]
 
 _MOST_BESIDE = 5
 """Facts that stand beside each other."""
@@ -186,8 +186,8 @@ class Page:
     kind : str
         What sort of report it is.
     edition : {"internal", "public", "plain"}
-    verdict : Mark
-        The answer, in a few words.
+    verdict : tuple of Mark
+        The answer, in a few words; of a masked file the two statements.
     lead : str
         The answer in a sentence or two.
     sections : tuple of Section
@@ -198,7 +198,7 @@ class Page:
     title: str
     kind: str
     edition: Edition
-    verdict: Mark
+    verdict: tuple[Mark, ...]
     lead: str
     sections: tuple[Section, ...]
     ends: tuple[str, ...] = field(default=())

@@ -102,6 +102,13 @@ class PlainData:
             raise self.wrong(key)
         return found
 
+    def cells(self, key: str, count: int) -> tuple[str | None, ...]:
+        """Return a list of so many texts, null where there is none."""
+        found = self._of(key, list, ())
+        if len(found) != count or not all(one is None or isinstance(one, str) for one in found):
+            raise self.wrong(key)
+        return tuple(found)
+
     def wrong(self, key: str) -> UsageError:
         """Return the error of what cannot be under a key."""
         return UsageError(

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from masktron.counts import counted
-from masktron.report.pages.common_parts import NOTHING, listed, per_cent, said
+from masktron.report.pages.common_parts import NOTHING, listed, per_cent, said, statements
 from masktron.report.pages.mathematics import mathematical
 from masktron.report.pages.page import Fact, FactRow, Mark, Page, PagePart, PagePicture, PageTable, Section
 from masktron.report.pictures.bars import Bar, Bars
@@ -22,6 +22,7 @@ from masktron.results.public_release import (
     PublicField,
     PublicRelease,
 )
+from masktron.results.verdict import ReleaseVerdict, Statement
 from masktron.shell_words import shell_word
 from masktron.sources.names import column_name
 
@@ -113,14 +114,13 @@ def public_page(release: PublicRelease) -> Page:
     """Make the page of a release for others."""
     release = _named(release)
     holding = [rule for rule in release.rules if rule.status == "holds"]
+    held = f"{number(len(holding))} of {counted(len(release.rules), 'edit rule')} hold in every record."
     masked = [one for one in release.fields if one.masked]
     return Page(
         title=release.name,
         kind="About this masked file",
         edition="public",
-        verdict=Mark(
-            f"{number(len(holding))} of {counted(len(release.rules), 'edit rule')} hold in every record", "good"
-        ),
+        verdict=statements(ReleaseVerdict(Statement("green", "rules", held), release.protection)),
         lead=f"{_size(release)} {counted(len(release.fields), 'field')}, "
         f"{number(len(masked))} of them masked to protect respondents. This page says what was done, and what to "
         f"know when you analyse the file.{_without_figures(release)}",

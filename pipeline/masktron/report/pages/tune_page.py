@@ -59,9 +59,11 @@ def tune_page(result: PlainData) -> Page:
         title=file_name(result.text("data")),
         kind="Risk-utility map",
         edition="internal",
-        verdict=Mark(
-            f"Recommended: no. {recommended}, {best}" if best else "Nothing is recommended",
-            "good" if best else "bad",
+        verdict=(
+            Mark(
+                f"Recommended: no. {recommended}, {best}" if best else "Nothing is recommended",
+                "good" if best else "bad",
+            ),
         ),
         lead=f"{result.text('why')} {_risks(candidates, recommended)}".rstrip(),
         sections=(

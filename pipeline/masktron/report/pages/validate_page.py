@@ -70,7 +70,7 @@ def validate_page(
         title=file_name(result.text("data")),
         kind="Validation against edit rules",
         edition="internal" if confidential else "plain",
-        verdict=Mark("Valid", "good") if valid else Mark("Not valid", "bad"),
+        verdict=(Mark("Valid", "good") if valid else Mark("Not valid", "bad"),),
         lead=_lead(result, valid=valid),
         sections=(
             Section("overview", "Overview", (*_facts(result, tested, summary), *_failing(rules))),

@@ -11,7 +11,7 @@ from masktron.report.level_lines import level_lines
 from masktron.report.summaries.screenful import Screenful, SummaryLine, brief, further
 from masktron.report.summaries.treated_in_brief import treated_in_brief
 from masktron.report.tables.assess import compared_told, untold
-from masktron.report.tables.cells import in_short
+from masktron.report.tables.cells import in_short, statements
 from masktron.results import AssessResult
 from masktron.serialised import plain_data
 
@@ -29,4 +29,4 @@ def summary(result: AssessResult) -> list[RenderableType]:
     ]
     lines += [SummaryLine("intruders", result.risks)] if result.risks else []
     rest = further("what each figure means, and all notes")
-    return [Screenful(lines, rest, used=2), compared_told(result)]
+    return [Screenful(lines, rest, used=4), compared_told(result), *statements(result.verdict)]

@@ -8,7 +8,7 @@ from masktron.counts import counted
 from masktron.report.level_lines import level_lines
 from masktron.report.summaries.screenful import Screenful, SummaryLine, brief
 from masktron.report.summaries.treated_in_brief import treated_in_brief
-from masktron.report.tables.cells import in_short, rules_table
+from masktron.report.tables.cells import in_short, rules_table, statements
 from masktron.report.tables.check import OTHER_RULEBOOK, check_verdict, within_bounds
 from masktron.results import CheckResult
 from masktron.serialised import plain_data
@@ -35,6 +35,10 @@ def summary(result: CheckResult) -> list[RenderableType]:
         *brief("within", (f"within what is allowed: {one}" for one in within_bounds(result))),
         *brief("checked", result.checked, "green"),
         *brief("note", result.notes),
-        *([SummaryLine("rules", str(result.tested))] if result.records else []),
     ]  # fmt: skip
-    return [*parts, Screenful(lines, used=len(failing[:_SHOWN]) + 3), check_verdict(result)]
+    return [
+        *parts,
+        Screenful(lines, used=len(failing[:_SHOWN]) + 5),
+        check_verdict(result),
+        *statements(result.verdict),
+    ]

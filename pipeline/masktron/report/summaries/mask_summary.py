@@ -12,21 +12,23 @@ from masktron.report.concern_lines import concern_lines
 from masktron.report.level_lines import level_lines
 from masktron.report.summaries.screenful import Screenful, SummaryLine, brief
 from masktron.report.summaries.treated_in_brief import treated_in_brief
-from masktron.report.tables.cells import figure_text, valued
+from masktron.report.tables.cells import figure_text, statements, valued
 from masktron.report.tables.mask import cuts_told, groups_told, repair_told, solved_told
 from masktron.report.text import number
-from masktron.report.verdict import rules_held
 from masktron.results import EngineResult, MaskResult
 from masktron.serialised import plain_data
 
 _RISK = ("disclosure_risk", "strongest_linkage", "key_k", "key_uniques", "global_risk")
 """Figures of risk that are named, where they are known; the verdict has others."""
+_ENDS = 4
+"""Lines that the two statements take."""
 
 
 def summary(result: MaskResult) -> list[RenderableType]:
     """What was done and promised, loss, risk, warnings, notes as far as they fit, files, and the verdict."""
     lines = [*_done(result), *_told(result), *_dangers(result), *_files(result)]
-    return [Screenful([*lines, SummaryLine("verdict", result.verdict)])]
+    said = statements(result.verdict)
+    return [Screenful([*lines, SummaryLine("details", result.verdict.details)], used=_ENDS), *said]
 
 
 def _done(result: MaskResult) -> Iterator[SummaryLine]:
@@ -40,10 +42,6 @@ def _done(result: MaskResult) -> Iterator[SummaryLine]:
         f"{groups_told(result)}",
     )
     yield from treated_in_brief(result.treatments, result.fates)
-    if result.valid:
-        yield SummaryLine("rules", f"{rules_held(result)}; {result.tested}", style="green")
-    else:
-        yield SummaryLine("rules", f"{counted(result.violations, 'violation')}; {result.tested}", style="red")
     yield SummaryLine("judged by", "; ".join(_engine(one, result) for one in result.engines))
 
 

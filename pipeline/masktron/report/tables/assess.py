@@ -9,7 +9,7 @@ from rich.console import RenderableType
 from masktron.counts import counted
 from masktron.report.key_lines import key_lines
 from masktron.report.level_lines import level_lines
-from masktron.report.tables.cells import headed, noted, valued
+from masktron.report.tables.cells import headed, noted, statements, valued
 from masktron.report.text import plain
 from masktron.report.treatment_lines import treated_lines
 from masktron.results import AssessResult
@@ -34,6 +34,7 @@ def tables(result: AssessResult) -> list[RenderableType]:
         *map(plain, treated_lines(plain_data(result.treatments), plain_data(result.fates))),
         *noted("note", result.notes),
         compared_told(result),
+        *statements(result.verdict),
         *([plain(result.risks)] if result.risks else []),
     ]
 

@@ -11,7 +11,14 @@ from rich.table import Table
 
 from masktron.counts import counted
 from masktron.report.text import number, plain
-from masktron.results import FigureResult, LevelDescription, RuleResult, Tested
+from masktron.results import FigureResult, LevelDescription, ReleaseVerdict, RuleResult, Tested
+
+
+def statements(verdict: ReleaseVerdict | None) -> list[str]:
+    """Draw the two statements of a verdict, a line each; nothing where there is none."""
+    colours = {"green": "green", "amber": "yellow", "red": "red"}
+    named = () if verdict is None else verdict.named
+    return [f"[{colours[one.level]}]{name}: {one.level}.[/] {plain(one.reason)}" for name, one in named]
 
 
 def soft_warnings(warnings: int) -> str:

@@ -6,7 +6,7 @@ from rich.console import RenderableType
 
 from masktron.counts import counted
 from masktron.report.level_lines import level_lines
-from masktron.report.tables.cells import in_short, noted, rules_table, soft_warnings, tested_line
+from masktron.report.tables.cells import in_short, noted, rules_table, soft_warnings, statements
 from masktron.report.text import number, plain
 from masktron.report.treatment_lines import treated_lines
 from masktron.results import CheckResult
@@ -31,8 +31,8 @@ def tables(result: CheckResult) -> list[RenderableType]:
         *map(plain, treated_lines(plain_data(result.treatments), plain_data(result.fates))),
         *noted("note", result.notes),
         *noted("[red]problem[/]", result.problems),
-        *tested_line(result.tested if result.records else None),
         check_verdict(result),
+        *statements(result.verdict),
     ]
 
 

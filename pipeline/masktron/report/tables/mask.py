@@ -15,11 +15,11 @@ from masktron.report.engine_opinion import engine_opinion
 from masktron.report.key_lines import key_lines
 from masktron.report.level_lines import level_lines
 from masktron.report.parts import drawn_fields, in_groups, listed
-from masktron.report.tables.cells import figure_text, headed, in_short, noted, tested_line
+from masktron.report.tables.cells import figure_text, headed, in_short, noted, statements
 from masktron.report.text import number, plain
 from masktron.report.treatment_lines import treatment_lines
-from masktron.report.verdict import rules_held
 from masktron.results import (
+    CONFIDENTIAL,
     BlockResult,
     CandidateResult,
     CutResult,
@@ -41,11 +41,6 @@ def tables(result: MaskResult) -> list[RenderableType]:
             number(engine.violations),
             plain(engine_opinion(engine.as_dict())),
         )
-    verdict = (
-        f"[green]{plain(rules_held(result))}[/]"
-        if result.valid
-        else f"[red]{counted(result.violations, 'violation')}[/]"
-    )
     lines: list[RenderableType] = [
         _Masked(result.blocks),
         *([] if result.draw is None else [_moments(result.draw)]),
@@ -63,10 +58,9 @@ def tables(result: MaskResult) -> list[RenderableType]:
     ]
     excluded = f", {counted(len(result.excluded), 'record')} left out" if result.excluded else ""
     lines.append(
-        f"{counted(result.records_in, 'record')} in, {number(result.records_out)} out{excluded}; {verdict}; "
+        f"{counted(result.records_in, 'record')} in, {number(result.records_out)} out{excluded}; "
         f"{groups_told(result)}; information loss {figure_text(result.information_loss)} % (SSE/SST)"
     )
-    lines += tested_line(result.tested)
     lines.append(plain(f"{result.method} promises: {result.promise}"))
     linked = (
         ""
@@ -90,8 +84,16 @@ def tables(result: MaskResult) -> list[RenderableType]:
         lines.append(f"manifest (confidential): {plain(result.manifest)}")
     concerns = concern_lines([one.as_dict() for one in result.concerns])
     lines += [f"[yellow]look at:[/] {plain(one)}" for one in concerns]
-    lines.append(plain(result.verdict))
-    return lines
+    return [*lines, plain(result.verdict.details), *statements(result.verdict)]
+
+
+def values_shown(result: MaskResult) -> list[RenderableType]:
+    """Show three values of each masked field before and after: for a terminal, where somebody asks for them."""
+    table = headed("field", *("before", "after") * 3)
+    for one in result.values:
+        pairs = zip(one.texts_before, one.texts_after, strict=True)
+        table.add_row(plain(one.field), *(plain("-" if text is None else text) for pair in pairs for text in pair))
+    return [f"[yellow]{CONFIDENTIAL}[/]", table]
 
 
 def _others(result: MaskResult) -> str:

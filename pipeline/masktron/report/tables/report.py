@@ -5,7 +5,7 @@ from __future__ import annotations
 from rich.console import RenderableType
 
 from masktron.counts import counted
-from masktron.report.tables.cells import noted
+from masktron.report.tables.cells import noted, statements
 from masktron.report.text import plain
 from masktron.results import ReportResult
 
@@ -20,4 +20,5 @@ def tables(result: ReportResult) -> list[RenderableType]:
             f"written{_EDITIONS[page.edition]}: {plain(page.path)} ({counted(page.pictures, 'picture')})"
             for page in result.pages
         ),
+        *statements(result.verdict),
     ]

@@ -9,7 +9,7 @@ from rich.console import RenderableType
 
 from masktron.counts import counted
 from masktron.report.concern_lines import concern_lines
-from masktron.report.tables.cells import figure_text, headed, noted
+from masktron.report.tables.cells import figure_text, headed, noted, statements
 from masktron.report.text import number, plain
 from masktron.report.treatment_lines import treatment_lines
 from masktron.results import ChangeResult, RerunResult
@@ -54,7 +54,8 @@ def _run_told(result: RerunResult) -> Iterator[RenderableType]:
     yield from map(plain, treatment_lines(*([one.as_dict() for one in own] for own in treated)))
     for one in concern_lines([one.as_dict() for one in result.concerns]):
         yield f"[yellow]look at:[/] {plain(one)}"
-    yield f"verdict: {plain(result.verdict)}"
+    yield plain(run.verdict.details)
+    yield from statements(run.verdict)
 
 
 def changes_shown(changes: Sequence[ChangeResult]) -> Iterator[RenderableType]:

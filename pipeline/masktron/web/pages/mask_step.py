@@ -103,6 +103,7 @@ def _show(visit: Visit, project: Project) -> dict[str, Any]:
         "figures": [] if result is None else _figures(result, config),
         "opinion": engine_opinion,
         "concerns": [] if result is None else result.get("concerns", []),
+        "verdict": verdict_of(result),
         "level_columns": LEVEL_COLUMNS,
         "level_rows": [] if result is None else _level_rows(result),
         "tiles": [] if result is None else _tiles(result, project, is_current=current),
@@ -402,7 +403,7 @@ def _cancel(visit: Visit, project: Project, form: FormFields) -> Redirect:
 
 def _state(project: Project) -> StepState:
     if (good := good_run(project, run_kinds.MASK.step)) is not None:
-        look = has_concerns(good)
+        look = needs_a_look(good)
         return StepState(True, "masked, but look at the result" if look else "masked", problem=look)
     run = latest_run(project, run_kinds.MASK.step)
     if run is None:
@@ -415,11 +416,19 @@ def _state(project: Project) -> StepState:
     return StepState(False, "nothing was published" if failed else "", problem=failed)
 
 
+def verdict_of(result: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
+    """Return the two statements of a result; those of earlier versions have a text in their place."""
+    found = None if result is None else result.get("verdict")
+    return found if isinstance(found, Mapping) else None
+
+
 @lru_cache(maxsize=64)
-def has_concerns(run: CommandRun) -> bool:
-    """Tell whether something of a run that has ended must be looked at; every page of the project wants to know."""
+def needs_a_look(run: CommandRun) -> bool:
+    """Tell whether protection is red, or a run has concerns; every page of the project wants to know."""
     try:
-        return bool((run.result(RESULT) or {}).get("concerns"))
+        result = run.result(RESULT) or {}
+        verdict = verdict_of(result)
+        return bool(result.get("concerns")) or (verdict is not None and verdict["protection"]["level"] == "red")
     except ResourceError:  # more than a page shows: the report has it
         return False
 

@@ -50,6 +50,18 @@ _LIMITS: Mapping[str, tuple[str, str]] = {
         "Records that an intruder finds again",
         "Somebody who knows all original numbers looks for each masked record. A smaller number is safer.",
     ),
+    "strongest_linkage": (
+        "Records that the strongest intruder finds",
+        "Somebody who knows all that was not masked, too, and compares in several ways. A smaller number is safer.",
+    ),
+    "key_uniques": (
+        "Unique records by what others know",
+        "Records like no other one in the fields that are known to others. None is safest.",
+    ),
+    "key_k": (
+        "Records alike in what others know",
+        "Each record is like so many, itself included, in the fields that are known to others. 3 to 5 are usual.",
+    ),
     "disclosure_risk": (
         "Disclosure risk",
         "One figure for two dangers: to be found again, and that the published number is near the true one.",

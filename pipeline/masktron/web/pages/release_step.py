@@ -9,7 +9,7 @@ from typing import Any
 from masktron.errors import UsageError
 from masktron.sources.known_formats import known_formats
 from masktron.web.pages.key_facts import treated_context
-from masktron.web.pages.mask_step import ABOUT, PAGE, has_concerns
+from masktron.web.pages.mask_step import ABOUT, PAGE, needs_a_look, verdict_of
 from masktron.web.pages.mask_step import RESULT as MASK_RESULT
 from masktron.web.pages.roles_step import is_nested
 from masktron.web.pages.step_runs import cancel_run, is_current, result_of, sha256_of
@@ -67,6 +67,7 @@ def _show(visit: Visit, project: Project) -> dict[str, Any]:
         "stale": mask is not None and not is_current(mask),
         "files": files,
         "concerns": (result_of(mask, MASK_RESULT) or {}).get("concerns", []),
+        "verdict": verdict_of(result_of(mask, MASK_RESULT)),
         "waiting": last,
         "waiting_path": None if last is None else visit.path_of_run(last),
         "active": last is not None and not last.is_over,
@@ -278,7 +279,7 @@ def _state(project: Project) -> StepState:
         return StepState(False)
     known = [_checked(made) for made in _made(mask)]
     if any(one.passed for one in known):
-        if has_concerns(mask):
+        if needs_a_look(mask):
             return StepState(True, "checked; look at what stands above the file before you publish it", problem=True)
         return StepState(True, "checked, and ready to be downloaded")
     checks = [one.check for one in known if one.check is not None]

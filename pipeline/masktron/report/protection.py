@@ -1,0 +1,199 @@
+"""How well a masked file protects respondents: red, amber or green, with the reason.
+
+`protection` is the only place that decides this. Each function of `_JUDGES` looks at one kind of evidence and yields
+statements; the worst level decides, and of equal ones the first.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from itertools import chain
+
+from masktron.counts import counted
+from masktron.figures import NAMES, figure_of
+from masktron.report.parts import listed
+from masktron.report.risk_sentences import percent_text
+from masktron.results.key_risk import KeyRisk
+from masktron.results.verdict import Statement, StatementLevel
+
+RED_LINKAGE = 50.0
+"""Per cent of re-identified records from which linkage is red: more picks of an intruder are right than wrong."""
+RED_UNIQUES = 50.0
+"""Per cent of records that are unique in the keys from which this is red: most of them can be singled out."""
+AMBER_OWN = 50.0
+"""Per cent of masked values that are respondents' own from which this is amber: most of them are true. Not red, since
+small counts and categories often keep their values by chance."""
+_SEVERITY: Mapping[StatementLevel, int] = {"green": 0, "amber": 1, "red": 2}
+_AT_ONCE = 2
+"""Reasons of the same level that are told."""
+OF_LINKAGE = ("strongest_linkage", "linkage")
+"""Figures of which the first that is known counts."""
+OF_UNIQUES = ("key_uniques", "key_k")
+EVIDENCE = (*OF_LINKAGE, *OF_UNIQUES, "unchanged")
+"""Figures that a statement on protection rests on, beside those that have a limit."""
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """What is known of the protection of a masked file.
+
+    Attributes
+    ----------
+    figures : mapping of str to float
+        By name; NaN, or none, where a figure was not measured.
+    limits : mapping of str to float
+        That the user has set, or the manifest has.
+    keys : KeyRisk or None
+    key_k : int or None
+        Records that were to share each combination of keys.
+    problems : tuple of str
+        Parts of the contract that the file does not keep.
+    concerns : tuple of str
+        What else tells records apart.
+    unmeasured : str
+        Why figures were not measured; empty where they were.
+    """
+
+    figures: Mapping[str, float]
+    limits: Mapping[str, float]
+    keys: KeyRisk | None = None
+    key_k: int | None = None
+    problems: tuple[str, ...] = ()
+    concerns: tuple[str, ...] = field(default=())
+    unmeasured: str = ""
+
+    def value(self, name: str) -> float:
+        """Return a figure, NaN where it is not known."""
+        return self.figures.get(name, math.nan)
+
+    def limited(self, *names: str) -> bool:
+        """Whether one of these figures has a limit."""
+        return not self.limits.keys().isdisjoint(names)
+
+
+def protection(evidence: Evidence) -> Statement:
+    """Decide how well respondents are protected.
+
+    Returns
+    -------
+    Statement
+        With the figures that decided, and those that an intruder would gain from.
+    """
+    found = list(chain.from_iterable(judge(evidence) for judge in _JUDGES))
+    worst = max((one.level for one in found), key=_SEVERITY.__getitem__)
+    first, *others = [one for one in found if one.level == worst][:_AT_ONCE]
+    figures: dict[str, float] = {name: value for name in EVIDENCE if not math.isnan(value := evidence.value(name))}
+    for one in (*others, first):
+        figures |= one.figures
+    return Statement(worst, first.ground, " ".join(one.reason for one in (first, *others)), figures)
+
+
+def _contract(evidence: Evidence) -> Iterator[Statement]:
+    if evidence.problems:
+        first, *others = evidence.problems
+        more = f" (and {counted(len(others), 'more problem')})" if others else ""
+        yield Statement("red", "contract", f"{first[0].upper()}{first[1:]}{more}.")
+
+
+def _limits(evidence: Evidence) -> Iterator[Statement]:
+    for name, bound in evidence.limits.items():
+        value = evidence.value(name)
+        if not math.isnan(value) and not figure_of(name).meets(value, bound):
+            yield Statement("red", "limit-missed", f"{name} is {value:g}; the limit is {bound:g}.", {name: value})
+
+
+def _keys(evidence: Evidence) -> Iterator[Statement]:
+    keys, asked = evidence.keys, evidence.key_k
+    if keys is None or asked is None or not keys.k < asked:
+        return
+    said = f"k = {asked} was asked for the keys {listed(keys.fields)}, and {keys.k:g} was reached"
+    without = keys.k_without_weight
+    if keys.weight is not None and without is not None and without > keys.k:
+        said += f", because the weight {keys.weight} is a key; without it, {without:g}"
+    yield Statement("red", "keys-below-k", f"{said}.", {"key_k": keys.k})
+
+
+def _linkage(evidence: Evidence) -> Iterator[Statement]:
+    """High linkage stays amber where a limit on it admits it: the office has decided, and a reader has to know."""
+    name, value = linkage_of(evidence.figures)
+    if value >= RED_LINKAGE:
+        accepted = evidence.limited(*OF_LINKAGE)
+        yield Statement("amber" if accepted else "red", "linkage", re_identified(name, value), {name: value})
+
+
+def linkage_of(figures: Mapping[str, float]) -> tuple[str, float]:
+    """Return the strongest linkage that is known, by its name; NaN where there is none."""
+    known = ((name, figures[name]) for name in OF_LINKAGE if not math.isnan(figures.get(name, math.nan)))
+    return next(known, (OF_LINKAGE[-1], math.nan))
+
+
+def re_identified(name: str, value: float) -> str:
+    """Say what the strongest intruder finds of whom anything is known."""
+    also = "all unmasked fields and " if name == "strongest_linkage" else ""
+    return f"An intruder who knows {also}the original numbers would re-identify {percent_text(value)} of the records."
+
+
+def _uniques(evidence: Evidence) -> Iterator[Statement]:
+    keys = evidence.keys
+    alone = 0 if keys is None else keys.below["2"]
+    if keys is None or not alone or evidence.limited(*OF_UNIQUES):
+        return
+    level: StatementLevel = "red" if 100 * alone >= RED_UNIQUES * keys.records else "amber"
+    what = "keys" if keys.stated else "unmasked fields"
+    yield Statement(
+        level,
+        "key-uniques",
+        f"{alone:,} of {counted(keys.records, 'record')} {'is' if alone == 1 else 'are'} unique in the {what} "
+        f"{listed(keys.fields)}.",
+        {"key_uniques": alone},
+    )
+
+
+def _own_values(evidence: Evidence) -> Iterator[Statement]:
+    value = evidence.value("unchanged")
+    if value == 100:
+        yield Statement("red", "nothing-masked", "Every masked value is the respondent's own.", {"unchanged": value})
+    elif value >= AMBER_OWN and not evidence.limited("unchanged"):
+        said = f"{percent_text(value)} of the masked values are the respondents' own."
+        yield Statement("amber", "own-values", said, {"unchanged": value})
+
+
+def _concerns(evidence: Evidence) -> Iterator[Statement]:
+    for one in evidence.concerns:
+        yield Statement("amber", "concern", f"{one[0].upper()}{one[1:]}.")
+
+
+def _without_limit(evidence: Evidence) -> Iterator[Statement]:
+    """Nothing is green of which nobody said how much is too much; what was not measured may be anything."""
+    if evidence.unmeasured:
+        yield Statement("amber", "not-measured", evidence.unmeasured)
+    bounded = [name for name in evidence.limits if name in NAMES and figure_of(name).group == "risk"]
+    if not bounded:
+        name, value = linkage_of(evidence.figures)
+        found = "" if math.isnan(value) or value >= RED_LINKAGE else f" {re_identified(name, value)}"
+        yield Statement("amber", "no-limit", f"No limit is set on a figure of risk.{found}")
+        return
+    known = {name: evidence.value(name) for name in bounded if not math.isnan(evidence.value(name))}
+    if unknown := [name for name in bounded if name not in known]:
+        yield Statement("amber", "not-measured", f"The limit on {listed(unknown)} could not be checked.")
+    said = ", ".join(f"{name} {value:g} (limit {evidence.limits[name]:g})" for name, value in known.items())
+    yield Statement("green", "limits-met", f"Every limit is met: {said}.", known)
+
+
+_JUDGES = (_contract, _limits, _keys, _own_values, _linkage, _uniques, _concerns, _without_limit)
+PUBLIC_REASONS: Mapping[str, str] = {
+    "contract": "This file does not keep what its masking promised.",
+    "limit-missed": "A limit that the publisher set on the risk is not met.",
+    "keys-below-k": "Fewer records than intended share the fields that others may know.",
+    "nothing-masked": "Masking left the values as they were.",
+    "linkage": "Somebody who already knows the true values could find most of the records again.",
+    "key-uniques": "Records can be told apart by the fields that were not masked.",
+    "own-values": "Many masked values are as the respondents gave them.",
+    "concern": "Records can be told apart by the fields that were not masked.",
+    "no-limit": "The publisher set no limit on the risk that somebody finds a respondent.",
+    "not-measured": "Not every risk was measured.",
+    "limits-met": "Every limit that the publisher set on the risk is met.",
+}
+"""What whoever gets the file is told, by ground: no figure of the original, whatever the reason says inside."""
