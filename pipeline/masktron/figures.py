@@ -195,7 +195,7 @@ FIGURES: tuple[Figure, ...] = (
         "differencing",
         "risk",
         "lower",
-        "Somebody puts this file together with earlier releases of the same respondents and solves the totals of their "
+        "Somebody puts this file together with earlier releases of the same respondents and solves the totals of "
         "groups. Of 100 original numbers, this many come out, exactly or to a tenth of the spread of the field. "
         "None is usual for the same release twice; some where a respondent came, went or changed his group.",
         needs=("manifest", "earlier"),

@@ -199,8 +199,8 @@ class Registration:
 
     def _refusal(self, alike: Sequence[Alike], run: Prepared) -> ReleasedBeforeError:
         return ReleasedBeforeError(
-            f"{alike[-1]}{_more(alike)}: who has all these releases may compute values of single respondents, as means "
-            "of groups that differ by one record; nothing is published",
+            f"{alike[-1]}{_more(alike)}: who has all these releases may compute values of single respondents, as "
+            "means of groups that differ by one record; nothing is published",
             where=str(run.untreated.job.source.path),
             hint='--key MANIFEST repeats that release to the byte, which tells nothing new; else --again "REASON", '
             "which goes into register and manifest, and afterwards masktron assess with --against "
