@@ -156,7 +156,7 @@ def _told_by(shown: _Codes, parts: Sequence[_Codes], limit: float) -> _Codes | N
         enough = size > support
         good, bad = int((right & enough).sum()), int((wrong & enough).sum())
         # of m records that agree, m - s had to
-        agreed = np.where(right & enough, 1.0 - support / np.maximum(size, 1), 0.0)
+        agreed = (right & enough).astype(np.float64) * (1.0 - support / np.maximum(size, 1))
         if not good or good < RELIABLE * (good + bad):
             continue
         # what a pair tells is no chance only where neither of its fields explains it
