@@ -161,7 +161,8 @@ def _told_by(shown: _Codes, parts: Sequence[_Codes], limit: float) -> _Codes | N
             continue
         # what a pair tells is no chance only where neither of its fields explains it
         alone = [one[there][known] for one in parts] if len(parts) > 1 else []
-        likely = np.max([_share(one, values[known]) for one in (*alone, np.zeros_like(values[known]))], axis=0)
+        shares = [_share(one, values[known]) for one in (*alone, np.zeros_like(values[known]))]
+        likely = np.array(shares).max(axis=0)
         if _chance(agreed, likely, good / (good + bad)) <= limit:
             one_value = np.full(count, -1, dtype=np.int32)
             one_value[groups[known]] = values[known]
