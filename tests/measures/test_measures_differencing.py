@@ -16,8 +16,8 @@ from masktron.measures.differencing import (
     NEAR,
     OUTSIDE,
     Differencing,
+    FieldReleases,
     Possible,
-    ReleasedField,
     Sums,
     differencing,
     possible_values,
@@ -202,8 +202,8 @@ def test_a_field_that_one_release_leaves_unmasked_is_told() -> None:
     assert possible_values(first, second).solvable.all()
 
 
-def twice(first: Sums, second: Sums, values: list[float], step: float = 1.0) -> ReleasedField:
-    return ReleasedField(np.array(values), (first, second), np.ones(len(values)), step)
+def twice(first: Sums, second: Sums, values: list[float], step: float = 1.0) -> FieldReleases:
+    return FieldReleases(np.array(values), (first, second), np.ones(len(values)), step)
 
 
 VALUES = [100.0, 103.0, 108.0, 900.0, 910.0, 921.0]
@@ -254,13 +254,13 @@ def test_weighted_means_tell_weighted_sums() -> None:
         labels = np.array(groups, dtype=np.intp)
         means = np.bincount(labels, weights * values) / np.bincount(labels, weights)
         sums.append(published_sums(values, means[labels], labels, weights, step=0.0))
-    found = differencing(ReleasedField(values, (sums[0], sums[1]), weights, 1.0))
+    found = differencing(FieldReleases(values, (sums[0], sums[1]), weights, 1.0))
     assert found == Differencing(4, 2, 2, 2)
     np.testing.assert_allclose(sums[0].error, 0, atol=1e-9)
 
 
 def test_nothing_is_counted_without_values_and_fields_add_up() -> None:
-    nothing = differencing(ReleasedField(np.array([np.nan]), (exact_sums([0]), exact_sums([0])), np.ones(1), 1.0))
+    nothing = differencing(FieldReleases(np.array([np.nan]), (exact_sums([0]), exact_sums([0])), np.ones(1), 1.0))
     assert nothing == Differencing(0, 0, 0, 0)
     assert np.isnan(nothing.share)
     joined = Differencing.of_all([Differencing(4, 2, 1, 2), Differencing(6, 3, 0, 1)])

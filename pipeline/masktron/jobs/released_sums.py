@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from masktron.jobs.column_memory import read_columns
 from masktron.measures.assessed import Assessed
-from masktron.measures.differencing import OUTSIDE, ReleasedField, Sums, published_sums
+from masktron.measures.differencing import OUTSIDE, FieldReleases, Sums, published_sums
 from masktron.sources.records import Records
 from masktron.sources.source import Source
 from masktron.write.manifest import DescribedRelease
@@ -49,7 +49,7 @@ STRAIGHT = 0.999
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Side:
+class ReleaseSide:
     """A release beside its original.
 
     Attributes
@@ -68,7 +68,7 @@ class Side:
     rows: NDArray[np.intp]
 
     @classmethod
-    def of(cls, files: Assessed, described: DescribedRelease, original: Source, memory: int | None) -> Side:
+    def of(cls, files: Assessed, described: DescribedRelease, original: Source, memory: int | None) -> ReleaseSide:
         """Read the original of a release."""
         records = read_columns(original, missing=described.missing, memory=memory)
         excluded = np.array(described.excluded, dtype=np.intp)
@@ -103,7 +103,7 @@ class Side:
         )
 
 
-def field_of(sides: Sequence[Side], name: str, people: Sequence[NDArray[np.intp]]) -> ReleasedField | str:
+def field_of(sides: Sequence[ReleaseSide], name: str, people: Sequence[NDArray[np.intp]]) -> FieldReleases | str:
     """Put what releases tell of a field side by side, the one at hand last; or say why it is not covered.
 
     A respondent has as many rows as the originals have values for him that are not nearly the same.
@@ -137,10 +137,10 @@ def field_of(sides: Sequence[Side], name: str, people: Sequence[NDArray[np.intp]
         apart[own[there]] = weight[there] * (value[there] - first[own[there]])
         joined.append(_of_first_values(replace(told, groups=groups), groups, apart))
     step = 10.0 ** -max(side.records.columns[name].decimals for side in sides)
-    return ReleasedField(first, tuple(joined), scale, step)
+    return FieldReleases(first, tuple(joined), scale, step)
 
 
-def _told_sums(sides: Sequence[Side], name: str, *, shown: bool) -> list[Sums] | str:
+def _told_sums(sides: Sequence[ReleaseSide], name: str, *, shown: bool) -> list[Sums] | str:
     """Return what each release tells of a field; where one shows it as it is, others need not tell anything."""
     if any(name not in side.records.columns for side in sides):
         return UNCOVERED
@@ -156,7 +156,7 @@ def _told_sums(sides: Sequence[Side], name: str, *, shown: bool) -> list[Sums] |
 
 
 def _weights(
-    sides: Sequence[Side], kept: Sequence[bool], people: Sequence[NDArray[np.intp]], size: int
+    sides: Sequence[ReleaseSide], kept: Sequence[bool], people: Sequence[NDArray[np.intp]], size: int
 ) -> list[NDArray[np.float64]]:
     """Return the weights of respondents by release; a value that is shown as it is has the weight of the others."""
     found = [

@@ -19,7 +19,7 @@ from masktron.jobs.released_sums import (
     OTHER_VALUES,
     OTHER_WEIGHTS,
     UNCOVERED,
-    Side,
+    ReleaseSide,
     field_of,
 )
 from masktron.jobs.released_tables import described_release_of, of_release
@@ -28,7 +28,7 @@ from masktron.measures.assessed import Assessed
 from masktron.measures.differencing import (
     MOST_SUMS,
     Differencing,
-    ReleasedField,
+    FieldReleases,
     differencing,
 )
 from masktron.progress import Progress
@@ -129,7 +129,7 @@ def with_earlier(
     DocumentError
         A file cannot be read.
     """
-    now = Side.of(files, described, original, config.memory)
+    now = ReleaseSide.of(files, described, original, config.memory)
     pairs = [_beside(now, original, one, config, progress) for one in against]
     if len(pairs) == 1:
         [pair] = pairs
@@ -152,7 +152,7 @@ class _Pair:
     unknown : frozenset of str
         Masked fields that both releases have, of which there is no figure.
     notes : tuple of str
-    side : Side or None
+    side : ReleaseSide or None
         The earlier release; None where nothing is known of its groups or its respondents.
     original : tuple
         What it was made of.
@@ -163,15 +163,15 @@ class _Pair:
     found: Mapping[str, Differencing]
     unknown: frozenset[str]
     notes: tuple[str, ...]
-    side: Side | None = None
+    side: ReleaseSide | None = None
     original: tuple[str, tuple[str, ...]] = ("", ())
     people: tuple[NDArray[np.intp], ...] = ()
 
 
-def _all_together(pairs: Sequence[_Pair], now: Side) -> tuple[dict[str, Differencing], list[str]]:
+def _all_together(pairs: Sequence[_Pair], now: ReleaseSide) -> tuple[dict[str, Differencing], list[str]]:
     """Measure what all releases tell of each field that every earlier one with that field can be compared in."""
     people = _numbered(pairs, now)
-    found, fields = dict[str, Differencing](), list[ReleasedField]()
+    found, fields = dict[str, Differencing](), list[FieldReleases]()
     names = dict.fromkeys(name for pair in pairs for name in pair.found)
     lost = {name for name in names if any(name in pair.unknown for pair in pairs)}
     for name in (name for name in names if name not in lost):
@@ -198,7 +198,7 @@ def _all_together(pairs: Sequence[_Pair], now: Side) -> tuple[dict[str, Differen
     return found, notes
 
 
-def _numbered(pairs: Sequence[_Pair], now: Side) -> list[NDArray[np.intp]]:
+def _numbered(pairs: Sequence[_Pair], now: ReleaseSide) -> list[NDArray[np.intp]]:
     """Number the respondents of all releases, those of the one at hand first and last.
 
     Respondents that this one lacks are the same in two earlier releases of one original, and else taken for others.
@@ -217,7 +217,7 @@ def _numbered(pairs: Sequence[_Pair], now: Side) -> list[NDArray[np.intp]]:
     return [*found, np.arange(len(now.rows))]
 
 
-def _beside(second: Side, original: Source, against: Against, config: Config, progress: Progress) -> _Pair:
+def _beside(second: ReleaseSide, original: Source, against: Against, config: Config, progress: Progress) -> _Pair:
     """Measure what one earlier release tells together with the one at hand."""
     described = second.described
     manifest = against.manifest or manifest_beside(against.masked)
@@ -249,7 +249,7 @@ def _beside(second: Side, original: Source, against: Against, config: Config, pr
     released, beside = pair[0], pair[1] or beside
     progress("comparing with the earlier release", 0)
     others, _ = compare(released, beside, described=earlier, config=config, known={}, progress=progress)
-    first = Side.of(others, earlier, beside, config.memory)
+    first = ReleaseSide.of(others, earlier, beside, config.memory)
     people = (first.rows, second.rows)
     told = f"{len(np.intersect1d(*people)):,} respondents are in both releases"
     names = [name for name in second.records.columns if name in {*earlier.masked, *described.masked}]
@@ -333,7 +333,7 @@ class _PutTogether:
 
 
 def _respondents(
-    first: Side, second: Side, masked: Sequence[str]
+    first: ReleaseSide, second: ReleaseSide, masked: Sequence[str]
 ) -> tuple[tuple[NDArray[np.intp], NDArray[np.intp]], _PutTogether]:
     """Number the respondents of two originals: by what leaves most of their values as they were.
 
@@ -365,7 +365,9 @@ def _names_each(codes: NDArray[np.int32]) -> bool:
     return len(np.unique(codes)) == len(codes) and int(codes.min(initial=0)) >= 0
 
 
-def _by_values(first: Side, second: Side, names: Sequence[str], *, alone: bool = False) -> NDArray[np.intp]:
+def _by_values(
+    first: ReleaseSide, second: ReleaseSide, names: Sequence[str], *, alone: bool = False
+) -> NDArray[np.intp]:
     """Put together records with the same values in all of the fields, or in all but one; shape (2, m).
 
     With ``alone``, only those that are like no other one in all of the fields: others may be anybody.
@@ -400,7 +402,7 @@ def _single(hashes: NDArray[np.uint64]) -> NDArray[np.intp]:
     return found
 
 
-def _codes(name: str, first: Side, second: Side) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+def _codes(name: str, first: ReleaseSide, second: ReleaseSide) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
     """Number the values of a field in both originals alike; -1 where there is none."""
     both = [side.records.columns[name].held[side.rows] for side in (first, second)]
     codes = codes_of(np.concatenate(both))

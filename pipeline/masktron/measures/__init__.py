@@ -22,6 +22,7 @@ from masktron.measures.imputation_error import imputation_error
 from masktron.measures.information_loss import information_loss
 from masktron.measures.interval_disclosure import by_deviation, by_ranks
 from masktron.measures.joined_bins import joined_bins
+from masktron.measures.joint_sums import determined_by_sums
 from masktron.measures.kept_variation import kept_variation
 from masktron.measures.linkage import linkage
 from masktron.measures.linkage_variants import by_groups, by_knowledge, group_linkage, second
@@ -73,6 +74,7 @@ ALL: tuple[Callable[..., Any], ...] = (
     joined_bins,
     kept_variation,
     differencing,
+    determined_by_sums,
 )
 """Every measure."""
 
@@ -84,6 +86,7 @@ __all__ = [
     "class_chi_square",
     "combine",
     "correlation_change",
+    "determined_by_sums",
     "differencing",
     "disclosure_risk",
     "group_linkage",

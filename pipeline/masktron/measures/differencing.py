@@ -57,7 +57,7 @@ class Possible:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class ReleasedField:
+class FieldReleases:
     """A field in two or more releases, in which there are n respondents altogether.
 
     Attributes
@@ -161,7 +161,7 @@ def published_sums(
     return Sums(np.where(held & known[groups], groups, OUTSIDE), error, tolerance)
 
 
-def differencing(field: ReleasedField) -> Differencing:
+def differencing(field: FieldReleases) -> Differencing:
     """Count the values of a field that two or more releases give away together.
 
     Whoever attacks knows of every respondent in which group of each release he is, and in which ones he is not;
@@ -170,7 +170,7 @@ def differencing(field: ReleasedField) -> Differencing:
 
     Parameters
     ----------
-    field : ReleasedField
+    field : FieldReleases
 
     Returns
     -------

@@ -23,6 +23,7 @@ from masktron.measures.keys.individual_risk import (
 )
 from masktron.measures.keys.key_loss import key_loss
 from masktron.measures.keys.log_linear import log_linear_risk
+from masktron.measures.keys.read_off import read_off
 from masktron.measures.keys.suda import suda
 
 ALL: tuple[Callable[..., Any], ...] = (
@@ -38,6 +39,7 @@ ALL: tuple[Callable[..., Any], ...] = (
     beta_likeness,
     attribute_disclosure,
     key_loss,
+    read_off,
 )
 """Every measure of keys."""
 
@@ -53,6 +55,7 @@ __all__ = [
     "l_diversity",
     "log_linear_risk",
     "population_uniques",
+    "read_off",
     "suda",
     "t_closeness",
 ]

@@ -156,12 +156,13 @@ def _told_by(shown: _Codes, parts: Sequence[_Codes], limit: float) -> _Codes | N
         enough = size > support
         good, bad = int((right & enough).sum()), int((wrong & enough).sum())
         # of m records that agree, m - s had to
-        agreed = np.where(right & enough, 1.0 - support / np.maximum(size, 1), 0.0)
+        agreed = (right & enough).astype(np.float64) * (1.0 - support / np.maximum(size, 1))
         if not good or good < RELIABLE * (good + bad):
             continue
         # what a pair tells is no chance only where neither of its fields explains it
         alone = [one[there][known] for one in parts] if len(parts) > 1 else []
-        likely = np.max([_share(one, values[known]) for one in (*alone, np.zeros_like(values[known]))], axis=0)
+        shares = [_share(one, values[known]) for one in (*alone, np.zeros_like(values[known]))]
+        likely = np.array(shares).max(axis=0)
         if _chance(agreed, likely, good / (good + bad)) <= limit:
             one_value = np.full(count, -1, dtype=np.int32)
             one_value[groups[known]] = values[known]
