@@ -148,6 +148,7 @@ class WebUser:
         self.go("Choose")
         self.page.get_by_label("How long it may take").select_option("2m")
         self.page.get_by_label("Smallest groups to try").fill(sizes)
+        self.page.locator("[id='limits.linkage']").fill("89")  # without a limit nothing is recommended
         if methods:
             self.page.get_by_text("Choose methods yourself").click()
         for name in methods:

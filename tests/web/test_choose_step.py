@@ -31,7 +31,7 @@ CANDIDATES = (
     TuneCandidate("mdav", {}, 5, "rules", None, "measured", 40, 1, False, {"linkage": 90.0, "pil": 10.0}, {}, False,
                   ("linkage is 90, the limit 50",)),
     TuneCandidate("noise", {"c": 0.3}, 5, "rules", None, "measured", 40, 3, True, {"linkage": 20.0, "pil": 30.0}, {},
-                  True),
+                  True, concerns=("a is below 0", "b moves")),
     TuneCandidate("mdav", {}, 5, "all", "median", "measured", 40, 1, False, {"linkage": 15.0, "pil": 40.0}, {}, True),
     TuneCandidate("ipso", {}, 5, "rules", None, "refused", reasons=("too few records",)),
     TuneCandidate("mdav", {}, 3, "all", state="unreached", reasons=("not tried so far",)),
@@ -126,6 +126,8 @@ def test_what_was_found_is_shown_and_taken(client: TestClient, project: Project)
         "Recommended: noise, k = 5, by fields that rules tie, c = 0.3" in page and "Why: noise loses least." in page
     )
     assert page.count('name="candidate"') == 4  # those with figures, and the recommended one on top
+    many = '<details><summary>2<span class="unseen"> of number 1</span></summary>a is below 0; b moves</details>'
+    assert many in page
     assert all(one in page for one in ("not possible here", "not tried", "outside a limit", "too few records"))
     assert not state_of(project).done
     picture = client.get(f"/projects/{project.identity}/runs/0001-choose/picture/map.svg")

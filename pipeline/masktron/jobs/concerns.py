@@ -33,8 +33,8 @@ MUCH_EMPTIED = Fraction(1, 5)
 """Share of the values of a key from which more that suppression leaves out is told."""
 NEARLY_ALL = 0.9
 """Share of the records that a field tells from all others, from which it stands for their names."""
-MOVED_TOTAL = 1.0
-"""Per cent by which a total may move before it counts as a concern of a candidate of `tune`."""
+MOVED_TOTAL = 5.0
+"""Per cent by which a total may move before it counts as a concern of a candidate of `tune`, ten times the usual."""
 MOST_CATEGORIES = 50
 """Categories of a field up to which the means of other fields are compared by them."""
 CLEAR_DIFFERENCE = 4.0

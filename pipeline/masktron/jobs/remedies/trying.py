@@ -211,7 +211,7 @@ def _heights(config: Config) -> Iterator[tuple[str, int]]:
 
 
 def _place(one: RemedyResult) -> tuple[bool, bool, int, int]:
-    """Order remedies: those that work first, of these last those that lose nearly all or change nearly nothing."""
+    """Order remedies: those that work first; of these, what loses all or leaves the file as it was comes last."""
     extreme = one.figures.get("information_loss", 0.0) >= _ALL_LOST or bool(near_unmasked(one.figures))
     return one.state != "works", extreme, cost_of(one), len(one.concerns)
 

@@ -238,7 +238,7 @@ def _chosen(
         said.append(f"; {_cheaper(len(more), 'raise')} more concerns")
     whole = " run on all records" if any(one.state == "sampled" for one in candidates) else ""
     among = f"of the {len(ranked)} candidates{whole}" if others else f"the only candidate{whole}"
-    loses = ("has the fewest concerns " if len(alike) < len(others) else "loses least ") if others else "is "
+    loses = ("has the fewest concerns " if more else "loses least ") if others else "is "
     figures = ", ".join(f"{name} {candidates[best].figures[name]:.4g}" for name in (risk, utility))
     counted_concerns = f", {counted(concerns, 'concern')}" if concerns else ""
     return (
