@@ -6,6 +6,7 @@ import math
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -137,9 +138,11 @@ def matrices_named(pram: Mapping[str, str]) -> list[tuple[str, Path]]:
 
 def moved_matrices(pram: Mapping[str, str], moved: Callable[[str, Path], Path]) -> dict[str, str]:
     """Return settings that `pram_settings` reads with other files: `moved` gets each with what is drawn anew."""
-    return {
-        name: _with_matrix(text, lambda path, name=name: moved(name, path).as_posix()) for name, text in pram.items()
-    }
+    return {name: _with_matrix(text, partial(_moved_text, moved, name)) for name, text in pram.items()}
+
+
+def _moved_text(moved: Callable[[str, Path], Path], name: str, path: Path) -> str:
+    return moved(name, path).as_posix()
 
 
 def _share(setting: str, word: str, text: str, *, least: float) -> float:

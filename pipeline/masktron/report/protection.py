@@ -119,8 +119,11 @@ def _linkage(evidence: Evidence) -> Iterator[Statement]:
     """High linkage stays amber where a limit on it admits it: the office has decided, and a reader has to know."""
     name, value = linkage_of(evidence.figures)
     if value >= RED_LINKAGE:
-        accepted = evidence.limited(*OF_LINKAGE)
-        yield Statement("amber" if accepted else "red", "linkage", re_identified(name, value), {name: value})
+        said = re_identified(name, value)
+        if evidence.limited(*OF_LINKAGE):
+            yield Statement("amber", "linkage", f"The limit on it is met, but linkage is high. {said}", {name: value})
+        else:
+            yield Statement("red", "linkage", said, {name: value})
 
 
 def linkage_of(figures: Mapping[str, float]) -> tuple[str, float]:
