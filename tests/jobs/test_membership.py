@@ -69,7 +69,10 @@ def attacked(
 def test_membership_is_told_no_better_than_the_verdict_says(tmp_path: Path, name: str, method: type[Method]) -> None:
     result, gain = attacked(tmp_path, name, method)
     sole = next(figure.value for figure in result.figures if figure.name == "sole_values")
-    assert f"{sole:.1f} % of the published numbers are the true value of exactly one respondent" in result.verdict
+    assert (
+        f"{sole:.1f} % of the published numbers are the true value of exactly one respondent"
+        in result.verdict.details
+    )
     assert gain.excess <= sole + 3 * gain.error
     # of the area under the curve of a guess, from as many members as others
     guess = 0.5 + 3 * math.sqrt((2 * result.records_out + 1) / 12) / result.records_out

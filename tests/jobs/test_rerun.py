@@ -377,7 +377,7 @@ def test_what_mask_says_of_a_file_is_said_where_it_is_masked_again(months: Month
     conforms(said, "rerun")
     assert "missing-otherwise" in [one["kind"] for one in said["concerns"]]
     shown = " ".join(done.out.split())
-    assert "look at: " in shown and " ".join(said["verdict"].split()) in shown
+    assert "look at: " in shown and " ".join(said["verdict"]["details"].split()) in shown
     assert all(" ".join(one["says"].split()) in shown for one in said["concerns"] if one["kind"] != "below-zero")
     assert "CONFIDENTIAL" in inside.read_text() and "CONFIDENTIAL" not in public.read_text()
 
@@ -527,9 +527,12 @@ def test_what_to_look_at_and_the_verdict_are_those_of_this_run(tmp_path: Path, o
     shown = " ".join(done.out.split())
     assert shown.count("look at:") == len(kinds)
     assert all(one["says"] in shown for one in told["concerns"])
-    assert shown.endswith(f"verdict: {told['verdict']}")
+    assert told["verdict"]["details"] in shown
+    assert shown.endswith(
+        f"Protection: {told['verdict']['protection']['level']}. {told['verdict']['protection']['reason']}"
+    )
     dry = months.rerun(february, out.with_name("out3.xml"), dry_run=True)
-    assert (dry.concerns, dry.verdict) == ((), "")
+    assert (dry.concerns, dry.verdict) == ((), None)
     conforms(dry.as_dict(), "rerun")
 
 

@@ -320,7 +320,9 @@ def test_of_a_sample_both_risks_are_said_however_small_the_first_is(
 ) -> None:
     """40 unique records, of which few are found unless the intruder knows who took part: then all."""
     codes = {"V": np.arange(40, dtype=np.int32)}
-    said = with_keys(masked, KeyFile(("V",), codes, True, None, np.full(40, weight)), strongest_linkage=81.5).verdict
+    said = with_keys(
+        masked, KeyFile(("V",), codes, True, None, np.full(40, weight)), strongest_linkage=81.5
+    ).verdict.details
     assert re.search(rf"An intruder who knows V is expected to re-identify {first}[.]. % of the records[.] ", said)
     assert "One who also knows who took part would re-identify 100 %." in said
     assert "One who also knows the true values would re-identify 81.5 %." in said
@@ -330,14 +332,17 @@ def test_of_a_sample_both_risks_are_said_however_small_the_first_is(
 def test_keys_that_differ_in_every_record_and_who_knows_more(masked: MaskResult) -> None:
     codes = {"V": np.zeros(40, np.int32), "W": np.arange(40, dtype=np.int32)}
     found = replace(with_keys(masked, KeyFile(("V", "W"), codes, True)), identifying=("W",))
-    assert "An intruder who knows V, W and who took part would re-identify 100 % of the records." in found.verdict
-    assert found.verdict.endswith(
+    assert (
+        "An intruder who knows V, W and who took part would re-identify 100 % of the records."
+        in found.verdict.details
+    )
+    assert found.verdict.details.endswith(
         "Of the unmasked fields, W differs in every record and identifies it; 40 of 40 records are unique in V and W."
     )
     pair = KeyFile(("V",), {"V": np.repeat(np.arange(20, dtype=np.int32), 2)}, True)
-    assert with_keys(masked, pair).verdict.endswith("Each record shares V with at least 1 other one.")
+    assert with_keys(masked, pair).verdict.details.endswith("Each record shares V with at least 1 other one.")
     unstated = KeyFile(("V",), {"V": np.zeros(40, np.int32)}, False)
-    said = with_keys(masked, unstated).verdict
+    said = with_keys(masked, unstated).verdict.details
     assert "An intruder who knows V and who took part would re-identify 2.5 % of the records." in said
     assert said.endswith("by themselves: V.")
 
@@ -350,7 +355,7 @@ def test_an_estimate_has_its_interval_in_text_and_json(masked: MaskResult) -> No
     found = replace(masked, figures=figures)
     assert (
         "re-identify 48.8 % of the records (estimated from a sample of records; 95 % interval 44.4 to 53.2 %)."
-        in (found.verdict)
+        in (found.verdict.details)
     )
     assert "strongest_linkage 48.800 % (44.4 to 53.2)" in " ".join(repr(found).split())
     plain = found.as_dict()

@@ -321,7 +321,7 @@ def test_sums_of_persons_who_are_masked_alone_are_not_promised_to_be_alike(tmp_p
     data, rules = made(tmp_path, 16)
     result = mask(data, rules, tmp_path / "r.xml", rare_units="exclude", protect="Person", grouping="all")
     assert result.promise.endswith(" all masked fields, apart from what is summed anew around them: Total")
-    assert "in all masked fields of its own." in result.verdict
+    assert "in all masked fields of its own." in result.verdict.details
     totals = Counter(unit.findtext("Total") for unit in parsed(tmp_path / "r.xml"))
     assert min(totals.values()) == 1
 
