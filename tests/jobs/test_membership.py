@@ -35,7 +35,7 @@ def population(name: str) -> Floats:
         other = np.rint(generator.lognormal(7, 0.5, size=800) * np.sqrt(first))
         return np.column_stack([first, second, first + second, other])
     separator, decimal = (";", ",") if name == "enterprises" else (",", ".")
-    table = pd.read_csv(ROOT / f"docs/tutorials/files/{name}.csv", sep=separator, decimal=decimal)
+    table = pd.read_csv(ROOT / f"docs/tutorials/files/{name}.csv", sep=separator, decimal=decimal, encoding="cp1252")
     fields = ["Employees", "Wages", "Materials", "Energy", "TotalCosts", "Turnover"]
     values = table[fields if name == "enterprises" else ["age", "hours", "wage", "other"]].to_numpy(dtype=np.float64)
     return np.random.default_rng(1).permutation(values)
