@@ -120,7 +120,7 @@ def _linkage(evidence: Evidence) -> Iterator[Statement]:
     if value >= RED_LINKAGE:
         said = re_identified(name, value)
         if evidence.limited(*OF_LINKAGE):
-            yield Statement("amber", "linkage", f"The limit on it is met, but linkage is high. {said}", {name: value})
+            yield Statement("amber", "linkage", f"Linkage is within its limit, but high. {said}", {name: value})
         else:
             yield Statement("red", "linkage", said, {name: value})
 
