@@ -1,8 +1,15 @@
 """``python -m masktron``, and the command ``masktron``."""
-# ruff: noqa: E402 -- what others may have sent must be out of the way before anything is imported
 
 import os
+import signal
 import sys
+import time
+from contextlib import suppress
+
+from masktron.addresses import hide_passwords
+from masktron.standard_streams import open_standard_streams
+from masktron.stopping import Killed, Stopped, heeded, stoppable
+from masktron.supervisor import supervised
 
 
 def import_nothing_from_here() -> None:
@@ -16,21 +23,10 @@ def import_nothing_from_here() -> None:
     sys.path[:] = [entry for entry in sys.path if entry == own or entry not in here]
 
 
-import_nothing_from_here()  # before anything is imported that Python has not loaded itself
-
-import signal
-import time
-from contextlib import suppress
-
-from masktron.addresses import hide_passwords
-from masktron.standard_streams import open_standard_streams
-from masktron.stopping import Killed, Stopped, heeded, stoppable
-from masktron.supervisor import supervised
-
-
 def start() -> None:
     """Run the command line as a process of its own, which a signal finds prepared before anything heavy is loaded."""
     begun = time.monotonic()
+    import_nothing_from_here()
     open_standard_streams()
     hide_passwords(sys.argv[1:])
     supervised(heeded(), Killed)

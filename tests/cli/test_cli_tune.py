@@ -181,6 +181,8 @@ def test_the_budget_counts_from_the_start_of_the_process(
         patch.setattr(masktron.__main__, "supervised", lambda *_: None)
         patch.setattr(masktron.__main__, "stoppable", lambda **_: nullcontext())
         patch.setattr(masktron.__main__, "hide_passwords", lambda _: None)
+        patch.setattr(masktron.__main__, "open_standard_streams", lambda: None)
+        patch.setattr(masktron.__main__, "import_nothing_from_here", lambda: None)
         patch.setattr("masktron.__main__.time.monotonic", lambda: 5.0)
         patch.setattr("masktron.cli.main", begun.append)
         masktron.__main__.start()

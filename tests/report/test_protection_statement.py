@@ -71,6 +71,8 @@ def test_linkage_and_unique_records_are_red_without_a_limit_on_them() -> None:
     assert judged({"linkage": 8.0, "strongest_linkage": RED_LINKAGE}, {}).level == "red"
     accepted = judged({"strongest_linkage": 94.9}, {"strongest_linkage": 95.0})
     assert (accepted.level, accepted.ground) == ("amber", "linkage")
+    weaker = judged({"linkage": 8.0, "strongest_linkage": 94.9}, {"linkage": 20.0})
+    assert weaker.level == "red", "a limit on a weaker intruder admits nothing"
     few = keys([0, *[1] * 9])
     assert judged(keys=few).reason == "1 of 10 records is unique in the keys AREA."
     assert judged({**LOW, "key_uniques": 1}, {**LIMIT, "key_uniques": 1.0}, keys=few).level == "green"

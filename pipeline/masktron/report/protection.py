@@ -116,12 +116,12 @@ def _keys(evidence: Evidence) -> Iterator[Statement]:
 
 
 def _linkage(evidence: Evidence) -> Iterator[Statement]:
-    """High linkage stays amber where a limit on it admits it: the office has decided, and a reader has to know."""
+    """High linkage is amber where its own limit admits it; a limit on a weaker intruder admits nothing."""
     name, value = linkage_of(evidence.figures)
     if value >= RED_LINKAGE:
         said = re_identified(name, value)
-        if evidence.limited(*OF_LINKAGE):
-            yield Statement("amber", "linkage", f"The limit on it is met, but linkage is high. {said}", {name: value})
+        if evidence.limited(name):
+            yield Statement("amber", "linkage", f"Linkage is within its limit, but high. {said}", {name: value})
         else:
             yield Statement("red", "linkage", said, {name: value})
 
