@@ -17,7 +17,7 @@ from masktron.keyword_arguments import KEYWORDS, SWITCHES, in_python
 PACKAGE = Path(masktron.__file__).parent
 NOT_IN_PYTHON = {"all", "config", "help", "json", "records", "warm", "write"}
 NOT_IN_PYTHON |= {"allow-lost", "change", "test", "digits", "diversity", "hierarchy", "levels", "suppressed"}
-NOT_IN_PYTHON |= {"verbose", "width", "force-reinstall"}
+NOT_IN_PYTHON |= {"verbose", "width", "force-reinstall", "salt"}
 """Options of commands without a function, or whose function takes them by place, or of pip; a mark in a document."""
 FUNCTIONS = (
     masktron.validate,

@@ -112,11 +112,13 @@ def interrupted(
     `whom` is ``all``, ``first`` (the process that was started), or ``worker``, whose number the script says.
     """
     first = f"import signal; signal.signal({int(number)}, signal.SIG_IGN)" if ignored else ""
-    (folder / "slow.py").write_text(SLOW)
-    (folder / "run.py").write_text(first + PRELUDE + script + "\nfrom masktron.__main__ import start\nstart()\n")
+    own = folder / "own"  # the command takes no module from its working folder
+    own.mkdir(exist_ok=True)
+    (own / "slow.py").write_text(SLOW)
+    (own / "run.py").write_text(first + PRELUDE + script + "\nfrom masktron.__main__ import start\nstart()\n")
 
     process = subprocess.Popen(
-        [sys.executable, str(folder / "run.py"), *map(str, arguments)],
+        [sys.executable, str(own / "run.py"), *map(str, arguments)],
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True, cwd=folder,
     )  # fmt: skip
     with process:

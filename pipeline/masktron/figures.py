@@ -107,10 +107,10 @@ FIGURES: tuple[Figure, ...] = (
         "strongest_linkage",
         "risk",
         "lower",
-        "As linkage, by the most successful of eight intruders. They may allow for relations between fields, compare "
-        "ranks, know how far masking moves ranks, or pick nobody twice, and they know all unmasked fields. Of 100 "
-        "picks, this many are right. Up to twice linkage is usual, and 100 where unmasked fields tell all records "
-        "apart. Of more than 1,000 records, it is estimated from a random sample of 500.",
+        "As linkage, by the most successful of eight intruders. They may compare ranks, know how far masking moves "
+        "them, or pick nobody twice, and they know all unmasked fields. Of 100 picks, this many are right. Up to "
+        "twice linkage is usual, 100 where unmasked fields tell all records apart. Large files: estimated from 500 "
+        "records.",
         unasked=math.inf,
     ),
     Figure(
@@ -176,7 +176,7 @@ FIGURES: tuple[Figure, ...] = (
         "risk",
         "lower",
         "Of 100 values, this many are known of everybody in a group, however large k is. All members have the "
-        "published value, such as 0 for losses. Or published means meet a rule such as A <= B with equality, so that "
+        "published value, such as 0. Or published means meet a rule such as A <= B with equality, so that "
         "A is B for all members. A few are usual for amounts of money; most for counts and categories.",
         needs=("manifest",),
         unasked=math.inf,

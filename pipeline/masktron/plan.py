@@ -238,6 +238,9 @@ class Plan:
         for block, entry in zip(self.blocks, blocks, strict=True):
             entry["aggregator"] = block.aggregator
             entry["solved"] = [asdict(solved) for solved in block.solved]
+        for relation in plain["relations"]:  # exact, so as texts
+            relation["terms"] = [(name, str(coefficient)) for name, coefficient in relation["terms"]]
+            relation["bound"] = str(relation["bound"])
         return plain
 
 

@@ -215,6 +215,8 @@ def test_the_command_line_is_heard_while_saxon_is_not(tmp_path: Path) -> None:
 import os, sys
 from masktron.cli import main
 from masktron.engines.saxon_engine import silenced
+from masktron.standard_streams import open_standard_streams
+open_standard_streams()
 try:
     main()
 except SystemExit:

@@ -60,7 +60,7 @@ def test_the_table_of_mask(masked: MaskResult) -> None:
     for wanted in (
         "1,000,080 records in, 1,000,000 out",
         "A 1,000,080 1,029,983.718 1,030,037.333 0.005",
-        "an engine 1 of 1 1,000,080 0 yes",
+        "an engine 1 of 1 1,000,080 0 agrees",
         "mean 200,016 ",
     ):
         assert wanted in shown

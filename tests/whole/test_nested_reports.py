@@ -140,7 +140,18 @@ def test_it_is_silent_about_all_of_a_nested_manifest_that_nobody_vouched_for(rel
     poisoned, markers = poison({**content, "told": told})
     for at, own in enumerate(levels):  # public by itself: names and counts of the released file
         poisoned["told"]["levels"][at] |= own | {"weight": ""}
-    for name in ("rules", "blocks", "engines", "allowed", "method", "promise", "records_in", "records_out", "k"):
+    for name in (
+        "rules",
+        "blocks",
+        "engines",
+        "allowed",
+        "method",
+        "promise",
+        "records_in",
+        "records_out",
+        "k",
+        "verdict",
+    ):
         poisoned["told"][name] = poisoned["result"][name]
     for rule, own in zip(poisoned["told"]["rules"], told["rules"], strict=True):  # follows from the rulebook
         rule["class"] = own["class"]
@@ -194,7 +205,7 @@ def test_a_manifest_without_the_fields_of_levels_has_no_page_for_others(
     manifest.write_text(json.dumps(content))
     page = tmp_path / "page.html"
     with pytest.raises(UsageError, match="does not say which fields the levels have"):
-        masktron.write_report(manifest, html_public=page)
+        masktron.write_report(manifest, html_public=page, rules=one.survey.rules)
     assert not page.exists()
 
 

@@ -71,7 +71,7 @@ OPTIONS = frozenset(
         *("rules", "document", "metadata", "role", "missing", "nominal", "ordinal", "numeric", "accept"),
         *("quasi-identifier", "table"),
         *("register", "salt", "again", "dry-run", "workers", "executor", "scheduler", "out", "manifest", "replace"),
-        *("recode", "pram", "json", "verbose", "html", "html-public"),
+        *("recode", "pram", "json", "verbose", "show-values", "html", "html-public"),
     }
 )
 """What may be said otherwise than in the manifest, as the command line has it."""

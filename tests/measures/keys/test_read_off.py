@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 import numpy as np
 import pytest
 from numpy.typing import NDArray
@@ -107,7 +109,7 @@ def test_pairs_that_are_too_many_are_counted(monkeypatch: pytest.MonkeyPatch) ->
     region, telling, others = made(2, "chance")
     shown, hidden = suppressed(region, 2)
     assert read_off(shown, hidden, telling, others).untried == 0
-    monkeypatch.setattr("masktron.measures.keys.read_off.PAIRS_OF", 1)
+    monkeypatch.setattr(sys.modules["masktron.measures.keys.read_off"], "PAIRS_OF", 1)
     found: ReadOff = read_off(shown, hidden, telling, others)
     assert found.untried == 1
     monkeypatch.undo()

@@ -27,6 +27,5 @@ def summary(result: AssessResult) -> list[RenderableType]:
         *brief("note", result.notes),
         *brief("no figure", untold(result)),
     ]
-    lines += [SummaryLine("intruders", result.risks)] if result.risks else []
     rest = further("what each figure means, and all notes")
     return [Screenful(lines, rest, used=4), compared_told(result), *statements(result.verdict)]

@@ -42,7 +42,9 @@ def _done(result: MaskResult) -> Iterator[SummaryLine]:
         f"{groups_told(result)}",
     )
     yield from treated_in_brief(result.treatments, result.fates)
-    yield SummaryLine("judged by", "; ".join(_engine(one, result) for one in result.engines))
+    # an engine that agrees but for known deviations of its own is no news
+    engines = (one for one in result.engines if not (one.agrees and one.deviations))
+    yield SummaryLine("judged by", "; ".join(_engine(one, result) for one in engines))
 
 
 def _engine(engine: EngineResult, result: MaskResult) -> str:
