@@ -301,7 +301,7 @@ def test_a_rule_on_a_removed_field_is_not_asked_of_the_released_file(tmp_path: P
     assert dict(result.not_applicable) == dict.fromkeys(gone, "reads the removed identifier ID")
     assert {one.rule: one.fate for one in result.fates} == dict.fromkeys(gone, "removed")
     assert [one.id for one in result.rules] == left
-    assert all(name in result.verdict.details for name in gone)
+    assert all(name in result.verdict.rules.reason for name in gone)
     book = etree.parse(translated)
     assert book.xpath("//@id[starts-with(., 'R')]") == left, "the rules that are asked"
     said = [one.text for one in book.xpath("//comment()")]

@@ -66,7 +66,6 @@ def test_a_misspelt_context_stops_mask_before_it_breaks_the_sum(data: Path, tmp_
     outcome = run(*masking, "--allow-unfired", "sum")
     assert outcome.code == 0
     assert "Rules: green. Every rule that was tested holds" in " ".join(outcome.out.split())
-    assert "Every rule that was tested holds (1 of 2), and in each block" in outcome.out
     assert "1 of 2 rules tested; not tested: sum" in outcome.out
     # what the stop has spared: nothing has kept the sum
     rules = write_rules(tmp_path / "sum.sch", "A + B = T")

@@ -28,4 +28,4 @@ def summary(result: AssessResult) -> list[RenderableType]:
         *brief("no figure", untold(result)),
     ]
     rest = further("what each figure means, and all notes")
-    return [Screenful(lines, rest, used=4), compared_told(result), *statements(result.verdict)]
+    return [Screenful(lines, rest, used=7), compared_told(result), *statements(result.verdict)]
