@@ -111,8 +111,9 @@ def strongest_linkage(
     -----
     Up to `EXACT` records everything is exact. Of more records, `SAMPLE` released ones are drawn with a fixed seed and
     looked for among all originals; the interval is that of Wilson (1927). Each is assigned together with its nearest
-    `RIVALS` released records to the `CANDIDATES` originals nearest to it. On 3,000 records this finds 0 to 3 of 100
-    fewer than one assignment of all.
+    `RIVALS` released records to the `CANDIDATES` originals nearest to it. The estimate is low:
+    of four files of 2,500 records it was 0.5 to 5.5 of 100 below the figure of all records, and outside the interval
+    of two, which covers the error of sampling alone.
 
     It is no bound: an intruder who knows more of how the file was masked may find more.
 
