@@ -176,8 +176,8 @@ FIGURES: tuple[Figure, ...] = (
         "risk",
         "lower",
         "Of 100 values, this many are known of everybody in a group, however large k is. All members have the "
-        "published value, such as 0. Or published means meet a rule such as A <= B with equality, so that "
-        "A is B for all members. A few are usual for amounts of money; most for counts and categories.",
+        "published value, such as 0. Or a rule says that one amount is at most another, and their published means "
+        "are equal, so both are equal for all members. A few are usual for amounts of money; most for counts.",
         needs=("manifest",),
         unasked=math.inf,
     ),
