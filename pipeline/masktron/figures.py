@@ -480,16 +480,14 @@ FIGURES: tuple[Figure, ...] = (
 """Every figure, in the order of tables: contract, risk, utility."""
 
 NAMES: tuple[str, ...] = tuple(figure.name for figure in FIGURES)
-OF_KEYS_ALONE = frozenset(
-    {
-        "key_k",
-        "key_uniques",
-        "key_population_uniques",
-        "individual_risk",
-        "global_risk",
-        "prosecutor_risk",
-        "suda_share",
-    }
+OF_KEYS_ALONE = (
+    "key_k",
+    "key_uniques",
+    "key_population_uniques",
+    "individual_risk",
+    "global_risk",
+    "prosecutor_risk",
+    "suda_share",
 )
 """Figures that tell of the keys and of nothing else: masking other fields does not change them."""
 

@@ -13,6 +13,7 @@ import numpy as np
 from masktron.config import ALL_FIELDS, Config
 from masktron.counts import counted
 from masktron.errors import InfeasibleError
+from masktron.figures import OF_KEYS_ALONE
 from masktron.jobs.concerns import emptied_keys
 from masktron.jobs.given_away import given_away_notes, read_off_concerns, read_off_notes, with_read_off
 from masktron.jobs.keys_known import KnownKeys, keys_of_run
@@ -34,15 +35,6 @@ from masktron.sources.lexical import parse_number
 from masktron.sources.records import Column
 from masktron.write.treatments import perturbed_in, recodings_in, suppressed_in
 
-FIGURES = (
-    "key_k",
-    "key_uniques",
-    "key_population_uniques",
-    "individual_risk",
-    "global_risk",
-    "prosecutor_risk",
-    "suda_share",
-)
 LISTED = 10_000
 """Values of a field that the result lists; of one with more, it has their number."""
 
@@ -190,7 +182,7 @@ def _file(opened: Opened, names: KnownKeys, found: Opened) -> KeyFile | None:
 def _figures(keys: KeyFile | None) -> tuple[FigureResult, ...]:
     if keys is None:
         return ()
-    names = [name for name in FIGURES if name != "suda_share" or keys.looked_at <= UNIQUES_UNASKED]
+    names = [name for name in OF_KEYS_ALONE if name != "suda_share" or keys.looked_at <= UNIQUES_UNASKED]
     return tuple(map(FigureResult.of, measure(names, Assessed({}, {}, (), {}, keys=keys))))
 
 

@@ -36,7 +36,7 @@ def what_helps(run: Prepared, keys: KeyRisk | None, over: Collection[str]) -> st
     masked = {*run.plan.by_role(Role.CONFIDENTIAL)}
     if DIVERSITY in over:
         said.append("local suppression makes records alike, and their masked values need not differ")
-    if keys is None or not masked.isdisjoint(keys.fields) or not OF_KEYS_ALONE.issuperset(over):
+    if keys is None or not masked.isdisjoint(keys.fields) or not {*OF_KEYS_ALONE}.issuperset(over):
         said.append("another k, --grouping all or other roles change figures of masked fields")
     return "; ".join([*filter(None, said), "or give another limit"])
 

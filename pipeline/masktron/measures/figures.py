@@ -10,6 +10,7 @@ from types import MappingProxyType
 import numpy as np
 from numpy.typing import NDArray
 
+from masktron.figures import OF_KEYS_ALONE as RISKS_OF_KEYS
 from masktron.figures import Figure, figure_of
 from masktron.measures.achieved_k import achieved_k
 from masktron.measures.assessed import Assessed, numbers_of
@@ -342,16 +343,7 @@ def _worst(values: Mapping[str, float]) -> float | Worst:
     return Worst(values[name], name)
 
 
-OF_KEYS_ALONE = (
-    "key_k",
-    "key_uniques",
-    "key_population_uniques",
-    "individual_risk",
-    "global_risk",
-    "prosecutor_risk",
-    "suda_share",
-    "key_loss",
-)
+OF_KEYS_ALONE = (*RISKS_OF_KEYS, "key_loss")
 """Figures that depend on keys alone, and on no masked field."""
 COMPUTED: Mapping[str, Callable[[Assessed], float | Worst | Estimate]] = MappingProxyType(
     {
