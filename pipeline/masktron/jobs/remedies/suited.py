@@ -150,7 +150,7 @@ def _contract(fact: RefusalFacts, now: RefusedRun) -> Iterator[RemedyResult]:
 
 def _limits(fact: RefusalFacts, now: RefusedRun) -> Iterator[RemedyResult]:
     yield from keys_shared(fact.figures, now)
-    if fact.figures and OF_KEYS_ALONE.issuperset(fact.figures) and not now.masked_keys:
+    if fact.figures and {*OF_KEYS_ALONE}.issuperset(fact.figures) and not now.masked_keys:
         return
     yield from other_grouping(now)
     yield from larger_groups(now)
