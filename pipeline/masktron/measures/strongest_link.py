@@ -62,7 +62,7 @@ class StrongestLinkage:
     all : mapping of (distance, pick) to float
         What each intruder finds.
     interval : tuple of float, or None
-        Interval of 95 per cent of the share, where it is estimated from a sample.
+        Interval of 95 per cent of what local intruders find in the file, where that is estimated from a sample.
     """
 
     share: float
@@ -109,11 +109,11 @@ def strongest_linkage(
 
     Notes
     -----
-    Up to `EXACT` records everything is exact. Of more records, `SAMPLE` released ones are drawn with a fixed seed and
-    looked for among all originals; the interval is that of Wilson (1927). Each is assigned together with its nearest
-    `RIVALS` released records to the `CANDIDATES` originals nearest to it. The estimate is low:
-    of four files of 2,500 records it was 0.5 to 5.5 of 100 below the figure of all records, and outside the interval
-    of two, which covers the error of sampling alone.
+    Up to `EXACT` records all are linked at once. In larger files the intruders are local: each released record is
+    assigned together with its nearest `RIVALS` released records to the `CANDIDATES` originals nearest to it. What they
+    find is estimated from `SAMPLE` released records, drawn with a fixed seed, with the interval of Wilson (1927).
+    Intruders who link a large file at once find more: of 2,500 records after rank swapping 29.9 per cent, where local
+    ones find 26.7.
 
     It is no bound: an intruder who knows more of how the file was masked may find more.
 

@@ -61,7 +61,10 @@ def risk_sentences(
         estimated = ""
         if interval is not None:
             low, high = interval
-            estimated = f" (estimated from a sample of records; 95 % interval {low:.1f} to {high:.1f} %)"
+            estimated = (
+                f" (estimated from a sample of records; 95 % interval {low:.1f} to {high:.1f} %;"
+                " linking the whole file at once may find more)"
+            )
         also = " also" if said else ""
         said.append(f"who{also} knows the true values would re-identify {percent_text(by_values)}{estimated}")
     if not said:
