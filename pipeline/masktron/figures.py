@@ -108,9 +108,9 @@ FIGURES: tuple[Figure, ...] = (
         "risk",
         "lower",
         "As linkage, by the most successful of eight intruders. They may compare ranks, know how far masking moves "
-        "them, or pick nobody twice, and they know all unmasked fields. Of 100 picks, this many are right. Up to "
-        "twice linkage is usual, 100 where unmasked fields tell all records apart. Above 1,000 records: estimated from "
-        "500 of them, each linked among its neighbours; linking the whole file at once finds some more.",
+        "them, or pick nobody twice, and they know all unmasked fields. Up to twice linkage is usual, 100 where "
+        "unmasked fields tell all records apart. Large files: estimated from 500 records among their neighbours; "
+        "linking all records at once finds some more.",
         unasked=math.inf,
     ),
     Figure(

@@ -133,7 +133,7 @@ def compare(
         known=known,
         workers=config.workers or usable_cores(),
         paired=pairing.known,
-        known_exactly=unmasked_fields(in_both, telling).classes(ReorderedColumns(source.columns, rows)),
+        known_exactly=unmasked_fields(in_both).classes(ReorderedColumns(source.columns, rows)),
         rows=rows,
         everything=ReorderedColumns(source.columns, rows),
         keys=told_keys,

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from masktron.config import Role
 from masktron.counts import counted
+from masktron.jobs.given_away import read_off_concerns
 from masktron.jobs.groups_within_units import groups_within_units
 from masktron.jobs.ordering import WRITTEN
 from masktron.jobs.prepared import Prepared
@@ -19,6 +20,7 @@ from masktron.kernels.distinct import alike, codes_of
 from masktron.masking import Masked
 from masktron.measures.achieved_k import achieved_k
 from masktron.measures.assessed import Assessed
+from masktron.measures.keys.key_file import KeyFile
 from masktron.measures.unchanged import same_cells, unchanged
 from masktron.methods.contracts import MarkedReplaced
 from masktron.proposals.spelled import FieldPaths, known_number
@@ -44,7 +46,9 @@ _NAMED = 3
 _NO_ID = re.compile(r"[^\w.-]")
 
 
-def concerns_of(run: Prepared, made: Masked, written: Mapping[str, Column]) -> tuple[ConcernResult, ...]:
+def concerns_of(
+    run: Prepared, made: Masked, written: Mapping[str, Column], keys: KeyFile | None
+) -> tuple[ConcernResult, ...]:
     """Look for values below 0, missing values that are filled, fields that identify, unchanged records and others.
 
     Parameters
@@ -53,6 +57,8 @@ def concerns_of(run: Prepared, made: Masked, written: Mapping[str, Column]) -> t
     made : Masked
     written : mapping of str to Column
         The released records as they were read back, in the order of the original.
+    keys : KeyFile or None
+        Their quasi-identifiers.
     """
     emptied = () if run.treated is None else emptied_keys(run.treated.treatments)
     return (
@@ -62,6 +68,7 @@ def concerns_of(run: Prepared, made: Masked, written: Mapping[str, Column]) -> t
         *_unchanged(run, made, written),
         *_within_units(run, made, written),
         *emptied,
+        *read_off_concerns(keys),
     )
 
 
@@ -87,7 +94,7 @@ def candidate_concerns(
     # what draws values promises no groups
     alone = made.perturbed is None and achieved_k(list(files.codes.values())) == 1
     return (
-        *(one.says for one in concerns_of(run, made, {**run.kept.columns, **written})),
+        *(one.says for one in concerns_of(run, made, {**run.kept.columns, **written}, files.keys)),
         *(
             [f"k = {run.config.k} holds block by block only: in all masked fields, a record is unique"]
             if alone

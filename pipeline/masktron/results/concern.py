@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -69,3 +69,21 @@ class ConcernResult(Serialised):
     says: str
     hint: str
     rule: MissingRule | None = None
+
+
+_TELLING_APART = frozenset({"identifying-field", "identifying-weight", "read-off-key", "unchanged-records"})
+"""Kinds that are about protection; the others are about what the data are still good for."""
+
+
+def telling_apart(concerns: Iterable[tuple[str, str]], *, original_order: bool) -> tuple[str, ...]:
+    """Return what tells records apart.
+
+    Parameters
+    ----------
+    concerns : iterable of (str, str)
+        Kind of each, and what it says.
+    original_order : bool
+        Whether the records stand in the order of the original.
+    """
+    found = tuple(says for kind, says in concerns if kind in _TELLING_APART)
+    return (*found, "the records stand in the order of the original") if original_order else found
