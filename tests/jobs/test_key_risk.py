@@ -6,16 +6,18 @@ import math
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import masktron
-from cli_runner import write_data, write_rules
+from cli_runner import Runner, write_data, write_rules
 from masktron.config import Role
 from masktron.errors import OutsideLimitsError, UsageError
 from masktron.figures import FIGURES, figure_of
 from masktron.jobs import assess as assess_job
 from masktron.jobs import mask_result
 from masktron.jobs.assess import run_assess
+from masktron.report.key_lines import estimate_lines
 from masktron.report.protection import EVIDENCE
 from schema_files import conforms
 
@@ -178,3 +180,53 @@ def test_without_any_key_there_is_no_figure_and_no_limit(tmp_path: Path, files: 
     assert any(note.startswith("needs a quasi-identifier") for note in found.notes)
     checked = masktron.check(tmp_path / "m.xml", rules, original=data, same_order=True, limits={"key_k": 2})
     assert any(note.startswith("the limit key_k: needs a quasi-identifier") for note in checked.not_checked)
+
+
+# two estimates
+
+FINE = {"roles": {"P": "quasi-identifier", "Q": "quasi-identifier", "W": "weight"}, "order": "keep", "k": 3}
+"""Two keys, of which the log-linear model expects more re-identifications than the weights."""
+
+
+@pytest.fixture(scope="module")
+def fine(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    rng = np.random.default_rng(7)
+    folder = tmp_path_factory.mktemp("fine")
+    pairs = rng.integers(0, 40, (240, 2)).tolist()
+    rows: list[dict[str, object]] = [{"P": p, "Q": q, "A": at, "W": 25} for at, (p, q) in enumerate(pairs)]
+    return write_data(folder / "d.xml", rows), write_rules(folder / "r.sch", "A >= 0")
+
+
+def test_the_larger_estimate_counts_for_limits_and_verdicts(fine: tuple[Path, Path], tmp_path: Path) -> None:
+    data, rules = fine
+    page, out = tmp_path / "m.html", tmp_path / "m.xml"
+    result = masktron.mask(data, rules, out, **FINE)
+    run_assess(out, data, manifest=tmp_path / "m.manifest.json", html=page)
+    keys = result.keys
+    assert keys is not None and keys.model_expected is not None and keys.model_uniques is not None
+    by_weights, by_model = 100 * keys.expected / 240, 100 * keys.model_expected / 240
+    assert by_model > 1.1 * by_weights
+    figures = {one.name: one.value for one in result.figures}
+    assert figures["global_risk"] == pytest.approx(by_model)
+    assert figures["key_population_uniques"] == pytest.approx(max(keys.population_uniques, keys.model_uniques))
+    assert f"re-identify {by_model:.1f} % of the records" in result.verdict.details
+    conforms(result.as_dict(), "mask")
+    estimates = estimate_lines(keys.as_dict())
+    assert len(estimates) == 2
+    assert all(f"{one[:1].upper()}{one[1:]}." in page.read_text() for one in estimates)
+    between = {"global_risk": (by_weights + by_model) / 2}
+    with pytest.raises(OutsideLimitsError, match="global_risk is"):
+        masktron.mask(data, rules, tmp_path / "n.xml", limits=between, **FINE)
+
+
+def test_both_estimates_are_on_the_screen(
+    fine: tuple[Path, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data, rules = fine
+    monkeypatch.setenv("COLUMNS", "200")
+    run, said = Runner(capsys), [f"--role={name}={role}" for name, role in FINE["roles"].items()]  # type: ignore[attr-defined]
+    for words in (["mask", data, "--out", tmp_path / "m.xml"], ["keys", data]):
+        shown = run(*words, "--rules", rules, *said)
+        assert "by the survey weights" in shown.out and "by a log-linear model" in shown.out, words
+    shown = run("assess", tmp_path / "m.xml", "--original", data, "--manifest", tmp_path / "m.manifest.json")
+    assert "by the survey weights" in shown.out and "by a log-linear model" in shown.out
