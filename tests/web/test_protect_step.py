@@ -406,7 +406,7 @@ def test_results_and_release_say_that_published_values_are_taken_as_true(
 
 def test_both_estimates_are_shown(client: TestClient, project: Project) -> None:
     measured(project)
-    said = "by the survey weights, 2.5 by a log-linear model"
+    said = "by the weights, 2.5 by a log-linear model"
     assert said in client.get(path(project)).text
     result = {**MASKED, "treatments": [], "keys": keys_tried("AGE", "REGION")["keys"], "fates": []}
     files = {"mask.json": result, "masked.csv": "A\n1\n", "about.html": "x", "internal.html": "y",

@@ -91,7 +91,7 @@ def with_read_off(
                 told[name] = read_off(shown, hidden, telling, others)
                 columns[name] = _filled(columns[name], shown, told[name].cells)
     filled = replace(keys, columns=columns, told=told, as_written=keys)
-    worse = any(one.right for one in told.values()) and filled.mean_risk >= keys.mean_risk
+    worse = any(one.right for one in told.values()) and filled.risk.mean >= keys.risk.mean
     return filled if worse else replace(keys, told=told)
 
 

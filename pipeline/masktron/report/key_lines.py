@@ -35,6 +35,11 @@ def key_lines(keys: Mapping[str, Any]) -> list[str]:
     ]
     if not keys.get("wildcards", True):  # manifests of before 1.0.0 may not say so, of files that they compared with
         lines.append("missing values of keys count as values of their own: too many patterns of them to compare")
+    elif keys.get("missing"):
+        lines.append(
+            f"a missing value of a key matches every value ({counted(keys['missing'], 'record')}); masktron recode "
+            "counts it as a value of its own, and finds more records like no other one"
+        )
     if (others := keys["below_without_weight"]) is not None:
         lines.append(
             f"without the weight {keys['weight']}: {number(others['2'])}, {number(others['3'])} and "
@@ -63,10 +68,9 @@ def estimate_lines(keys: Mapping[str, Any]) -> list[str]:
     if modelled is None or math.isclose(modelled, expected, rel_tol=_SAME):
         return [f"{found}: {_some(expected)}, {_share(keys, expected)}; {unique}: {_some(alone)}"]
     return [
-        f"{found}: {_some(expected)} by the survey weights, {_some(modelled)} by a log-linear model; global_risk is "
-        f"the larger, {_share(keys, expected, modelled)}",
-        f"{unique}: {_some(alone)} by the survey weights, {_some(keys['model_uniques'])} by the log-linear model; "
-        f"it has {_model(keys)}",
+        f"{found}: {_some(expected)} by the weights, {_some(modelled)} by a log-linear model",
+        f"{unique}: {_some(alone)} by the weights, {_some(keys['model_uniques'])} by the model",
+        f"figures and limits take the larger, {_share(keys, expected, modelled)}; the model has {_model(keys)}",
     ]
 
 

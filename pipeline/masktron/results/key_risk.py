@@ -45,6 +45,8 @@ class KeyRisk(Serialised):
         Keys whose interaction the model has; empty for main effects alone.
     model_without : str or None
         The weight, where the model leaves it out as few records share its values.
+    missing : int
+        Records that lack a value of a key.
     wildcards : bool
         Whether a missing value matches every value; where there are too many patterns of them, it is one of its own.
     minimal_uniques : tuple of int, or None
@@ -55,8 +57,8 @@ class KeyRisk(Serialised):
 
     KEYS: ClassVar = (
         "fields stated weight records k below below_without_weight k_without_weight population_uniques "
-        "expected mean largest model_uniques model_expected model_pairs model_without wildcards minimal_uniques "
-        "contributions"
+        "expected mean largest model_uniques model_expected model_pairs model_without missing wildcards "
+        "minimal_uniques contributions"
     )
 
     fields: tuple[str, ...]
@@ -74,6 +76,7 @@ class KeyRisk(Serialised):
     model_expected: float | None
     model_pairs: tuple[tuple[str, ...], ...]
     model_without: str | None
+    missing: int
     wildcards: bool
     minimal_uniques: tuple[int, ...] | None
     contributions: Mapping[str, float] | None
@@ -100,6 +103,7 @@ class KeyRisk(Serialised):
             model_expected=None if model is None else model.expected,
             model_pairs=() if model is None else tuple((names[a], names[b]) for a, b in model.pairs),
             model_without=keys.weight if names != keys.names else None,
+            missing=keys.lacking,
             wildcards=keys.frequencies.wildcards,
             minimal_uniques=None if unique is None else unique.sizes,
             contributions=None if unique is None else dict(zip(keys.names, unique.by_field.tolist(), strict=True)),

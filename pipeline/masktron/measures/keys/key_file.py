@@ -65,6 +65,11 @@ class KeyFile:
         return [self.columns[name] for name in self.names]
 
     @property
+    def lacking(self) -> int:
+        """Records that lack a value of a key."""
+        return int(np.logical_or.reduce([codes < 0 for codes in self.codes]).sum())
+
+    @property
     def fraction(self) -> float:
         """Records by the sum of their weights, at most 1; 1 without weights."""
         return 1.0 if self.weights is None else min(1.0, len(self) / float(self.weights.sum()))

@@ -135,7 +135,8 @@ def mean_inverse(f: NDArray[np.float64], h: NDArray[np.float64]) -> NDArray[np.f
 def _dense(key: NDArray[np.integer[Any]]) -> NDArray[np.intp]:
     """Number the values that occur, from 0; -1 where missing."""
     occurs = np.bincount(key[key >= 0], minlength=1) > 0
-    return np.append(np.cumsum(occurs) - 1, -1)[key]
+    ranks: NDArray[np.intp] = np.append(np.cumsum(occurs) - 1, -1)
+    return np.take(ranks, key)
 
 
 def _fitted(
@@ -170,7 +171,7 @@ def _at_records(fitted: NDArray[np.float64], keys: Sequence[NDArray[np.intp]], n
     """Return the fitted frequency of each record, summed over all values of the keys that it lacks."""
     found = np.empty(n)
     for one in missing_patterns(keys, n):
-        lacking = tuple(np.flatnonzero(~one.held))
+        lacking = tuple(at for at, has in enumerate(one.held) if not has)
         held = tuple(column for column, has in zip(one.columns, one.held, strict=True) if has)
         found[one.rows] = fitted.sum(axis=lacking)[held]
     return found
