@@ -248,8 +248,9 @@ FIGURES: tuple[Figure, ...] = (
         "risk",
         "lower",
         "Of the records that are like no other one in the keys, this many are expected to be the only ones of their "
-        "kind in the whole population too, by the survey weights: nobody else can be meant. As many as key_uniques "
-        "without weights; hardly any is usual for small samples.",
+        "kind in the whole population too: nobody else can be meant. It is the larger of two estimates, by the "
+        "survey weights and by a log-linear model. As many as key_uniques without weights; hardly any is usual for "
+        "samples with few keys.",
         unit="records",
         needs=("keys",),
         unasked=math.inf,
@@ -260,8 +261,9 @@ FIGURES: tuple[Figure, ...] = (
         "risk",
         "lower",
         "The average probability, from 0 to 1, that somebody who knows the keys of a respondent and looks for him "
-        "picks his record: one divided by how many people of the population have these keys, as weights tell. 0.001 "
-        "to 0.05 is usual for samples, 1 where all records differ and there are no weights.",
+        "picks his record: one divided by how many people of the population have these keys. It is the larger of two "
+        "estimates, by the survey weights and by a log-linear model. 0.001 to 0.05 is usual for samples, 1 where all "
+        "records differ and there are no weights.",
         unit="",
         needs=("keys",),
         unasked=math.inf,
@@ -271,8 +273,9 @@ FIGURES: tuple[Figure, ...] = (
         "global_risk",
         "risk",
         "lower",
-        "Of 100 records, this many are expected to be found by somebody who tries them all with what he knows: the "
-        "keys. Below 1 is usual for files that researchers get, 0.1 and less for public ones.",
+        "Of 100 records, an intruder who tries them all and knows the keys is expected to re-identify this many. It "
+        "is the larger of two estimates, by the survey weights and by a log-linear model. Below 1 is usual for files "
+        "that researchers get, 0.1 and less for public ones.",
         needs=("keys",),
         unasked=math.inf,
         paired=False,

@@ -318,7 +318,7 @@ def _joint_loss(files: Assessed) -> float:
 
 
 def _joint_risk(files: Assessed) -> float:
-    keys = _of_keys(lambda own: own.risk.per_cent)(files)
+    keys = _of_keys(lambda own: 100 * own.mean_risk)(files)
     return (_disclosure_risk(files) + files.known.get("global_risk", keys)) / 2
 
 
@@ -366,8 +366,8 @@ COMPUTED: Mapping[str, Callable[[Assessed], float | Worst | Estimate]] = Mapping
         "key_k": _of_keys(lambda keys: keys.frequencies.smallest),
         "key_uniques": _of_keys(lambda keys: keys.frequencies.below(2)),
         "key_population_uniques": _of_keys(lambda keys: keys.alone_in_population),
-        "individual_risk": _of_keys(lambda keys: keys.risk.mean),
-        "global_risk": _of_keys(lambda keys: keys.risk.per_cent),
+        "individual_risk": _of_keys(lambda keys: keys.mean_risk),
+        "global_risk": _of_keys(lambda keys: 100 * keys.mean_risk),
         "prosecutor_risk": _of_keys(lambda keys: 100 * float((1 / keys.frequencies.sample).mean())),
         "joint_risk": _of_numbers(_joint_risk),
         "suda_share": _of_keys(lambda keys: keys.uniqueness.share),

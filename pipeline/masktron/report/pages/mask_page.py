@@ -204,7 +204,7 @@ def _by_block(blocks: Sequence[PlainData]) -> list[PagePart]:
 
 
 def _aggregators(blocks: Sequence[PlainData]) -> list[PagePart]:
-    columns = ("fields", "aggregator", "rules", "groups", "smallest", "copied", "revealed values", "why")
+    columns = ("fields", "aggregator", "rules", "groups formed", "smallest", "copied", "revealed values", "why")
     rows = tuple(
         (
             ", ".join(block.names("variables")),
@@ -234,7 +234,7 @@ def _aggregators(blocks: Sequence[PlainData]) -> list[PagePart]:
         for one in block.parts("solved")
     ]
     return [
-        PageTable("Blocks", columns, rows, frozenset({"groups", "smallest", "copied", "revealed values"})),
+        PageTable("Blocks", columns, rows, frozenset({"groups formed", "smallest", "copied", "revealed values"})),
         *(
             [PageTable("Aggregators that were tried", ("fields", "aggregator", "information loss", "verdict"), tried,
                        frozenset({"information loss"}))]
