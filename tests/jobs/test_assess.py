@@ -173,6 +173,24 @@ def test_figures_by_hand() -> None:
     assert values_of(["category_change"], weighted) == [(pytest.approx(100 / 6), "K")]
 
 
+def test_estimates_are_weighted_where_a_weight_is_declared() -> None:
+    """Repeating a record as often as it weighs gives the same means, deviations and correlations."""
+    rng = np.random.default_rng(4)
+    before = rng.integers(1, 99, (60, 2))
+    after, times = before + rng.integers(0, 30, (60, 2)), rng.integers(1, 40, 60)
+
+    def measured(name: str, weights: Any, repeat: Any = 1) -> float:
+        pair = ({"A": one[:, 0].tolist(), "B": one[:, 1].tolist()} for one in (before, after))
+        repeated = ({key: np.repeat(values, repeat).tolist() for key, values in one.items()} for one in pair)
+        return values_of([name], files(*repeated, weights=weights))[0][0]
+
+    weights = times.astype(np.float64)
+    for name in ("mean_bias", "deviation_bias", "correlation_change"):
+        assert measured(name, weights) == pytest.approx(measured(name, None, times)), name
+    for name in ("mean_bias", "deviation_bias", "correlation_change", "pil", "score"):
+        assert abs(measured(name, weights) - measured(name, None)) > 1e-4, name
+
+
 def test_a_total_from_nothing_is_the_worst_and_meets_no_limit() -> None:
     grown = files({"A": [1, 2], "Z": [0, 0], "B": [1, 1]}, {"A": [9, 9], "Z": [1, 1], "B": [1, 1]})
     (found,) = measure(["total_change"], grown)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from types import MappingProxyType
 from typing import Any
@@ -101,8 +101,10 @@ class Assessed:
 
     @property
     def pairs(self) -> FieldPairs:
-        """The numbers of both files, field by field, in the order of `numeric`."""
-        return pairs_of(self.original, self.masked, self.numeric)
+        """The numbers of both files, field by field, in the order of `numeric`, with the weights of each file."""
+        before = self.weights if self.weights_before is None else self.weights_before
+        weights = None if self.weights is None or before is None else (before, self.weights)
+        return replace(pairs_of(self.original, self.masked, self.numeric), weights=weights)
 
     def pair(self, name: str) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return the numbers of one field before and after masking, shape (n,) each; NaN where missing."""
@@ -129,7 +131,7 @@ class Assessed:
     @cached_property
     def totals(self) -> tuple[WeightedTotal, ...]:
         """Weighted totals of the numbers, in their order."""
-        return totals_of_fields(self.pairs, self.weights, weights_before=self.weights_before)
+        return totals_of_fields(self.pairs)
 
     @cached_property
     def categories(self) -> dict[str, CategoryShares]:
