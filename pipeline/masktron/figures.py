@@ -427,6 +427,16 @@ FIGURES: tuple[Figure, ...] = (
         paired=False,
     ),
     Figure(
+        "eta_squared_change",
+        "utility",
+        "lower",
+        "How far categories, such as regions, explain a number: of 100 parts of the differences between respondents, "
+        "so many lie between categories, and this is by how many parts that has changed (eta squared) for the two "
+        "fields where it changed most. 1 to 10 is usual, 50 where values are drawn without regard to a field. Survey "
+        "weights count.",
+        unasked=100_000,
+    ),
+    Figure(
         "subdomain_means",
         "utility",
         "lower",

@@ -29,6 +29,7 @@ from masktron.measures.classes import biases, class_chi_square
 from masktron.measures.correlation_change import correlation_change
 from masktron.measures.differencing import Differencing
 from masktron.measures.dominance import p_percent
+from masktron.measures.eta_squared import eta_squared
 from masktron.measures.figures import COMPUTED, Measured, measure
 from masktron.measures.homogeneity import homogeneity
 from masktron.measures.il1s import il1s
@@ -233,7 +234,10 @@ def test_figures_of_measures_by_name() -> None:
         blocks=(("A", "B"), ("D",)),
         classes=classes,
         differenced=twice,
+        everything={"G": column(["x", "y", "z"] * 20)},
+        unmasked=("G",),
     )
+    explained = [[eta_squared(own, np.arange(60) % 3).share for own in file.T] for file in (before, after)]
     groups = np.arange(60) // 3
     loss, bias, parts = pil(before, after), biases(before, after), subdomains(before, after)
     totals = [p_percent(before[:, own], groups) for own in ([0, 1], [2])]
@@ -256,6 +260,7 @@ def test_figures_of_measures_by_name() -> None:
         "mean_bias": bias.abim,
         "deviation_bias": bias.abisd,
         "correlation_change": correlation_change(before, after).largest,
+        "eta_squared_change": np.abs(np.subtract(*explained)).max(),
         "subdomain_means": parts.means,
         "subdomain_correlations": parts.correlations,
         "pmse": pmse(before, after).value,
