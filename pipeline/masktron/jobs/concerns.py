@@ -65,12 +65,12 @@ def concerns_of(
     return (
         *_below_zero(run, written),
         *_missing_otherwise(run, made, written),
-        *_moved_totals(run, made, files),
-        *_unexplained(run, files),
         *_identifying(run, written),
         *_unchanged(run, made, written),
         *_within_units(run, made, written),
         *emptied,
+        *_moved_totals(run, made, files),
+        *_unexplained(run, files),
     )
 
 
