@@ -22,6 +22,7 @@ from masktron.jobs.drawn import draw_notes, parts_notes
 from masktron.jobs.given_away import given_away_notes, read_off_notes, with_read_off
 from masktron.jobs.keys_known import keys_of_run, unmasked_fields
 from masktron.jobs.level_figures import NestedColumns, figures_by_level
+from masktron.jobs.ordering import RELEASED
 from masktron.jobs.post_randomised import drawn_how
 from masktron.jobs.prepared import Prepared, Treated
 from masktron.jobs.privacy import privacy_notes, unmasked_notes
@@ -177,7 +178,7 @@ def mask_result(
         unmasked=unmasked,
         original_order=run.ordering.original,
         identifying=run.identifying,
-        concerns=concerns_of(run, made, columns, files.keys),
+        concerns=concerns_of(run, made, columns, files),
         order=written.order,
         levels=levels_of_run(run, columns),
         limits=run.config.limits,
@@ -399,6 +400,8 @@ def _assessed(
         keys=shown,
         keys_before=lambda: keys.of(run.untreated.kept.columns, _weights(run, run.untreated.kept)),
         weights_before=None if run.treated is None else _weights(run, run.untreated.kept),
+        everything=run.kept.columns,
+        unmasked=tuple(fact.name for fact in run.plan.fields if fact.role in RELEASED),
     )
 
 

@@ -335,6 +335,17 @@ def _correlation_change(files: Assessed) -> float | Worst:
     return math.nan if found.pair is None else Worst(found.largest, ", ".join(files.numeric[at] for at in found.pair))
 
 
+def _eta_squared_change(files: Assessed) -> float | Worst:
+    """Take the pair that changed most; a number that no longer varies has lost all of what was explained."""
+    return _worst(
+        {
+            f"{name}, {by}": abs((0.0 if math.isnan(after.share) else after.share) - before.share)
+            for (name, by), (before, after) in files.explained.items()
+            if not math.isnan(before.share)
+        }
+    )
+
+
 def _worst(values: Mapping[str, float]) -> float | Worst:
     """Take the largest; a field for which there is no value, such as a total that grew from nothing, is worse."""
     if not values:
@@ -385,6 +396,7 @@ COMPUTED: Mapping[str, Callable[[Assessed], float | Worst | Estimate]] = Mapping
         "mean_bias": _of_numbers(lambda files: files.by_field(biases_of_fields).abim),
         "deviation_bias": _of_numbers(lambda files: files.by_field(biases_of_fields).abisd),
         "correlation_change": _correlation_change,
+        "eta_squared_change": _eta_squared_change,
         "subdomain_means": _of_numbers(lambda files: files.by_field(subdomains_of_fields).means),
         "subdomain_correlations": _of_numbers(lambda files: files.by_field(subdomains_of_fields).correlations),
         "pmse": _of_numbers(_pmse_value),
