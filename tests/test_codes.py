@@ -12,7 +12,7 @@ import pytest
 import masktron
 from cli_runner import Runner, write_data, write_rules
 from examples import spread
-from masktron.errors import UsageError
+from masktron.errors import UsageError, ViolationError
 
 
 @pytest.fixture
@@ -241,3 +241,21 @@ def test_all_misspelt_names_of_settings_are_told_at_once(tmp_path: Path) -> None
     assert caught.value.hint.endswith("known: A, relat, sex, nace, M, N")
     with pytest.raises(UsageError, match="missing codes are declared for 'sx'"):
         masktron.mask(data, rules, tmp_path / "m.xml", missing={"sx": ["9"]})
+
+
+def test_a_rule_that_fails_at_a_code_for_missing_values_says_so(tmp_path: Path) -> None:
+    rows = [{"Rent": -9 if at % 3 else 200 + 7 * at, "Debt": -at, "A": 1000 + 7 * at} for at in range(60)]
+    data, rules = write_data(tmp_path / "d.xml", rows), write_rules(tmp_path / "r.sch", "Rent >= 0", "Debt >= 0")
+    validated = masktron.validate(data, rules)
+    (said,) = [note for note in validated.notes if "code for missing" in note]
+    assert "Rent is -9 in 40 of the 40 records that fail; -9 looks like a code for missing values." in said
+    assert 'allow it in the rule (number(Rent) = -9 or ...) and declare it: missing={"Rent": ["-9"]}' in said
+    assert "in 9 of the first 9 records that fail" in " ".join(masktron.validate(data, rules, max_findings=9).notes)
+    assert "code for missing" not in " ".join(masktron.validate(data, rules, release_safe=True).notes)
+    with pytest.raises(ViolationError) as caught:
+        masktron.mask(data, rules, tmp_path / "m.xml")
+    assert said in str(caught.value)
+    # what it says mends the rule and the run
+    rules = write_rules(tmp_path / "s.sch", "number(Rent) = -9 or Rent >= 0")
+    options: dict[str, Any] = {"missing": {"Rent": ["-9"]}, "numeric": ["Debt", "A"]}
+    assert masktron.mask(data, rules, tmp_path / "m.xml", **options).output
