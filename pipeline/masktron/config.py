@@ -265,7 +265,7 @@ class Config:
         Fields whose values are categories, with these from the lowest to the highest; an empty tuple stands for
         numbers in their own order. Masked, without a role.
     numeric : tuple of str
-        Fields whose values are quantities although they are few different integers, and so look like codes. Masked as
+        Fields whose values are quantities although they look like codes. Masked as
         numbers, without a role.
     quasi_identifiers : tuple of str
         Fields that an intruder may know of a respondent, besides those of that role, whatever else is done to them.
