@@ -746,7 +746,7 @@ def found_config(path: Path, *, judging: bool = False) -> Config:
         config = replace(config, **{name: _without(getattr(config, name), weak[name], name) for name in weak})
         said = f"{path.name} in this folder relaxes {said}; this was ignored, as nobody named the file. To apply it: "
         return replace(config, found=f"{said}--config {path}")
-    return replace(config, found=f"{path.name} in this folder relaxes {said}")
+    return replace(config, found=f"{path.name} in this folder relaxes {said}, for commands that use these settings")
 
 
 def require_beside(settings: Any, path: Path, within: tuple[str, ...] = ()) -> None:

@@ -37,7 +37,8 @@ def population(name: str) -> Floats:
     separator, decimal = (";", ",") if name == "enterprises" else (",", ".")
     table = pd.read_csv(ROOT / f"docs/tutorials/files/{name}.csv", sep=separator, decimal=decimal, encoding="cp1252")
     fields = ["Employees", "Wages", "Materials", "Energy", "TotalCosts", "Turnover"]
-    values = table[fields if name == "enterprises" else ["age", "hours", "wage", "other"]].to_numpy(dtype=np.float64)
+    answered = table[fields if name == "enterprises" else ["age", "hours", "wage", "other"]].dropna()
+    values = answered.to_numpy(dtype=np.float64)
     return np.random.default_rng(1).permutation(values)
 
 

@@ -23,7 +23,7 @@ from masktron.results.public_release import (
     PublicField,
     PublicRelease,
 )
-from masktron.results.verdict import ReleaseVerdict, Statement
+from masktron.results.verdict import ReleaseVerdict, Statement, StatementLevel
 from masktron.shell_words import shell_word
 from masktron.sources.names import column_name
 
@@ -115,13 +115,14 @@ def public_page(release: PublicRelease) -> Page:
     """Make the page of a release for others."""
     release = _named(release)
     holding = [rule for rule in release.rules if rule.status == "holds"]
+    level: StatementLevel = "green" if len(holding) == len(release.rules) else "amber"
     held = f"{number(len(holding))} of {counted(len(release.rules), 'edit rule')} hold in every record."
     masked = [one for one in release.fields if one.masked]
     return Page(
         title=release.name,
         kind="About this masked file",
         edition="public",
-        verdict=statements(ReleaseVerdict(Statement("green", "rules", held), release.protection)),
+        verdict=statements(ReleaseVerdict(Statement(level, "rules", held), release.protection)),
         lead=f"{_size(release)} {counted(len(release.fields), 'field')}, "
         f"{number(len(masked))} of them masked to protect respondents. This page says what was done, and what to "
         f"know when you analyse the file.{_without_figures(release)}",
@@ -201,11 +202,14 @@ def _done(release: PublicRelease) -> list[PagePart]:
         where = "in all masked fields" if alike else "block by block"
         facts.append(Fact("k", number(release.k), _GROUPS[release.contract].format(where=where)))
     unit = release.levels[0].kind if release.levels else ""
-    together = (
-        "All masked fields were masked in one go, so that groups are the same in all of them."
-        if release.whole_records
-        else "Fields that rules tie together were masked together, block by block; groups differ from block to block."
-    )
+    together = ""
+    if release.contract in _GROUPS:
+        together = (
+            "All masked fields were masked in one go, so that groups are the same in all of them."
+            if release.whole_records
+            else "Fields that rules tie together were masked together, block by block; groups differ from block to "
+            "block."
+        )
     order = f"The records{f' of {unit}' if unit else ''} stand in random order." if release.random_order else ""
     rare = f", or that fewer than {release.k} were composed like," if release.rare_left_out else ""
     left = f"Records that broke a rule{rare} were left out." if release.some_left_out else ""
