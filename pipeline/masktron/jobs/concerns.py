@@ -37,8 +37,8 @@ MUCH_EMPTIED = Fraction(1, 5)
 """Share of the values of a key from which more that suppression leaves out is told."""
 NEARLY_ALL = 0.9
 """Share of the records that a field tells from all others, from which it stands for their names."""
-MOVED_TOTAL = 2.0
-"""Per cent by which a total may move before it counts as a concern, four times the usual."""
+MOVED_TOTAL = 4.0
+"""Per cent by which a total may move before it counts as a concern, eight times the usual."""
 EXPLAINED = 1.0
 """Per cent of the variance of a number that a field has to explain before masking, a small effect by Cohen (1988)."""
 BY_CHANCE = 0.001
