@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +24,7 @@ from masktron.measures.keys.individual_risk import Z95
 
 type Points = NDArray[np.float64]
 type Rows = NDArray[np.intp]
+type Codes = NDArray[np.int32]
 type LinkDistance = Literal["Euclidean", "Mahalanobis", "ranks", "likelihood"]
 type LinkPick = Literal["nearest", "one-to-one"]
 _PICKS: tuple[LinkPick, ...] = ("nearest", "one-to-one")
@@ -40,6 +41,8 @@ _SLACK = {"candidates": 0.5, "rivals": 1.0}
 """How much farther than it should be the last of them may be; the first ten hardly change, and it is faster."""
 _FLAT = 1e-7
 """Part of the largest variance below which a direction holds nothing but rounding."""
+_AXES = 32
+"""Columns in which all categories together are placed where near records are searched for; one per field at least."""
 _BINS = 60
 """Of the differences between ranks; one more is for a value that is missing in one file."""
 _LEARNERS = 20_000
@@ -73,11 +76,14 @@ class StrongestLinkage:
 
 
 def strongest_linkage(
-    original: Points, masked: Points, known: NDArray[np.integer[Any]] | None = None
+    original: Points,
+    masked: Points,
+    known: NDArray[np.integer[Any]] | None = None,
+    categories: Sequence[tuple[Codes, Codes]] = (),
 ) -> StrongestLinkage:
     """Link masked records to originals by several distances and picks, and return what the best of them finds.
 
-    The intruder knows the original numbers of everybody, and exactly what was not masked: only records that agree in
+    The intruder knows the original values of everybody, and exactly what was not masked: only records that agree in
     that are compared. A link costs the squared Euclidean distance over
 
     - variables standardised by the original;
@@ -88,7 +94,12 @@ def strongest_linkage(
     learns from it how far it moves ranks. Here it is learned from one half of the respondents for the other half, so
     that no record is linked by what was learned from itself.
 
-    A missing value is put at the mean, and whether it is missing is one more variable. Ties are shared: of t nearest
+    Categories add to the cost of a link where both records disagree. In the distances, a field costs strangers as much
+    on average as one standardised number does: a yes or no costs the same, whether it is a category or a number. The
+    likelihood takes a category for kept with some chance, learned as above, and else drawn anew, so agreement in a rare
+    category counts for more.
+
+    A missing value is put at the mean, and whether it is missing is one more variable; a missing category is a category. Ties are shared: of t nearest
     originals each counts 1/t, and records or originals that are the same in all are assigned in random order.
 
     Parameters
@@ -97,6 +108,8 @@ def strongest_linkage(
         Row i of both belongs to the same respondent; NaN where missing.
     known : ndarray of int, shape (n,), optional
         Equal where records are alike in all that was not masked.
+    categories : sequence of pairs of ndarray of int32, shape (n,) each
+        Original and masked categories of each field, numbered alike; -1 where missing.
 
     Returns
     -------
@@ -119,7 +132,8 @@ def strongest_linkage(
 
     Source: Torra, Abowd and Domingo-Ferrer (2006), Using Mahalanobis distance-based record linkage for disclosure
     risk assessment, with the covariance between the files, which nobody knows who cannot link, taken for 0. The
-    likelihood is that of Fellegi and Sunter (1969), with variables independent. The assignment is that of Kuhn
+    likelihood is that of Fellegi and Sunter (1969), with variables independent, and for categories with their
+    frequencies. The assignment is that of Kuhn
     (1955), as SciPy solves it.
     """
     require_comparable(original, masked, "has no distance")
@@ -127,6 +141,8 @@ def strongest_linkage(
     if known is not None and known.shape != (n,):
         raise UsageError(f"what is known of {known.shape} records does not go with {n}")
     classes = np.zeros(n, dtype=np.intp) if known is None else np.unique(known, return_inverse=True)[1]
+    if any(codes.shape != (n,) for pair in categories for codes in pair):
+        raise UsageError(f"categories do not go with {n} records")
     if not original.shape[1]:
         original = masked = np.zeros((n, 1))
     # a seed of its own: an assignment that is one of several must not come from the order of the records
@@ -134,9 +150,10 @@ def strongest_linkage(
     wanted = np.zeros(n, dtype=np.bool_)
     wanted[rng.choice(n, SAMPLE, replace=False) if n > EXACT else slice(None)] = True
     members = [rows for rows in _members(classes) if wanted[rows].any()]
-    doubles = _Doubles(classes, original, masked)
+    doubles = _Doubles(classes, original, masked, categories)
+    fields = _Category.tell_apart(categories, rng)
     found: dict[tuple[LinkDistance, LinkPick], float] = {}
-    for distance, space in _spaces(original, masked, rng):
+    for distance, space in _spaces(original, masked, fields, rng):
         found[distance, "nearest"] = found[distance, "one-to-one"] = 0.0
         for rows in members:
             linked = _links(space, rng.permutation(rows), rng.permutation(rows), wanted, doubles)
@@ -174,10 +191,14 @@ def _members(classes: Rows) -> Iterator[Rows]:
 class _Doubles:
     """Respondents who share their released record, their original, or both."""
 
-    def __init__(self, classes: Rows, original: Points, masked: Points) -> None:
+    def __init__(
+        self, classes: Rows, original: Points, masked: Points, categories: Sequence[tuple[Codes, Codes]]
+    ) -> None:
         n = len(classes)
-        self._place = alike((classes.astype(np.int32), *map(codes_of, original.T)), n)[0]
-        self._released = alike((classes.astype(np.int32), *map(codes_of, masked.T)), n)[0]
+        self._place, self._released = (
+            alike((classes.astype(np.int32), *(pair[side] for pair in categories), *map(codes_of, numbers.T)), n)[0]
+            for side, numbers in enumerate((original, masked))
+        )
         self._pairs, self._counts = np.unique(self._pair(np.arange(n), np.arange(n)), return_counts=True)
         self._places, self._releases = np.bincount(self._place), np.bincount(self._released)
 
@@ -197,15 +218,99 @@ class _Doubles:
 
 
 @dataclass(frozen=True, eq=False)
+class _Category:
+    """A field of categories that tells originals apart.
+
+    Attributes
+    ----------
+    codes : tuple of ndarray of int32, shape (n,) each
+        Of the originals and of the released records, from 0.
+    shares : ndarray of float64, shape (c,)
+        Of each category in the original.
+    corners : ndarray of float64, shape (c, d)
+        Where each category is when near records are searched for: any two have the squared distance 2, of many
+        categories on average.
+    """
+
+    codes: tuple[Codes, Codes]
+    shares: Points
+    corners: Points
+
+    @classmethod
+    def tell_apart(cls, categories: Sequence[tuple[Codes, Codes]], rng: np.random.Generator) -> tuple[Self, ...]:
+        """Return those of the fields that tell originals apart."""
+        telling = [pair for pair in categories if (pair[0] != pair[0][:1]).any()]
+        return tuple(cls._of(*pair, max(_AXES // len(telling), 1), rng) for pair in telling)
+
+    @classmethod
+    def _of(cls, before: Codes, after: Codes, axes: int, rng: np.random.Generator) -> Self:
+        many = int(max(before.max(), after.max())) + 2
+        corners = np.eye(many)
+        if many > axes:
+            corners = rng.normal(size=(many, axes))
+            corners /= np.linalg.norm(corners, axis=1, keepdims=True)
+        return cls((before + 1, after + 1), np.bincount(before + 1, minlength=many) / len(before), corners)
+
+    @property
+    def diversity(self) -> float:
+        """The chance that two originals have different categories, and the sum of the variances of its indicators."""
+        return 1.0 - float((self.shares**2).sum())
+
+    def gain(self, learners: Rows) -> Points:
+        """Learn for each released category how much more likely agreement makes a link than disagreement, shape (c,).
+
+        A category is kept with a chance, and else drawn with the shares of the original.
+        """
+        before, after = (codes[learners] for codes in self.codes)
+        by_chance = float(self.shares @ np.bincount(self.codes[1], minlength=len(self.shares))) / len(self.codes[1])
+        # one stranger more, so that nothing is certain
+        agreeing = (int((before == after).sum()) + by_chance) / (len(learners) + 1)
+        kept = max(agreeing - by_chance, 0.0) / (1 - by_chance)
+        found: Points = np.log1p(kept / (1 - kept) / np.maximum(self.shares, 1 / len(self.codes[0])))
+        return found
+
+
+@dataclass(frozen=True, eq=False)
 class _Space:
-    """The points of both files, shape (n, q); a link costs their squared distance."""
+    """How links are priced: by the squared distance of points, and by what they gain where categories agree.
+
+    Attributes
+    ----------
+    before, after : ndarray of float64, shape (n, q)
+        The numbers of both files as points.
+    fields : tuple of _Category
+    gains : tuple of ndarray of float64, shape (n,) each
+        What a link of each released record gains if it agrees in the field.
+    """
 
     before: Points
     after: Points
+    fields: tuple[_Category, ...]
+    gains: tuple[Points, ...]
 
     def costs(self, released: Rows, originals: Rows) -> Points:
-        """Return the cost of each link, shape (released, originals)."""
+        """Return the cost of each link, shape (released, originals), but for what is the same for all links of a record."""
+        gained = np.zeros((len(released), len(originals)))
+        for field, gain in zip(self.fields, self.gains, strict=True):
+            before, after = field.codes
+            gained += gain[released, np.newaxis] * (after[released, np.newaxis] == before[originals])
+        return self.distances(released, originals) - gained
+
+    def distances(self, released: Rows, originals: Rows) -> Points:
+        """Return what each link costs by its numbers, shape (released, originals)."""
         return cdist(self.after[released], self.before[originals], "sqeuclidean")
+
+    def places(self, side: int, rows: Rows) -> Points:
+        """Return points of originals, 0, or of released records, 1, whose squared distances are about their costs."""
+        numbers = (self.before, self.after)[side]
+        width = numbers.shape[1]
+        found: Points = new_array((len(rows), width + sum(field.corners.shape[1] for field in self.fields)), np.float64)
+        found[:, :width] = numbers[rows]
+        for field, gain in zip(self.fields, self.gains, strict=True):
+            end = width + field.corners.shape[1]
+            found[:, width:end] = (field.corners * math.sqrt(gain.mean() / 2))[field.codes[side][rows]]
+            width = end
+        return found
 
 
 @dataclass(frozen=True, eq=False)
@@ -225,7 +330,7 @@ class _LikelihoodSpace(_Space):
     half: NDArray[np.bool_]
     prices: Points
 
-    def costs(self, released: Rows, originals: Rows) -> Points:
+    def distances(self, released: Rows, originals: Rows) -> Points:
         half = self.half[released, np.newaxis] * self.prices.shape[2]
         found = np.zeros((len(released), len(originals)))
         for at, move in enumerate(self.moves):
@@ -234,15 +339,19 @@ class _LikelihoodSpace(_Space):
         return found
 
 
-def _spaces(original: Points, masked: Points, rng: np.random.Generator) -> Iterator[tuple[LinkDistance, _Space]]:
+def _spaces(
+    original: Points, masked: Points, fields: tuple[_Category, ...], rng: np.random.Generator
+) -> Iterator[tuple[LinkDistance, _Space]]:
     """Yield how links are priced; what is constant in the original tells nobody apart."""
-    standard = _standardised(original, masked)
-    yield "Euclidean", standard
-    yield "Mahalanobis", _whitened(standard)
-    del standard
+    # strangers disagree with the chance of the diversity, and are 2 apart on average in a standardised number
+    gains = tuple(np.broadcast_to(2 / field.diversity, len(original)) for field in fields)
+    before, after = _standardised(original, masked)
+    yield "Euclidean", _Space(before, after, fields, gains)
+    # and 1 apart in what is whitened
+    yield "Mahalanobis", _Space(*_whitened(before, after), fields, tuple(gain / 2 for gain in gains))
     before, after = _ranks(original), _ranks(masked)
-    yield "ranks", _standardised(before, after)
-    yield "likelihood", _likelihood(before, after, rng)
+    yield "ranks", _Space(*_standardised(before, after), fields, gains)
+    yield "likelihood", _likelihood(before, after, fields, rng)
 
 
 def _ranks(values: Points) -> Points:
@@ -256,7 +365,7 @@ def _ranks(values: Points) -> Points:
     return found
 
 
-def _standardised(original: Points, masked: Points) -> _Space:
+def _standardised(original: Points, masked: Points) -> tuple[Points, Points]:
     standards = [Standard.of(own) for own in original.T]
     gaps = np.isnan(original).any(axis=0) & ~np.isnan(original).all(axis=0)
     width = sum(standard.deviation > 0 for standard in standards) + int(gaps.sum())
@@ -268,23 +377,24 @@ def _standardised(original: Points, masked: Points) -> _Space:
         points[...] = 0.0
         for at, column in enumerate(chain(values, missing)):
             points[:, at] = np.nan_to_num(column)
-    return _Space(*files)
+    return files[0], files[1]
 
 
-def _whitened(space: _Space) -> _Space:
+def _whitened(before: Points, after: Points) -> tuple[Points, Points]:
     """Make the sum of both covariance matrices the identity; directions without variance are left out."""
-    before, after = space.before, space.after
     if len(before) < 2:
-        return space
+        return before, after
     joint = np.atleast_2d(np.cov(before, rowvar=False) + np.cov(after, rowvar=False))
     variances, directions = np.linalg.eigh(joint)
     kept = variances > _FLAT * max(float(variances[-1]), 0.0)
     turned = directions[:, kept] / np.sqrt(variances[kept])
-    return _Space(before @ turned, after @ turned)
+    return before @ turned, after @ turned
 
 
-def _likelihood(before: Points, after: Points, rng: np.random.Generator) -> _LikelihoodSpace:
-    """Learn how far ranks move of respondents, against how far ranks of strangers are apart."""
+def _likelihood(
+    before: Points, after: Points, fields: tuple[_Category, ...], rng: np.random.Generator
+) -> _LikelihoodSpace:
+    """Learn how far ranks move of respondents, against how far ranks of strangers are apart, and how categories do."""
     n, p = before.shape
     for ranks in (before, after):
         ranks[np.isnan(ranks)] = 2.0  # beyond all ranks by one or more
@@ -298,7 +408,11 @@ def _likelihood(before: Points, after: Points, rng: np.random.Generator) -> _Lik
     # fields of one method move alike: where a field says little, all of them do
     likely = counts + counts.mean(axis=1, keepdims=True) + 0.05 * usual / usual.sum(axis=1, keepdims=True) + 0.01
     moves = np.abs(after[learners] - before[learners]).mean(axis=0) + 1 / max(n, 1) if n else np.ones(p)
-    return _LikelihoodSpace(before / moves, after / moves, moves, half, -np.log(likely / usual))
+    gains = tuple(
+        np.stack([field.gain(learners[half[learners] != one]) for one in (False, True)])[half * 1, field.codes[1]]
+        for field in fields
+    )
+    return _LikelihoodSpace(before / moves, after / moves, fields, gains, moves, half, -np.log(likely / usual))
 
 
 def _bins(after: Points, before: Points) -> Rows:
@@ -322,17 +436,18 @@ def _links(
     if own.all() or len(released) <= CANDIDATES:
         return _links_among(space, released, originals, own, doubles)
     asked = released[own]
+    places = space.places(1, asked)
     near, rivals = (
-        rows[KDTree(points[rows]).query(space.after[asked], k=k, eps=slack)[1]]
-        for points, rows, k, slack in (
-            (space.before, originals, CANDIDATES, _SLACK["candidates"]),
-            (space.after, released, RIVALS, _SLACK["rivals"]),
+        rows[KDTree(space.places(side, rows)).query(places, k=k, eps=slack)[1]]
+        for side, rows, k, slack in (
+            (0, originals, CANDIDATES, _SLACK["candidates"]),
+            (1, released, RIVALS, _SLACK["rivals"]),
         )
     )
     nearest = assigned = 0.0
-    for one, places, others in zip(asked, near, rivals, strict=True):
+    for one, candidates, others in zip(asked, near, rivals, strict=True):
         among = np.append(others[others != one][: RIVALS - 1], one)
-        found = _links_among(space, among, places, among == one, doubles)
+        found = _links_among(space, among, candidates, among == one, doubles)
         nearest, assigned = nearest + found[0], assigned + found[1]
     return nearest, assigned
 
