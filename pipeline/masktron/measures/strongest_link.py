@@ -11,7 +11,6 @@ from typing import Any, Literal, Self
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
-from scipy.spatial import KDTree
 from scipy.spatial.distance import cdist
 from scipy.stats import rankdata
 
@@ -37,12 +36,10 @@ RIVALS = 100
 """Released records near a sampled one that compete with it for originals."""
 CANDIDATES = 150
 """Originals near a sampled record for which these compete: more than rivals, so that those at the rim find theirs."""
-_SLACK = {"candidates": 0.5, "rivals": 1.0}
-"""How much farther than it should be the last of them may be; the first ten hardly change, and it is faster."""
+_BLOCK = 4_096
+"""Records among which near ones are looked for at a time."""
 _FLAT = 1e-7
 """Part of the largest variance below which a direction holds nothing but rounding."""
-_AXES = 32
-"""Columns in which all categories together are placed where near records are searched for; one per field at least."""
 _BINS = 60
 """Of the differences between ranks; one more is for a value that is missing in one file."""
 _LEARNERS = 20_000
@@ -94,13 +91,14 @@ def strongest_linkage(
     learns from it how far it moves ranks. Here it is learned from one half of the respondents for the other half, so
     that no record is linked by what was learned from itself.
 
-    Categories add to the cost of a link where both records disagree. In the distances, a field costs strangers as much
-    on average as one standardised number does: a yes or no costs the same, whether it is a category or a number. The
-    likelihood takes a category for kept with some chance, learned as above, and else drawn anew, so agreement in a rare
-    category counts for more.
+    A field of categories costs more where the records disagree. In the distances, it costs strangers as much on
+    average as one standardised number does, so a yes/no field costs the same as a category and as a number. In the
+    likelihood, a category is kept with a chance, learned as above, and else drawn anew. Agreement in a rare category
+    then counts for more.
 
-    A missing value is put at the mean, and whether it is missing is one more variable; a missing category is a category. Ties are shared: of t nearest
-    originals each counts 1/t, and records or originals that are the same in all are assigned in random order.
+    A missing number is put at the mean, and whether it is missing is one more variable. A missing category is one
+    more category. Ties are shared: of t nearest originals each counts 1/t, and records or originals that are the same
+    in all are assigned in random order.
 
     Parameters
     ----------
@@ -123,18 +121,17 @@ def strongest_linkage(
     Notes
     -----
     Up to `EXACT` records all are linked at once. In larger files the intruders are local: each released record is
-    assigned together with its nearest `RIVALS` released records to the `CANDIDATES` originals nearest to it. What they
-    find is estimated from `SAMPLE` released records, drawn with a fixed seed, with the interval of Wilson (1927).
-    Intruders who link a large file at once find more: of 2,500 records after rank swapping 29.9 per cent, where local
+    assigned together with its nearest `RIVALS` released records to the `CANDIDATES` originals nearest to it. What
+    they find is estimated from `SAMPLE` released records, drawn with a fixed seed, with the interval of Wilson
+    (1927). Intruders who link a large file at once find more: of 2,500 records after rank swapping 29.9 per cent, where local
     ones find 26.7.
 
     It is no bound: an intruder who knows more of how the file was masked may find more.
 
     Source: Torra, Abowd and Domingo-Ferrer (2006), Using Mahalanobis distance-based record linkage for disclosure
     risk assessment, with the covariance between the files, which nobody knows who cannot link, taken for 0. The
-    likelihood is that of Fellegi and Sunter (1969), with variables independent, and for categories with their
-    frequencies. The assignment is that of Kuhn
-    (1955), as SciPy solves it.
+    likelihood is that of Fellegi and Sunter (1969), with variables independent, and with the frequencies of
+    categories. The assignment is that of Kuhn (1955), as SciPy solves it.
     """
     require_comparable(original, masked, "has no distance")
     n = len(original)
@@ -151,7 +148,7 @@ def strongest_linkage(
     wanted[rng.choice(n, SAMPLE, replace=False) if n > EXACT else slice(None)] = True
     members = [rows for rows in _members(classes) if wanted[rows].any()]
     doubles = _Doubles(classes, original, masked, categories)
-    fields = _Category.tell_apart(categories, rng)
+    fields = tuple(_Category.of(*pair) for pair in categories if (pair[0] != pair[0][:1]).any())
     found: dict[tuple[LinkDistance, LinkPick], float] = {}
     for distance, space in _spaces(original, masked, fields, rng):
         found[distance, "nearest"] = found[distance, "one-to-one"] = 0.0
@@ -227,29 +224,16 @@ class _Category:
         Of the originals and of the released records, from 0.
     shares : ndarray of float64, shape (c,)
         Of each category in the original.
-    corners : ndarray of float64, shape (c, d)
-        Where each category is when near records are searched for: any two have the squared distance 2, of many
-        categories on average.
     """
 
     codes: tuple[Codes, Codes]
     shares: Points
-    corners: Points
 
     @classmethod
-    def tell_apart(cls, categories: Sequence[tuple[Codes, Codes]], rng: np.random.Generator) -> tuple[Self, ...]:
-        """Return those of the fields that tell originals apart."""
-        telling = [pair for pair in categories if (pair[0] != pair[0][:1]).any()]
-        return tuple(cls._of(*pair, max(_AXES // len(telling), 1), rng) for pair in telling)
-
-    @classmethod
-    def _of(cls, before: Codes, after: Codes, axes: int, rng: np.random.Generator) -> Self:
+    def of(cls, before: Codes, after: Codes) -> Self:
+        """Number missing values as one more category."""
         many = int(max(before.max(), after.max())) + 2
-        corners = np.eye(many)
-        if many > axes:
-            corners = rng.normal(size=(many, axes))
-            corners /= np.linalg.norm(corners, axis=1, keepdims=True)
-        return cls((before + 1, after + 1), np.bincount(before + 1, minlength=many) / len(before), corners)
+        return cls((before + 1, after + 1), np.bincount(before + 1, minlength=many) / len(before))
 
     @property
     def diversity(self) -> float:
@@ -289,27 +273,39 @@ class _Space:
     gains: tuple[Points, ...]
 
     def costs(self, released: Rows, originals: Rows) -> Points:
-        """Return the cost of each link, shape (released, originals), but for what is the same for all links of a record."""
-        gained = np.zeros((len(released), len(originals)))
-        for field, gain in zip(self.fields, self.gains, strict=True):
-            before, after = field.codes
-            gained += gain[released, np.newaxis] * (after[released, np.newaxis] == before[originals])
-        return self.distances(released, originals) - gained
+        """Return the cost of each link, shape (released, originals), but for what all links of a record share."""
+        return self.distances(released, originals) - self._gained(released, originals, 0)
 
     def distances(self, released: Rows, originals: Rows) -> Points:
         """Return what each link costs by its numbers, shape (released, originals)."""
         return cdist(self.after[released], self.before[originals], "sqeuclidean")
 
-    def places(self, side: int, rows: Rows) -> Points:
-        """Return points of originals, 0, or of released records, 1, whose squared distances are about their costs."""
-        numbers = (self.before, self.after)[side]
-        width = numbers.shape[1]
-        found: Points = new_array((len(rows), width + sum(field.corners.shape[1] for field in self.fields)), np.float64)
-        found[:, :width] = numbers[rows]
+    def near(self, asked: Rows, rows: Rows, side: int, k: int) -> list[Rows]:
+        """Return for each asked released record the k of some originals, 0, or released records, 1, at least cost.
+
+        The cost of numbers is the squared distance here, in whatever space.
+        """
+        points = (self.before, self.after)[side]
+        found = [rows[:0]] * len(asked)
+        costs = [np.empty(0)] * len(asked)
+        for start in range(0, len(rows), _BLOCK):
+            block = rows[start : start + _BLOCK]
+            # without the square of the asked one, which all of its links have
+            rough = (points[block] ** 2).sum(axis=1) - 2 * self.after[asked] @ points[block].T
+            rough -= self._gained(asked, block, side)
+            for at, row in enumerate(rough):
+                nearer = np.flatnonzero(row < costs[at].max()) if len(costs[at]) == k else np.arange(len(block))
+                own = np.append(costs[at], row[nearer])
+                kept = own.argpartition(k - 1)[:k] if len(own) > k else np.arange(len(own))
+                costs[at], found[at] = own[kept], np.append(found[at], block[nearer])[kept]
+        return found
+
+    def _gained(self, released: Rows, others: Rows, side: int) -> Points:
+        """Return what released records gain where they agree with originals, 0, or with released records, 1."""
+        found = np.zeros((len(released), len(others)))
         for field, gain in zip(self.fields, self.gains, strict=True):
-            end = width + field.corners.shape[1]
-            found[:, width:end] = (field.corners * math.sqrt(gain.mean() / 2))[field.codes[side][rows]]
-            width = end
+            codes = field.codes[side][others]
+            found += gain[released, np.newaxis] * (field.codes[1][released, np.newaxis] == codes)
         return found
 
 
@@ -394,7 +390,7 @@ def _whitened(before: Points, after: Points) -> tuple[Points, Points]:
 def _likelihood(
     before: Points, after: Points, fields: tuple[_Category, ...], rng: np.random.Generator
 ) -> _LikelihoodSpace:
-    """Learn how far ranks move of respondents, against how far ranks of strangers are apart, and how categories do."""
+    """Learn how far ranks of respondents move, against those of strangers, and how often categories are kept."""
     n, p = before.shape
     for ranks in (before, after):
         ranks[np.isnan(ranks)] = 2.0  # beyond all ranks by one or more
@@ -436,14 +432,8 @@ def _links(
     if own.all() or len(released) <= CANDIDATES:
         return _links_among(space, released, originals, own, doubles)
     asked = released[own]
-    places = space.places(1, asked)
-    near, rivals = (
-        rows[KDTree(space.places(side, rows)).query(places, k=k, eps=slack)[1]]
-        for side, rows, k, slack in (
-            (0, originals, CANDIDATES, _SLACK["candidates"]),
-            (1, released, RIVALS, _SLACK["rivals"]),
-        )
-    )
+    near = space.near(asked, originals, 0, CANDIDATES)
+    rivals = space.near(asked, released, 1, RIVALS)
     nearest = assigned = 0.0
     for one, candidates, others in zip(asked, near, rivals, strict=True):
         among = np.append(others[others != one][: RIVALS - 1], one)
