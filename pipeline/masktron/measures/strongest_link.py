@@ -123,8 +123,8 @@ def strongest_linkage(
     Up to `EXACT` records all are linked at once. In larger files the intruders are local: each released record is
     assigned together with its nearest `RIVALS` released records to the `CANDIDATES` originals nearest to it. What
     they find is estimated from `SAMPLE` released records, drawn with a fixed seed, with the interval of Wilson
-    (1927). Intruders who link a large file at once find more: of 2,500 records after rank swapping 29.9 per cent, where local
-    ones find 26.7.
+    (1927). Intruders who link a large file at once find more: of 2,500 records after rank swapping 29.9 per cent,
+    where local ones find 26.7.
 
     It is no bound: an intruder who knows more of how the file was masked may find more.
 
