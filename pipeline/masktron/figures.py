@@ -107,11 +107,10 @@ FIGURES: tuple[Figure, ...] = (
         "strongest_linkage",
         "risk",
         "lower",
-        "As linkage, by the most successful of eight intruders, who also know all original categories and all "
-        "unmasked fields. They may compare ranks, know how far masking moves them, or pick nobody twice. Of 100 "
-        "picks, this many are right. It is high where masking keeps most categories. Without categories, up to "
-        "twice linkage is usual, 100 where unmasked fields tell all records apart. Above 1,000 records: estimated "
-        "from 500 of them, each linked among its neighbours; linking the whole file at once finds some more.",
+        "As linkage, by the most successful of eight intruders, who also know original categories and unmasked fields. "
+        "They may compare ranks, know how far masking moves values, or pick nobody twice. Up to twice linkage is "
+        "usual, more where categories stay, 100 where unmasked fields tell records apart. Large files: estimated from "
+        "500 records; linking all at once finds more.",
         unasked=math.inf,
     ),
     Figure(
