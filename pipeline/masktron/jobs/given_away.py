@@ -91,7 +91,7 @@ def with_read_off(
                 told[name] = read_off(shown, hidden, telling, others)
                 columns[name] = _filled(columns[name], shown, told[name].cells)
     filled = replace(keys, columns=columns, told=told, as_written=keys)
-    worse = any(one.right for one in told.values()) and filled.risk.per_cent >= keys.risk.per_cent
+    worse = any(one.right for one in told.values()) and filled.risk.mean >= keys.risk.mean
     return filled if worse else replace(keys, told=told)
 
 
@@ -127,7 +127,7 @@ def read_off_notes(keys: KeyFile | None) -> Iterator[str]:
             "key figures count the suppressed cells that can be read off as known: "
             f"key_k is {keys.frequencies.smallest:,.0f} and not {written.frequencies.smallest:,.0f}, "
             f"key_uniques {keys.frequencies.below(2):,} and not {written.frequencies.below(2):,}, "
-            f"global_risk {keys.risk.per_cent:.1f} % and not {written.risk.per_cent:.1f} %"
+            f"global_risk {100 * keys.mean_risk:.1f} % and not {100 * written.mean_risk:.1f} %"
         )
     for name, one in () if keys is None else keys.told.items():
         if one.untried:

@@ -19,7 +19,6 @@ from masktron.kernels.distinct import alike, codes_of
 from masktron.kernels.standardise import Standard
 from masktron.large_arrays import new_array
 from masktron.measures.base import require_comparable
-from masktron.measures.keys.individual_risk import Z95
 
 type Points = NDArray[np.float64]
 type Rows = NDArray[np.intp]
@@ -28,6 +27,8 @@ type LinkDistance = Literal["Euclidean", "Mahalanobis", "ranks", "likelihood"]
 type LinkPick = Literal["nearest", "one-to-one"]
 _PICKS: tuple[LinkPick, ...] = ("nearest", "one-to-one")
 
+Z95 = 1.959963984540054
+"""The normal quantile of an interval of 95 per cent."""
 EXACT = 1_000
 """Records up to which all are linked."""
 SAMPLE = 500
