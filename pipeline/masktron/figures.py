@@ -98,19 +98,19 @@ FIGURES: tuple[Figure, ...] = (
         "linkage",
         "risk",
         "lower",
-        "Somebody holds all original numbers and picks for each masked record the nearest respondent, all fields on "
-        "one scale. Of 100 picks, this many are right. Others find more: strongest_linkage. More than 90 is usual "
-        "block by block; whole records in groups of k: at most 100/k.",
+        "Somebody holds all original numbers, and no categories, and picks for each masked record the nearest "
+        "respondent, all fields on one scale. Of 100 picks, this many are right. Others find more: "
+        "strongest_linkage. More than 90 is usual block by block; whole records in groups of k: at most 100/k.",
         unasked=math.inf,
     ),
     Figure(
         "strongest_linkage",
         "risk",
         "lower",
-        "As linkage, by the most successful of eight intruders. They may compare ranks, know how far masking moves "
-        "them, or pick nobody twice, and they know all unmasked fields. Up to twice linkage is usual, 100 where "
-        "unmasked fields tell all records apart. Large files: estimated from 500 records among their neighbours; "
-        "linking all records at once finds some more.",
+        "As linkage, by the most successful of eight intruders, who also know original categories and unmasked "
+        "fields. They may compare ranks, know how far masking moves values, or pick nobody twice. Up to twice "
+        "linkage is usual, more where categories stay, 100 where unmasked fields tell records apart. Large files: "
+        "estimated from 500 records; linking all at once finds more.",
         unasked=math.inf,
     ),
     Figure(

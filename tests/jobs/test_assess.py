@@ -272,7 +272,11 @@ def test_figures_of_measures_by_name() -> None:
     assert found == pytest.approx(expected)
     assert set(expected) | OF_KEYS | {one.name for one in FIGURES if one.unasked == math.inf} == set(NAMES)
     texts = files({"K": ["x", "y"]}, {"K": ["x", "x"]}, blocks=(("K",),))
-    assert all(math.isnan(one.value) for one in measure(expected, texts) if one.figure.needs != ("manifest", "class"))
+    told = {
+        one.figure.name: one.value for one in measure(expected, texts) if one.figure.needs != ("manifest", "class")
+    }
+    assert told.pop("strongest_linkage") == 50, "categories alone can be linked"
+    assert all(map(math.isnan, told.values()))
 
 
 def test_fields_with_negative_values_have_no_dominance() -> None:

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import math
 from itertools import permutations
+from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 from numpy.typing import NDArray
+from scipy.optimize import linear_sum_assignment
 from scipy.spatial.distance import cdist
 from scipy.stats import binomtest
 
+import masktron
+from cli_runner import write_rules
 from masktron.errors import UsageError
 from masktron.measures import linkage, strongest_link, strongest_linkage
 from masktron.measures.strongest_link import wilson
@@ -48,6 +54,112 @@ def test_one_to_one_is_the_best_of_all_permutations(alike: bool) -> None:
         assert found.share == max(found.all.values()) == found.all[found.distance, found.pick]
         fewer += found.share < 100
     assert fewer > 20
+
+
+def test_categories_join_the_best_of_all_permutations() -> None:
+    fewer = 0
+    for seed in range(30):
+        rng = np.random.default_rng(seed)
+        n = int(rng.integers(3, 7))
+        before = rng.normal(size=(n, 1))
+        after = before + rng.normal(size=(n, 1))
+        fields = [tuple(rng.integers(-1, 2, size=(2, n), dtype=np.int32)) for _ in range(2)]
+        spread = before.std()
+        costs = cdist(after / spread, before / spread, "sqeuclidean")
+        for own, masked in fields:
+            strangers = (own[:, np.newaxis] != own).mean()
+            if strangers:
+                costs += 2 / strangers * (masked[:, np.newaxis] != own)
+        found = strongest_linkage(before, after, None, fields).all["Euclidean", "one-to-one"]
+        assert found == pytest.approx(100 * best_assignments(costs) / n)
+        fewer += found < 100
+    assert fewer > 20
+
+
+def test_a_yes_or_no_is_the_same_as_category_and_as_number() -> None:
+    rng = np.random.default_rng(7)
+    before, answers = rng.normal(size=(200, 2)), rng.random((200, 2)) < 0.2
+    after, changed = before + rng.normal(size=(200, 2)), answers ^ (rng.random((200, 2)) < 0.1)
+    as_numbers = strongest_linkage(np.hstack([before, answers]), np.hstack([after, changed])).all
+    pairs = [tuple(one.astype(np.int32) for one in pair) for pair in zip(answers.T, changed.T, strict=True)]
+    as_categories = strongest_linkage(before, after, None, pairs).all
+    for pick in ("nearest", "one-to-one"):
+        assert as_categories["Euclidean", pick] == pytest.approx(as_numbers["Euclidean", pick])
+
+
+def kept_categories(n: int, keep: float, fields: int = 8) -> list[tuple[NDArray[np.int32], NDArray[np.int32]]]:
+    """Fields of eight categories, some of which are drawn anew."""
+    rng = np.random.default_rng(8)
+    found = []
+    for _ in range(fields):
+        own, other = rng.integers(0, 8, size=(2, n), dtype=np.int32)
+        found.append((own, np.where(rng.random(n) < keep, own, other).astype(np.int32)))
+    return found
+
+
+def test_categories_that_masking_keeps_are_found_without_any_number() -> None:
+    """As micro-aggregation by blocks leaves them: each field nearly as it was, the amount in groups."""
+    pairs = kept_categories(300, 0.9)
+    income = np.random.default_rng(1).lognormal(size=(300, 1))
+    labels = income[:, 0].argsort().argsort() // 5
+    grouped = np.array([income[labels == label].mean() for label in labels])[:, np.newaxis]
+    assert strongest_linkage(income, grouped).share <= 20 + 1e-9
+    assert strongest_linkage(income, grouped, None, pairs).share > 99
+    alone = strongest_linkage(np.empty((300, 0)), np.empty((300, 0)), None, pairs).all
+    assert min(alone.values()) > 98, "records with other categories are no doubles"
+    drawn = strongest_linkage(income, income[::-1], None, kept_categories(300, 0)).all
+    assert max(drawn.values()) < 3, "chance alone"
+
+
+def test_the_figure_counts_masked_categories(tmp_path: Path) -> None:
+    """The attack links by how many categories differ, and then by the rank of the amount."""
+    rng = np.random.default_rng(3)
+    names = [f"c{at}" for at in range(6)]
+    data = pd.DataFrame({name: rng.choice(list("abcdefgh"), 150) for name in names})
+    data["income"] = np.rint(rng.lognormal(14, 1, 150))
+    roles = dict.fromkeys(names, "confidential")
+    rules = write_rules(tmp_path / "r.sch", "income >= 0")
+    result = masktron.mask(data, rules, k=5, key=bytes(range(32)), method="mdav", roles=roles, nominal=names)
+    original = data.loc[result.data.index]
+    costs = sum((result.data[[name]].to_numpy() != original[name].to_numpy()).astype(float) for name in names)
+    costs += cdist(result.data[["income"]].rank(), original[["income"]].rank()) / 300
+    order = rng.permutation(150)
+    attacked = 100 * float((order[linear_sum_assignment(costs[:, order])[1]] == np.arange(150)).mean())
+    figures = {one.name: one.value for one in result.figures}
+    assert attacked > 90
+    assert figures["strongest_linkage"] >= attacked - 3
+    assert figures["linkage"] <= 20 + 1e-9
+    alone = masktron.mask(
+        data[names], write_rules(tmp_path / "c.sch", "c0 != ''"), k=5, method="mdav", roles=roles, nominal=names
+    )
+    values = {one.name: one.value for one in alone.figures}
+    assert values["strongest_linkage"] > 90
+    assert math.isnan(values["linkage"])
+
+
+def test_likelihood_sees_which_categories_are_kept() -> None:
+    pairs = [*kept_categories(400, 0.95, 3), *kept_categories(400, 0, 12)[3:]]
+    found = strongest_linkage(np.empty((400, 0)), np.empty((400, 0)), None, pairs)
+    assert found.distance == "likelihood"
+    assert found.share > 2 * found.all["Euclidean", "one-to-one"]
+
+
+def test_a_sample_finds_categories_as_all_records_do(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Blocks of the search that are smaller than the file, and a field of which each category is rare."""
+    monkeypatch.setattr(strongest_link, "_BLOCK", 300)
+    rng = np.random.default_rng(2)
+    own = rng.integers(0, 400, size=1_000, dtype=np.int32)
+    pairs = [
+        *kept_categories(1_000, 0.5, 5),
+        (own, np.where(rng.random(1_000) < 0.5, own, own[::-1]).astype(np.int32)),
+    ]
+    nothing = np.empty((1_000, 0))
+    exact = strongest_linkage(nothing, nothing, None, pairs)
+    monkeypatch.setattr(strongest_link, "EXACT", 900)
+    sampled = strongest_linkage(nothing, nothing, None, pairs)
+    assert sampled.interval is not None
+    for distance in ("Euclidean", "likelihood"):
+        assert sampled.all[distance, "nearest"] == pytest.approx(exact.all[distance, "nearest"], abs=5)
 
 
 def test_mahalanobis_sees_through_relations() -> None:
@@ -92,7 +204,7 @@ def test_groups_of_equal_records_are_linked_by_chance() -> None:
 
 
 def test_an_assignment_that_is_one_of_many_does_not_follow_the_order(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(strongest_link, "_standardised", strongest_link._Space)
+    monkeypatch.setattr(strongest_link, "_standardised", lambda *files: files)
     places = np.arange(40.0)
     # across each other: every assignment costs the same
     found = strongest_linkage(np.column_stack([places, places]), np.column_stack([places, -places]))
@@ -163,5 +275,7 @@ def test_missing_values_and_bounds() -> None:
     assert strongest_linkage(np.empty((3, 0)), np.empty((3, 0))).share == pytest.approx(100 / 3)
     with pytest.raises(UsageError, match="does not go with"):
         strongest_linkage(before, before, np.arange(3))
+    with pytest.raises(UsageError, match="do not go with"):
+        strongest_linkage(before, before, None, [(np.zeros(3, np.int32), np.zeros(4, np.int32))])
     with pytest.raises(UsageError, match="infinite"):
         strongest_linkage(before, np.full((4, 2), np.inf))

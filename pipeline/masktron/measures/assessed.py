@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from types import MappingProxyType
@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from masktron.constraints import Linear
-from masktron.kernels.distinct import alike
+from masktron.kernels.distinct import alike, codes_of
 from masktron.measures.base import FieldPairs
 from masktron.measures.category_shares import CategoryShares, category_shares
 from masktron.measures.differencing import Differencing
@@ -134,6 +134,13 @@ class Assessed:
     def categorical(self) -> tuple[str, ...]:
         """The compared fields that are no numbers."""
         return tuple(name for name in self.original if name not in self.numeric)
+
+    @property
+    def category_pairs(self) -> Iterator[tuple[NDArray[np.int32], NDArray[np.int32]]]:
+        """Categories of each field before and after masking, numbered alike, shape (n,) each; -1 where missing."""
+        for name in self.categorical:
+            both = codes_of(np.concatenate([self.original[name].held, self.masked[name].held]))
+            yield both[: len(self)], both[len(self) :]
 
     @cached_property
     def totals(self) -> tuple[WeightedTotal, ...]:

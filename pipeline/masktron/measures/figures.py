@@ -162,8 +162,10 @@ def _linkage(files: Assessed) -> float:
     return files.by_field(linkage_of_fields, workers=files.workers)
 
 
-def _strongest_linkage(files: Assessed) -> Estimate:
-    found = strongest_linkage(files.before, files.after, files.known_exactly)
+def _strongest_linkage(files: Assessed) -> Estimate | float:
+    if not files.original:
+        return math.nan
+    found = strongest_linkage(files.before, files.after, files.known_exactly, tuple(files.category_pairs))
     return Estimate(found.share, found.interval)
 
 
@@ -363,7 +365,7 @@ COMPUTED: Mapping[str, Callable[[Assessed], float | Worst | Estimate]] = Mapping
         "whole_record_k": _whole_record_k,
         "dominance": _dominance,
         "linkage": _of_numbers(_linkage),
-        "strongest_linkage": _of_numbers(_strongest_linkage),
+        "strongest_linkage": _strongest_linkage,
         "linkage_second": _of_numbers(_linkage_second),
         "linkage_groups": _linkage_groups,
         "linkage_knowledge": _of_numbers(_linkage_knowledge),
