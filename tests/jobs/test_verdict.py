@@ -355,8 +355,7 @@ def test_an_estimate_has_its_interval_in_text_and_json(masked: MaskResult) -> No
     found = replace(masked, figures=figures)
     assert (
         "re-identify 48.8 % of the records (estimated from a sample of records; 95 % interval 44.4 to 53.2 %; "
-        "linking the whole file at once may find more)."
-        in (found.verdict.details)
+        "linking the whole file at once may find more)." in (found.verdict.details)
     )
     assert "strongest_linkage 48.800 % (44.4 to 53.2)" in " ".join(repr(found).split())
     plain = found.as_dict()
