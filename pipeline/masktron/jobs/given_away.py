@@ -197,7 +197,10 @@ def _hint(name: str, telling: str, *, masked: bool) -> str:
         return "write the records in random order (--shuffle)"
     # mask recodes no masked field
     recoded = name if masked else telling
-    return f"write {recoded} in coarser classes (--recode {recoded}=...), or leave out {telling} (--role {telling}=identifier)"
+    return (
+        f"write {recoded} in coarser classes (--recode {recoded}=...), "
+        f"or leave out {telling} (--role {telling}=identifier)"
+    )
 
 
 def read_off_notes(keys: KeyFile | None) -> Iterator[str]:
