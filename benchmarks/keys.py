@@ -56,7 +56,7 @@ def measured(keys: list[NDArray[np.int32]], weights: NDArray[np.float64], secret
     frequencies, seconds["frequencies"] = timed(lambda: key_frequencies(keys, weights))
     _, seconds["individual risk"] = timed(lambda: individual_risk(frequencies))
     _, seconds["SUDA to size 3"] = timed(lambda: suda(keys))
-    _, seconds["log-linear"] = timed(lambda: log_linear_risk(keys, 0.03))
+    _, seconds["log-linear"] = timed(lambda: log_linear_risk(keys, weights, frequencies=frequencies))
     _, seconds["l-diversity"] = timed(lambda: l_diversity(keys, secret))
     _, seconds["t-closeness"] = timed(lambda: t_closeness(keys, secret))
     _, seconds["attribute disclosure"] = timed(lambda: attribute_disclosure(keys, secret))

@@ -12,7 +12,7 @@ import pytest
 import masktron
 from cli_runner import Runner, write_data, write_rules
 from examples import spread
-from masktron.errors import UsageError
+from masktron.errors import UsageError, ViolationError
 
 
 @pytest.fixture
@@ -67,7 +67,7 @@ def test_a_kind_lets_them_through_and_rules_that_reckon_are_told(tmp_path: Path,
     assert "masked as numbers since rules treat them as quantities: M (5 different values), N (5 different" in told
     plain = masktron.explain(rules, data, numeric=["relat", "M", "N"], nominal=["sex"], ordinal=["nace"])
     assert plain.obstacle is None
-    assert "few different integers" not in " ".join(plain.notes)
+    assert "look like codes" not in " ".join(plain.notes)
     values = {row.strip() for row in out.read_text().split("sex>")[1::2]}
     assert values <= {"0</", "1</"}
 
@@ -136,13 +136,34 @@ def test_what_treats_a_field_as_a_quantity(test: str, treated: bool, tmp_path: P
         (["-01", *range(4, 30)], True),
         (["0", "10", *range(20, 40)], False),
         ([1, 2, -9, None] * 5, True),
-        (["1.0", "2.0"] * 10, False),
+        (["1.0", "2.0"] * 10, True),
+        (["1.0", "2"] * 10, False),  # not equally many digits
+        (["46.90", "47.11", "62.01"] * 10, True),
+        (["46.90", "47.11", "62.01"] * 4, False),
+        (["01.10", *(f"{at}.{at}" for at in range(10, 30))], True),
     ],
 )
 def test_what_looks_like_a_code(values: list[Any], looks: bool, tmp_path: Path) -> None:
     data = write_data(tmp_path / "d.xml", [{"A": 1000 + 7 * at, "C": value} for at, value in enumerate(values)])
     obstacle = masktron.explain(write_rules(tmp_path / "r.sch", "A > 0"), data, k=2, missing={"C": [-9]}).obstacle
     assert ("C has" in str(obstacle)) is looks
+
+
+def test_codes_with_a_point_and_names_of_classifications_are_not_averaged_unasked(tmp_path: Path) -> None:
+    nace = ["10.11", "13.20", "25.11", "43.21", "46.90", "47.11"]
+    rows = [
+        {"Jobs": 10 + 7 * at, "Activity": nace[at % 6], "Isco": 1110 + at, "Founded_year": 1950 + at}
+        for at in range(45)
+    ]
+    data, rules = write_data(tmp_path / "d.xml", rows), write_rules(tmp_path / "r.sch", "Activity >= 1", "Jobs > 0")
+    with pytest.raises(UsageError) as caught:
+        masktron.mask(data, rules, tmp_path / "m.xml")
+    assert "Activity has 6 different values, Isco has 45 different values, Founded_year has 45" in str(caught.value)
+    described = {one.name: one for one in masktron.describe(data).fields}
+    assert [described[name].kind for name in rows[0]] == ["number", None, None, None]
+    # what a rule reckons with is an amount, whatever it is called
+    rules = write_rules(tmp_path / "s.sch", "Activity + Isco <= Founded_year * 9")
+    assert masktron.explain(rules, data).obstacle is None
 
 
 def test_numeric_fields_hold_numbers_and_exist(tmp_path: Path) -> None:
@@ -220,3 +241,21 @@ def test_all_misspelt_names_of_settings_are_told_at_once(tmp_path: Path) -> None
     assert caught.value.hint.endswith("known: A, relat, sex, nace, M, N")
     with pytest.raises(UsageError, match="missing codes are declared for 'sx'"):
         masktron.mask(data, rules, tmp_path / "m.xml", missing={"sx": ["9"]})
+
+
+def test_a_rule_that_fails_at_a_code_for_missing_values_says_so(tmp_path: Path) -> None:
+    rows = [{"Rent": -9 if at % 3 else 200 + 7 * at, "Debt": -at, "A": 1000 + 7 * at} for at in range(60)]
+    data, rules = write_data(tmp_path / "d.xml", rows), write_rules(tmp_path / "r.sch", "Rent >= 0", "Debt >= 0")
+    validated = masktron.validate(data, rules)
+    (said,) = [note for note in validated.notes if "code for missing" in note]
+    assert "Rent is -9 in 40 of the 40 records that fail; -9 looks like a code for missing values." in said
+    assert 'allow it in the rule (number(Rent) = -9 or ...) and declare it: missing={"Rent": ["-9"]}' in said
+    assert "in 9 of the first 9 records that fail" in " ".join(masktron.validate(data, rules, max_findings=9).notes)
+    assert "code for missing" not in " ".join(masktron.validate(data, rules, release_safe=True).notes)
+    with pytest.raises(ViolationError) as caught:
+        masktron.mask(data, rules, tmp_path / "m.xml")
+    assert said in str(caught.value)
+    # what it says mends the rule and the run
+    rules = write_rules(tmp_path / "s.sch", "number(Rent) = -9 or Rent >= 0")
+    options: dict[str, Any] = {"missing": {"Rent": ["-9"]}, "numeric": ["Debt", "A"]}
+    assert masktron.mask(data, rules, tmp_path / "m.xml", **options).output

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ from cli_runner import write_rules
 from masktron.config import Config, Role
 from masktron.errors import UsageError
 from masktron.jobs.key_treatments import run_keys
-from masktron.likely_roles import NumberTraits, likely_role
+from masktron.likely_roles import NumberTraits, code_reason, likely_role
 
 RULES = ("Wage + Rent = Income", "wt > 0")
 
@@ -127,3 +128,66 @@ def test_how_to_declare_households_is_told_of_files_without_levels() -> None:
     assert flat is not None and "[levels]" in flat.note
     assert nested is not None and "[levels]" not in nested.note
     assert flat.role is nested.role is Role.IDENTIFIER
+
+
+NACE = [f"{division}.{part}" for division, parts in enumerate([(11, 20), (51, 52, 90), (12,), (39, 71)] * 22, 10)
+        for part in parts]  # fmt: skip
+
+
+@pytest.mark.parametrize("size", [3, 16, 100, len(NACE)])
+def test_codes_with_a_point_look_like_codes(size: int) -> None:
+    numbers = np.random.default_rng(size)
+    held = numbers.choice(numbers.choice(NACE, size, replace=False), 10 * size)
+    assert code_reason("activity", Counter(held.tolist())).endswith("as they share codes")
+    assert not code_reason("wt", Counter(held.tolist()))  # weights of strata are shared as well
+
+
+def amounts(size: int, seed: int) -> dict[str, np.ndarray[Any, np.dtype[np.float64]]]:
+    numbers = np.random.default_rng(seed)
+    wages = numbers.lognormal(2.7, 0.5, size)
+    heaped = numbers.random(size) < 0.7
+    return {
+        "wage": wages,
+        "wages that many round": np.where(heaped, np.round(4 * wages) / 4, wages),
+        "price": np.ceil(numbers.lognormal(2.5, 1, size)) - 0.01,
+        "prices with three endings": np.ceil(numbers.lognormal(2.5, 1, size))
+        - numbers.choice([0.01, 0.05, 0.5], size),
+        "rate in steps of 0.05": numbers.integers(0, 21, size) * 0.05,
+        "hours": numbers.integers(0, 121, size) * 0.5,
+        "mean of three answers": numbers.integers(3, 16, size) / 3,
+        "measured, with errors": np.where(numbers.random(size) < 0.01, 900, 1) * numbers.lognormal(0, 0.4, size),
+    }
+
+
+@pytest.mark.parametrize("size", [100, 1000, 20_000])
+def test_amounts_with_decimals_are_no_codes(size: int) -> None:
+    for name, values in amounts(size, size).items():
+        for places in (1, 2):
+            counts = Counter(f"{value:.{places}f}" for value in values.tolist())
+            whole = all(text.endswith(".0") for text in counts)
+            assert whole or not code_reason("x", counts), (name, places)
+
+
+@pytest.mark.parametrize(
+    ("name", "looks"),
+    [
+        ("NACE2", True),
+        ("isco08_main", True),
+        ("nace-rev2", True),
+        ("ICD9", True),
+        ("PostCode", True),
+        ("zip", True),
+        ("occupationCode", True),
+        ("BirthYear", True),
+        ("years_at_school", False),
+        ("icdl", False),
+        ("sickdays", False),
+    ],
+)
+def test_names_of_classifications(name: str, looks: bool) -> None:
+    counts = Counter(str(1900 + at) for at in range(100))
+    assert bool(code_reason(name, counts)) is looks
+
+
+def test_an_amount_of_a_year_is_no_year() -> None:
+    assert not code_reason("TurnoverYear", Counter(str(1000 * at) for at in range(100)))

@@ -1,4 +1,4 @@
-"""Numbers that look like codes: few different integers, or with zeros before them.
+"""Numbers that look like codes, by their values or their name: `likely_roles.code_reason` says which.
 
 Means of codes say nothing, and look like data. So a field that looks like one of codes is not masked as a number
 before somebody says what it is, unless a rule adds, multiplies or orders it, as rules do with quantities only.
@@ -8,10 +8,10 @@ Single numbers of a field of quantities may be codes, too: `likely_missing`.
 from __future__ import annotations
 
 import math
-import re
 import shlex
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import numpy as np
@@ -33,23 +33,28 @@ from masktron.constraints import (
     Range,
 )
 from masktron.errors import DocumentError, UsageError
-from masktron.likely_roles import LikelyRole, likely_role, traits_of
+from masktron.likely_roles import (
+    MOST_CODES,
+    RECORDS_A_CODE,
+    LikelyRole,
+    called_like_codes,
+    code_reason,
+    has_zero_before,
+    likely_role,
+    traits_of,
+)
 from masktron.roles import FieldFacts, UnnamedError, resolve_roles
-from masktron.sources.lexical import XML_SPACE, is_integer, parse_number, xpath1_text
+from masktron.sources.lexical import XML_SPACE, parse_number, xpath1_text
 from masktron.sources.missing_codes import codes_of_field
 from masktron.sources.records import Column, Records, Status
 from masktron.sources.variables import Variable
 
-MOST_CODES = 15
-"""Different integers up to which a field may be one of codes."""
-RECORDS_A_CODE = 5
-"""Records that each of them stands in on average, at least; where they are fewer, few values come of few records."""
 WRITTEN_OUT = 4
 """Fields up to which every option is written out for each; beyond, the likely ones are, and others once."""
 NEARLY = 0.9
 """Share of different values from which a field nearly names its records."""
-_LEADING_ZERO = re.compile(f"[{XML_SPACE}]*[+-]?0[0-9]+")
-USUAL_CODES = tuple(map(str, (-9999, -999, -998, -99, -98, -97, -9, -8, -7, 99, 999, 9999, 99999)))
+_NINES = (97, 98, 99, 997, 998, 999, 9997, 9998, 9999, 99999)
+USUAL_CODES = tuple(map(str, (-9999, -999, -998, -100, -99, -98, -97, -88, -10, -9, -8, -7, *_NINES)))
 """Numbers that usually mean 'missing'."""
 _OFTEN, _OFTEN_SHARE = 5, 0.002
 """Records, and share of those with a number, from which one of them counts."""
@@ -140,7 +145,7 @@ class Suspects:
         return "; ".join(said)
 
     def notes(self) -> tuple[str, ...]:
-        """Say which few integers are taken for quantities, and which categories nearly name each record."""
+        """Say which likely codes are taken for quantities, and which categories nearly name each record."""
         told = tuple(one.note for one in self.named)
         told += tuple(
             f"{name} is masked as categories and has {count:,} different values in {held:,} records: the masked file "
@@ -151,8 +156,8 @@ class Suspects:
             return told
         names = ", ".join(f"{name} ({count} different values)" for name, count in self.quantities)
         return (
-            f"few different integers, masked as numbers since rules treat them as quantities: {names}; declare codes "
-            "with --nominal or --ordinal, quantities with --numeric",
+            f"these look like codes, and are masked as numbers since rules treat them as quantities: {names}; "
+            "declare codes with --nominal or --ordinal, quantities with --numeric",
             *told,
         )
 
@@ -227,9 +232,7 @@ def suspects(
 ) -> Suspects:
     """Find the fields that would be masked as numbers and look like codes.
 
-    A field looks like one of codes where all its values are written as integers, and either one of them begins with a
-    zero that counts for nothing (``01``), or there are 2 to `MOST_CODES` different ones and at least `RECORDS_A_CODE`
-    records for each of them on average. A rule treats it as a quantity where it adds or multiplies it, or puts it in
+    Which these are says `code_reason`. A rule treats one as a quantity where it adds or multiplies it, or puts it in
     order with another field; a comparison with a constant, a set of values or the equality of two fields does not.
 
     Fields that are declared as numeric are quantities.
@@ -255,7 +258,7 @@ def suspects(
             alike.setdefault(called(name), []).append(name)
     columns = {name: [records.columns[one] for one in own] for name, own in alike.items()}
     known = {called(name) for name in amounts}
-    counts = {name: 0 if name in known else _values_of_codes(own) for name, own in columns.items()}
+    counts = {name: 0 if name in known else _values_of_codes(name, own) for name, own in columns.items()}
     quantities = {name for edit in edits for name in _quantities(edit)}
     treated = {name for name, own in alike.items() if not quantities.isdisjoint(own)}
     found = [(name, count) for name, count in counts.items() if count]
@@ -304,26 +307,24 @@ def _telling(distinct: int, held: int) -> bool:
 
 def looks_like_codes(column: Column) -> bool:
     """Whether a field of numbers looks like one of codes; see `suspects`."""
-    return _values_of_codes([column]) > 0
+    return _values_of_codes(column.field.name, [column]) > 0
 
 
-def _values_of_codes(columns: Sequence[Column]) -> int:
+def _values_of_codes(name: str, columns: Sequence[Column]) -> int:
     """Return how many different values a field has that looks like one of codes, and 0 for any other."""
-    if any(column.decimals for column in columns):
-        return 0
-    # most amounts end here: there are very many of them
-    many = any(
-        len(np.unique(column.numbers[column.used & (column.states == Status.PRESENT)])) > MOST_CODES
-        for column in columns
-    )
-    if many and not any(_LEADING_ZERO.match(text) for column in columns for text in column.each_text()):
-        return 0
-    distinct = {str(lexeme).strip(XML_SPACE) for column in columns for lexeme in column.texts()}
-    if not all(map(is_integer, distinct)):
-        return 0
     present = sum(int(column.present.sum()) for column in columns)
-    few = 2 <= len(distinct) <= MOST_CODES and present >= RECORDS_A_CODE * len(distinct)
-    return len(distinct) if few or any(map(_LEADING_ZERO.fullmatch, distinct)) else 0
+    different = max(len(np.unique(column.numbers[column.states == Status.PRESENT])) for column in columns)
+    if different * RECORDS_A_CODE > present and not called_like_codes(name):  # most amounts end here: they are many
+        texts = (text.strip(XML_SPACE) for column in columns for text in column.each_text())
+        if not any(map(has_zero_before, texts)):
+            return 0
+    counts: Counter[str] = Counter()
+    for column in columns:
+        used = np.flatnonzero(column.used & (column.states == Status.PRESENT))
+        many = np.bincount(column.codes, minlength=len(column.states))[used].tolist()
+        for text, count in zip(column.lexicon.some(used).tolist(), many, strict=True):
+            counts[str(text).strip(XML_SPACE)] += count
+    return len(counts) if code_reason(name, counts) else 0
 
 
 def _quantities(edit: Edit) -> Iterator[str]:
@@ -391,19 +392,21 @@ def unmet_codes(unmet: Mapping[str, Collection[str]], missing: Mapping[str, froz
     )
 
 
-def apart(counts: Mapping[str, int]) -> tuple[str, ...]:
+def apart(counts: Mapping[str, int], records: int) -> tuple[str, ...]:
     """Return the usual codes for missing values that many records have, and that stand apart from other numbers.
 
     Parameters
     ----------
     counts : mapping of str to int
-        How many records have each number, by its lexeme.
+        How many records have each number, by its lexeme: each usual code at least, and the extremes of the others.
+    records : int
+        How many have a number.
     """
     numbers = {lexeme: parse_number(lexeme) for lexeme in counts}
     others = [number for lexeme, number in numbers.items() if lexeme not in USUAL_CODES]
     if not others or any(map(math.isnan, numbers.values())):
         return ()
-    low, high, records = min(others), max(others), sum(counts.values())
+    low, high = min(others), max(others)
     often = max(_OFTEN, _OFTEN_SHARE * records)
     return tuple(
         lexeme
@@ -444,16 +447,59 @@ def likely_missing(
             fact,
             edits,
             _labelled(records.columns[fact.name], labels.get(fact.name, {})),
-            _usual(records.columns[fact.name]),
+            frozenset(map(Fraction, usual_codes(records.columns[fact.name]))),
         )
     )
 
 
-def _usual(column: Column) -> frozenset[Fraction]:
+def usual_codes(column: Column) -> tuple[str, ...]:
     """Return the usual codes that stand apart in a column."""
     values, many = np.unique(column.values[column.present], return_counts=True)
-    counts = {xpath1_text(value): count for value, count in zip(values.tolist(), many.tolist(), strict=True)}
-    return frozenset(map(Fraction, apart(counts)))
+    told = np.isin(values, [float(code) for code in USUAL_CODES])
+    if not told.any():
+        return ()
+    told[np.flatnonzero(~told)[[0, -1]] if not told.all() else []] = True
+    counts = zip(map(xpath1_text, values[told].tolist()), many[told].tolist(), strict=True)
+    return apart(dict(counts), int(many.sum())) if column.numeric else ()
+
+
+def code_at_fault(values: Iterable[str]) -> tuple[str, int]:
+    """Return the usual code that most of some values are, and how many; none of them where they are few.
+
+    Parameters
+    ----------
+    values : iterable of str
+        What a field holds in the records that fail a rule.
+    """
+    counts = Counter(xpath1_text(parse_number(value)) for value in values)
+    found = max(USUAL_CODES, key=lambda code: counts[code])
+    return found, counts[found] if counts[found] >= max(_OFTEN, counts.total() / 2) else 0
+
+
+def set_aside(records: Records, config: Config) -> tuple[Records, Config, tuple[str, ...]]:
+    """Declare the usual codes that stand apart to mean 'missing'; with a note for each field.
+
+    Parameters
+    ----------
+    records : Records
+    config : Config
+        Settings of the records.
+    """
+    columns, missing, notes = dict(records.columns), dict(config.missing), []
+    for name, column in records.columns.items():
+        codes = usual_codes(column)
+        if not codes or config.roles.get(name) is Role.IDENTIFIER:
+            continue
+        coded = np.isin(column.numbers, [float(code) for code in codes])
+        columns[name] = replace(
+            column,
+            states=np.where(coded, np.uint8(Status.CODE), column.states),
+            numbers=np.where(coded, np.nan, column.numbers),
+        )
+        missing[name] = missing.get(name, frozenset()).union(codes)
+        option = f"--missing={shlex.quote(name)}={','.join(codes)}"
+        notes.append(f"{name}: {', '.join(codes)} stands apart and was taken for 'missing'; {option} says that it is")
+    return replace(records, columns=columns), config.updated(missing=missing), tuple(notes)
 
 
 def _likely_missing(

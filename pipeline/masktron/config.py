@@ -265,7 +265,7 @@ class Config:
         Fields whose values are categories, with these from the lowest to the highest; an empty tuple stands for
         numbers in their own order. Masked, without a role.
     numeric : tuple of str
-        Fields whose values are quantities although they are few different integers, and so look like codes. Masked as
+        Fields whose values are quantities although they look like codes. Masked as
         numbers, without a role.
     quasi_identifiers : tuple of str
         Fields that an intruder may know of a respondent, besides those of that role, whatever else is done to them.
@@ -735,7 +735,8 @@ def found_config(path: Path, *, judging: bool = False) -> Config:
     table = read_toml(path)
     config = _config_in(table, path)
     for setting in named_only_in(table, Config):
-        raise untrusted(path, setting, "a file that nobody named may not decide it", _option_of(setting))
+        why, section = "a file that nobody named may not decide it", isinstance(table[setting[0]], Mapping)
+        raise untrusted(path, setting, why, "" if section else _option_of(setting), section=section)
     require_beside(config, path)
     weak = weakened_in(config)
     if not weak:
@@ -769,10 +770,14 @@ def require_beside(settings: Any, path: Path, within: tuple[str, ...] = ()) -> N
             raise untrusted(path, (*within, *one.setting), why, one.option)
 
 
-def untrusted(path: Path, setting: tuple[str, ...], why: str, option: str = "") -> UsageError:
-    """Return the error for a setting that a file may have only where the user names the file."""
+def untrusted(
+    path: Path, setting: tuple[str, ...], why: str, option: str = "", *, section: bool = False
+) -> UsageError:
+    """Return the error for a setting, or a section, that a file may have only where the user names the file."""
     line = TomlText(read_text(path, "configuration").replace("\r\n", "\n")).line_of(setting)
     instead = f"; or take line {line} out, and give {option}" if option else ""
+    if section and len(setting) == 1:
+        instead = f"; or take the section [{setting[0]}] out"
     return UsageError(
         f"{'.'.join(setting)}: {why}",
         where=f"{path}:{line}",

@@ -108,9 +108,9 @@ FIGURES: tuple[Figure, ...] = (
         "risk",
         "lower",
         "As linkage, by the most successful of eight intruders. They may compare ranks, know how far masking moves "
-        "them, or pick nobody twice, and they know all unmasked fields. Of 100 picks, this many are right. Up to "
-        "twice linkage is usual, 100 where unmasked fields tell all records apart. Above 1,000 records: estimated from "
-        "500 of them, each linked among its neighbours; linking the whole file at once finds some more.",
+        "them, or pick nobody twice, and they know all unmasked fields. Up to twice linkage is usual, 100 where "
+        "unmasked fields tell all records apart. Large files: estimated from 500 records among their neighbours; "
+        "linking all records at once finds some more.",
         unasked=math.inf,
     ),
     Figure(
@@ -248,8 +248,9 @@ FIGURES: tuple[Figure, ...] = (
         "risk",
         "lower",
         "Of the records that are like no other one in the keys, this many are expected to be the only ones of their "
-        "kind in the whole population too, by the survey weights: nobody else can be meant. As many as key_uniques "
-        "without weights; hardly any is usual for small samples.",
+        "kind in the whole population too: nobody else can be meant. It is the larger of two estimates, by the "
+        "survey weights and by a log-linear model. As many as key_uniques without weights; hardly any is usual for "
+        "samples with few keys.",
         unit="records",
         needs=("keys",),
         unasked=math.inf,
@@ -260,8 +261,9 @@ FIGURES: tuple[Figure, ...] = (
         "risk",
         "lower",
         "The average probability, from 0 to 1, that somebody who knows the keys of a respondent and looks for him "
-        "picks his record: one divided by how many people of the population have these keys, as weights tell. 0.001 "
-        "to 0.05 is usual for samples, 1 where all records differ and there are no weights.",
+        "picks his record: one divided by how many people of the population have these keys. It is the larger of two "
+        "estimates, by the survey weights and by a log-linear model. 0.001 to 0.05 is usual for samples, 1 where all "
+        "records differ and there are no weights.",
         unit="",
         needs=("keys",),
         unasked=math.inf,
@@ -271,8 +273,9 @@ FIGURES: tuple[Figure, ...] = (
         "global_risk",
         "risk",
         "lower",
-        "Of 100 records, this many are expected to be found by somebody who tries them all with what he knows: the "
-        "keys. Below 1 is usual for files that researchers get, 0.1 and less for public ones.",
+        "Of 100 records, an intruder who tries them all and knows the keys is expected to re-identify this many. It "
+        "is the larger of two estimates, by the survey weights and by a log-linear model. Below 1 is usual for files "
+        "that researchers get, 0.1 and less for public ones.",
         needs=("keys",),
         unasked=math.inf,
         paired=False,
@@ -326,7 +329,7 @@ FIGURES: tuple[Figure, ...] = (
         "lower",
         "How much of the differences between respondents is lost in the numbers. 0: nothing has moved; 100: as if "
         "everybody had the average. 1 to 15 is usual for groups of 3 to 10 records, more where many fields share "
-        "one partition.",
+        "one partition. Every record counts once, whatever its survey weight.",
         unasked=math.inf,
     ),
     Figure(
@@ -346,7 +349,7 @@ FIGURES: tuple[Figure, ...] = (
         "lower",
         "How far the shares of the categories of a field have moved: of 100 respondents, this many would have to "
         "change category to get the old shares back; this is the field where it is most. Less than 10 is usual. Rare "
-        "categories are the first to get lost.",
+        "categories are the first to get lost. Survey weights count where they are known.",
         unasked=math.inf,
         paired=False,
     ),
@@ -355,7 +358,8 @@ FIGURES: tuple[Figure, ...] = (
         "utility",
         "lower",
         "How far a number has moved on average, measured by how far two respondents usually are apart. 0: nothing "
-        "has moved; 100: as far as that. 2 to 20 is usual for groups of 3 to 10 records.",
+        "has moved; 100: as far as that. 2 to 20 is usual for groups of 3 to 10 records. Every record counts once, "
+        "whatever its survey weight.",
         unasked=math.inf,
     ),
     Figure(
@@ -364,7 +368,7 @@ FIGURES: tuple[Figure, ...] = (
         "lower",
         "How sure one can be that published results (percentiles, averages, spreads, how fields go together) differ "
         "by more than the luck of drawing a sample. 0: no difference; 100: certain. 10 to 55 is usual, more in "
-        "large files, where luck plays a smaller part.",
+        "large files, where luck plays a smaller part. Survey weights count where they are known.",
         unasked=100_000,
         paired=False,
     ),
@@ -374,7 +378,7 @@ FIGURES: tuple[Figure, ...] = (
         "lower",
         "Risk and damage in one figure, to compare ways of masking the same file: the average of disclosure_risk and "
         "pil; the lower, the better. 35 to 60 is usual. The original itself, with all risk and no damage, has about "
-        "50: above that, damage has grown more than risk has fallen.",
+        "50: above that, damage has grown more than risk has fallen. Survey weights count in pil.",
         unasked=100_000,
     ),
     Figure(
@@ -391,7 +395,8 @@ FIGURES: tuple[Figure, ...] = (
         "utility",
         "lower",
         "Damage to numbers and to keys in one figure, to compare ways of protecting the same file: the average of "
-        "pil and key_loss. Half of pil where keys are written as they were; 10 to 50 is usual.",
+        "pil and key_loss. Half of pil where keys are written as they were; 10 to 50 is usual. Survey weights count "
+        "in pil.",
         needs=("keys",),
     ),
     Figure(
@@ -399,7 +404,7 @@ FIGURES: tuple[Figure, ...] = (
         "utility",
         "lower",
         "By how many per cent the average of a field has changed, averaged over the numeric fields. Less than 0.1 "
-        "is usual for averages of groups, up to 2 with medians or weights.",
+        "is usual for averages of groups, up to 2 with medians. Survey weights count where they are known.",
         unasked=100_000,
         paired=False,
     ),
@@ -408,7 +413,8 @@ FIGURES: tuple[Figure, ...] = (
         "utility",
         "lower",
         "By how many per cent the spread of a field (its standard deviation) has changed, averaged over the numeric "
-        "fields. 1 to 10 is usual: averages of groups are less spread than people.",
+        "fields. 1 to 10 is usual: averages of groups are less spread than people. Survey weights count where they "
+        "are known.",
         unasked=100_000,
         paired=False,
     ),
@@ -417,17 +423,29 @@ FIGURES: tuple[Figure, ...] = (
         "utility",
         "lower",
         "How far the relation between two fields (their correlation, from -1 over 0 to 1) has moved, up or down; "
-        "these are the two where it has moved most. 0.01 to 0.1 is usual with a thousand records, more with fewer.",
+        "these are the two where it has moved most. 0.01 to 0.1 is usual with a thousand records, more with fewer. "
+        "Survey weights count where they are known.",
         unit="",
         unasked=100_000,
         paired=False,
+    ),
+    Figure(
+        "eta_squared_change",
+        "utility",
+        "lower",
+        "How far categories, such as regions, explain a number: of 100 parts of the differences between respondents, "
+        "so many lie between categories, and this is by how many parts that has changed (eta squared) for the two "
+        "fields where it changed most. 1 to 10 is usual, 50 where values are drawn without regard to a field. Survey "
+        "weights count.",
+        unasked=100_000,
     ),
     Figure(
         "subdomain_means",
         "utility",
         "lower",
         "What somebody sees who studies only a tenth of the file: by how many per cent averages of random tenths "
-        "have changed. 1 to 10 is usual, more where a few respondents are very large.",
+        "have changed. 1 to 10 is usual, more where a few respondents are very large. Every record counts once, "
+        "whatever its survey weight.",
     ),
     Figure(
         "subdomain_correlations",
@@ -435,7 +453,7 @@ FIGURES: tuple[Figure, ...] = (
         "lower",
         "What somebody sees who studies only a tenth of the file: by how many per cent the strength of relations "
         "between two fields has changed in random tenths. 3 is usual where all fields are closely related, 100 to "
-        "300 where some hardly are, be it by luck in a small tenth, since a small number has soon doubled.",
+        "300 where some hardly are, since a small number has soon doubled. Every record counts once.",
     ),
     Figure(
         "pmse",
@@ -443,7 +461,7 @@ FIGURES: tuple[Figure, ...] = (
         "lower",
         "How well a statistical model can tell masked from original records. 0: not at all; 0.25: every single one. "
         "0.002 to 0.15 is usual; 0.25 where all original records obey a sum, say, that no rule demands and masking "
-        "broke. It sees averages, spreads and relations only; pmse_cubic and pmse_tree see more.",
+        "broke. It sees averages, spreads and relations only, and every record counts once.",
         unit="",
         paired=False,
     ),

@@ -1,26 +1,45 @@
-"""Numbers that are no amounts: serial numbers of records, numbers of households that repeat in runs, weights.
+"""Numbers that are no amounts: codes, serial numbers of records, numbers of households that repeat in runs, weights.
 
-Their means say nothing, and look like data. Values tell the first two, names the third. Nothing is decided here: what
-is found is said, with the option that makes it what it seems to be.
+Their means say nothing, and look like data. Values tell most of them, names tell weights and known classifications.
+Nothing is decided here: what is found is said, with the option that makes it what it seems to be.
 """
 
 from __future__ import annotations
 
 import re
 import shlex
+from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import accumulate
 
 import numpy as np
 
 from masktron.config import Role
 from masktron.sources.records import Column, Status
 
+MOST_CODES = 15
+"""Different integers up to which a field may be one of codes."""
+RECORDS_A_CODE = 5
+"""Records that each code stands in on average, at least; where they are fewer, few values come of few records."""
+MOST_OF_A_GRID = 0.4
+"""Share of the pairs of a whole and a fraction that occur, up to which decimals look like codes."""
+_TAIL = 0.05
+"""Share of the records at either end that say nothing about a grid: extreme amounts stand alone."""
 LEAST_DISTINCT = 16
 """Different numbers that a field has at least to name records: amounts of few records may differ by chance."""
 LEAST_RUNNING = 0.1
 """Share of the records, at least, that repeat the value before them in a field whose values stand in runs."""
 _WEIGHTS = frozenset({"weight", "weights", "wt", "wgt", "wght", "gewicht", "pweight", "hweight", "fweight"})
 _IDS = frozenset({"id", "ids", "ident", "identifier", "pid", "hid", "hhid", "uuid", "serial"})
+# fmt: off
+_CLASSIFICATIONS = frozenset({
+    "nace", "noga", "wz", "isic", "naics", "anzsic", "sic", "isco", "anzsco", "isced", "icd", "nuts",
+    "lau", "fips", "plz", "postcode", "zip", "zipcode", "coicop", "cofog", "prodcom", "cpa", "cpc",
+    "sitc", "code", "codes",
+})
+# fmt: on
+_YEARS, _YEAR_FROM, _YEAR_TO = frozenset({"year", "yob"}), 1800, 2200
+_PLAIN = re.compile(r"[+-]?(?P<zero>0(?=[0-9]))?[0-9]+(?:\.(?P<fraction>[0-9]+))?")
 _WORD = re.compile(r"[a-z]+|[A-Z]+(?![a-z])|[A-Z][a-z]+")
 
 
@@ -85,6 +104,70 @@ class LikelyRole:
         )
 
 
+def code_reason(name: str, counts: Mapping[str, int]) -> str:
+    """Say why a field of numbers looks like one of codes; nothing where it does not.
+
+    Its name is that of a classification; or its numbers have equally many digits after the point, and one of them
+    begins with a zero that counts for nothing (``01``), or few different ones stand in `RECORDS_A_CODE` records each
+    on average. Few are up to `MOST_CODES` integers (``1.0`` is one). Decimals are few where they lie as codes of two
+    levels do: amounts combine wholes and fractions freely (rates in steps of 0.05, prices that end in .99), whereas
+    few of all pairs of a division and a class (``46.90``) are codes.
+
+    Parameters
+    ----------
+    name : str
+    counts : mapping of str to int
+        How many records have each number, by its lexeme without white space around it.
+    """
+    if not _CLASSIFICATIONS.isdisjoint(_words(name)):
+        return "its name is that of a classification"
+    written = [_PLAIN.fullmatch(text) for text in counts]
+    places = {len(one["fraction"] or "") if one else -1 for one in written}
+    if len(places) != 1 or -1 in places:
+        return ""
+    if any(map(has_zero_before, counts)):
+        return "a number has a zero before it, as codes have"
+    unit = 10 ** places.pop()
+    many = {int(text.replace(".", "")): count for text, count in counts.items()}
+    few = len(counts) > 1 and sum(many.values()) >= RECORDS_A_CODE * len(many)
+    if all(number % unit == 0 for number in many):
+        if _YEARS & _words(name) and all(_YEAR_FROM <= number // unit <= _YEAR_TO for number in many):
+            return "its name and values are those of years"
+        return f"{len(many)} different integers, as few as codes are" if few and len(many) <= MOST_CODES else ""
+    apart = (
+        few and min(many) >= 0 and _WEIGHTS.isdisjoint(_words(name)) and _share_of_grid(many, unit) <= MOST_OF_A_GRID
+    )
+    return f"{len(many)} different decimals that many records share, as they share codes" if apart else ""
+
+
+def called_like_codes(name: str, *, years: bool = True) -> bool:
+    """Whether a field is called like a known classification or a code, or like a year."""
+    return not (_CLASSIFICATIONS | (_YEARS if years else frozenset())).isdisjoint(_words(name))
+
+
+def has_zero_before(text: str) -> bool:
+    """Whether a number begins with a zero that counts for nothing."""
+    written = _PLAIN.fullmatch(text)
+    return written is not None and written["zero"] is not None
+
+
+def _words(name: str) -> frozenset[str]:
+    return frozenset(word.lower() for word in _WORD.findall(name))
+
+
+def _share_of_grid(many: Mapping[int, int], unit: int) -> float:
+    """Return how many of the pairs of a whole and a fraction occur, of those that the usual values are made of."""
+    numbers, records = sorted(many), sum(many.values())
+    to_here = accumulate(many[number] for number in numbers)
+    usual = [
+        divmod(number, unit)
+        for number, upto in zip(numbers, to_here, strict=True)
+        if upto > _TAIL * records and upto - many[number] < (1 - _TAIL) * records
+    ]
+    wholes, fractions = map(set, zip(*usual, strict=True))
+    return len(usual) / (len(wholes) * len(fractions))
+
+
 def likely_role(name: str, traits: NumberTraits, *, nested: bool = False) -> LikelyRole | None:
     """Say what a field seems to be that is masked as amounts; None for what may be one.
 
@@ -95,7 +178,7 @@ def likely_role(name: str, traits: NumberTraits, *, nested: bool = False) -> Lik
     nested : bool
         Whether the file has levels: then nobody is told how to declare them.
     """
-    words = {word.lower() for word in _WORD.findall(name)}
+    words = _words(name)
     if words & _WEIGHTS:
         return LikelyRole(name, Role.WEIGHT, "is called like a survey weight")
     many = traits.whole and traits.distinct >= LEAST_DISTINCT

@@ -26,7 +26,7 @@ def lines_of(text: str) -> list[str]:
     return text.splitlines()
 
 
-@pytest.mark.parametrize(("sample", "options"), parts(CASES, 2))
+@pytest.mark.parametrize(("sample", "options"), parts(CASES, 1))
 def test_defaults_fit_a_screen(
     sample: str,
     options: list[str],

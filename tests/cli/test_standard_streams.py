@@ -51,7 +51,7 @@ def test_output_that_cannot_be_written_has_its_own_exit_code(
 
 
 @on_linux
-@pytest.mark.parametrize("redirected", [">&-", ">/dev/full"])
+@pytest.mark.parametrize("redirected", [pytest.param(">&-", marks=pytest.mark.full), ">/dev/full"])
 def test_files_that_are_there_are_named_where_the_result_cannot_be_printed(folder: Path, redirected: str) -> None:
     for name in ("masked.xml", "result.json"):
         (folder / name).unlink(missing_ok=True)
@@ -71,6 +71,7 @@ def test_an_error_keeps_its_exit_code_where_standard_output_is_closed(folder: Pa
 
 
 @on_linux
+@pytest.mark.full
 @pytest.mark.parametrize("redirected", ["2>&-", "2>/dev/full", "<&-", "<&- 2>&-"])
 def test_other_streams_change_no_result(folder: Path, redirected: str) -> None:
     code, shown, _ = run(folder, "", "describe", "data.xml")

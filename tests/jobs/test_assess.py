@@ -29,6 +29,7 @@ from masktron.measures.classes import biases, class_chi_square
 from masktron.measures.correlation_change import correlation_change
 from masktron.measures.differencing import Differencing
 from masktron.measures.dominance import p_percent
+from masktron.measures.eta_squared import eta_squared
 from masktron.measures.figures import COMPUTED, Measured, measure
 from masktron.measures.homogeneity import homogeneity
 from masktron.measures.il1s import il1s
@@ -173,6 +174,24 @@ def test_figures_by_hand() -> None:
     assert values_of(["category_change"], weighted) == [(pytest.approx(100 / 6), "K")]
 
 
+def test_estimates_are_weighted_where_a_weight_is_declared() -> None:
+    """Repeating a record as often as it weighs gives the same means, deviations and correlations."""
+    rng = np.random.default_rng(4)
+    before = rng.integers(1, 99, (60, 2))
+    after, times = before + rng.integers(0, 30, (60, 2)), rng.integers(1, 40, 60)
+
+    def measured(name: str, weights: Any, repeat: Any = 1) -> float:
+        pair = ({"A": one[:, 0].tolist(), "B": one[:, 1].tolist()} for one in (before, after))
+        repeated = ({key: np.repeat(values, repeat).tolist() for key, values in one.items()} for one in pair)
+        return values_of([name], files(*repeated, weights=weights))[0][0]
+
+    weights = times.astype(np.float64)
+    for name in ("mean_bias", "deviation_bias", "correlation_change"):
+        assert measured(name, weights) == pytest.approx(measured(name, None, times)), name
+    for name in ("mean_bias", "deviation_bias", "correlation_change", "pil", "score"):
+        assert abs(measured(name, weights) - measured(name, None)) > 1e-4, name
+
+
 def test_a_total_from_nothing_is_the_worst_and_meets_no_limit() -> None:
     grown = files({"A": [1, 2], "Z": [0, 0], "B": [1, 1]}, {"A": [9, 9], "Z": [1, 1], "B": [1, 1]})
     (found,) = measure(["total_change"], grown)
@@ -215,7 +234,10 @@ def test_figures_of_measures_by_name() -> None:
         blocks=(("A", "B"), ("D",)),
         classes=classes,
         differenced=twice,
+        everything={"G": column(["x", "y", "z"] * 20)},
+        unmasked=("G",),
     )
+    explained = [[eta_squared(own, np.arange(60) % 3).share for own in file.T] for file in (before, after)]
     groups = np.arange(60) // 3
     loss, bias, parts = pil(before, after), biases(before, after), subdomains(before, after)
     totals = [p_percent(before[:, own], groups) for own in ([0, 1], [2])]
@@ -238,6 +260,7 @@ def test_figures_of_measures_by_name() -> None:
         "mean_bias": bias.abim,
         "deviation_bias": bias.abisd,
         "correlation_change": correlation_change(before, after).largest,
+        "eta_squared_change": np.abs(np.subtract(*explained)).max(),
         "subdomain_means": parts.means,
         "subdomain_correlations": parts.correlations,
         "pmse": pmse(before, after).value,

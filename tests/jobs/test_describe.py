@@ -77,7 +77,7 @@ def test_kinds_are_those_of_mask(
     lexemes = [str(value).strip() for value in records.columns["F"].lexemes[present]]
     of_missing = [one for one in problems if "it may mean 'missing'" in one.what]
     of_kinds = [one for one in problems if one not in of_missing]
-    assert bool(of_missing) == bool(apart(Counter(lexemes)))
+    assert bool(of_missing) == bool(apart(Counter(lexemes), len(lexemes)))
     assert bool(of_kinds) == ("F" in asked)
     assert field.role == str(fact.role)
     if fact.role is Role.CONFIDENTIAL and not of_kinds:

@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+import json
 import math
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
+from lxml import html
 
 import masktron
-from cli_runner import write_data, write_rules
+from cli_runner import Runner, write_data, write_rules
 from masktron.config import Role
 from masktron.errors import OutsideLimitsError, UsageError
 from masktron.figures import FIGURES, figure_of
 from masktron.jobs import assess as assess_job
 from masktron.jobs import mask_result
 from masktron.jobs.assess import run_assess
+from masktron.measures.keys import individual_risk, key_frequencies, log_linear_risk
+from masktron.report.key_lines import estimate_lines
 from masktron.report.protection import EVIDENCE
 from schema_files import conforms
 
@@ -178,3 +183,132 @@ def test_without_any_key_there_is_no_figure_and_no_limit(tmp_path: Path, files: 
     assert any(note.startswith("needs a quasi-identifier") for note in found.notes)
     checked = masktron.check(tmp_path / "m.xml", rules, original=data, same_order=True, limits={"key_k": 2})
     assert any(note.startswith("the limit key_k: needs a quasi-identifier") for note in checked.not_checked)
+
+
+# two estimates
+
+FINE = {"roles": {"P": "quasi-identifier", "Q": "quasi-identifier", "W": "weight"}, "order": "keep", "k": 3}
+"""Two keys, of which the log-linear model expects more re-identifications than the weights."""
+
+
+@pytest.fixture(scope="module")
+def fine(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    rng = np.random.default_rng(7)
+    folder = tmp_path_factory.mktemp("fine")
+    pairs = rng.integers(0, 40, (240, 2)).tolist()
+    rows: list[dict[str, object]] = [{"P": p, "Q": q, "A": at, "W": 25} for at, (p, q) in enumerate(pairs)]
+    return write_data(folder / "d.xml", rows), write_rules(folder / "r.sch", "A >= 0")
+
+
+def test_the_larger_estimate_counts_for_limits_and_verdicts(fine: tuple[Path, Path], tmp_path: Path) -> None:
+    data, rules = fine
+    page, out = tmp_path / "m.html", tmp_path / "m.xml"
+    result = masktron.mask(data, rules, out, **FINE)
+    run_assess(out, data, manifest=tmp_path / "m.manifest.json", html=page)
+    keys = result.keys
+    assert keys is not None and keys.model_expected is not None and keys.model_uniques is not None
+    by_weights, by_model = 100 * keys.expected / 240, 100 * keys.model_expected / 240
+    assert by_model > 1.1 * by_weights
+    figures = {one.name: one.value for one in result.figures}
+    assert figures["global_risk"] == pytest.approx(by_model)
+    assert figures["key_population_uniques"] == pytest.approx(max(keys.population_uniques, keys.model_uniques))
+    assert f"re-identify {by_model:.1f} % of the records" in result.verdict.details
+    conforms(result.as_dict(), "mask")
+    estimates = estimate_lines(keys.as_dict())
+    assert len(estimates) == 3
+    assert all(f"{one[:1].upper()}{one[1:]}." in page.read_text() for one in estimates)
+    between = {"global_risk": (by_weights + by_model) / 2}
+    with pytest.raises(OutsideLimitsError, match="global_risk is"):
+        masktron.mask(data, rules, tmp_path / "n.xml", limits=between, **FINE)
+
+
+def test_both_estimates_are_on_the_screen(
+    fine: tuple[Path, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data, rules = fine
+    monkeypatch.setenv("COLUMNS", "200")
+    run, said = Runner(capsys), [f"--role={name}={role}" for name, role in FINE["roles"].items()]  # type: ignore[attr-defined]
+    for words in (["mask", data, "--out", tmp_path / "m.xml"], ["keys", data]):
+        shown = run(*words, "--rules", rules, *said)
+        assert "by the weights" in shown.out and "by a log-linear model" in shown.out, words
+    shown = run("assess", tmp_path / "m.xml", "--original", data, "--manifest", tmp_path / "m.manifest.json")
+    assert "by the weights" in shown.out and "by a log-linear model" in shown.out
+
+
+# one name, one figure
+
+
+def test_uniques_are_counted_by_keys_and_by_recode_as_each_says(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A missing value matches every value in one, and is a value of its own in the other."""
+    monkeypatch.setenv("COLUMNS", "300")
+    rng = np.random.default_rng(3)
+    drawn = [(int(p), None if at % 9 == 0 else int(q)) for at, (p, q) in enumerate(rng.integers(0, 12, (90, 2)))]
+    data = tmp_path / "d.csv"
+    data.write_text("P,Q,A\n" + "".join(f"{p},{'' if q is None else q},{at}\n" for at, (p, q) in enumerate(drawn)))
+    rules = write_rules(tmp_path / "r.sch", "A >= 0")
+    for name in "pq":
+        (tmp_path / f"{name}.csv").write_text("".join(f"{value};{value // 4};*\n" for value in range(12)))
+    matching = [
+        sum(p == own and (q == other or q is None or other is None) for own, other in drawn) for p, q in drawn
+    ]
+    alone, apart = matching.count(1), [drawn.count(one) for one in drawn].count(1)
+    assert alone < apart
+    runner, roles = Runner(capsys), ["--role=P=quasi-identifier", "--role=Q=quasi-identifier"]
+    keys = runner("keys", data, "--rules", rules, *roles, "--verbose")
+    assert f"by the keys, {alone} of 90 records are like no other one" in keys.out
+    assert "a missing value of a key matches every value (10 records)" in keys.out
+    trees = [f"--hierarchy={name.upper()}={tmp_path / f'{name}.csv'}" for name in "pq"]
+    recode = runner("recode", data, "--rules", rules, *trees, "--suppressed", "50%")
+    (shown,) = (line.split() for line in recode.out.splitlines() if line.split()[:1] == ["key_uniques"])
+    assert int(shown[1]) == apart
+    assert "without a weight; a missing value counts as a value of its own" in " ".join(recode.out.split())
+
+
+def test_groups_that_are_formed_and_combinations_that_are_written_have_names_of_their_own(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Groups whose means are rounded to the same age are several groups, and one combination of values."""
+    data, out, page = tmp_path / "d.csv", tmp_path / "m.csv", tmp_path / "m.html"
+    data.write_text("AGE,A\n" + "".join(f"{20 + at % 8},{at * at}\n" for at in range(120)))
+    rules = write_rules(tmp_path / "r.sch", "A >= 0")
+    told = tmp_path / "m.json"
+    Runner(capsys)(
+        "mask", data, "--rules", rules, "--out", out, "-k", "3", "--numeric", "AGE", "--html", page, "--json", told
+    )  # fmt: skip
+    formed = next(one["groups"] for one in json.loads(told.read_text())["blocks"] if one["variables"] == ["AGE"])
+    written = len({line.split(",")[0] for line in out.read_text().splitlines()[1:]})
+    assert formed > written
+    tables = {one.findtext("caption"): one for one in html.fromstring(page.read_text()).xpath("//table")}
+    blocks, shared = tables["Blocks"], tables["Records that share their values, by block, as written"]
+    heads = [[cell.text_content() for cell in one.xpath(".//thead//th")] for one in (blocks, shared)]
+    rows = [
+        next(row for row in one.xpath(".//tbody/tr") if row[0].text_content() == "AGE") for one in (blocks, shared)
+    ]
+    counts = [
+        row[head.index(name)].text_content()
+        for row, head, name in zip(rows, heads, ("groups formed", "different combinations of values"), strict=True)
+    ]
+    assert counts == [str(formed), str(written)]
+
+
+def test_recode_looks_at_the_larger_estimate(tmp_path: Path) -> None:
+    rng = np.random.default_rng(7)
+    data = tmp_path / "d.csv"
+    pairs = rng.integers(0, 40, (240, 2)).tolist()
+    data.write_text("P,Q,A,W\n" + "".join(f"{p},{q},{at},25\n" for at, (p, q) in enumerate(pairs)))
+    rules = write_rules(tmp_path / "r.sch", "A >= 0")
+    for name in "PQ":
+        (tmp_path / f"{name}.csv").write_text("".join(f"{value};{value // 2};*\n" for value in range(40)))
+    trees = {name: tmp_path / f"{name}.csv" for name in "PQ"}
+    said: dict[str, Any] = {"key_k": 2, "suppressed": "100%", "roles": {"W": "weight"}}
+    free = masktron.recode(data, rules, trees, **said)
+    weights = np.full(240, 25.0)
+    columns = [np.array(pairs)[:, at] // (2 if name in free.recode else 1) for at, name in enumerate("PQ")]
+    by_model = 100 * log_linear_risk(columns, weights).mean
+    by_weights = 100 * float(individual_risk(key_frequencies(columns, weights)).mean())
+    assert by_weights < free.after.global_risk == pytest.approx(by_model)
+    limit = (by_weights + by_model) / 2
+    found = masktron.recode(data, rules, trees, limits={"global_risk": limit}, **said)
+    assert found.recode != free.recode and found.after.global_risk <= limit

@@ -58,3 +58,16 @@ def test_the_page_says_that_missing_values_were_replaced_and_not_how_many(folder
     text = html.fromstring((folder / "about.html").read_text()).xpath("//section[@id='analysis']")[0].text_content()
     assert "missing values may have been replaced by masked ones" in " ".join(text.split())
     assert "1 missing" not in text and "got a value" not in text
+
+
+def test_codes_of_unmasked_fields_are_told(tmp_path: Path) -> None:
+    lines = [f"{-9 if at % 4 else 300},{9000 + 71 * at}" for at in range(40)]
+    (tmp_path / "d.csv").write_text("\n".join(["Rent,Wage", *lines, ""]))
+    (tmp_path / "r.sch").write_text(RULES)
+    masktron.mask(
+        tmp_path / "d.csv", tmp_path / "r.sch", tmp_path / "o.csv",
+        roles={"Rent": "untouched"}, missing={"Rent": ["-9"]},
+    )  # fmt: skip
+    masktron.write_report(tmp_path / "o.manifest.json", html_public=tmp_path / "about.html")
+    tables = html.fromstring((tmp_path / "about.html").read_text()).xpath("//section[@id='fields']//tbody")
+    assert ["Rent", "30", "-9"] in [[cell.text_content() for cell in row] for table in tables for row in table]

@@ -13,7 +13,10 @@ import masktron
 from cli_runner import Runner, write_rules
 from schema_files import conforms
 
-REACHED = "k = 3 was asked for the keys AREA, W, and 1 was reached, because the weight W is a key; without it, 3."
+REACHED = (
+    "At least 3 records share each combination of AREA (k = 3 was asked), but the weight 'W' tells them apart: "
+    "with it, k is 1."
+)
 
 
 class Release(NamedTuple):
@@ -70,7 +73,8 @@ def test_what_was_asked_for_the_keys_and_reached_is_said_everywhere(release: Rel
     marks = html.fromstring(public.read_text()).xpath("//p[contains(@class,'verdict')]")
     assert [mark.get("class") for mark in marks] == ["verdict good", "verdict bad"]
     assert marks[1].text_content() == (
-        "Protection: red. Fewer records than intended share the fields that others may know."
+        "Protection: red. Fewer records than intended share the fields that others may know, the survey weight "
+        "included."
     )
 
 

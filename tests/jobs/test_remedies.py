@@ -376,11 +376,12 @@ def test_a_copied_share_is_raised_as_far_as_it_has_to_be() -> None:
     assert "3 respondents in A" in share.reveals
 
 
-def test_rules_that_are_let_go_already_are_not_named_again() -> None:
+def test_rules_that_are_let_go_already_stay_let_go() -> None:
+    """On the command line the option takes the place of a list in the settings."""
     fact = RefusalFacts("across-records", ("A",), rules=("R1", "R2"))
     allowed = [one for one in remedies_for([fact], RefusedRun(Config(allow=("R1",)))) if one.kind == "allow"]
     assert [one.settings for one in allowed] == [{"allow": ["R1", "R2"]}]
-    assert [one.options for one in allowed] == [("--allow R2",)]
+    assert [one.options for one in allowed] == [("--allow R1", "--allow R2")]
 
 
 STAGES = ("plan", "settle", "masking", "jobs")

@@ -140,6 +140,61 @@ def test_orders_and_equal_fields() -> None:
     assert not {"Low <= Top", "Top <= Far", "High <= Far"} & forms  # from two others, or from the ranges
 
 
+def with_errors(size: int = 2000) -> pd.DataFrame:
+    """Records with a few errors, and codes for missing values that nobody declared."""
+    rng = np.random.default_rng(4)
+    age, big = rng.integers(16, 95, size), rng.integers(1, 5000, size)
+    worked = np.minimum(age, rng.integers(0, 60, size))
+    employed = rng.choice([1, 2], size)
+    wage = np.where(employed == 1, rng.integers(800, 9000, size), 0)
+    rent = np.where(rng.random(size) < 0.4, -9, rng.integers(200, 3000, size))
+    age[7], big[9], employed[[3, 11]], wage[[3, 11]] = -57, 900_000, 2, 500
+    codes = {"Rent": rent, "Education": rng.choice([1, 2, 3, 4, 99], size)}
+    made = {"Age": age, "Worked": worked, "Employed": employed, "Wage": wage, "Big": big, **codes}
+    return pd.DataFrame({**made, "Profit": rng.normal(3000, 1300, size).round().astype(int)})
+
+
+def test_errors_are_exceptions_and_no_law(tmp_path: Path) -> None:
+    frame = with_errors()
+    result = masktron.suggest(frame, tmp_path / "r.sch", accept="all")
+    found = {one.form: (one.exceptions, one.strength) for one in result.proposals}
+    assert found["Age >= 0"] == (1, "fair")
+    assert found["Worked <= Age"] == (1, "fair")
+    assert found["Employed != 2 or Wage = 0 or Employed missing"] == (2, "fair")
+    assert found["Big <= 5000"] == (1, "guess")
+    assert found["-5000 <= Profit <= 10000"] == (0, "guess")  # a distribution that crosses 0 has no sign
+    assert not [form for form in found if "Age >= -" in form or "Rent >= -" in form or form == "Profit >= 0"]
+    failed = {rule.id: rule.failed for rule in masktron.validate(frame, tmp_path / "r.sch").rules}
+    assert failed == {one.id: one.exceptions for one in result.proposals if one.accepted}
+
+
+def test_codes_for_missing_values_that_nobody_declared_are_set_aside() -> None:
+    result = masktron.suggest(with_errors())
+    found = by_id(result)
+    assert (found["not-negative-Rent"].context, found["not-negative-Rent"].exceptions) == (
+        "Record[number(Rent) != -9]",
+        0,
+    )
+    assert found["codes-Education"].test.count("=") == 4
+    said = [note for note in result.notes if "'missing'" in note]
+    assert len(said) == 2
+    assert 'missing={"Rent": ["-9"]}' in said[0]
+
+
+@pytest.mark.parametrize(("parts", "wrong"), [(10, 0), (12, 0.01), (20, 0.02)])
+def test_totals_of_many_parts(parts: int, wrong: float) -> None:
+    rng = np.random.default_rng(parts)
+    size = 600
+    made = {f"P{at}": rng.integers(1, 900, size) * (rng.random(size) < 0.6) for at in range(parts)}
+    total = np.sum([*made.values()], axis=0)
+    broken = rng.random(size) < wrong
+    result = masktron.suggest(pd.DataFrame({**made, "T": total + broken, "X": rng.integers(1, 9000, size)}))
+    (one,) = [one for one in result.proposals if one.kind == "total"]
+    assert (set(one.fields), one.fields[-1], one.exceptions) == ({*made, "T"}, "T", int(broken.sum()))
+    few = masktron.suggest(pd.DataFrame({**made, "T": total}).head(parts))
+    assert any("totals of four parts or more were not looked for" in note for note in few.notes)
+
+
 def test_bounds_are_round_and_no_extreme_values(suggested: tuple[Path, Path, SuggestResult]) -> None:
     frame, found = survey(), by_id(suggested[2])
     for field in ("Wages", "Other", "Tax", "Monthly"):

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 import unit_runs
+from examples import parts
 from masktron import memory_costs
 from masktron.config import Role
 from masktron.errors import UsageError
@@ -19,11 +20,10 @@ from masktron.results import MaskResult
 from unit_runs import Files, killed_after, sums
 
 TREATMENTS: tuple[dict[str, Any], ...] = (
-    {"recode": {"AGE": "width:10"}},
     {"recode": {"AGE": "width:2"}, "key_k": 3},
+    {"recode": {"AGE": "width:10"}},
     {"pram": {"JOB": "change:0.2"}, "swap": {"regions": ("REGION",), "keys": ("AGE",), "k": 3}},
 )
-NAMES = ("recode", "both", "drawn")
 
 
 @pytest.fixture
@@ -46,7 +46,7 @@ def written(given: Files, out: str) -> bytes:
     return path.read_bytes() + (rules.read_bytes() if rules.exists() else b"")
 
 
-@pytest.mark.parametrize("treatment", TREATMENTS, ids=NAMES)
+@pytest.mark.parametrize("treatment", parts(TREATMENTS, 1))
 def test_treated_keys_are_the_same_in_units_whoever_masks_them(given: Files, treatment: dict[str, Any]) -> None:
     result = mask(given, "one.xml", **treatment)
     assert result.treatments
@@ -72,7 +72,7 @@ def test_memory_decides_on_the_size_of_units_and_on_nothing_else(
     assert not [path for path in given[0].parent.iterdir() if path.name.startswith(".")]
 
 
-@pytest.mark.parametrize("treatment", TREATMENTS, ids=NAMES)
+@pytest.mark.parametrize("treatment", parts(TREATMENTS, 1))
 def test_a_run_with_treated_keys_goes_on_to_the_same_bytes_by_its_key_alone(
     given: Files, treatment: dict[str, Any]
 ) -> None:

@@ -344,24 +344,30 @@ def test_what_was_rounded_anew_is_one_value_with_an_error(
     assert near >= 2
 
 
-def test_a_pair_without_a_figure_is_not_hidden_by_another_one(amounts: Releases) -> None:
-    """Medians beside means, of which nothing is known, are no number that says little."""
+def test_another_release_never_lowers_what_a_pair_tells(amounts: Releases) -> None:
+    """Nothing is known of what medians tell beside means."""
     rng = np.random.default_rng(3)
     columns = {name: rng.integers(0, 99999, 60).tolist() for name in "AB"}
-    published(amounts, "first", columns, k=3, numeric=["A", "B"], aggregator="mean")
+    published(amounts, "first", columns, k=4, numeric=["A", "B"], aggregator="mean")
     published(amounts, "median", columns, k=4, numeric=["A", "B"], aggregator="median")
     published(amounts, "half", columns, k=4, aggregator="median", roles={"B": "untouched"})
     published(amounts, "second", columns, k=3, numeric=["A", "B"], aggregator="mean")
-    for other, without in (("median", "A, B"), ("half", "A")):
-        result = masktron.assess(
+
+    def told(*others: str) -> masktron.AssessResult:
+        return masktron.assess(
             amounts.folder / "second.csv",
             amounts.folder / "second.data.csv",
             manifest=amounts.folder / "second.manifest.json",
-            against=[amounts.folder / f"{name}.csv" for name in ("first", other)],
+            against=[amounts.folder / f"{name}.csv" for name in others],
             measures=["differencing"],
         )
-        assert any(f"has no figure of {without}: some of the releases" in one for one in result.notes)
-        assert np.isnan(result["differencing"]) == (without == "A, B")
+
+    alone = told("first")
+    assert alone["differencing"] > 0
+    for other, without in (("median", "A, B"), ("half", "A")):
+        result = told("first", other)
+        assert any(f"differencing of {without} is too low" in one for one in result.notes)
+        assert result["differencing"] >= alone["differencing"], "never less than a pair tells"
 
 
 def test_medians_are_values_and_no_sums(amounts: Releases) -> None:

@@ -165,8 +165,10 @@ def test_without_numbers_and_without_values(masked: MaskResult) -> None:
 
 
 def test_rules_that_were_not_tested_or_let_go(masked: MaskResult) -> None:
-    rules = replace(masked, allowed=("a", "b")).verdict.rules
-    assert rules.reason == "Every rule holds, but for a, b, let go; 1 of 1 rule tested."
+    rules = replace(masked, allowed=("a", "b"), let_go=("b",)).verdict.rules
+    assert rules.reason == "Every rule holds, but for a, b, let go and not judged; 1 of 1 rule tested."
+    assert rules.level == "amber"
+    assert replace(masked, allowed=("a",)).verdict.rules.level == "green", "a warning"
     assert "A, B, C, D, E, F and 2 more." in told(masked, unmasked=(*"ABCDEFGH",))
 
 
@@ -387,7 +389,7 @@ def test_rules_that_read_a_removed_field(tmp_path: Path) -> None:
     rules = write_rules(tmp_path / "r.sch", "A + B = T", "string-length(N) > 2", "C > 50")
     rules.write_text(rules.read_text().replace('id="R3"', 'id="R3" role="warning"'))
     result = masktron.mask(data, rules, tmp_path / "out.xml", k=3, roles={"N": "identifier"})
-    said = "very rule holds, but for R2, which reads the removed identifier N, and R3, let go"
+    said = "very rule holds, but for R2, which reads the removed identifier N, and R3, let go and not judged"
     assert result.verdict.rules.level == "green"
     assert result.verdict.rules.reason.startswith(f"E{said}; ")
 

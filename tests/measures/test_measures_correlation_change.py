@@ -24,6 +24,19 @@ def test_it_is_the_difference_of_numpys_correlations() -> None:
     assert correlation_change(before, before[::-1]).largest == 0.0
 
 
+def test_weights_weigh_correlations() -> None:
+    generator = np.random.default_rng(3)
+    before = generator.normal(size=(50, 2)) @ generator.normal(size=(2, 2))
+    after, weights = before + generator.normal(size=before.shape), generator.lognormal(size=50)
+    expected = []
+    for file in (before, after):
+        covariances = np.cov(file.T, aweights=weights)
+        expected.append(covariances[0, 1] / math.sqrt(covariances[0, 0] * covariances[1, 1]))
+    found = correlation_change(before, after, weights)
+    assert found.largest == pytest.approx(abs(expected[1] - expected[0]), abs=1e-12)
+    assert abs(found.largest - correlation_change(before, after).largest) > 0.01
+
+
 def test_a_correlation_near_0_that_stays_there_has_hardly_changed() -> None:
     generator = np.random.default_rng(1)
     one, other, noise = generator.normal(size=(3, 10_000))

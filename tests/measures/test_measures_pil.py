@@ -70,6 +70,56 @@ def test_formulas(noise: float, gaps: float) -> None:
     assert 0 < found[-1] < 100
 
 
+def by_the_weighted_formulas(
+    original: NDArray[np.float64], masked: NDArray[np.float64], weights: NDArray[np.float64]
+) -> list[float]:
+    """Linearised variances, record by record; scipy's weighted density, numpy's weighted covariances."""
+
+    def quantiles(x: NDArray[np.float64], w: NDArray[np.float64]) -> NDArray[np.float64]:
+        order = np.argsort(x)
+        below = [math.fsum(w[order][:at]) for at in range(len(x))]
+        return np.interp(LEVELS, np.array(below) / below[-1], x[order])
+
+    def variance(influence: NDArray[np.float64], w: NDArray[np.float64]) -> float:
+        return math.fsum((w * influence) ** 2) / math.fsum(w) ** 2
+
+    kinds: list[list[float]] = [[], [], [], [], []]
+    for before, after in zip(original.T, masked.T, strict=True):
+        (x, w), (y, v) = ((one[~np.isnan(one)], weights[~np.isnan(one)]) for one in (before, after))
+        at, moved, effective = quantiles(x, w), quantiles(y, v), w.sum() ** 2 / (w**2).sum()
+        for q, density, old, new in zip(LEVELS, gaussian_kde(x, weights=w)(at), at, moved, strict=True):
+            kinds[0].append(loss(old, new, q * (1 - q) / (effective * density**2)))
+        means = np.average(x, weights=w), np.average(y, weights=v)
+        spreads = [float(np.cov(one, aweights=own, ddof=0)) for one, own in ((x, w), (y, v))]
+        kinds[1].append(loss(*means, variance(x - means[0], w)))
+        kinds[2].append(loss(*spreads, variance((x - means[0]) ** 2 - spreads[0], w)))
+    for pair in itertools.combinations(range(original.shape[1]), 2):
+        there = [~np.isnan(file[:, pair]).any(axis=1) for file in (original, masked)]
+        old, new = (
+            np.cov(file[:, pair][held].T, aweights=weights[held], ddof=0)
+            for file, held in zip((original, masked), there, strict=True)
+        )
+        w = weights[there[0]]
+        u, v = (original[:, pair][there[0]] - np.average(original[:, pair][there[0]], axis=0, weights=w)).T
+        kinds[3].append(loss(old[0, 1], new[0, 1], variance(u * v - old[0, 1], w)))
+        r, s = (one[0, 1] / math.sqrt(one[0, 0] * one[1, 1]) for one in (old, new))
+        u, v = u / math.sqrt(old[0, 0]), v / math.sqrt(old[1, 1])
+        kinds[4].append(loss(r, s, variance(u * v - r * (u**2 + v**2) / 2, w)))
+    means = [sum(kind) / len(kind) for kind in kinds]
+    return [*means, sum(means) / 5]
+
+
+@pytest.mark.parametrize("gaps", [0.0, 0.2])
+def test_weighted_formulas(gaps: float) -> None:
+    rng = np.random.default_rng(2)
+    original, masked, weights = ORIGINAL.copy(), ORIGINAL * 1.01 + 0.1 * NOISE, 1000 * rng.lognormal(size=300)
+    original[rng.random(original.shape) < gaps] = np.nan
+    masked[rng.random(original.shape) < gaps] = np.nan
+    found = astuple(pil(original, masked, weights))
+    assert found == pytest.approx(by_the_weighted_formulas(original, masked, weights), abs=1e-8)
+    assert astuple(pil(original, masked, np.full(300, 7.0))) == pytest.approx(astuple(pil(original, masked)))
+
+
 @examples(8, full=25)
 @given(st.integers(0, 10**6))
 def test_formulas_with_ties(seed: int) -> None:

@@ -14,9 +14,11 @@ from numpy.typing import NDArray
 
 from examples import examples
 from masktron.config import Config
-from masktron.proposals.additive import MOST_EXCEPTIONS, Additive, SumSearch
+from masktron.proposals.additive import Additive, SumSearch
 from masktron.proposals.candidate import FieldState, SuggestedRule
+from masktron.proposals.chance import MOST_EXCEPTIONS, errors
 from masktron.proposals.implications import leaner
+from masktron.proposals.long_totals import unit_relations
 from masktron.proposals.profiles import FieldProfile, profiles_of
 from masktron.sources.lexical import fraction_digits, parse_number
 from masktron.sources.records import Column, Field, Layout, Records, Status
@@ -63,18 +65,18 @@ def total(parts: Iterable[str], whole: str) -> Total:
 
 
 @examples(10, full=300)
-@given(seed=SEEDS, parts=st.integers(2, 5), wrong=st.integers(0, 5))
+@given(seed=SEEDS, parts=st.integers(2, 7), wrong=st.integers(0, 5))
 def test_a_planted_total_is_found_and_counted(seed: int, parts: int, wrong: int) -> None:
     rng = np.random.default_rng(seed)
     size = 200
-    columns = {name: rng.integers(1, 10_000, size) for name in "ABCDEXYZ"}
+    columns = {name: rng.integers(1, 10_000, size) for name in "ABCDEFGXYZ"}
     for name in "AB":
         columns[name][rng.random(size) < 0.3] = 0
-    whole = summed(columns, "ABCDE"[:parts])
+    whole = summed(columns, "ABCDEFG"[:parts])
     broken = rng.choice(size, wrong, replace=False)
     whole[broken] += rng.integers(1, 50, wrong)
     all_found = found({**columns, "T": whole})
-    one = all_found[total("ABCDE"[:parts], "T")]
+    one = all_found[total("ABCDEFG"[:parts], "T")]
     assert np.flatnonzero(one.fails).tolist() == sorted(broken.tolist())
     assert len(all_found) == 1
 
@@ -209,3 +211,42 @@ def test_a_chain_leaves_out_the_short_cut(order: int) -> None:
     ][::order]
     kept, fewer = leaner(rules, (), ())
     assert (sorted(rule.name for rule in kept), fewer) == (["0", "1"], 1)
+
+
+@examples(20, full=1000)
+@given(seed=SEEDS)
+def test_sums_that_elimination_finds_hold_and_lack_none(seed: int) -> None:
+    """Totals of totals, each planted; what is found is what was planted, however long."""
+    rng = np.random.default_rng(seed)
+    size = int(rng.integers(4, 9))
+    table = [*rng.integers(1, 10_000, (size, 40))]
+    planted = set()
+    for _ in range(3):
+        parts = tuple(sorted(rng.choice(len(table), int(rng.integers(2, len(table))), replace=False).tolist()))
+        planted.add((parts, len(table)))
+        table.append(np.sum([table[at] for at in parts], axis=0))
+    columns = np.array(table).T
+    found = list(unit_relations(columns))
+    assert len(found) <= 3
+    for parts, whole in found:
+        assert np.array_equal(columns[:, list(parts)].sum(axis=1), columns[:, whole])
+    # each says as much in as few terms as one that was planted
+    assert sum(len(parts) for parts, _ in found) <= sum(len(parts) for parts, _ in planted)
+
+
+@examples(30, full=2000)
+@given(seed=SEEDS, centre=st.sampled_from([1.5, 2.0, 2.33, 2.7]))
+def test_tails_are_no_errors(seed: int, centre: float) -> None:
+    """Of numbers that are distributed across 0, those below it are not taken for errors, with rare exceptions."""
+    rng = np.random.default_rng(seed)
+    numbers = np.rint(1000 * rng.normal(centre, 1, 4000)).astype(np.int64)
+    below = int((numbers < 0).sum())
+    assert below < 8 or not errors(numbers)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "are"), [([], True), ([-50], True), ([-1] * 2, True), ([-1] * 19, False), ([-30] * 25, False)]
+)
+def test_errors_stand_apart_and_are_few(wrong: list[int], are: bool) -> None:
+    assert errors(np.array([*range(1, 100)] * 20 + wrong)) is are
+    assert errors(np.array([*range(800, 2780), -30])) is True

@@ -93,6 +93,13 @@ def test_codes_and_missing_values_of_the_released_file_are_told() -> None:
     ] * 3
 
 
+def test_codes_of_fields_that_were_not_masked_are_told_too() -> None:
+    kept = PublicField("RENT", masked=False, number=True, missing=803, codes=("-9",))
+    text, _ = shown(replace(RELEASE, fields=(TOLD, CODE, kept)))
+    told = text.partition("codes that mean missing")[2][:60]
+    assert "RENT" in told and "803" in told and "-9" in told
+
+
 def test_an_engine_that_deviates_has_its_reason_beside_it() -> None:
     engines = (PublicEngine("libxml2", 3, 500), PublicEngine("pyschematron", 3, 500, ("a number never equals (x)",)))
     text, _ = shown(replace(RELEASE, engines=engines))

@@ -134,6 +134,8 @@ def keys_tried(field: str, other: str) -> dict[str, Any]:
     figure = {"group": "risk", "unit": "records", "better": "lower", "field": None, "meaning": "alone"}
     keys = {
         "below": {"2": 9, "3": 12, "5": 20}, "below_without_weight": None, "weight": None, "minimal_uniques": [0, 4],
+        "records": 60, "expected": 1.5, "population_uniques": 0.4, "model_expected": 2.5, "model_uniques": 0.8,
+        "model_pairs": [[field, other]], "model_without": None,
         "contributions": {field: 80.0, other: 20.0},
     }  # fmt: skip
     fate = {"rule": "adult", "fate": "lost", "before": "AGE >= 16", "after": "", "reason": "it reads all records",

@@ -64,6 +64,7 @@ def outcome_of(browser: urllib.request.OpenerDirector, address: str) -> str:
 
 @pytest.mark.skipif(sys.platform != "linux" or os.geteuid() != 0, reason="only root can run programs as another user")
 @pytest.mark.skipif(not Path(PYTHON).exists(), reason="another user needs a Python that he can run")
+@pytest.mark.full
 def test_the_owner_is_answered_while_another_user_floods_the_server(tmp_path: Path) -> None:
     browser = urllib.request.build_opener(urllib.request.HTTPCookieProcessor())
     with served(tmp_path / "projects") as server:

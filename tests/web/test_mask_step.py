@@ -279,11 +279,11 @@ def test_the_figures_of_the_map_come_back_under_their_names(client: TestClient, 
     laid_run(project, "mask", WORDS, {"mask.json": masked})
     tiles = client.get(path(project)).text.partition('<dl class="facts">')[2].partition("</dl>")[0]
     assert '<dt>Disclosure risk</dt><dd class="value">30.1 %</dd>' in tiles
-    assert '<dt>Information loss</dt><dd class="value">37.6 %</dd>' in tiles
+    assert '<dt>Probabilistic information loss</dt><dd class="value">37.6 %</dd>' in tiles
     assert "110" not in tiles  # squared changes are no information loss of the map
     laid_run(project, "mask", WORDS, {"mask.json": {**masked, "figures": []}})
     tiles = client.get(path(project)).text.partition('<dl class="facts">')[2].partition("</dl>")[0]
-    assert '<dt>Squared changes</dt><dd class="value">110 %</dd>' in tiles and "Information loss" not in tiles
+    assert '<dt>Information loss (SSE/SST)</dt><dd class="value">110 %</dd>' in tiles and "Probabilistic" not in tiles
 
 
 def test_the_page_does_not_promise_that_nobody_is_recognised(client: TestClient, project: Project) -> None:
@@ -340,7 +340,7 @@ def test_labels_of_limits_follow_from_their_figures() -> None:
         "Unique records by what others know, at most (records)",
         "Records alike in what others know, at least (records)",
         "Disclosure risk, at most (per cent)",
-        "Information loss, at most (per cent)",
+        "Probabilistic information loss, at most (per cent)",
     ]
     assert limit_label("block_k", "Records that share their values") == (
         f"Records that share their values, at least ({figure_of('block_k').unit})"

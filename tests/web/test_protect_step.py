@@ -404,6 +404,17 @@ def test_results_and_release_say_that_published_values_are_taken_as_true(
             assert ("<li>odds rise at most 8.8 times</li>" in text) == bool(treatments), page
 
 
+def test_both_estimates_are_shown(client: TestClient, project: Project) -> None:
+    measured(project)
+    said = "by the weights, 2.5 by a log-linear model"
+    assert said in client.get(path(project)).text
+    result = {**MASKED, "treatments": [], "keys": keys_tried("AGE", "REGION")["keys"], "fates": []}
+    files = {"mask.json": result, "masked.csv": "A\n1\n", "about.html": "x", "internal.html": "y",
+             "masked.manifest.json": "{}"}  # fmt: skip
+    laid_run(project, "mask", ["mask", "files/a.csv", "--rules", InRun("rules.sch")], files)
+    assert said in client.get(f"/projects/{project.identity}/mask").text
+
+
 def test_an_error_of_swapping_stands_at_its_regions(client: TestClient, project: Project) -> None:
     told = {"what": "swap: A has the role confidential", "kind": "UsageError", "exit_code": 2}
     laid_run(project, "keys", ["keys", "files/a.csv", "--rules", InRun("rules.sch")], code=2, error=told)

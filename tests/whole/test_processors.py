@@ -132,7 +132,8 @@ def test_every_method_masks_to_the_same_bytes(tmp_path: Path, kind: str) -> None
     assert len(list(folders[0].glob("*.xml"))) >= len(own["digests"]) - 2
 
 
-@pytest.mark.parametrize("kind", ["Nehalem", pytest.param("Prescott", marks=pytest.mark.full)])
+@pytest.mark.full
+@pytest.mark.parametrize("kind", ["Nehalem", "Prescott"])
 def test_treated_keys_are_written_in_the_same_bytes(tmp_path: Path, kind: str) -> None:
     rows: list[dict[str, object]] = [
         {

@@ -234,7 +234,7 @@ NominalOptions = Annotated[
 NumericOptions = Annotated[
     list[str] | None,
     typer.Option(
-        "--numeric", metavar="FIELD", help="Its few different integers are quantities, no codes; repeatable."
+        "--numeric", metavar="FIELD", help="Its numbers are quantities, though they look like codes; repeatable."
     ),
 ]
 OrdinalOptions = Annotated[

@@ -163,6 +163,7 @@ def run_assess(
         levels=levels,
         limits=config.limits if described is None else strictest(config.limits, described.limits),
         key_k=None if described is None else described.key_k,
+        concerns=() if described is None else described.telling_apart,
         notes=(
             *file_notes(released, beside),
             *notes,

@@ -56,6 +56,7 @@ class Audit:
         self.problems: list[str] = []
         self.checked: list[str] = []
         self.not_checked: list[str] = []
+        self.let_go: list[str] = []
         self.notes: list[str] = []
         self.levels: tuple[MaskedLevel, ...] = ()
         self.keys: KeyRisk | None = None
@@ -119,6 +120,7 @@ class Audit:
             elif name in self.allowed:
                 self.left_out.add(index)
                 self.not_checked.append(f"rule {name}: let go when the file was masked")
+                self.let_go += [] if edit.check.soft else [name]
             elif index in lacking:
                 self.left_out.add(index)
                 spared = edit.check.soft or index in loose

@@ -188,6 +188,8 @@ def run_check(
                 limits=bounds,
                 keys=audit.keys,
                 key_k=None if described is None else described.key_k,
+                concerns=() if described is None else described.telling_apart,
+                let_go=tuple(audit.let_go),
                 rule_problems=audit.rule_problems,
                 limit_problems=audit.limit_problems,
             ),

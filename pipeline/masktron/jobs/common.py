@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Collection, Iterator, Sequence
 
+from masktron.codes import code_at_fault
 from masktron.errors import DocumentError
-from masktron.evaluation.findings import Departure, Evaluation
+from masktron.evaluation.findings import Departure, Evaluation, Finding
 from masktron.evaluation.runner import engines_of
 from masktron.evaluation.tiers import MEMORY, PRACTICAL, Tier
 from masktron.jobs.job import Job
@@ -14,7 +16,7 @@ from masktron.jobs.slow_rules import slow_rules
 from masktron.jobs.spellings import remedy, spelled
 from masktron.jobs.untested import told
 from masktron.results import RuleResult
-from masktron.sources.records import Layout
+from masktron.sources.records import Column, Layout
 from masktron.sources.source import Source
 
 _QUOTED = re.compile("'([^']*)'")
@@ -62,6 +64,43 @@ def fired_notes(job: Job, evaluation: Evaluation, results: Sequence[RuleResult])
         hint = "look at the contexts, the namespace prefixes and the phase"
         return (f"no rule fires on any record: {hint}", *reasons)
     return reasons
+
+
+def code_notes(job: Job, evaluation: Evaluation) -> tuple[str, ...]:
+    """Say of rules that mostly fail at a usual code for missing values that it looks like one, and what to do.
+
+    Findings say what their records hold; where they do not, flat records are read again.
+    """
+    found: dict[int, list[Finding]] = {}
+    for finding in evaluation.findings:
+        if finding.record >= 0:
+            found.setdefault(finding.check, []).append(finding)
+    edits = [edit for edit in job.edits if edit.check.index in found]
+    shown = any(finding.values for findings in found.values() for finding in findings)
+    if not edits or not (shown or job.source.shape.flat):
+        return ()
+    names = {name for edit in edits for name in edit.variables if job.source.layout.field(name) is not None}
+    columns = {} if shown else job.source.records(only=names).columns
+    notes = []
+    for edit in edits:
+        findings = found[edit.check.index]
+        first = "first " if len(findings) < evaluation.failed[edit.check.index] else ""
+        for name in edit.variables:
+            code, many = code_at_fault(_held(findings, name, columns.get(name)))
+            if many:
+                notes.append(
+                    f"{edit.check.id}: {name} is {code} in {many:,} of the {first}{len(findings):,} records that "
+                    f"fail; {code} looks like a code for missing values. If it is, allow it in the rule "
+                    f"(number({name}) = {code} or ...) and declare it: --missing={shlex.quote(name)}={code}"
+                )
+    return tuple(notes)
+
+
+def _held(findings: Sequence[Finding], name: str, column: Column | None) -> Iterator[str]:
+    """Yield what a field holds in the records of some findings."""
+    for finding in findings:
+        values = (dict(finding.values).get(name),) if column is None else (column.lexeme(finding.record),)
+        yield from (value for value in values if value is not None)
 
 
 def require_records(job: Job, records: int, hint: str) -> None:

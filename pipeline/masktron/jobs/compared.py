@@ -16,7 +16,7 @@ from masktron.jobs.column_memory import arrays_of_run, read_columns
 from masktron.jobs.described import completed
 from masktron.jobs.given_away import read_off_concerns, read_off_notes, with_read_off
 from masktron.jobs.keys_known import KnownKeys, known_keys, unmasked_fields, without_mark
-from masktron.jobs.ordering import WRITTEN
+from masktron.jobs.ordering import RELEASED, WRITTEN
 from masktron.jobs.pairing import NOTHING_STATED, UNMASKED, Stated, paired
 from masktron.jobs.recoded import as_treated
 from masktron.jobs.wide_job import fields_as_wide
@@ -134,9 +134,10 @@ def compare(
         known=known,
         workers=config.workers or usable_cores(),
         paired=pairing.known,
-        known_exactly=unmasked_fields(in_both, telling).classes(ReorderedColumns(source.columns, rows)),
+        known_exactly=unmasked_fields(in_both).classes(ReorderedColumns(source.columns, rows)),
         rows=rows,
         everything=ReorderedColumns(source.columns, rows),
+        unmasked=tuple(name for name in source.columns if in_both.get(name) in RELEASED),
         keys=told_keys,
         keys_before=lambda: keys.of(ReorderedColumns(untreated.columns, rows), weights),
         weights_before=weights_before,

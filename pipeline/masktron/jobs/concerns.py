@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 
 import numpy as np
@@ -12,14 +13,17 @@ from numpy.typing import NDArray
 
 from masktron.config import Role
 from masktron.counts import counted
+from masktron.figures import figure_of
+from masktron.jobs.given_away import read_off_concerns
 from masktron.jobs.groups_within_units import groups_within_units
 from masktron.jobs.ordering import WRITTEN
 from masktron.jobs.prepared import Prepared
-from masktron.kernels.distinct import alike, codes_of
+from masktron.kernels.distinct import alike
 from masktron.masking import Masked
 from masktron.measures.achieved_k import achieved_k
 from masktron.measures.assessed import Assessed
 from masktron.measures.unchanged import same_cells, unchanged
+from masktron.measures.weighted_totals import WeightedTotal
 from masktron.methods.contracts import MarkedReplaced
 from masktron.proposals.spelled import FieldPaths, known_number
 from masktron.results import ConcernResult, MissingRule
@@ -33,19 +37,21 @@ MUCH_EMPTIED = Fraction(1, 5)
 """Share of the values of a key from which more that suppression leaves out is told."""
 NEARLY_ALL = 0.9
 """Share of the records that a field tells from all others, from which it stands for their names."""
-MOVED_TOTAL = 5.0
-"""Per cent by which a total may move before it counts as a concern of a candidate of `tune`, ten times the usual."""
-MOST_CATEGORIES = 50
-"""Categories of a field up to which the means of other fields are compared by them."""
-CLEAR_DIFFERENCE = 4.0
-"""F ratio (one-way analysis of variance) from which means differ between categories by more than chance."""
+MOVED_TOTAL = 2.0
+"""Per cent by which a total may move before it counts as a concern, four times the usual."""
+EXPLAINED = 1.0
+"""Per cent of the variance of a number that a field has to explain before masking, a small effect by Cohen (1988)."""
+BY_CHANCE = 0.001
+"""Probability of that by chance below which it counts, so that hundreds of pairs of fields hardly raise a concern."""
 _NAMED = 3
 """Fields that a concern names."""
 _NO_ID = re.compile(r"[^\w.-]")
 
 
-def concerns_of(run: Prepared, made: Masked, written: Mapping[str, Column]) -> tuple[ConcernResult, ...]:
-    """Look for values below 0, missing values that are filled, fields that identify, unchanged records and others.
+def concerns_of(
+    run: Prepared, made: Masked, written: Mapping[str, Column], files: Assessed
+) -> tuple[ConcernResult, ...]:
+    """Look for values below 0, missing values that are filled, moved totals, fields that identify and others.
 
     Parameters
     ----------
@@ -53,6 +59,8 @@ def concerns_of(run: Prepared, made: Masked, written: Mapping[str, Column]) -> t
     made : Masked
     written : mapping of str to Column
         The released records as they were read back, in the order of the original.
+    files : Assessed
+        The same records before and after.
     """
     emptied = () if run.treated is None else emptied_keys(run.treated.treatments)
     return (
@@ -62,13 +70,16 @@ def concerns_of(run: Prepared, made: Masked, written: Mapping[str, Column]) -> t
         *_unchanged(run, made, written),
         *_within_units(run, made, written),
         *emptied,
+        *read_off_concerns(files.keys),
+        *_moved_totals(run, made, files),
+        *_unexplained(run, files),
     )
 
 
 def candidate_concerns(
     run: Prepared, made: Masked, written: Mapping[str, Column], files: Assessed
 ) -> tuple[str, ...]:
-    """Say what speaks against a candidate of `tune`: the concerns of `mask`, and what masking did to results.
+    """Say what speaks against a candidate of `tune`: the concerns of `mask`, and records that stay unique.
 
     Parameters
     ----------
@@ -87,77 +98,86 @@ def candidate_concerns(
     # what draws values promises no groups
     alone = made.perturbed is None and achieved_k(list(files.codes.values())) == 1
     return (
-        *(one.says for one in concerns_of(run, made, {**run.kept.columns, **written})),
+        *(one.says for one in concerns_of(run, made, {**run.kept.columns, **written}, files)),
         *(
             [f"k = {run.config.k} holds block by block only: in all masked fields, a record is unique"]
             if alone
             else []
         ),
-        *(
-            f"the total of {name} moves by {total.change:+.1f} %"
-            for name, total in zip(files.numeric, files.totals, strict=True)
-            if not abs(total.change) <= MOVED_TOTAL  # NaN: nothing became something
-        ),
-        *_lost_means(run, files),
     )
 
 
-def _lost_means(run: Prepared, files: Assessed) -> Iterator[str]:
-    """Masked numbers whose means no longer differ between the categories of some field as they did."""
-    categories = dict(_categories(run, files))
-    for name in files.numeric:
-        before, after = files.pair(name)
-        lost = [by for by, codes in categories.items() if _are_lost(before, after, *codes)]
-        if lost:
-            others = f" and {counted(len(lost) - _NAMED, 'other field')}" if len(lost) > _NAMED else ""
-            yield f"the means of {name} by {', '.join(lost[:_NAMED])}{others} are lost"
-
-
-def _categories(run: Prepared, files: Assessed) -> Iterator[tuple[str, tuple[NDArray[np.int32], NDArray[np.int32]]]]:
-    """Yield the released fields of few categories, with the category of each record before and after; -1 for none."""
-    for fact in run.plan.fields:
-        if fact.numeric or fact.role not in (*WRITTEN, Role.CONFIDENTIAL):
+def _moved_totals(run: Prepared, made: Masked, files: Assessed) -> Iterator[ConcernResult]:
+    """Yield the fields whose totals moved, with the groups whose averages the rules refused."""
+    named = _names_by_level(run.source)
+    parts: dict[str, dict[str, WeightedTotal]] = {}
+    for name, total in zip(files.numeric, files.totals, strict=True):
+        parts.setdefault(named.get(name, name), {})[name] = total
+    records = len(run.kept)
+    for field, own in parts.items():
+        before, after = (math.fsum(getattr(one, side) for one in own.values()) for side in ("before", "after"))
+        change = WeightedTotal(before, after, records).change
+        if abs(change) <= MOVED_TOTAL:  # NaN, where nothing became something, has moved
             continue
-        column = run.kept.columns[fact.name]
-        codes = column.numbered(held=True)
-        if not 1 <= codes.max(initial=-1) < MOST_CATEGORIES:
+        groups, refused = _refused_averages(made, files, own)
+        why = (
+            f": in {refused:,} of {counted(groups, 'group')}, the rules refuse the average, and the nearest values "
+            "that they allow are written"
+        )
+        yield ConcernResult(
+            "moved-total",
+            field,
+            records,
+            records,
+            f"the total of {field} moves by {change:+.1f} %{why if refused else ''}",
+            "mask the unmasked fields that these rules read as well, or lower k"
+            if refused
+            else "masktron tune compares methods and k",
+        )
+
+
+def _refused_averages(made: Masked, files: Assessed, names: Collection[str]) -> tuple[int, int]:
+    """Count the groups of some fields, and those whose sum moved since they were projected on what rules allow."""
+    groups = refused = 0
+    weights = 1.0 if files.weights is None else files.weights
+    for own in made.blocks:
+        inside = [name for name in names if name in own.block.variables]
+        if own.block.drawn or not inside:
             continue
-        if fact.name in files.masked:
-            codes = codes_of(np.concatenate([column.held, files.masked[fact.name].held]))
-        yield fact.name, (codes[: len(run.kept)], codes[-len(run.kept) :])
+        before, after = (
+            np.bincount(own.grouping.labels, weights * np.nansum(side, axis=0), own.grouping.groups)
+            for side in zip(*map(files.pair, inside), strict=True)
+        )
+        moved = np.abs(after - before) > MOVED_TOTAL / 100 * np.abs(before)
+        groups += own.grouping.groups
+        refused += int((moved & own.settled.left_by("projected")).sum())
+    return groups, refused
 
 
-def _are_lost(
-    before: NDArray[np.float64], after: NDArray[np.float64], old: NDArray[np.int32], new: NDArray[np.int32]
-) -> bool:
-    """Tell whether means differed clearly between categories, and more than half of that is gone.
-
-    With n_c records in category c, of mean m_c before and m'_c after, and overall means m and m', the differences
-    are ``B = sum n_c (m_c - m)^2``; what is gone of them is ``sum n_c ((m'_c - m') - (m_c - m))^2``.
-    """
-    there = ~(np.isnan(before) | np.isnan(after)) & (old >= 0) & (new >= 0)
-    if not there.any():
-        return False
-    scale = max(float(np.abs(before[there]).max()), float(np.abs(after[there]).max())) or 1.0
-    before, after, old, new = before[there] / scale, after[there] / scale, old[there], new[there]
-    groups = int(max(old.max(), new.max())) + 1
-    counts, apart = _apart(before, old, groups)
-    known = int((counts > 0).sum())
-    between = float((counts * apart**2).sum())
-    within = float(((before - before.mean()) ** 2).sum()) - between
-    if known < 2 or between * (len(before) - known) <= CLEAR_DIFFERENCE * max(within, 0.0) * (known - 1):
-        return False
-    gone = float((counts * (_apart(after, new, groups)[1] - apart) ** 2).sum())
-    return gone > between / 2
-
-
-def _apart(
-    values: NDArray[np.float64], codes: NDArray[np.int32], groups: int
-) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
-    """Return how many records each category has, and how far its mean is from that of all; 0 where it has none."""
-    counts = np.bincount(codes, minlength=groups)
-    sums = np.bincount(codes, values - values.mean(), minlength=groups)
-    return counts, sums / np.maximum(counts, 1)
+def _unexplained(run: Prepared, files: Assessed) -> Iterator[ConcernResult]:
+    """Yield numbers of whose variance a field explains less than half as much as before."""
+    figure = figure_of("eta_squared_change")
+    if len(run.kept) > figure.unasked and figure.name not in run.config.limits:
+        return
+    named = _names_by_level(run.source)
+    lost: dict[str, list[tuple[float, float, str, str]]] = {}
+    for (name, by), (before, after) in files.explained.items():
+        now = 0.0 if math.isnan(after.share) else after.share
+        if before.share >= EXPLAINED and before.p_value < BY_CHANCE and now < before.share / 2:
+            lost.setdefault(named.get(name, name), []).append((before.share, now, name, by))
+    for field, found in lost.items():
+        most = max(found)
+        some = sorted((one for one in found if one[2] == most[2]), reverse=True)
+        others = f", and {counted(len(some) - _NAMED, 'other field')} less" if len(some) > _NAMED else ""
+        shares = (f"{by} explained {own:.1f} % and explains {now:.1f} %" for own, now, _, by in some[:_NAMED])
+        yield ConcernResult(
+            "unexplained",
+            field,
+            len(run.kept),
+            len(run.kept),
+            f"of the variance of {most[2]}, {', '.join(shares)}{others}",
+            "tell users not to compare these categories, or compare methods with masktron tune",
+        )
 
 
 def emptied_keys(treatments: Iterable[Treatment]) -> Iterator[ConcernResult]:
@@ -253,7 +273,7 @@ def _names_by_level(source: Source) -> dict[str, str]:
     if not isinstance(source, WideSource):
         return {}
     leaves = source.wide.by_field()
-    return {leaf.name: own.name for (_, own), many in leaves.items() for leaf in many}
+    return {leaf.name: source.levels.name_of[place] for place, many in leaves.items() for leaf in many}
 
 
 def _listed(many: Mapping[str, int]) -> str:

@@ -300,7 +300,7 @@ def _described(
     everywhere = config.missing.get(ALL_FIELDS, _NONE)
     codes = sorted((config.missing.get(name, _NONE) | everywhere) - variable.observed)
     numeric = bool(summary.numbers) and not summary.texts
-    listed = not numeric or kind in (Kind.NOMINAL, Kind.ORDINAL) or summary.looks_like_codes
+    listed = not numeric or kind in (Kind.NOMINAL, Kind.ORDINAL) or summary.code_reason(name)
     shows = not release_safe
     return FieldDescription(
         name=name,
@@ -330,7 +330,7 @@ def _apart(name: str, summary: FieldSummary) -> Iterator[DescribedProblem]:
     """Say which usual codes stand apart from the other numbers of a field, and are not declared."""
     if summary.texts or summary.many:
         return
-    if codes := apart(summary.counts):
+    if codes := apart(summary.counts, summary.numbers):
         met = ", ".join(f"{code} in {counted(summary.counts[code], 'record')}" for code in codes)
         what = f"{name!r} has {met}, apart from its other values: it may mean 'missing'"
         hint = f"--missing={name}={','.join(codes)} if so; else it is taken for a value like any other"
@@ -362,12 +362,7 @@ def _taken(name: str, summary: FieldSummary, config: Config, line: int, one: str
         return kind, role or Role.CONFIDENTIAL, f"declared as {kind}", None
     if summary.texts:
         return _text_taken(name, summary, role, kind, line, one)
-    if kind is None and summary.looks_like_codes:
-        why = (
-            "an integer has a zero before it, as codes have"
-            if summary.zeros_before
-            else f"{len(summary.counts)} different integers, as few as codes are"
-        )
+    if kind is None and (why := summary.code_reason(name)):
         hint = f"--nominal {name}, --ordinal {name} or --numeric {name}; no need where a rule reckons with it"
         what = f"{name!r} looks like a field of codes, and is asked about unless a rule treats it as a quantity"
         return None, role or Role.CONFIDENTIAL, why, DescribedProblem(what, name, 0, 0, hint)

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Iterable
 from itertools import islice
 
-from masktron.codes import MOST_CODES, RECORDS_A_CODE
-from masktron.likely_roles import NumberTraits
+from masktron.likely_roles import NumberTraits, called_like_codes, code_reason, has_zero_before
 from masktron.sources.lexical import XML_SPACE, is_integer, parse_number
 from masktron.sources.missing_codes import MissingCodes
 
 MOST_DISTINCT = 100_000
 """Different values of a field that are kept."""
-_LEADING_ZERO = re.compile("[+-]?0[0-9]+")
 
 
 class FieldSummary:
@@ -31,7 +28,7 @@ class FieldSummary:
     missing, texts, numbers : int
         Records without a value, with a text, and with a number.
     integers, zeros_before : bool
-        All values are written as integers; one of them has a zero before it that counts for nothing.
+        All values are written as integers; a number has a zero before it that counts for nothing.
     low, high : float
         Least and greatest number; NaN where there is none.
     counts : dict of str to int
@@ -88,7 +85,7 @@ class FieldSummary:
             self.low = value if math.isnan(self.low) else min(self.low, value)
             self.high = value if math.isnan(self.high) else max(self.high, value)
             self.integers = self.integers and is_integer(text)
-            self.zeros_before = self.zeros_before or _LEADING_ZERO.fullmatch(text) is not None
+            self.zeros_before = self.zeros_before or has_zero_before(text)
 
     def follow(self, runs: int, first: str | None, last: str | None) -> None:
         """Count the runs of the next records; one that goes on from those before counts once.
@@ -138,14 +135,12 @@ class FieldSummary:
             return "mixed" if self.numbers else "text"
         return "integer" if self.integers else "decimal"
 
-    @property
-    def looks_like_codes(self) -> bool:
-        """Whether the numbers look like codes, as `masktron.codes.suspects` has it."""
-        if self.texts or not self.numbers or not self.integers:
-            return False
-        distinct = len(self.counts)
-        few = 2 <= distinct <= MOST_CODES and self.numbers >= RECORDS_A_CODE * distinct
-        return self.zeros_before or (few and not self.many)
+    def code_reason(self, name: str) -> str:
+        """Say why the numbers look like codes, as `masktron.codes.suspects` has it; nothing where they do not."""
+        if self.texts or not self.numbers:
+            return ""
+        judged = not self.many or self.zeros_before or called_like_codes(name)
+        return code_reason(name, self.counts) if judged else ""
 
     def frequent(self, most: int) -> list[tuple[str, int]]:
         """Return the most frequent values, and of equally frequent ones the first in order; none where many."""

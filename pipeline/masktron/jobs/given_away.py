@@ -108,7 +108,7 @@ def with_read_off(
         if name in columns:
             columns[name] = _filled(columns[name], shown, told[name].cells)
     filled = replace(keys, columns=columns, told=told, as_written=keys)
-    worse = any(one.right for one in told.values()) and filled.risk.per_cent >= keys.risk.per_cent
+    worse = any(one.right for one in told.values()) and filled.risk.mean >= keys.risk.mean
     return filled if worse else replace(keys, told=told)
 
 
@@ -222,7 +222,7 @@ def _printed(keys: KeyFile) -> tuple[str, ...]:
     return (
         f"key_k is {keys.frequencies.smallest:,.0f}",
         f"key_uniques is {keys.frequencies.below(2):,}",
-        f"global_risk in % is {keys.risk.per_cent:.1f}",
+        f"global_risk in % is {100 * keys.mean_risk:.1f}",
     )
 
 

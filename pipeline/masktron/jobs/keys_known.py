@@ -91,9 +91,9 @@ def known_keys(roles: Mapping[str, Role], marked: Collection[str], telling: Coll
     return KnownKeys(tuple(taken), False, weight)
 
 
-def unmasked_fields(roles: Mapping[str, Role], telling: Collection[str] = ()) -> KnownKeys:
-    """Return what is written as it was, whether or not somebody named quasi-identifiers, as `known_keys` takes it."""
-    return known_keys(without_mark(roles), (), telling)
+def unmasked_fields(roles: Mapping[str, Role]) -> KnownKeys:
+    """Return all that is written as it was but for the role `Role.KEY`, whether or not somebody named it."""
+    return known_keys(without_mark(roles), ())
 
 
 def without_mark(roles: Mapping[str, Role]) -> dict[str, Role]:

@@ -19,9 +19,10 @@ from masktron.jobs.common import file_notes, notes_of
 from masktron.jobs.compared import some_columns
 from masktron.jobs.concerns import concerns_of
 from masktron.jobs.drawn import draw_notes, parts_notes
-from masktron.jobs.given_away import given_away_notes, read_off_concerns, read_off_notes, with_read_off
+from masktron.jobs.given_away import given_away_notes, read_off_notes, with_read_off
 from masktron.jobs.keys_known import keys_of_run, unmasked_fields
 from masktron.jobs.level_figures import NestedColumns, figures_by_level
+from masktron.jobs.ordering import RELEASED
 from masktron.jobs.post_randomised import drawn_how
 from masktron.jobs.prepared import Prepared, Treated
 from masktron.jobs.privacy import privacy_notes, unmasked_notes
@@ -106,6 +107,7 @@ def mask_result(
     judged = run.judged
     results = judged.job.rule_results(written.verdict.evaluation, judged.loose)
     results = written_untested(results, judged.job, judged.originals.untested, judged.originals.fired)
+    released = [judged.job.rulebook.checks[index] for index in judged.originals.released]
     blocks = made.blocks
     block_results, files = side_by_side(run, made, columns)
     draw = None if made.perturbed is None else _draw_result(run, made.perturbed, columns)
@@ -144,7 +146,8 @@ def mask_result(
         rules=results,
         engines=written.verdict.engines,
         not_applicable={run.rule_id(index): reason for index, reason in run.plan.not_applicable},
-        allowed=tuple(judged.job.rulebook.checks[index].id for index in judged.originals.released),
+        allowed=tuple(check.id for check in released),
+        let_go=tuple(check.id for check in released if not check.soft),
         notes=(
             *file_notes(source),
             *notes_of(judged.job),
@@ -175,7 +178,7 @@ def mask_result(
         unmasked=unmasked,
         original_order=run.ordering.original,
         identifying=run.identifying,
-        concerns=(*concerns_of(run, made, columns), *read_off_concerns(files.keys)),
+        concerns=concerns_of(run, made, columns, files),
         order=written.order,
         levels=levels_of_run(run, columns),
         limits=run.config.limits,
@@ -393,12 +396,12 @@ def _assessed(
             "revealed": Revealed(cells, sum(block.revealed for block in blocks)).share,
         },
         workers=run.config.workers or usable_cores(),
-        known_exactly=unmasked_fields({fact.name: fact.role for fact in run.plan.fields}, run.identifying).classes(
-            run.kept.columns
-        ),
+        known_exactly=unmasked_fields({fact.name: fact.role for fact in run.plan.fields}).classes(run.kept.columns),
         keys=shown,
         keys_before=lambda: keys.of(run.untreated.kept.columns, _weights(run, run.untreated.kept)),
         weights_before=None if run.treated is None else _weights(run, run.untreated.kept),
+        everything=run.kept.columns,
+        unmasked=tuple(fact.name for fact in run.plan.fields if fact.role in RELEASED),
     )
 
 

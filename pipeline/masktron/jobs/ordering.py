@@ -17,6 +17,8 @@ from masktron.sources.records import Column, Records
 
 WRITTEN = (Role.KEY, Role.UNTOUCHED, Role.WEIGHT, Role.QUASI_IDENTIFIER)
 """Roles of fields that stand in the written file as they are."""
+RELEASED = tuple(role for role in WRITTEN if role is not Role.WEIGHT)
+"""Those of fields that say something of respondents."""
 _FIRST = 100
 """Records that are looked at before all are: most fields sort nothing."""
 TELLS = (

@@ -13,7 +13,7 @@ from masktron.constraints import CrossRecordEdit
 from masktron.errors import RefusalFacts, ViolationError
 from masktron.evaluation.findings import Evaluation, Verdict
 from masktron.executor.contract import Executor
-from masktron.jobs.common import departure_notes, file_notes, notes_of, violations
+from masktron.jobs.common import code_notes, departure_notes, file_notes, notes_of, violations
 from masktron.jobs.job import Job
 from masktron.jobs.untested import may_be_untested, refuse, untested, written_untested
 from masktron.progress import Progress
@@ -127,6 +127,7 @@ def _outside_records(job: Job, evaluation: Evaluation, hard: list[int]) -> list[
 def _refuse(job: Job, evaluation: Evaluation, records: int, outside: list[str], idle: Mapping[int, Untested]) -> None:
     results = written_untested(job.rule_results(evaluation), job, idle, evaluation.fired.tolist())
     hard, soft = violations(results)
+    codes = code_notes(job, evaluation)
     result = ValidateResult(
         data=shown(job.source.path),
         records=evaluation.records,
@@ -151,7 +152,9 @@ def _refuse(job: Job, evaluation: Evaluation, records: int, outside: list[str], 
     raise InvalidOriginalError(
         f"{records} of {evaluation.records} original records break an edit: {broken}",
         where=str(job.source.path),
-        hint="correct them, leave them out with --invalid exclude, or let a rule go with --allow RULE-ID",
+        hint="; ".join(
+            (*codes, "correct them, leave them out with --invalid exclude, or let a rule go with --allow RULE-ID")
+        ),
         result=result,
         facts=[RefusalFacts("original", rules=names, records=records)],
     )

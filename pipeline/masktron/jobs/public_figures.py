@@ -31,7 +31,7 @@ from masktron.results.public_release import (
     SharesBound,
     ShiftBound,
 )
-from masktron.sources.records import Status
+from masktron.sources.records import Column, Status
 
 type Partitions = Sequence[NDArray[np.intp] | None]
 """Groups of n records, each from 0, by who shares values of a field; None: each record has a value of its own."""
@@ -65,7 +65,7 @@ class PublicFigures:
         respondents: NDArray[np.intp] | None = None,
     ) -> None:
         self._files = files if files is not None and files.paired else None
-        self._masked = None if files is None else files.masked
+        self._columns = () if files is None else (files.masked, files.everything)  # unmasked fields are as they were
         self._partitions, self._respondents = partitions, respondents
         self._kept: dict[str, tuple[KeptVariation, ...]] = {}
         self._hidden: dict[str, bool] = {}
@@ -192,23 +192,22 @@ class PublicFigures:
 
     def missing(self, name: str) -> int | None:
         """Values that are missing in the released file, which whoever has it can count."""
-        if self._masked is None or name not in self._masked:
-            return None
-        return int((~self._masked[name].present).sum())
+        column = self._written(name)
+        return None if column is None else int((~column.present).sum())
 
     def below_zero(self, name: str) -> int:
         """Values below 0 in the released file, which whoever has it can count."""
-        if self._masked is None or name not in self._masked:
-            return 0
-        column = self._masked[name]
-        return int((column.present & (column.values < 0)).sum())
+        column = self._written(name)
+        return 0 if column is None else int((column.present & (column.values < 0)).sum())
 
     def codes(self, name: str) -> tuple[str, ...]:
         """What stands for missing values in the released file; codes that it does not have are not told."""
-        if self._masked is None or name not in self._masked:
-            return ()
-        column = self._masked[name]
-        return tuple(sorted(column.texts(Status.CODE)))
+        column = self._written(name)
+        return () if column is None else tuple(sorted(column.texts(Status.CODE)))
+
+    def _written(self, name: str) -> Column | None:
+        """Return a field of the released file; None where that file was not at hand."""
+        return next((columns[name] for columns in self._columns if name in columns), None)
 
     def shares(self, name: str) -> SharesBound | None:
         """Bound of the shares of categories that moved."""

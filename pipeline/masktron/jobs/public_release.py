@@ -207,7 +207,9 @@ def _deviations(engine: PlainData) -> tuple[str, ...]:
 def _field(fact: PlainData, block: tuple[int, PlainData] | None, figures: PublicFigures) -> PublicField:
     name, number = fact.text("name"), fact.switch("numeric")
     if block is None:
-        return PublicField(name, masked=False, number=number, weight=fact.text("role") == "weight")
+        weight = fact.text("role") == "weight"
+        missing, codes = figures.missing(name), figures.codes(name)
+        return PublicField(name, masked=False, number=number, weight=weight, missing=missing, codes=codes)
     at, own = block
     solved = {one.text("field"): one.text("rule") for one in own.parts("solved")}
     return PublicField(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
@@ -24,7 +24,6 @@ from masktron.jobs.prepared import Opened, open_original
 from masktron.jobs.recoded import missing_codes_of, texts_of, variable_of
 from masktron.jobs.wide_job import refuse_treatments
 from masktron.jobs.written_classes import written_classes
-from masktron.measures.keys.combinations import KeyFrequencies
 from masktron.measures.keys.individual_risk import population_uniques
 from masktron.progress import Progress, no_progress
 from masktron.recodings import Recoding
@@ -48,13 +47,12 @@ _TRIED = 200
 _MOST_MINIMAL = 100_000
 """Nodes of a lattice up to which all minimal ones are found."""
 _ANY = "*"
-_AT_NODES: Mapping[str, Callable[[KeyFigures], float]] = {
-    "key_uniques": lambda figures: figures.key_uniques,
-    "key_population_uniques": lambda figures: figures.key_population_uniques,
-}
+_AT_NODES = ("key_uniques", "key_population_uniques", "individual_risk", "global_risk")
 """Figures that are tested at nodes."""
-_LIMITS = ("key_k", "l_diversity", "individual_risk", "global_risk", *_AT_NODES)
+_LIMITS = ("key_k", "l_diversity", *_AT_NODES)
 """Figures that a limit may name."""
+_ROUNDING = 1e-12
+"""By how much a figure may be above its limit, relatively."""
 
 
 NOTHING = Threshold(Fraction(0), False, "0")
@@ -405,7 +403,7 @@ def _searched(asked: _Question) -> RecodingSearch:
 
     def accepted(groups: KeyGroups) -> bool:
         figures = _figures(groups)
-        return all(_AT_NODES[name](figures) <= limit for name, limit in tested.items())
+        return all(getattr(figures, name) <= limit * (1 + _ROUNDING) for name, limit in tested.items())
 
     return search_recodings(
         asked.keys,
@@ -438,12 +436,12 @@ def _chosen(asked: _Question, nodes: Sequence[RecodedNode]) -> tuple[int, Transl
 
 
 def _figures(groups: KeyGroups) -> KeyFigures:
-    frequencies = KeyFrequencies(groups.sizes.astype(np.float64), groups.population, wildcards=False)
-    mean = groups.mean_risk
+    model = groups.modelled
+    mean = max(groups.mean_risk, model.mean)
     return KeyFigures(
         key_k=int(groups.sizes.min()),
         key_uniques=int((groups.sizes == 1).sum()),
-        key_population_uniques=population_uniques(frequencies),
+        key_population_uniques=max(population_uniques(groups.frequencies), model.tau1),
         individual_risk=mean,
         global_risk=100 * mean,
     )

@@ -12,6 +12,7 @@ import numpy as np
 from masktron.classify import Edit, classify
 from masktron.classify.display import render_cross_record, render_form
 from masktron.classify.forms import form_of
+from masktron.codes import set_aside
 from masktron.config import Config, did_you_mean
 from masktron.constraints import CrossRecordEdit, OpaqueEdit
 from masktron.errors import DocumentError, UsageError, ViolationError
@@ -84,10 +85,11 @@ def run_suggest(
     if not len(records):
         raise DocumentError("the file has no record, and suggests nothing", where=str(data))
     variables = {variable.name: variable for variable in source.variables}
+    records, config, aside = set_aside(records, config)
     found, notes = suggested_rules(records, config, variables, progress)
     paths = FieldPaths(source.layout)
     rules = named_rules(found, paths)
-    notes = (*source.notes, *declared, *notes)
+    notes = (*source.notes, *declared, *aside, *notes)
     if not rules:
         accepted_ids((), accept)
         return SuggestResult(shown(data), len(records), None, (), (*notes, "nothing was found"))

@@ -21,7 +21,9 @@ _NOT_SAID = frozenset(
 """Attributes that name files or hold data."""
 _OPTIONS = frozenset({"options", "without", "settings"})
 """Attributes that masktron reads again."""
-_NAMES = frozenset({"variables", "rules", "fields", "unmasked", "identifying", "numeric", "categorical", "solved"})
+_NAMES = frozenset(
+    {"variables", "rules", "fields", "unmasked", "identifying", "numeric", "categorical", "solved", "model_pairs"}
+)
 """Attributes that list names, each by level."""
 
 

@@ -169,24 +169,24 @@ class _Pair:
 
 
 def _all_together(pairs: Sequence[_Pair], now: ReleaseSide) -> tuple[dict[str, Differencing], list[str]]:
-    """Measure what all releases tell of each field that every earlier one with that field can be compared in."""
+    """Measure what the releases that can be compared in a field tell together, never less than a pair does."""
     people = _numbered(pairs, now)
     found, fields = dict[str, Differencing](), list[FieldReleases]()
     names = dict.fromkeys(name for pair in pairs for name in pair.found)
     lost = {name for name in names if any(name in pair.unknown for pair in pairs)}
-    for name in (name for name in names if name not in lost):
+    for name in names:
+        found[name] = max((pair.found[name] for pair in pairs if name in pair.found), key=lambda one: one.given_away)
         own = [(pair.side, one) for pair, one in zip(pairs, people, strict=False) if name in pair.found and pair.side]
         field = field_of([*(side for side, _ in own), now], name, [*(one for _, one in own), people[-1]])
         if isinstance(field, str):
             lost.add(name)
         else:
             fields.append(field)
-            found[name] = differencing(field)
+            found[name] = max(found[name], differencing(field), key=lambda one: one.given_away)
     notes = []
     if lost:
         notes.append(
-            f"differencing has no figure of {', '.join(sorted(lost))}: some of the releases cannot be compared in "
-            "them, so all of them together may tell more than the pairs do, of which the notes speak"
+            f"differencing of {', '.join(sorted(lost))} is too low: some releases cannot be compared in these fields"
         )
     if found:
         notes.append(f"differencing: {_counted(f'of all {len(pairs) + 1} releases together', found)}")

@@ -13,6 +13,7 @@ from masktron.executor.contract import Executor
 from masktron.jobs.common import (
     LARGE,
     MAY_BE_EMPTY,
+    code_notes,
     departure_notes,
     file_notes,
     fired_notes,
@@ -156,6 +157,7 @@ def run_validate(
                 *_same(job, original),
                 *_of_file(job, release_safe=release_safe),
                 *notes_of(job, evaluation, results),
+                *code_notes(job, evaluation),
                 *fired_notes(job, evaluation, results),
                 *idle,
                 *warnings,

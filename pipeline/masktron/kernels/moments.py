@@ -47,8 +47,9 @@ class PairMoments:
     Attributes
     ----------
     counts, means, variances, covariances, correlations : ndarray of float64, shape (p, p)
-        At (i, j): records; mean and variance of column i where j is present, too; covariance and correlation of i
-        and j. Divisor n. No correlation with a column that is constant there.
+        At (i, j): records, or the sum of their weights; mean and variance of column i where j is present, too;
+        covariance and correlation of i and j. Divisor n, or that sum. No correlation with a column that is constant
+        there.
     """
 
     counts: NDArray[np.float64]
@@ -77,9 +78,15 @@ def standardise(values: NDArray[np.float64], origins: NDArray[np.float64] | None
 
 
 def standardise_columns(
-    columns: Iterable[NDArray[np.float64]], shape: tuple[int, ...], origins: NDArray[np.float64] | None = None
+    columns: Iterable[NDArray[np.float64]],
+    shape: tuple[int, ...],
+    origins: NDArray[np.float64] | None = None,
+    weights: NDArray[np.float64] | None = None,
 ) -> Standardised:
-    """Standardise as `standardise` columns that come one after the other; `shape` says how long and how many."""
+    """Standardise as `standardise` columns that come one after the other; `shape` says how long and how many.
+
+    With weights, shape (n,), means and variances are weighted ones.
+    """
     units = np.full(shape, np.nan)
     first = np.zeros(shape[1]) if origins is None else origins.copy()
     means, deviations = np.full((2, shape[1]), np.nan)
@@ -94,22 +101,25 @@ def standardise_columns(
         power = -int(np.frexp(max(np.abs(numbers).max(), abs(first[j])))[1])
         moved = scaled(numbers, power) - np.ldexp(first[j], power)
         # the mean of a constant may be rounded away from it
-        mean = moved[0] if moved.min() == moved.max() else moved.mean()
+        own = None if weights is None else weights[present]
+        mean = moved[0] if moved.min() == moved.max() else np.average(moved, weights=own)
         moved -= mean
-        deviation = moved.std()
+        deviation = moved.std() if own is None else np.sqrt(np.average(np.square(moved), weights=own))
         units[present, j] = moved / deviation if deviation else 0.0
         with np.errstate(over="ignore"):
             means[j], deviations[j] = np.ldexp(mean, -power), np.ldexp(deviation, -power)
     return Standardised(units, first, means, deviations)
 
 
-def pair_moments(units: NDArray[np.float64]) -> PairMoments:
+def pair_moments(units: NDArray[np.float64], weights: NDArray[np.float64] | None = None) -> PairMoments:
     """Compute the moments of all pairs of columns.
 
     Parameters
     ----------
     units : ndarray of float64, shape (n, p)
         NaN where missing; of means and standard deviations near 0 and 1, or both 0.
+    weights : ndarray of float64, shape (n,), optional
+        Of the records; all 1 where not given.
 
     Returns
     -------
@@ -117,19 +127,19 @@ def pair_moments(units: NDArray[np.float64]) -> PairMoments:
     """
     counts, sums, squares, products = np.zeros((4, units.shape[1], units.shape[1]))
     # products so small that no library starts threads for them, which would wait for busy cores
-    for block in _blocks(units, max(_SINGLE // max(1, units.shape[1]) ** 2, 64)):
-        present = ~np.isnan(block)
-        if present.all():
+    for block, own in _blocks(units, weights, max(_SINGLE // max(1, units.shape[1]) ** 2, 64)):
+        present, weighed = ~np.isnan(block), block
+        if weights is None and present.all():
             counts += len(block)
             sums += block.sum(axis=0)[:, None]
             squares += np.square(block).sum(axis=0)[:, None]
         else:
             block = np.where(present, block, 0.0)  # noqa: PLW2901 -- the former is a part of the argument
-            held = present.astype(np.float64)
-            counts += held.T @ held
-            sums += block.T @ held
-            squares += np.square(block).T @ held
-        products += block.T @ block
+            held, weighed = present.astype(np.float64), block * own[:, None]
+            counts += (held * own[:, None]).T @ held
+            sums += weighed.T @ held
+            squares += (weighed * block).T @ held
+        products += weighed.T @ block
     with np.errstate(invalid="ignore", divide="ignore"):
         means, squares = sums / counts, squares / counts
         covariances = products / counts - means * means.T
@@ -142,30 +152,33 @@ def pair_moments(units: NDArray[np.float64]) -> PairMoments:
 
 
 def pair_variations(
-    units: NDArray[np.float64], pairs: PairMoments
+    units: NDArray[np.float64], pairs: PairMoments, weights: NDArray[np.float64] | None = None
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Compute what the variances of covariances and correlations come from, record by record.
 
     With a and b the deviations of two columns from their means, and u and v the same divided by their standard
     deviations, the covariance of n records has asymptotic variance ``mean((a b - cov)^2) / n``, the correlation
     ``mean((u v - r (u^2 + v^2) / 2)^2) / n``. Both are the formulas with central moments, multiplied out; these
-    subtract large numbers, and divide by a covariance that may be 0.
+    subtract large numbers, and divide by a covariance that may be 0. With weights of sum W these variances are, by
+    linearisation, ``sum(w^2 (...)^2) / W^2``.
 
     Parameters
     ----------
     units : ndarray of float64, shape (n, p)
     pairs : PairMoments
-        Of these columns.
+        Of these columns, with the same weights.
+    weights : ndarray of float64, shape (n,), optional
 
     Returns
     -------
     of_covariances, of_correlations : ndarray of float64, shape (p, p)
-        Upper triangles; the means in the formulas, before the division by n. NaN as the covariances and correlations.
+        Upper triangles; the formulas before the division by n, or before one of those by W. NaN as the covariances
+        and correlations.
     """
     p = units.shape[1]
     covariance, correlation = np.zeros((2, p, p))
     deviations = np.sqrt(np.where(pairs.variances > 0, pairs.variances, 1.0))
-    for block in _blocks(units, _ROWS):
+    for block, own in _blocks(units, weights, _ROWS):
         columns = np.ascontiguousarray(block.T)
         gaps = np.isnan(columns)
         complete = not gaps.any()
@@ -182,6 +195,9 @@ def pair_variations(
             if not complete:
                 gap = gaps[i] | gaps[rest]
                 across[gap] = along[gap] = 0.0
+            if weights is not None:
+                across *= np.square(own)
+                along *= own
             covariance[i, rest] += across.sum(axis=1)
             correlation[i, rest] += np.square(along).sum(axis=1)
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -220,6 +236,9 @@ def average(values: NDArray[np.float64]) -> float:
     return float(held.mean()) if held.size else float("nan")
 
 
-def _blocks(units: NDArray[np.float64], rows: int) -> Iterator[NDArray[np.float64]]:
+def _blocks(
+    units: NDArray[np.float64], weights: NDArray[np.float64] | None, rows: int
+) -> Iterator[tuple[NDArray[np.float64], NDArray[np.float64]]]:
     for start in range(0, len(units), rows):
-        yield units[start : start + rows]
+        block = units[start : start + rows]
+        yield block, np.ones(len(block)) if weights is None else weights[start : start + rows]

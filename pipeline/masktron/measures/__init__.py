@@ -16,6 +16,7 @@ from masktron.measures.combining import combine
 from masktron.measures.correlation_change import correlation_change
 from masktron.measures.differencing import differencing
 from masktron.measures.dominance import largest_n, p_percent
+from masktron.measures.eta_squared import eta_squared
 from masktron.measures.homogeneity import homogeneity
 from masktron.measures.il1s import il1s
 from masktron.measures.imputation_error import imputation_error
@@ -66,6 +67,7 @@ ALL: tuple[Callable[..., Any], ...] = (
     imputation_error,
     biases,
     correlation_change,
+    eta_squared,
     class_chi_square,
     homogeneity,
     pmse,
@@ -89,6 +91,7 @@ __all__ = [
     "determined_by_sums",
     "differencing",
     "disclosure_risk",
+    "eta_squared",
     "group_linkage",
     "homogeneity",
     "il1s",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from types import MappingProxyType
 from typing import Any
@@ -17,9 +17,13 @@ from masktron.kernels.distinct import alike
 from masktron.measures.base import FieldPairs
 from masktron.measures.category_shares import CategoryShares, category_shares
 from masktron.measures.differencing import Differencing
+from masktron.measures.eta_squared import EtaSquared, eta_squared
 from masktron.measures.keys.key_file import KeyFile
 from masktron.measures.weighted_totals import WeightedTotal, totals_of_fields
 from masktron.sources.records import Column
+
+MOST_CATEGORIES = 50
+"""Different values that a field may have and still sort records into categories, up to which means are compared."""
 
 
 class ColumnsOnDemand(Mapping[str, Column]):
@@ -65,6 +69,8 @@ class Assessed:
         Which records of the original these are; None where nobody asks.
     everything : mapping of str to Column
         All fields of the original, in the same order; empty where nobody asks.
+    unmasked : tuple of str
+        Those of them that are released as they are here, but for the weight.
     keys : KeyFile or None
         What others may know of the masked file; None where nothing is.
     keys_before : callable
@@ -90,6 +96,7 @@ class Assessed:
     known_exactly: NDArray[np.int64] | None = None
     rows: NDArray[np.intp] | None = None
     everything: Mapping[str, Column] = MappingProxyType({})
+    unmasked: tuple[str, ...] = ()
     keys: KeyFile | None = None
     keys_before: Callable[[], KeyFile | None] = lambda: None
     weights_before: NDArray[np.float64] | None = None
@@ -101,8 +108,10 @@ class Assessed:
 
     @property
     def pairs(self) -> FieldPairs:
-        """The numbers of both files, field by field, in the order of `numeric`."""
-        return pairs_of(self.original, self.masked, self.numeric)
+        """The numbers of both files, field by field, in the order of `numeric`, with the weights of each file."""
+        before = self.weights if self.weights_before is None else self.weights_before
+        weights = None if self.weights is None or before is None else (before, self.weights)
+        return replace(pairs_of(self.original, self.masked, self.numeric), weights=weights)
 
     def pair(self, name: str) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return the numbers of one field before and after masking, shape (n,) each; NaN where missing."""
@@ -129,7 +138,7 @@ class Assessed:
     @cached_property
     def totals(self) -> tuple[WeightedTotal, ...]:
         """Weighted totals of the numbers, in their order."""
-        return totals_of_fields(self.pairs, self.weights, weights_before=self.weights_before)
+        return totals_of_fields(self.pairs)
 
     @cached_property
     def categories(self) -> dict[str, CategoryShares]:
@@ -140,6 +149,21 @@ class Assessed:
             )
             for name in self.categorical
         }
+
+    @cached_property
+    def explained(self) -> dict[tuple[str, str], tuple[EtaSquared, EtaSquared]]:
+        """By number and categorical field: how much of the number's variance the field explains, before and after."""
+        pairs = self.pairs
+        own, now = (None, None) if pairs.weights is None else pairs.weights
+        found = {}
+        for by in (*self.unmasked, *self.categorical):
+            sides = (self.original[by], self.masked[by]) if by in self.original else (self.everything[by],)
+            codes = [column.numbered(held=True) for column in sides]
+            if not 1 <= codes[0].max(initial=-1) < MOST_CATEGORIES:
+                continue
+            for name, (before, after) in zip(self.numeric, pairs, strict=True):
+                found[name, by] = eta_squared(before, codes[0], own), eta_squared(after, codes[-1], now)
+        return found
 
     @cached_property
     def numeric_blocks(self) -> tuple[tuple[int, ...], ...]:

@@ -28,11 +28,14 @@ class FieldPairs:
         The numbers of the fields, in their order.
     records : int
         n.
+    weights : tuple of two ndarray of float64, shape (n,), or None
+        Survey weights of the original and of the masked file; None where every record counts once.
     """
 
     columns: Callable[[int], tuple[NDArray[np.float64], NDArray[np.float64]]]
     fields: Sequence[int]
     records: int
+    weights: tuple[NDArray[np.float64], NDArray[np.float64]] | None = None
 
     def __len__(self) -> int:
         return len(self.fields)
@@ -59,12 +62,31 @@ class FieldPairs:
 
     def of(self, fields: Sequence[int]) -> Self:
         """Return some of the fields, by their places in the order of all."""
-        return type(self)(self.columns, [self.fields[at] for at in fields], self.records)
+        return type(self)(self.columns, [self.fields[at] for at in fields], self.records, self.weights)
+
+    def relative_weights(self, side: int) -> NDArray[np.float64] | None:
+        """Return the weights of one file divided by the largest, so that no sum overflows."""
+        return None if self.weights is None else self.weights[side] / self.weights[side].max(initial=0.0)
 
     @classmethod
-    def over(cls, original: NDArray[np.float64], masked: NDArray[np.float64]) -> Self:
-        """Return those of two arrays of shape (n, p)."""
-        return cls(lambda at: (original[:, at], masked[:, at]), range(original.shape[1]), len(original))
+    def over(
+        cls,
+        original: NDArray[np.float64],
+        masked: NDArray[np.float64],
+        weights: NDArray[np.float64] | None = None,
+    ) -> Self:
+        """Return those of two arrays of shape (n, p), with the same weights, shape (n,).
+
+        Raises
+        ------
+        UsageError
+            The shapes differ.
+        """
+        require_comparable(original, masked)
+        if weights is not None and weights.shape != (len(original),):
+            raise UsageError(f"{len(original)} records do not go with weights of shape {weights.shape}")
+        both = None if weights is None else (weights, weights)
+        return cls(lambda at: (original[:, at], masked[:, at]), range(original.shape[1]), len(original), both)
 
 
 def require_finite(before: NDArray[np.float64], after: NDArray[np.float64], infinite: str) -> None:

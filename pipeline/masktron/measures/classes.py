@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from masktron.errors import UsageError
 from masktron.kernels.moments import average, pair_moments, relative_changes, standardise_columns
-from masktron.measures.base import FieldPairs, require_comparable
+from masktron.measures.base import FieldPairs
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +36,9 @@ class Biases:
     left_out: int
 
 
-def biases(original: NDArray[np.float64], masked: NDArray[np.float64]) -> Biases:
+def biases(
+    original: NDArray[np.float64], masked: NDArray[np.float64], weights: NDArray[np.float64] | None = None
+) -> Biases:
     """Compute ABIM, ABISD and ABICO: the mean of ``|t' - t| / |t|`` for means, deviations and correlations.
 
     A statistic that is 0 in both files has no bias; one that is 0 in the original alone is left out, as is a
@@ -51,7 +53,9 @@ def biases(original: NDArray[np.float64], masked: NDArray[np.float64]) -> Biases
     Parameters
     ----------
     original, masked : ndarray of float64, shape (n, p)
-        The same variables; the order of records does not matter. NaN where missing.
+        The same variables; the order of records does not matter without weights. NaN where missing.
+    weights : ndarray of float64, shape (n,), optional
+        Of the records; all 1 where not given.
 
     Returns
     -------
@@ -68,16 +72,17 @@ def biases(original: NDArray[np.float64], masked: NDArray[np.float64]) -> Biases
     Source: class-restricted clustering (2013), section 6.1, equations (14) to (16), after Adam and Wortmann (1989).
     Divisors n and n - 1 of the deviations give the same where no value is missing.
     """
-    require_comparable(original, masked)
-    return biases_of_fields(FieldPairs.over(original, masked))
+    return biases_of_fields(FieldPairs.over(original, masked, weights))
 
 
 def biases_of_fields(pairs: FieldPairs) -> Biases:
     """Compute `biases` from one field after the other; they are the same to the last bit."""
-    known = standardise_columns(pairs.side(0, "has no mean"), pairs.shape)
-    released = standardise_columns(pairs.side(1, "has no mean"), pairs.shape, known.origins)
+    own, now = pairs.relative_weights(0), pairs.relative_weights(1)
+    known = standardise_columns(pairs.side(0, "has no mean"), pairs.shape, weights=own)
+    released = standardise_columns(pairs.side(1, "has no mean"), pairs.shape, known.origins, now)
     upper = np.triu_indices(len(pairs), 1)
-    before, after = (pair_moments(file.units).correlations[upper] for file in (known, released))
+    before = pair_moments(known.units, own).correlations[upper]
+    after = pair_moments(released.units, now).correlations[upper]
     with np.errstate(over="ignore", invalid="ignore"):
         # an infinite size would make every mean 0
         size = np.minimum(np.abs(known.origins) + known.deviations, np.finfo(np.float64).max)

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from masktron.kernels.moments import ROUNDING, pair_moments, standardise_columns
-from masktron.measures.base import FieldPairs, require_comparable
+from masktron.measures.base import FieldPairs
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +28,9 @@ class CorrelationChange:
     pair: tuple[int, int] | None
 
 
-def correlation_change(original: NDArray[np.float64], masked: NDArray[np.float64]) -> CorrelationChange:
+def correlation_change(
+    original: NDArray[np.float64], masked: NDArray[np.float64], weights: NDArray[np.float64] | None = None
+) -> CorrelationChange:
     """Compute ``|r' - r|`` for all pairs of variables.
 
     The difference is absolute: a correlation near 0 that stays near 0 has hardly changed, whatever the quotient of
@@ -40,7 +42,9 @@ def correlation_change(original: NDArray[np.float64], masked: NDArray[np.float64
     Parameters
     ----------
     original, masked : ndarray of float64, shape (n, p)
-        The same variables; the order of records does not matter. NaN where missing.
+        The same variables; the order of records does not matter without weights. NaN where missing.
+    weights : ndarray of float64, shape (n,), optional
+        Of the records; all 1 where not given.
 
     Returns
     -------
@@ -56,8 +60,7 @@ def correlation_change(original: NDArray[np.float64], masked: NDArray[np.float64
     Source: J. Domingo-Ferrer, V. Torra, *A quantitative comparison of disclosure control methods for microdata*
     (2001), who average the absolute differences of the correlation matrices.
     """
-    require_comparable(original, masked)
-    return correlation_change_of_fields(FieldPairs.over(original, masked))
+    return correlation_change_of_fields(FieldPairs.over(original, masked, weights))
 
 
 def correlation_change_of_fields(pairs: FieldPairs) -> CorrelationChange:
@@ -75,4 +78,5 @@ def correlation_change_of_fields(pairs: FieldPairs) -> CorrelationChange:
 
 def _correlations(pairs: FieldPairs, side: int) -> NDArray[np.float64]:
     """Return the correlations of one file; its standardised columns are gone before those of the other are made."""
-    return pair_moments(standardise_columns(pairs.side(side, "has no correlation"), pairs.shape).units).correlations
+    columns, weights = pairs.side(side, "has no correlation"), pairs.relative_weights(side)
+    return pair_moments(standardise_columns(columns, pairs.shape, weights=weights).units, weights).correlations

@@ -16,7 +16,7 @@ NEAR = 0.1
 """Width of an interval, in standard deviations of the field, up to which a value counts as given away."""
 OUTSIDE = -1
 """Stands for the group of a value of which a release tells nothing."""
-MOST_SUMS = 20_000
+MOST_SUMS = 6_000
 """Sums of three or more releases up to which they are solved together; of more, each pair is solved alone."""
 
 

@@ -318,7 +318,7 @@ def _joint_loss(files: Assessed) -> float:
 
 
 def _joint_risk(files: Assessed) -> float:
-    keys = _of_keys(lambda own: own.risk.per_cent)(files)
+    keys = _of_keys(lambda own: 100 * own.mean_risk)(files)
     return (_disclosure_risk(files) + files.known.get("global_risk", keys)) / 2
 
 
@@ -333,6 +333,17 @@ def _category_change(files: Assessed) -> float | Worst:
 def _correlation_change(files: Assessed) -> float | Worst:
     found = files.by_field(correlation_change_of_fields)
     return math.nan if found.pair is None else Worst(found.largest, ", ".join(files.numeric[at] for at in found.pair))
+
+
+def _eta_squared_change(files: Assessed) -> float | Worst:
+    """Take the pair that changed most; a number that no longer varies has lost all of what was explained."""
+    return _worst(
+        {
+            f"{name}, {by}": abs((0.0 if math.isnan(after.share) else after.share) - before.share)
+            for (name, by), (before, after) in files.explained.items()
+            if not math.isnan(before.share)
+        }
+    )
 
 
 def _worst(values: Mapping[str, float]) -> float | Worst:
@@ -366,8 +377,8 @@ COMPUTED: Mapping[str, Callable[[Assessed], float | Worst | Estimate]] = Mapping
         "key_k": _of_keys(lambda keys: keys.frequencies.smallest),
         "key_uniques": _of_keys(lambda keys: keys.frequencies.below(2)),
         "key_population_uniques": _of_keys(lambda keys: keys.alone_in_population),
-        "individual_risk": _of_keys(lambda keys: keys.risk.mean),
-        "global_risk": _of_keys(lambda keys: keys.risk.per_cent),
+        "individual_risk": _of_keys(lambda keys: keys.mean_risk),
+        "global_risk": _of_keys(lambda keys: 100 * keys.mean_risk),
         "prosecutor_risk": _of_keys(lambda keys: 100 * float((1 / keys.frequencies.sample).mean())),
         "joint_risk": _of_numbers(_joint_risk),
         "suda_share": _of_keys(lambda keys: keys.uniqueness.share),
@@ -385,6 +396,7 @@ COMPUTED: Mapping[str, Callable[[Assessed], float | Worst | Estimate]] = Mapping
         "mean_bias": _of_numbers(lambda files: files.by_field(biases_of_fields).abim),
         "deviation_bias": _of_numbers(lambda files: files.by_field(biases_of_fields).abisd),
         "correlation_change": _correlation_change,
+        "eta_squared_change": _eta_squared_change,
         "subdomain_means": _of_numbers(lambda files: files.by_field(subdomains_of_fields).means),
         "subdomain_correlations": _of_numbers(lambda files: files.by_field(subdomains_of_fields).correlations),
         "pmse": _of_numbers(_pmse_value),

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from masktron.kernels.sums import scaled
-from masktron.measures.base import FieldPairs, require_comparable, require_finite
+from masktron.measures.base import FieldPairs, require_finite
 
 
 def il1s(original: NDArray[np.float64], masked: NDArray[np.float64]) -> float:
@@ -40,7 +40,6 @@ def il1s(original: NDArray[np.float64], masked: NDArray[np.float64]) -> float:
     Creecy (2002), Disclosure risk assessment in perturbative microdata protection. Two independent values of a
     variable differ by sqrt(2) s, hence the unit.
     """
-    require_comparable(original, masked)
     return il1s_of_fields(FieldPairs.over(original, masked))
 
 

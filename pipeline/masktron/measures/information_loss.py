@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from masktron.kernels.sums import scaled
-from masktron.measures.base import FieldPairs, require_comparable
+from masktron.measures.base import FieldPairs
 
 
 def information_loss(original: NDArray[np.float64], masked: NDArray[np.float64]) -> float:
@@ -38,7 +38,6 @@ def information_loss(original: NDArray[np.float64], masked: NDArray[np.float64])
     -----
     Source: class-restricted clustering (2013), equations (2) and (3); Domingo-Ferrer and Mateo-Sanz (2002).
     """
-    require_comparable(original, masked)
     return loss_of_fields(FieldPairs.over(original, masked))
 
 

@@ -20,7 +20,6 @@ from masktron.kernels.distinct import alike, codes_of
 from masktron.kernels.standardise import Standard
 from masktron.large_arrays import new_array
 from masktron.measures.base import require_comparable
-from masktron.measures.keys.individual_risk import Z95
 
 type Points = NDArray[np.float64]
 type Rows = NDArray[np.intp]
@@ -28,6 +27,8 @@ type LinkDistance = Literal["Euclidean", "Mahalanobis", "ranks", "likelihood"]
 type LinkPick = Literal["nearest", "one-to-one"]
 _PICKS: tuple[LinkPick, ...] = ("nearest", "one-to-one")
 
+Z95 = 1.959963984540054
+"""The normal quantile of an interval of 95 per cent."""
 EXACT = 1_000
 """Records up to which all are linked."""
 SAMPLE = 500
@@ -110,8 +111,8 @@ def strongest_linkage(
     Notes
     -----
     Up to `EXACT` records all are linked at once. In larger files the intruders are local: each released record is
-    assigned together with its nearest `RIVALS` released records to the `CANDIDATES` originals nearest to it. What they
-    find is estimated from `SAMPLE` released records, drawn with a fixed seed, with the interval of Wilson (1927).
+    assigned together with its nearest `RIVALS` released records to the `CANDIDATES` originals nearest to it. What is
+    found so is estimated from `SAMPLE` released records, drawn with a fixed seed, with the interval of Wilson (1927).
     Intruders who link a large file at once find more: of 2,500 records after rank swapping 29.9 per cent, where local
     ones find 26.7.
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from masktron.errors import UsageError
 from masktron.kernels.moments import Standardised, average, pair_moments, relative_changes, standardise_columns
-from masktron.measures.base import FieldPairs, require_comparable
+from masktron.measures.base import FieldPairs
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +125,6 @@ def variations(
     Source: hybrid microdata using microaggregation (2010), section 5.3, which prints fractions, not per cent, in
     tables 2 to 5. Correlations are not among its statistics.
     """
-    require_comparable(original, masked)
     return _variations(FieldPairs.over(original, masked), samples, share, seed)
 
 

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from masktron.errors import UsageError
 from masktron.kernels.groups import two_product
 from masktron.kernels.sums import rounded_sum, scaled
 from masktron.measures.base import FieldPairs
@@ -65,25 +64,16 @@ def weighted_totals(
     UsageError
         The shapes differ.
     """
-    if original.shape != masked.shape or original.ndim != 2:
-        raise UsageError(f"files of shapes {original.shape} and {masked.shape} have no totals in common")
-    if weights is not None and weights.shape != (len(original),):
-        raise UsageError(f"{len(original)} records do not go with weights of shape {weights.shape}")
-    return totals_of_fields(FieldPairs.over(original, masked), weights)
+    return totals_of_fields(FieldPairs.over(original, masked, weights))
 
 
-def totals_of_fields(
-    pairs: FieldPairs,
-    weights: NDArray[np.float64] | None = None,
-    *,
-    weights_before: NDArray[np.float64] | None = None,
-) -> tuple[WeightedTotal, ...]:
-    """Add up as `weighted_totals`, field by field; the original with weights of its own where it has others."""
-    own = weights if weights_before is None else weights_before
+def totals_of_fields(pairs: FieldPairs) -> tuple[WeightedTotal, ...]:
+    """Add up as `weighted_totals`, field by field, each file with its own weights."""
+    own, now = (None, None) if pairs.weights is None else pairs.weights
     return tuple(
         WeightedTotal(
             _total(before, own),
-            _total(after, weights),
+            _total(after, now),
             int(min((~np.isnan(before)).sum(), (~np.isnan(after)).sum())),
         )
         for before, after in pairs

@@ -3,8 +3,9 @@
 Each field gets a fingerprint over a few records, ``sum(r_i * x_i) mod 2**64`` with random odd r_i, in integers of one
 unit. It is linear: the fingerprint of a sum is the sum of the fingerprints. So a relation that holds in these records
 is an equality of fingerprints, which sorting finds among all pairs of pairs, and the search does not depend on the
-number of records. Several subsets are drawn, so that a few records that break a relation do not hide it. What is
-found is then counted on all records, exactly, and nothing else is reported: the search may overlook, never invent.
+number of records. Totals of any number of parts are found by elimination (`long_totals`), in a few more records than
+there are fields. Several subsets are drawn, so that a few records that break a relation do not hide it. What is found
+is then counted on all records, exactly, and nothing else is reported: the search may overlook, never invent.
 """
 
 from __future__ import annotations
@@ -20,21 +21,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from masktron.proposals import chance
+from masktron.proposals.chance import MOST_EXCEPTIONS
+from masktron.proposals.long_totals import unit_relations
 from masktron.proposals.profiles import FieldProfile, aligned
 
-MOST_EXCEPTIONS = 0.05
-"""Share of the records in which a total may fail, of those in which not all is 0."""
 MOST_OF_A_PART = 2 * MOST_EXCEPTIONS
 """The same of the records in which a certain part is not 0, of which there are fewer."""
 FEWEST_RECORDS = 10
 """Records that have to tell something."""
 FEWEST_OF_A_PART = 3
 """Records in which each part is not 0 and the total holds."""
-MOST_FIELDS_LONG = 42
-"""Fields up to which totals of four and five parts are looked for."""
 LARGEST_FACTOR = 3
 _SUBSETS = 24
 _FEWER_SUBSETS = 8
+_ELIMINATIONS = 60
+"""Subsets in which totals of many parts are looked for: they are larger, so more of them hold a wrong record."""
+_SPARE_ROWS = 8
+"""Records of such a subset beyond the number of its fields, so that no relation holds for want of records."""
 _PATTERNS = 8
 _ROWS = 12
 _MOST_ROWS = 24
@@ -118,7 +121,7 @@ class SumSearch:
         shape = (len(kept), -1 if kept else 0)
         self._values = np.array([values for _, values in kept], dtype=np.int64).reshape(shape)
         self._known = np.array([field.present for field, _ in kept], dtype=np.bool_).reshape(shape)
-        self.long = len(kept) <= MOST_FIELDS_LONG
+        self.untried = frozenset(range(len(kept)))
         self._counted: dict[SumRelation, Additive | None] = {}
 
     def find(self) -> list[Additive]:
@@ -128,6 +131,7 @@ class SumSearch:
         candidates: dict[SumRelation, None] = {}
         for rows, fields in self._subsets():
             candidates.update(dict.fromkeys(self._candidates(rows, fields)))
+        candidates.update(dict.fromkeys(self._eliminated()))
         found: dict[SumRelation, Additive] = {}
         for relation in [*candidates, *self._ratios()]:
             counted = self._completed(relation)
@@ -160,10 +164,9 @@ class SumSearch:
 
     def _patterns(self) -> Iterator[tuple[NDArray[np.intp], list[int]]]:
         """Yield records that have the same fields, of the most frequent patterns, and these fields."""
-        packed = np.packbits(self._known, axis=0)
-        patterns, of, sizes = np.unique(packed.T, axis=0, return_inverse=True, return_counts=True)
-        del patterns
-        of = of.reshape(-1)
+        marks = chance.generator(chance.SUBSETS).integers(0, 1 << 63, (len(self.fields), 1), dtype=np.uint64)
+        prints = (self._known * marks).sum(axis=0, dtype=np.uint64)
+        _, of, sizes = np.unique(prints, return_inverse=True, return_counts=True)
         for pattern in np.argsort(-sizes, kind="stable")[:_PATTERNS]:
             rows = np.flatnonzero(of == pattern)
             fields = np.flatnonzero(self._known[:, rows[0]]).tolist()
@@ -177,7 +180,7 @@ class SumSearch:
         taken = self._values[np.ix_(fields, rows)].astype(np.uint64)
         prints = (taken * weights).sum(axis=1, dtype=np.uint64)
         found: list[SumRelation] = []
-        for size, positions, totals in _matches(prints, long=self.long):
+        for size, positions, totals in _matches(prints):
             if len(positions) > _CANDIDATES:
                 continue
             for parts, total in zip(positions.tolist(), totals.tolist(), strict=True):
@@ -187,6 +190,23 @@ class SumSearch:
                 else:
                     found.append(SumRelation(tuple((fields[at], 1) for at in sorted(parts)), (fields[total], 1)))
         return found
+
+    def _eliminated(self) -> Iterator[SumRelation]:
+        """Yield totals of any number of parts that hold in some records, more than there are fields."""
+        draws = chance.generator(chance.SUBSETS)
+        by_size = np.argsort(np.abs(self._values).sum(axis=1, dtype=np.float64), kind="stable")  # parts before totals
+        for pattern, (group, fields) in enumerate(self._patterns()):
+            ordered = [at for at in by_size.tolist() if at in fields]
+            filled = {at: group[self._values[at, group] != 0] for at in ordered}
+            ordered = [at for at in ordered if len(filled[at])]
+            if len(group) < len(ordered) + _SPARE_ROWS:
+                continue
+            self.untried -= frozenset(fields)
+            for _ in range(_FEWER_SUBSETS if pattern else _ELIMINATIONS):
+                rows = {int(draws.choice(filled[at])) for at in ordered}
+                rows.update(draws.choice(group, len(ordered) + _SPARE_ROWS, replace=False).tolist())
+                for parts, total in unit_relations(self._values[np.ix_(ordered, sorted(rows))].T):
+                    yield SumRelation(tuple(sorted((ordered[at], 1) for at in parts)), (ordered[total], 1))
 
     def _ratios(self) -> Iterator[SumRelation]:
         """Yield fields that are nearly always the same whole multiple of another one."""
@@ -208,7 +228,7 @@ class SumSearch:
         if fails is None:
             return None
         tried = [relation]
-        while fails.any() and len(relation.parts) < 5 and self._plain(relation):
+        while fails.any() and self._plain(relation):
             longer = self._longer(relation, fails)
             if longer is None:
                 break
@@ -288,7 +308,7 @@ class SumSearch:
         return count * comb(count - 1, parts) * (1000 if scaled else 1)
 
 
-def _matches(prints: NDArray[np.uint64], *, long: bool) -> Iterator[tuple[str, NDArray[np.intp], NDArray[np.intp]]]:
+def _matches(prints: NDArray[np.uint64]) -> Iterator[tuple[str, NDArray[np.intp], NDArray[np.intp]]]:
     """Yield where sums of fingerprints are fingerprints: positions of the parts, row by row, and of the totals."""
     count = len(prints)
     one, two = np.triu_indices(count, 1)
@@ -323,24 +343,6 @@ def _matches(prints: NDArray[np.uint64], *, long: bool) -> Iterator[tuple[str, N
     left, right = _equal(pairs[by], rest)
     parts = np.stack([one[by[left]], two[by[left]], less[right]], axis=1)
     yield "three", *_distinct(parts, total[right])
-
-    if not long or count < 5:
-        return
-    first, second = np.triu_indices(len(pairs), 1)
-    apart = (one[first] != one[second]) & (one[first] != two[second])
-    apart &= (two[first] != one[second]) & (two[first] != two[second])
-    first, second = first[apart], second[apart]
-    fours = pairs[first] + pairs[second]
-    left, right = _equal(singles, fours)
-    at, by4 = right, order[left]
-    parts = np.stack([one[first[at]], two[first[at]], one[second[at]], two[second[at]]], axis=1)
-    yield "four", *_distinct(parts, by4)
-
-    order = np.argsort(rest, kind="stable")
-    left, right = _equal(rest[order], fours)
-    at, source = right, order[left]
-    parts = np.stack([one[first[at]], two[first[at]], one[second[at]], two[second[at]], less[source]], axis=1)
-    yield "five", *_distinct(parts, total[source])
 
 
 @cache

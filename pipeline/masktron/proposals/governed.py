@@ -17,6 +17,8 @@ from masktron.proposals.spelled import FieldPaths, held, is_missing, is_one_of, 
 FEWEST_RECORDS = 10
 """Records in which the IF holds."""
 MOST_CODES = 20
+FEWER_THAN_USUAL = 20
+"""How much rarer exceptions are than records without the THEN are among all: what is usual anyway is no condition."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -41,7 +43,7 @@ class _Conclusion:
 
 
 def governed(fields: Sequence[FieldProfile], paths: FieldPaths) -> Iterator[SuggestedRule]:
-    """Yield the rules IF A THEN B that hold in all records in which the IF does, and that no chance explains.
+    """Yield the rules IF A THEN B that hold where the IF does, but for errors, and that no chance explains.
 
     Codes of A with the same THEN are one rule.
 
@@ -60,10 +62,11 @@ def governed(fields: Sequence[FieldProfile], paths: FieldPaths) -> Iterator[Sugg
             if condition.field.name == conclusion.field.name:
                 continue
             asked = conclusion.asked & condition.rows
-            count = int(asked.sum())
-            if count < FEWEST_RECORDS or not conclusion.holds[asked].all():
+            count, fails = int(asked.sum()), int((asked & ~conclusion.holds).sum())
+            most = min(chance.MOST_ERRORS, (1 - usual) / FEWER_THAN_USUAL)
+            if count < FEWEST_RECORDS or fails > most * count:
                 continue
-            expected = chance.expected(among, count, 0, usual)
+            expected = chance.expected(among, count - fails, fails, usual)
             if expected <= chance.PLAUSIBLE:
                 by_field.setdefault(condition.field.name, []).append((condition, expected))
         for found in by_field.values():
@@ -114,7 +117,8 @@ def _candidate(
     if condition is None:
         return None
     asked = conclusion.asked & rows
-    count = int(asked.sum())
+    fails = asked & ~conclusion.holds
+    count, wrong = int(asked.sum()), int(fails.sum())
     then = conclusion.test(target)
     guards = () if conclusion.name in ("missing", "there") else known(target, other)
     if field.coded and field.role is not Role.IDENTIFIER and not field.complete:
@@ -129,9 +133,10 @@ def _candidate(
         f"not({condition}) or {then if ' or ' not in then else f'({then})'}",
         (f"{field.name} ", ShownValue(path), f", and {other.name} {conclusion.says}: ", ShownValue(target), "."),
         asked,
-        np.zeros(len(rows), dtype=np.bool_),
-        "strong" if expected <= chance.STRONG else "fair",
-        f"{count:,} records satisfy the IF, and all of them the THEN, which holds in {100 * usual:.2g} % of all",
+        fails,
+        chance.strength(expected, wrong),
+        f"{count:,} records satisfy the IF, and {f'{count - wrong:,}' if wrong else 'all'} of them the THEN, which "
+        f"holds in {100 * usual:.2g} % of all",
         expected,
         tuple(
             ((field.name, f"={value}" if field.coded else "zero"), (other.name, conclusion.name)) for value in values

@@ -14,7 +14,7 @@ from masktron.proposals.spelled import FieldPaths, known
 
 FEWEST_RECORDS = 20
 FEWEST_THAT_REACH_IT = 3
-"""Records in which both are the same, from which an order is more than a guess: else sizes alone may differ."""
+"""Records in which both are the same, from which an order is more than a guess, and may have exceptions."""
 MOST_BY_CHANCE = 0.9
 """Share of records that would agree at random: where nearly all would, sizes differ and there is no rule."""
 _SAMPLE = 500
@@ -23,7 +23,7 @@ _SAMPLE = 500
 def orders(
     fields: Sequence[FieldProfile], paths: FieldPaths, implied: Collection[tuple[str, str]] = ()
 ) -> Iterator[SuggestedRule]:
-    """Yield ``A <= B`` for quantities that obey it in all records that have both, shortest chains alone.
+    """Yield ``A <= B`` for quantities that obey it in all records that have both but errors, shortest chains alone.
 
     Neither a comparison that follows from two others nor one that the ranges of both fields imply is proposed.
 
@@ -42,22 +42,28 @@ def orders(
         both = lesser.present & greater.present
         rows = np.flatnonzero(both)
         few = rows[:: max(1, len(rows) // _SAMPLE)]
-        if len(rows) < FEWEST_RECORDS or (low[few] > high[few]).any() or (low[rows] > high[rows]).any():
+        if len(rows) < FEWEST_RECORDS or (low[few] > high[few]).mean() > chance.MOST_EXCEPTIONS:
             continue
+        fails, some = both & (low > high), both & ((low != 0) | (high != 0))
+        if not chance.errors((high - low)[some]):
+            continue
+        rows = np.flatnonzero(both & ~fails)
         if low[rows].max() <= high[rows].min() or (low[rows] == high[rows]).all():
             continue
         share = chance.agreeing(rows, lambda one, other, a=low, b=high: int((a[one] <= b[other]).sum()))  # type: ignore[misc]
-        expected = chance.expected(len(fields) * (len(fields) - 1), len(rows), 0, share)
+        expected = chance.expected(len(fields) * (len(fields) - 1), len(rows), int(fails.sum()), share)
+        same = int(((low == high) & (low != 0))[rows].sum())
+        if fails.any() and same < FEWEST_THAT_REACH_IT:
+            continue
         if share <= MOST_BY_CHANCE and expected <= chance.PLAUSIBLE:
-            found[lesser.name, greater.name] = (lesser, greater, both, share, expected)
-    for (low_name, high_name), (lesser, greater, both, share, expected) in found.items():
+            found[lesser.name, greater.name] = (lesser, greater, both, fails, same, share, expected)
+    for (low_name, high_name), (lesser, greater, both, fails, same, share, expected) in found.items():
         names = {field.name for field in fields} - {low_name, high_name}
         if (low_name, high_name) in implied or any(
             (low_name, name) in found and (name, high_name) in found for name in names
         ):
             continue
         one, two = paths[low_name], paths[high_name]
-        same = int((both & (lesser.column.values == greater.column.values) & (lesser.column.values != 0)).sum())
         yield SuggestedRule(
             ORDER,
             (low_name, high_name),
@@ -66,9 +72,9 @@ def orders(
             f"number({one}) <= number({two})",
             (f"{low_name} ", ShownValue(one), f" is above {high_name} ", ShownValue(two), "."),
             both,
-            np.zeros(len(both), dtype=np.bool_),
-            "guess" if same < FEWEST_THAT_REACH_IT else "strong" if expected <= chance.STRONG else "fair",
-            f"{int(both.sum()):,} records obey it, in {same:,} of them both are the same and not 0; put together at "
-            f"random, {100 * share:.0f} % of records would",
+            fails,
+            "guess" if same < FEWEST_THAT_REACH_IT else chance.strength(expected, int(fails.sum())),
+            f"{int((both & ~fails).sum()):,} records obey it, in {same:,} of them both are the same and not 0; put "
+            f"together at random, {100 * share:.0f} % of records would",
             expected,
         )

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from masktron.codes import MOST_CODES, RECORDS_A_CODE
 from masktron.config import Config, Kind, Role
+from masktron.likely_roles import called_like_codes, code_reason
 from masktron.sources.lexical import XML_SPACE
 from masktron.sources.records import Column, Records, Status
 from masktron.sources.variables import NONE, Variable
@@ -20,8 +20,8 @@ MOST_PLACES = 6
 """Fraction digits up to which numbers are added."""
 _EXACT = 1 << 50
 """Integers below this come out of a double without doubt: a rounding moves them by less than a quarter."""
-_ROOM = 1 << 58
-"""Six terms with coefficients up to 3 stay within int64."""
+_ROOM = 1 << 54
+"""Hundreds of terms stay within int64."""
 MOST_TEXTS = 50
 """Different texts up to which a field may have a list of them."""
 _NOT_XPATH = re.compile(r"[eE+]")
@@ -119,7 +119,7 @@ def profiles_of(records: Records, config: Config, variables: Mapping[str, Variab
             places=column.decimals,
             exact=exact_of(column) if numeric else None,
             texts=texts,
-            coded=_coded(texts, kind, numeric=numeric, places=column.decimals),
+            coded=_coded(name, texts, kind, numeric=numeric),
             role=config.roles.get(name),
             codes=tuple(sorted(codes)),
             absent=bool(((column.status == Status.ABSENT) | (column.status == Status.EMPTY)).any()),
@@ -148,13 +148,12 @@ def aligned(fields: list[FieldProfile], places: int) -> list[NDArray[np.int64] |
     return found
 
 
-def _coded(texts: Mapping[str, int], kind: Kind | None, *, numeric: bool, places: int) -> bool:
-    if kind is not None:
+def _coded(name: str, texts: Mapping[str, int], kind: Kind | None, *, numeric: bool) -> bool:
+    if kind is not None or not numeric:
         return kind is not Kind.NUMBER
-    held = sum(texts.values())
-    if not numeric:
-        return True
-    if places:
-        return False
-    few = 2 <= len(texts) <= MOST_CODES and held >= RECORDS_A_CODE * len(texts)
-    return few or any(map(_LEADING_ZERO.match, texts))
+    # years are in order with each other, whatever masking asks about them
+    return bool(
+        code_reason(
+            name if called_like_codes(name, years=False) else "", {t.strip(XML_SPACE): n for t, n in texts.items()}
+        )
+    )

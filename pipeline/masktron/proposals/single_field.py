@@ -9,8 +9,9 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from masktron.codes import MOST_CODES, RECORDS_A_CODE
 from masktron.config import Role
+from masktron.likely_roles import MOST_CODES, RECORDS_A_CODE
+from masktron.proposals import chance
 from masktron.proposals.candidate import (
     CODES,
     INTEGER,
@@ -23,13 +24,14 @@ from masktron.proposals.candidate import (
     Strength,
     SuggestedRule,
 )
-from masktron.proposals.chance import PLAUSIBLE
 from masktron.proposals.profiles import MOST_TEXTS, FieldProfile
 from masktron.proposals.spelled import FieldPaths, decimal, held, is_one_of, known
 from masktron.sources.lexical import parse_number
 
 FEWEST = 20
 """Values from which a field alone suggests anything."""
+_TIMES_BEYOND = 5
+"""How many times as large as all others a few values are that a bound leaves out."""
 _SHARED_BY = 3
 """Records that have to share the greatest value, for a bound that lies on it."""
 _OTHERS = 0.05
@@ -101,7 +103,7 @@ def _unique(field: FieldProfile, paths: FieldPaths) -> SuggestedRule | None:
         spread = int(field.exact.max() - field.exact.min()) + 1
         # values without a rule meet: n records in R places stay apart with probability exp(-n(n-1)/2R) at most
         expected = -count * (count - 1) / (2 * spread) / _LN10
-        if expected > PLAUSIBLE:
+        if expected > chance.PLAUSIBLE:
             return None
         evidence = (
             f"{count:,} different whole numbers within a range of {int(_rounded_up(Fraction(spread))):,}: drawn at "
@@ -190,11 +192,12 @@ def _number(field: FieldProfile, paths: FieldPaths) -> Iterator[SuggestedRule]:
         return
     path, unit = paths[field.name], Fraction(1, 10**field.places)
     values = field.exact[field.present]
-    low, high = int(values.min()) * unit, int(values.max()) * unit
     count = len(values)
     none = np.zeros(len(field.present), dtype=np.bool_)
 
-    def rule(kind: RuleKind, test: str, says: str, strength: Strength, evidence: str) -> SuggestedRule:
+    def rule(
+        kind: RuleKind, test: str, says: str, strength: Strength, evidence: str, fails: NDArray[np.bool_] = none
+    ) -> SuggestedRule:
         return SuggestedRule(
             kind,
             (field.name,),
@@ -203,19 +206,19 @@ def _number(field: FieldProfile, paths: FieldPaths) -> Iterator[SuggestedRule]:
             test,
             (f"{field.name} ", ShownValue(path), says),
             field.present,
-            none,
+            fails,
             strength,
             evidence,
         )
 
-    if low >= 0:
-        yield rule(
-            NOT_NEGATIVE,
-            f"{path} >= 0",
-            " is negative.",
-            "fair",
-            f"none of {count:,} values is below 0: of all, at most {_percent(3 / count)} are (95 % confidence)",
-        )
+    below = field.present & (field.exact < 0)
+    natural = chance.errors(values[values != 0])
+    if natural and below.any():
+        evidence = f"{int(below.sum()):,} of {count:,} values are below 0, apart from the others, as errors are"
+        yield rule(NOT_NEGATIVE, f"{path} >= 0", " is negative.", "fair", evidence, below)
+    elif natural:
+        evidence = f"none of {count:,} values is below 0: of all, at most {_percent(3 / count)} are (95 % confidence)"
+        yield rule(NOT_NEGATIVE, f"{path} >= 0", " is negative.", "fair", evidence)
     if not field.places:
         yield rule(
             INTEGER,
@@ -224,21 +227,36 @@ def _number(field: FieldProfile, paths: FieldPaths) -> Iterator[SuggestedRule]:
             "fair",
             f"all {count:,} values are whole numbers",
         )
-    bounds = []
-    if low < 0:
-        bounds.append((">=", -_beyond(-low, int((values == values.min()).sum()))))
-    if high > 0:
-        bounds.append(("<=", _beyond(high, int((values == values.max()).sum()))))
+    bounds, beyond = [], none
+    for sign, numbers in ((-1, -field.exact), (1, field.exact)):
+        size = numbers[field.present & (numbers > 0)]
+        if (natural and sign < 0) or not len(size):
+            continue
+        largest = _largest_usual(size)
+        bound = sign * _beyond(largest * unit, int((size == largest).sum()))
+        bounds.append(("<=" if sign > 0 else ">=", bound))
+        beyond = beyond | (field.present & (numbers > math.floor(abs(bound) / unit)))
     if bounds:
+        inside = (
+            f"{count - int(beyond.sum()):,} values lie within it{', and others far beyond' if beyond.any() else ''}"
+        )
         said = " and ".join(f"{'at least' if sign == '>=' else 'at most'} {decimal(bound)}" for sign, bound in bounds)
         yield rule(
             RANGE,
             " and ".join(f"{path} {sign} {decimal(bound)}" for sign, bound in bounds),
             f" is not {said}.",
             "guess",
-            f"{count:,} values lie within it; the bound is the next of 1, 2, 5, 10, 20, 50, ... and not the extreme "
+            f"{inside}; the bound is the next of 1, 2, 5, 10, 20, 50, ... and not the extreme "
             "value itself, which a respondent has given: put in its place what the survey knows",
+            beyond,
         )
+
+
+def _largest_usual(values: NDArray[np.int64]) -> int:
+    """Return the largest of some numbers above 0; of few that are many times as large as all others, none counts."""
+    tail = np.sort(values)[-int(chance.MOST_ERRORS * len(values)) - 1 :]
+    gaps = np.flatnonzero(tail[1:] >= _TIMES_BEYOND * tail[:-1])
+    return int(tail[gaps[0] if len(gaps) else -1])
 
 
 def _beyond(extreme: Fraction, shared: int) -> Fraction:

@@ -9,7 +9,7 @@ import numpy as np
 from masktron.config import Config, Role
 from masktron.progress import Progress, no_progress
 from masktron.proposals import chance
-from masktron.proposals.additive import FEWEST_OF_A_PART, MOST_FIELDS_LONG, Additive, SumSearch
+from masktron.proposals.additive import FEWEST_OF_A_PART, Additive, SumSearch
 from masktron.proposals.candidate import (
     CODES,
     EQUAL,
@@ -163,7 +163,7 @@ def _total(sums: SumSearch, one: Additive, paths: FieldPaths) -> SuggestedRule |
         ),
         one.applies,
         one.fails,
-        "strong" if one.expected <= chance.STRONG and not fails else "fair",
+        chance.strength(one.expected, fails),
         f"it holds in {telling:,} records {what}; put together at random, {_one_in(one.share)} would agree",
         one.expected,
     )
@@ -191,10 +191,11 @@ def _one_in(share: float) -> str:
 
 
 def _notes(sums: SumSearch, profiles: Sequence[FieldProfile], fewer: int) -> Iterator[str]:
-    if not sums.long:
-        yield (
-            f"{len(sums.fields)} numbers: above {MOST_FIELDS_LONG}, totals of four and five parts are not looked for"
-        )
+    if len(sums.fields) > 3 and (
+        untried := [field.name for at, field in enumerate(sums.fields) if at in sums.untried]
+    ):
+        few = "fewer records have a value in all of the same fields than there are such fields"
+        yield f"totals of four parts or more were not looked for among {', '.join(untried)}: {few}"
     if sums.left_out:
         yield f"too many digits to be added exactly, so no totals are looked for: {', '.join(sums.left_out)}"
     unread = [field.name for field in profiles if field.column.numeric and not field.numeric and not field.coded]
@@ -204,3 +205,7 @@ def _notes(sums: SumSearch, profiles: Sequence[FieldProfile], fewer: int) -> Ite
         yield f"{fewer} rules IF ... THEN that follow from others, or from lists of codes, are not listed"
     rare = FEWEST_OF_A_PART
     yield f"a part of a total that is not 0 in fewer than {rare} records, and records that lack a part, are not seen"
+    yield (
+        "not looked for: products, constants beside fields, rules with several conditions, sums on both sides of a "
+        "total, factors where a total has three parts or more"
+    )

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
 from masktron.counts import counted
+from masktron.report.parts import listed
 from masktron.report.text import number
+
+_SAME = 1e-9
+"""Relative difference below which two estimates are the same."""
 
 
 def key_lines(keys: Mapping[str, Any]) -> list[str]:
@@ -30,23 +35,17 @@ def key_lines(keys: Mapping[str, Any]) -> list[str]:
     ]
     if not keys.get("wildcards", True):  # manifests of before 1.0.0 may not say so, of files that they compared with
         lines.append("missing values of keys count as values of their own: too many patterns of them to compare")
+    elif keys.get("missing"):
+        lines.append(
+            f"a missing value of a key matches every value ({counted(keys['missing'], 'record')}); masktron recode "
+            "counts it as a value of its own, and finds more records like no other one"
+        )
     if (others := keys["below_without_weight"]) is not None:
         lines.append(
             f"without the weight {keys['weight']}: {number(others['2'])}, {number(others['3'])} and "
             f"{number(others['5'])}"
         )
-    lines.append(
-        f"who tries every record rightly finds {_some(keys['expected'])} on average ({_some(keys['low'])} to "
-        f"{_some(keys['high'])}), {100 * keys['mean']:.2f} %; {_some(keys['population_uniques'])} of those alone in "
-        "the file are expected to be alone in the population"
-    )
-    matches, uniques = keys["modelled_matches"], keys["modelled_uniques"]
-    if below["2"]:
-        lines.append(
-            f"by a log-linear model of main effects: {_some(uniques[0])} ({_some(uniques[1])} to "
-            f"{_some(uniques[2])}) alone in the population, {_some(matches[0])} ({_some(matches[1])} to "
-            f"{_some(matches[2])}) right matches among those alone in the file"
-        )
+    lines += estimate_lines(keys)
     if keys["contributions"] is not None and any(keys["minimal_uniques"]):
         most = sorted(keys["contributions"].items(), key=lambda one: -one[1])
         lines.append(
@@ -54,6 +53,37 @@ def key_lines(keys: Mapping[str, Any]) -> list[str]:
             + ", ".join(f"{name} ({share:.0f} %)" for name, share in most if share)
         )
     return lines
+
+
+def estimate_lines(keys: Mapping[str, Any]) -> list[str]:
+    """Say what an intruder who tries every record finds, by both estimates where they differ.
+
+    Parameters
+    ----------
+    keys : mapping
+        As for `key_lines`; of manifests of before 1.0.0, which have no model of all records, one estimate is told.
+    """
+    expected, alone, modelled = keys["expected"], keys["population_uniques"], keys.get("model_expected")
+    found, unique = "expected re-identifications", "records expected to be alone in the population"
+    if modelled is None or math.isclose(modelled, expected, rel_tol=_SAME):
+        return [f"{found}: {_some(expected)}, {_share(keys, expected)}; {unique}: {_some(alone)}"]
+    return [
+        f"{found}: {_some(expected)} by the weights, {_some(modelled)} by a log-linear model",
+        f"{unique}: {_some(alone)} by the weights, {_some(keys['model_uniques'])} by the model",
+        f"figures and limits take the larger, {_share(keys, expected, modelled)}; the model has {_model(keys)}",
+    ]
+
+
+def _share(keys: Mapping[str, Any], *estimates: float) -> str:
+    records = keys["records"]
+    return f"{number(100 * max(estimates) / records if records else math.nan, '.3f')} % of the records"
+
+
+def _model(keys: Mapping[str, Any]) -> str:
+    """Say which interactions a model has, and which key it leaves out."""
+    pairs = listed([" with ".join(pair) for pair in keys["model_pairs"]])
+    without = f", without {keys['model_without']}, whose values few records share" if keys["model_without"] else ""
+    return f"main effects{f' and the interaction of {pairs}' if pairs else ''}{without}"
 
 
 def _some(records: float) -> str:

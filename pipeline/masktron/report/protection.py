@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import chain
 
 from masktron.counts import counted
@@ -22,16 +22,21 @@ RED_LINKAGE = 50.0
 """Per cent of re-identified records from which linkage is red: more picks of an intruder are right than wrong."""
 RED_UNIQUES = 50.0
 """Per cent of records that are unique in the keys from which this is red: most of them can be singled out."""
-AMBER_OWN = 50.0
-"""Per cent of masked values that are respondents' own from which this is amber: most of them are true. Not red, since
-small counts and categories often keep their values by chance."""
+_OWN_VALUES: Mapping[str, tuple[float, str]] = {
+    "unchanged": (50.0, "of the masked values are the respondents' own"),
+    "revealed": (50.0, "of the masked values are told of all members of their groups"),
+    "sole_values": (20.0, "of the published numbers tell that one respondent took part"),
+    "differencing": (0.0, "of the original values come out of this and earlier releases together"),
+}
+"""Figures of respondents' own values: per cent above which each is amber, and what it is. Not red, since counts and
+categories often keep their values by chance; by chance `sole_values` is up to 15."""
 _SEVERITY: Mapping[StatementLevel, int] = {"green": 0, "amber": 1, "red": 2}
 _AT_ONCE = 2
 """Reasons of the same level that are told."""
 OF_LINKAGE = ("strongest_linkage", "linkage")
 """Figures of which the first that is known counts."""
 OF_UNIQUES = ("key_uniques", "key_k")
-EVIDENCE = (*OF_LINKAGE, *OF_UNIQUES, "unchanged")
+EVIDENCE = (*OF_LINKAGE, *OF_UNIQUES, "unchanged", "sole_values", "revealed")
 """Figures that a statement on protection rests on, beside those that have a limit."""
 
 
@@ -42,7 +47,7 @@ class Evidence:
     Attributes
     ----------
     figures : mapping of str to float
-        By name; NaN, or none, where a figure was not measured.
+        By name; NaN where a figure does not exist, absent where it was not measured.
     limits : mapping of str to float
         That the user has set, or the manifest has.
     keys : KeyRisk or None
@@ -52,8 +57,6 @@ class Evidence:
         Parts of the contract that the file does not keep.
     concerns : tuple of str
         What else tells records apart.
-    unmeasured : str
-        Why figures were not measured; empty where they were.
     """
 
     figures: Mapping[str, float]
@@ -61,8 +64,7 @@ class Evidence:
     keys: KeyRisk | None = None
     key_k: int | None = None
     problems: tuple[str, ...] = ()
-    concerns: tuple[str, ...] = field(default=())
-    unmeasured: str = ""
+    concerns: tuple[str, ...] = ()
 
     def value(self, name: str) -> float:
         """Return a figure, NaN where it is not known."""
@@ -108,11 +110,16 @@ def _keys(evidence: Evidence) -> Iterator[Statement]:
     keys, asked = evidence.keys, evidence.key_k
     if keys is None or asked is None or not keys.k < asked:
         return
-    said = f"k = {asked} was asked for the keys {listed(keys.fields)}, and {keys.k:g} was reached"
+    said = f"k = {asked} was asked for the keys {listed(keys.fields)}, and {keys.k:g} was reached."
     without = keys.k_without_weight
     if keys.weight is not None and without is not None and without > keys.k:
-        said += f", because the weight {keys.weight} is a key; without it, {without:g}"
-    yield Statement("red", "keys-below-k", f"{said}.", {"key_k": keys.k})
+        others = listed(tuple(name for name in keys.fields if name != keys.weight))
+        said = (
+            f"At least {without:g} records share each combination of {others} (k = {asked} was asked), but the "
+            f"weight '{keys.weight}' tells them apart: with it, k is {keys.k:g}. Write it in classes (--recode "
+            f"{keys.weight}=breaks:...:mean)."
+        )
+    yield Statement("red", "keys-below-k", said, {"key_k": keys.k})
 
 
 def _linkage(evidence: Evidence) -> Iterator[Statement]:
@@ -135,32 +142,33 @@ def linkage_of(figures: Mapping[str, float]) -> tuple[str, float]:
 def re_identified(name: str, value: float) -> str:
     """Say what the strongest intruder finds of whom anything is known."""
     also = "all unmasked fields and " if name == "strongest_linkage" else ""
-    return f"An intruder who knows {also}the original numbers would re-identify {percent_text(value)} of the records."
+    return f"An intruder who knows {also}the true values would re-identify {percent_text(value)} of the records."
 
 
 def _uniques(evidence: Evidence) -> Iterator[Statement]:
     keys = evidence.keys
     alone = 0 if keys is None else keys.below["2"]
-    if keys is None or not alone or evidence.limited(*OF_UNIQUES):
+    if keys is None or not alone:
         return
-    level: StatementLevel = "red" if 100 * alone >= RED_UNIQUES * keys.records else "amber"
+    many, limited = 100 * alone >= RED_UNIQUES * keys.records, evidence.limited(*OF_UNIQUES)
+    if limited and not many:
+        return
+    level: StatementLevel = "red" if many and not limited else "amber"
+    within = "Unique records are within their limit, but many. " if limited else ""
+    who = f"{alone:,} of {counted(keys.records, 'record')} {'is' if alone == 1 else 'are'} unique"
     what = "keys" if keys.stated else "unmasked fields"
-    yield Statement(
-        level,
-        "key-uniques",
-        f"{alone:,} of {counted(keys.records, 'record')} {'is' if alone == 1 else 'are'} unique in the {what} "
-        f"{listed(keys.fields)}.",
-        {"key_uniques": alone},
-    )
+    said = f"{within}{who} in the {what} {listed(keys.fields)}."
+    yield Statement(level, "key-uniques", said, {"key_uniques": alone})
 
 
 def _own_values(evidence: Evidence) -> Iterator[Statement]:
     value = evidence.value("unchanged")
     if value == 100:
         yield Statement("red", "nothing-masked", "Every masked value is the respondent's own.", {"unchanged": value})
-    elif value >= AMBER_OWN and not evidence.limited("unchanged"):
-        said = f"{percent_text(value)} of the masked values are the respondents' own."
-        yield Statement("amber", "own-values", said, {"unchanged": value})
+    for name, (most, what) in _OWN_VALUES.items():
+        value = evidence.value(name)
+        if value > most and not evidence.limited(name) and not (name == "unchanged" and value == 100):
+            yield Statement("amber", "own-values", f"{percent_text(value)} {what}.", {name: value})
 
 
 def _concerns(evidence: Evidence) -> Iterator[Statement]:
@@ -170,8 +178,9 @@ def _concerns(evidence: Evidence) -> Iterator[Statement]:
 
 def _without_limit(evidence: Evidence) -> Iterator[Statement]:
     """Nothing is green of which nobody said how much is too much; what was not measured may be anything."""
-    if evidence.unmeasured:
-        yield Statement("amber", "not-measured", evidence.unmeasured)
+    missing = [one for one in ("linkage", "unchanged", "sole_values") if one not in evidence.figures]
+    if missing and not ("linkage" in missing and "strongest_linkage" in evidence.figures and len(missing) == 1):
+        yield Statement("amber", "not-measured", f"Not measured: {listed(missing)}.")
     bounded = [name for name in evidence.limits if name in NAMES and figure_of(name).group == "risk"]
     if not bounded:
         name, value = linkage_of(evidence.figures)
@@ -189,7 +198,7 @@ _JUDGES = (_contract, _limits, _keys, _own_values, _linkage, _uniques, _concerns
 PUBLIC_REASONS: Mapping[str, str] = {
     "contract": "This file does not keep what its masking promised.",
     "limit-missed": "A limit that the publisher set on the risk is not met.",
-    "keys-below-k": "Fewer records than intended share the fields that others may know.",
+    "keys-below-k": "Fewer records than intended share the fields that others may know, the survey weight included.",
     "nothing-masked": "Masking left the values as they were.",
     "linkage": "Somebody who already knows the true values could find most of the records again.",
     "key-uniques": "Records can be told apart by the fields that were not masked.",

@@ -7,13 +7,14 @@ this module collects the evidence of each result, and puts the other figures of 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, get_args
 
 from masktron.counts import counted
 from masktron.report.parts import are, drawn_fields, in_groups, listed
 from masktron.report.protection import PUBLIC_REASONS, Evidence, protection
 from masktron.report.risk_sentences import known_fields, percent_text
+from masktron.results.concern import telling_apart
 from masktron.results.verdict import Ground, ReleaseVerdict, Statement, StatementLevel
 
 if TYPE_CHECKING:
@@ -24,8 +25,8 @@ MANY = 5
 """Members of a group from which nobody need expect all but one of them to pool what they know."""
 _MEANS = frozenset({"mean", "derive", "derive_per_record"})
 """Aggregators whose groups publish a mean, for all fields or for all that no equality gives."""
-_TELLING_APART = frozenset({"identifying-field", "identifying-weight", "unchanged-records"})
-"""Kinds of concerns that are about protection; the others are about what the data are still good for."""
+
+_UNSTATED = Statement("amber", "not-measured", "The result is of an earlier version, which did not judge this.")
 
 
 def verdict_of_mask(result: MaskResult) -> ReleaseVerdict:
@@ -39,13 +40,13 @@ def verdict_of_mask(result: MaskResult) -> ReleaseVerdict:
         result.limits,
         result.keys,
         result.key_k,
-        concerns=(
-            *(one.says for one in result.concerns if one.kind in _TELLING_APART),
-            *(["the records stand in the order of the original"] if result.original_order else []),
+        concerns=telling_apart(
+            ((one.kind, one.says) for one in result.concerns), original_order=result.original_order
         ),
     )
     details = " ".join(sentence for sentence in _details(result) if sentence)
-    return ReleaseVerdict(_of_rules(said, holds=result.valid), protection(evidence), details)
+    rules = _of_rules(said, holds=result.valid, all_judged=not result.let_go)
+    return ReleaseVerdict(rules, protection(evidence), details)
 
 
 def verdict_of_check(result: CheckResult) -> ReleaseVerdict:
@@ -55,8 +56,11 @@ def verdict_of_check(result: CheckResult) -> ReleaseVerdict:
     said = f"{counted(result.violations, 'violation')} of hard rules"
     if not result.violations:
         said = about_rules[0] if about_rules else "Every rule that was tested holds"
+    if result.let_go:
+        said += f", but for {_let_go(result.let_go)}"
+    holds = all(rule.passes for rule in result.rules) and not about_rules
     return ReleaseVerdict(
-        _of_rules(f"{said}; {result.tested}.", holds=all(rule.passes for rule in result.rules) and not about_rules),
+        _of_rules(f"{said}; {result.tested}.", holds=holds, all_judged=not result.let_go),
         protection(
             Evidence(
                 _values(result.figures),
@@ -64,7 +68,7 @@ def verdict_of_check(result: CheckResult) -> ReleaseVerdict:
                 result.keys,
                 result.key_k,
                 problems=contract,
-                unmeasured="" if result.figures else "No figure of risk was measured.",
+                concerns=result.concerns,
             )
         ),
     )
@@ -74,25 +78,28 @@ def verdict_of_assess(result: AssessResult) -> ReleaseVerdict:
     """Return the verdict of an assessment, which judges no rule."""
     rules = Statement("amber", "not-measured", "Rules are not judged here; masktron check judges them.")
     return ReleaseVerdict(
-        rules, protection(Evidence(_values(result.figures), result.limits, result.keys, result.key_k))
+        rules,
+        protection(
+            Evidence(_values(result.figures), result.limits, result.keys, result.key_k, concerns=result.concerns)
+        ),
     )
 
 
 def read_verdict(result: PlainData) -> ReleaseVerdict:
     """Return the verdict that the plain data of a result have.
 
-    Raises
-    ------
-    UsageError
-        They have none: they are of an earlier version.
+    Results of earlier versions have a text, or nothing, in its place.
     """
+    if not isinstance(result.content.get("verdict"), Mapping):
+        return ReleaseVerdict(_UNSTATED, _UNSTATED, "")
     told = result.part("verdict")
     return ReleaseVerdict(_read(told.part("rules")), _read(told.part("protection")), told.text("details"))
 
 
 def public_protection(result: PlainData) -> Statement:
     """Return what of the statement on protection whoever gets the file may know: level and ground, and no figure."""
-    level, ground = _judged(result.part("verdict").part("protection"))
+    protected = read_verdict(result).protection
+    level, ground = protected.level, protected.ground
     return Statement(level, ground, PUBLIC_REASONS[ground])
 
 
@@ -113,8 +120,9 @@ def _values(figures: Iterable[FigureResult]) -> dict[str, float]:
     return {one.name: one.value for one in figures}
 
 
-def _of_rules(said: str, *, holds: bool) -> Statement:
-    return Statement("green" if holds else "red", "rules", said)
+def _of_rules(said: str, *, holds: bool, all_judged: bool) -> Statement:
+    level: StatementLevel = "red" if not holds else "green" if all_judged else "amber"
+    return Statement(level, "rules", said)
 
 
 def _details(result: MaskResult) -> Iterator[str]:
@@ -139,8 +147,13 @@ def rules_held(result: MaskResult) -> str:
     if tested.untested:
         said = f"every rule that was tested holds ({tested.rules - len(tested.untested)} of {tested.rules})"
     loose = [_gone(result.not_applicable)] if result.not_applicable else []
-    loose += [f"{listed(result.allowed)}, let go"] if result.allowed else []
+    loose += [_let_go(result.allowed)] if result.allowed else []
     return f"{said}, but for {', and '.join(loose)}" if loose else said
+
+
+def _let_go(rules: Sequence[str]) -> str:
+    """Rules that the user does not ask to be kept."""
+    return f"{listed(tuple(rules))}, let go and not judged"
 
 
 def _gone(rules: Mapping[str, str]) -> str:

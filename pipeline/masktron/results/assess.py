@@ -47,6 +47,8 @@ class AssessResult(JobResult, PlottedResult):
         Bounds of figures by the settings and the manifest.
     key_k : int or None
         How many records were to share each combination of keys, by the manifest.
+    concerns : tuple of str
+        What tells records apart, by the manifest.
     """
 
     JOB: ClassVar = "assess"
@@ -69,6 +71,7 @@ class AssessResult(JobResult, PlottedResult):
     levels: tuple[MaskedLevel, ...] = ()
     limits: Mapping[str, float] = field(default_factory=dict)
     key_k: int | None = None
+    concerns: tuple[str, ...] = ()
 
     @property
     def verdict(self) -> ReleaseVerdict:

@@ -49,6 +49,10 @@ class CheckResult(JobResult):
         What others find by the fields that they may know; None where it was not measured.
     key_k : int or None
         How many records were to share each combination of keys, by the manifest.
+    concerns : tuple of str
+        What tells records apart, by the manifest.
+    let_go : tuple of str
+        Rules that the file may break, by the manifest.
     rule_problems, limit_problems : int
         How many of the problems, the first ones, are about rules; how many, the last ones, about limits.
     """
@@ -79,6 +83,8 @@ class CheckResult(JobResult):
     limits: Mapping[str, float] = field(default_factory=dict)
     keys: KeyRisk | None = None
     key_k: int | None = None
+    concerns: tuple[str, ...] = ()
+    let_go: tuple[str, ...] = ()
     rule_problems: int = 0
     limit_problems: int = 0
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -17,6 +17,8 @@ type ConcernKind = Literal[
     "emptied-key",
     "missing-otherwise",
     "read-off-key",
+    "moved-total",
+    "unexplained",
 ]
 
 
@@ -51,7 +53,9 @@ class ConcernResult(Serialised):
         ``unchanged-records``: records came out as they went in, in all masked fields; ``within-unit``: members that
         are protected alone are alike others of the same unit only; ``missing-otherwise``: values are missing that
         were not, or the other way round; ``emptied-key``: suppression has left out much of a quasi-identifier;
-        ``read-off-key``: suppressed cells of a quasi-identifier can be read off other fields of the released file.
+        ``read-off-key``: suppressed cells of a quasi-identifier can be read off other fields of the released file;
+        ``moved-total``: the weighted total of a number moved by more than 2 %; ``unexplained``: a categorical field
+        explains less than half as much of the variance of a number as before.
     field : str
         Empty where it is about whole records.
     records, of : int
@@ -69,3 +73,21 @@ class ConcernResult(Serialised):
     says: str
     hint: str
     rule: MissingRule | None = None
+
+
+_TELLING_APART = frozenset({"identifying-field", "identifying-weight", "read-off-key", "unchanged-records"})
+"""Kinds that are about protection; the others are about what the data are still good for."""
+
+
+def telling_apart(concerns: Iterable[tuple[str, str]], *, original_order: bool) -> tuple[str, ...]:
+    """Return what tells records apart.
+
+    Parameters
+    ----------
+    concerns : iterable of (str, str)
+        Kind of each, and what it says.
+    original_order : bool
+        Whether the records stand in the order of the original.
+    """
+    found = tuple(says for kind, says in concerns if kind in _TELLING_APART)
+    return (*found, "the records stand in the order of the original") if original_order else found

@@ -35,15 +35,18 @@ class KeyRisk(Serialised):
         The same by the other keys alone.
     k_without_weight : float or None
         The fewest records that share a combination of these.
-    population_uniques : float
-        Records expected to be alone in the population.
-    expected, low, high : float
-        Re-identifications, with an interval of 95 per cent given the risks.
+    population_uniques, expected : float
+        By the weights: records expected to be alone in the population, and expected re-identifications.
     mean, largest : float
-        Risk of a record, from 0 to 1.
-    modelled_uniques, modelled_matches : tuple of float
-        By a log-linear model of main effects: records alone in the population, and right matches among the records
-        that are alone in the file; each with its interval of 95 per cent given the model.
+        Risk of a record, from 0 to 1, likewise.
+    model_uniques, model_expected : float or None
+        The same two numbers by a log-linear model; None where it has no key.
+    model_pairs : tuple of tuple of str
+        Keys whose interaction the model has; empty for main effects alone.
+    model_without : str or None
+        The weight, where the model leaves it out as few records share its values.
+    missing : int
+        Records that lack a value of a key.
     wildcards : bool
         Whether a missing value matches every value; where there are too many patterns of them, it is one of its own.
     minimal_uniques : tuple of int, or None
@@ -54,7 +57,8 @@ class KeyRisk(Serialised):
 
     KEYS: ClassVar = (
         "fields stated weight records k below below_without_weight k_without_weight population_uniques "
-        "expected low high mean largest modelled_uniques modelled_matches wildcards minimal_uniques contributions"
+        "expected mean largest model_uniques model_expected model_pairs model_without missing wildcards "
+        "minimal_uniques contributions"
     )
 
     fields: tuple[str, ...]
@@ -66,12 +70,13 @@ class KeyRisk(Serialised):
     below_without_weight: Mapping[str, int] | None
     population_uniques: float
     expected: float
-    low: float
-    high: float
     mean: float
     largest: float
-    modelled_uniques: tuple[float, float, float]
-    modelled_matches: tuple[float, float, float]
+    model_uniques: float | None
+    model_expected: float | None
+    model_pairs: tuple[tuple[str, ...], ...]
+    model_without: str | None
+    missing: int
     wildcards: bool
     minimal_uniques: tuple[int, ...] | None
     contributions: Mapping[str, float] | None
@@ -80,7 +85,7 @@ class KeyRisk(Serialised):
     @classmethod
     def of(cls, keys: KeyFile) -> KeyRisk:
         """Put together what is known of the keys of a file."""
-        others, model = keys.without_weight, keys.modelled
+        others, model, names = keys.without_weight, keys.modelled, keys.modelled_names
         unique = keys.uniqueness if keys.has_uniqueness else None
         return cls(
             fields=keys.names,
@@ -90,14 +95,15 @@ class KeyRisk(Serialised):
             k=keys.frequencies.smallest,
             below={str(k): keys.frequencies.below(k) for k in _BELOW},
             below_without_weight=None if others is None else {str(k): others.below(k) for k in _BELOW},
-            population_uniques=keys.alone_in_population,
+            population_uniques=keys.alone_by_weights,
             expected=keys.risk.expected,
-            low=keys.risk.low,
-            high=keys.risk.high,
             mean=keys.risk.mean,
             largest=keys.risk.largest,
-            modelled_uniques=(model.tau1, *model.tau1_interval),
-            modelled_matches=(model.tau2, *model.tau2_interval),
+            model_uniques=None if model is None else model.tau1,
+            model_expected=None if model is None else model.expected,
+            model_pairs=() if model is None else tuple((names[a], names[b]) for a, b in model.pairs),
+            model_without=keys.weight if names != keys.names else None,
+            missing=keys.lacking,
             wildcards=keys.frequencies.wildcards,
             minimal_uniques=None if unique is None else unique.sizes,
             contributions=None if unique is None else dict(zip(keys.names, unique.by_field.tolist(), strict=True)),

@@ -119,6 +119,8 @@ class MaskResult(JobResult, PlottedResult):
         The kind of the protection contract.
     unmasked : tuple of str
         Fields that are written as they were.
+    let_go : tuple of str
+        Those of `allowed` that are no warnings.
     original_order : bool
         Whether the records stand in the order of the original, and no field tells that order that is written as it
         was and differs in every record.
@@ -191,6 +193,7 @@ class MaskResult(JobResult, PlottedResult):
     draw: DrawResult | None = None
     contract: str = "identical-groups"
     unmasked: tuple[str, ...] = ()
+    let_go: tuple[str, ...] = ()
     original_order: bool = False
     identifying: tuple[str, ...] = ()
     concerns: tuple[ConcernResult, ...] = ()

@@ -166,9 +166,8 @@ def _out_of_reach(keys: Sequence[LeveledKey], demands: KeyDemands, lattice: _Lat
     what = f"{left} of {len(keys[0])} records break k = {demands.k}"
     what += "".join(f", or l = {least} for {name}" for name, least in demands.diversity.items())
     if demands.mean_risk is not None:
-        what += (
-            f", and the mean risk is {100 * top.mean_risk:.3g} %, where {100 * demands.mean_risk:.3g} % is allowed"
-        )
+        risk = 100 * max(top.mean_risk, top.modelled.mean)
+        what += f", and the mean risk is {risk:.3g} %, where {100 * demands.mean_risk:.3g} % is allowed"
     return InfeasibleError(
         f"no recoding reaches what is asked for: with all keys at their highest levels {what}",
         hint="; ".join(hints) or "ask for less, or add a higher level to the hierarchies",

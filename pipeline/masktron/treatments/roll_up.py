@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from masktron.errors import UsageError
 from masktron.measures.keys.combinations import KeyFrequencies, combined, require_codes
 from masktron.measures.keys.individual_risk import individual_risk
+from masktron.measures.keys.log_linear import LogLinearRisk, log_linear_risk
 from masktron.treatments.leveled_keys import LeveledKey
 
 
@@ -86,10 +87,21 @@ class KeyGroups:
         return sum(code.nbytes for code in self.codes) + 16 * len(self) + self.having.nbytes + pairs
 
     @property
+    def frequencies(self) -> KeyFrequencies:
+        """Of each combination, with a missing value as one of its own."""
+        return KeyFrequencies(self.sizes.astype(np.float64), self.population, wildcards=False)
+
+    @property
     def mean_risk(self) -> float:
-        """Mean individual risk of the records, from 0 to 1, with a missing value as one of its own."""
-        risks = individual_risk(KeyFrequencies(self.sizes.astype(np.float64), self.population, wildcards=False))
-        return float((risks * self.sizes).sum() / self.sizes.sum())
+        """Mean individual risk of the records by their weights alone, from 0 to 1."""
+        return float((individual_risk(self.frequencies) * self.sizes).sum() / self.sizes.sum())
+
+    @property
+    def modelled(self) -> LogLinearRisk:
+        """Risk by a log-linear model."""
+        columns = [codes + 1 for codes in self.codes]
+        sizes = self.sizes.astype(np.float64)
+        return log_linear_risk(columns, self.population, frequencies=self.frequencies, sizes=sizes)
 
     def rolled_up(self, keys: Sequence[LeveledKey], levels: tuple[int, ...]) -> KeyGroups:
         """Return the combinations at a node above, from these alone: no record is looked at.

@@ -16,6 +16,7 @@ from masktron.constraints import Linear
 from masktron.errors import UsageError
 from masktron.files import read_text
 from masktron.level_settings import LevelSettings, levels_from
+from masktron.results.concern import telling_apart
 from masktron.results.treatment import RuleFate
 from masktron.trust import without_named_only
 from masktron.write.atomic import atomic_path
@@ -151,6 +152,8 @@ class DescribedRelease:
         That of masktron which wrote it.
     nested : NestedRelease
         How the units of a nested file were read.
+    telling_apart : tuple of str
+        What told records apart when the file was masked. Former manifests name nothing.
     """
 
     output: str
@@ -184,6 +187,7 @@ class DescribedRelease:
     version: str = ""
     nested: NestedRelease = field(default_factory=NestedRelease)
     relations: tuple[Linear, ...] = ()
+    telling_apart: tuple[str, ...] = ()
 
     @property
     def key_k(self) -> int | None:
@@ -292,6 +296,12 @@ def _described(content: Mapping[str, Any]) -> DescribedRelease:
         version=_text(_table(content, "versions"), "masktron") if "versions" in content else "",
         nested=NestedRelease.from_plain(content["nested"]) if "nested" in content else NestedRelease(),
         relations=tuple(map(_relation, _list(plan, "relations", dict))) if "relations" in plan else (),
+        telling_apart=telling_apart(
+            ((_text(one, "kind"), _text(one, "says")) for one in _list(result, "concerns", dict)),
+            original_order=result.get("original_order") is True,
+        )
+        if "concerns" in result
+        else (),
     )
 
 

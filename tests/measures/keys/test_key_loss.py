@@ -59,7 +59,7 @@ def test_the_ends_and_what_is_wrong() -> None:
 
 
 def test_the_example_of_the_document() -> None:
-    text = " ".join((ROOT / "docs" / "keys.md").read_text(encoding="utf-8").split())
+    text = " ".join((ROOT / "docs" / "keys-by-hand.md").read_text(encoding="utf-8").split())
     age, region = np.array([0, 0, 0, 1, 1, 1]), np.array([0, 0, 1, 0, 0, 1])
     written = [np.where(np.arange(6) % 3 == 2, -1, age), np.zeros(6, dtype=np.int64)]
     whole = 6 * log(6 / 3), 4 * log(6 / 4) + 2 * log(6 / 2)

@@ -6,9 +6,9 @@ import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from masktron.codes import MOST_CODES
 from masktron.config import Config, Role
 from masktron.jobs.remedies.refused_run import RefusedRun
+from masktron.likely_roles import MOST_CODES
 from masktron.results.refusal import RemedyResult
 
 MOST_FIELDS = 4

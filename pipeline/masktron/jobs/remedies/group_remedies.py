@@ -6,11 +6,11 @@ import shlex
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from masktron.codes import MOST_CODES
 from masktron.config import Kind
 from masktron.errors import RefusalFacts
 from masktron.jobs.remedies.field_remedies import fewest_values_first
 from masktron.jobs.remedies.refused_run import RefusedRun
+from masktron.likely_roles import MOST_CODES
 from masktron.methods import method_named
 from masktron.methods.base import Partitioning
 from masktron.results.refusal import RemedyResult

@@ -18,7 +18,7 @@ def rules_let_go(rules: Iterable[str], now: RefusedRun, *, together: bool = Fals
         yield RemedyResult(
             "allow",
             f"do not keep {', '.join(several)}",
-            tuple(f"--allow {shlex.quote(rule)}" for rule in several),
+            tuple(f"--allow {shlex.quote(rule)}" for rule in dict.fromkeys([*now.config.allow, *several])),
             settings={"allow": [*now.config.allow, *several]},
             reveals=f"the masked file may break {', '.join(several)}",
         )

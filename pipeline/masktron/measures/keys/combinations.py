@@ -108,7 +108,7 @@ def key_frequencies(
     n = _require(keys, weights, alpha)
     counts = np.ones(n) if weights is None else weights
     sample, population = np.zeros(n), np.zeros(n)
-    patterns = list(islice(_patterns(keys, n), _MOST_PATTERNS + 1))
+    patterns = list(islice(missing_patterns(keys, n), _MOST_PATTERNS + 1))
     if len(patterns) > _MOST_PATTERNS:
         return _of_distinct(keys, counts, alpha)
     frequencies = sample, population
@@ -160,7 +160,7 @@ def _dense(numbers: NDArray[np.int64]) -> tuple[NDArray[np.int64], int]:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Pattern:
+class MissingPattern:
     """Records that lack the same keys.
 
     Attributes
@@ -181,7 +181,7 @@ type _Counted = tuple[NDArray[np.float64], NDArray[np.float64]]
 """Frequencies in the sample and in the population, shape (n,) each; added to in place."""
 
 
-def _count_alike(one: _Pattern, weights: NDArray[np.float64], found: _Counted) -> None:
+def _count_alike(one: MissingPattern, weights: NDArray[np.float64], found: _Counted) -> None:
     """Count the records of a pattern that are equal to each of them."""
     numbers, bound = combined(list(compress(one.columns, one.held)), len(one.rows))
     found[0][one.rows] += np.bincount(numbers, minlength=bound)[numbers]
@@ -189,7 +189,7 @@ def _count_alike(one: _Pattern, weights: NDArray[np.float64], found: _Counted) -
 
 
 def _count_between(
-    larger: _Pattern, smaller: _Pattern, weights: NDArray[np.float64], found: _Counted, alpha: float
+    larger: MissingPattern, smaller: MissingPattern, weights: NDArray[np.float64], found: _Counted, alpha: float
 ) -> None:
     """Count for the records of either pattern those of the other that are equal in the keys that both have."""
     both = larger.held & smaller.held
@@ -245,14 +245,14 @@ def _distinct_records(keys: Sequence[NDArray[np.integer[Any]]], n: int) -> tuple
     return which, first
 
 
-def _patterns(keys: Sequence[NDArray[np.integer[Any]]], n: int) -> Iterator[_Pattern]:
+def missing_patterns(keys: Sequence[NDArray[np.integer[Any]]], n: int) -> Iterator[MissingPattern]:
     """Yield the patterns of missing values that there are."""
     gaps = [key < 0 for key in keys]
     lacking, which = np.unique(combined([gap.view(np.int8) for gap in gaps], n)[0], return_inverse=True)
     for at in range(len(lacking)):
         rows = np.flatnonzero(which == at)
         held = np.array([not gap[rows[0]] for gap in gaps])
-        yield _Pattern(held, rows, tuple(keys) if len(rows) == n else tuple(key[rows] for key in keys))
+        yield MissingPattern(held, rows, tuple(keys) if len(rows) == n else tuple(key[rows] for key in keys))
 
 
 def _require(keys: Sequence[NDArray[np.integer[Any]]], weights: NDArray[np.float64] | None, alpha: float) -> int:

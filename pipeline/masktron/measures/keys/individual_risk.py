@@ -16,8 +16,6 @@ from masktron.measures.keys.combinations import KeyFrequencies
 _SERIES_FROM = 50
 """Records of a combination from which on 50 terms of the series give all digits, whatever the weights are."""
 _TERMS = 60
-Z95 = 1.959963984540054
-"""The normal quantile of an interval of 95 per cent."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,16 +26,12 @@ class ReidentificationRisk:
     ----------
     expected : float
         Records that somebody who tries all of them finds, on average.
-    low, high : float
-        Interval of 95 per cent of that number, given the risks: normal, with the records independent.
     mean : float
         Mean risk of a record, from 0 to 1; NaN without records.
     largest : float
     """
 
     expected: float
-    low: float
-    high: float
     mean: float
     largest: float
 
@@ -208,16 +202,14 @@ def global_risk(risks: NDArray[np.float64]) -> ReidentificationRisk:
 
     Notes
     -----
-    The variance of the number of re-identifications is the sum of r (1 - r). It does not hold what is unknown of the
-    risks themselves.
+    No interval is given: the usual one, of the variance sum of r (1 - r), takes the risks for known, and held the
+    truth in few samples of a known population (docs/keys.md).
 
     Source: Templ, Kowarik and Meindl (2015), sdcMicro, section on global risk.
     """
     if not ((risks >= 0) & (risks <= 1)).all():
         raise UsageError("a risk is outside 0 to 1")
     if not len(risks):
-        return ReidentificationRisk(0.0, 0.0, 0.0, math.nan, math.nan)
+        return ReidentificationRisk(0.0, math.nan, math.nan)
     expected = float(risks.sum())
-    half = Z95 * math.sqrt(float((risks * (1 - risks)).sum()))
-    low, high = max(0.0, expected - half), min(float(len(risks)), expected + half)
-    return ReidentificationRisk(expected, low, high, expected / len(risks), float(risks.max()))
+    return ReidentificationRisk(expected, expected / len(risks), float(risks.max()))

@@ -22,6 +22,10 @@ from masktron.measures.keys.log_linear import LogLinearRisk, log_linear_risk
 from masktron.measures.keys.read_off import ReadOff
 from masktron.measures.keys.suda import LARGEST_SET, Uniqueness, suda
 
+SHARED_WEIGHT = 10
+"""Records by values of the weight from which it is a key of the log-linear model. A model that knows a value from m
+records overstates the risk by some 1/m, as E(1/m) of a Poisson m is about (1 + 1/m) / E(m)."""
+
 
 @dataclass(frozen=True, eq=False)
 class KeyFile:
@@ -61,6 +65,11 @@ class KeyFile:
         return [self.columns[name] for name in self.names]
 
     @property
+    def lacking(self) -> int:
+        """Records that lack a value of a key."""
+        return int(np.logical_or.reduce([codes < 0 for codes in self.codes]).sum())
+
+    @property
     def fraction(self) -> float:
         """Records by the sum of their weights, at most 1; 1 without weights."""
         return 1.0 if self.weights is None else min(1.0, len(self) / float(self.weights.sum()))
@@ -78,18 +87,39 @@ class KeyFile:
 
     @cached_property
     def risk(self) -> ReidentificationRisk:
-        """What individual risks add up to."""
+        """What individual risks add up to, by the weights alone."""
         return global_risk(individual_risk(self.frequencies))
 
     @cached_property
-    def alone_in_population(self) -> float:
-        """Sample uniques that are expected to be alone in the population."""
+    def alone_by_weights(self) -> float:
+        """Sample uniques that are expected to be alone in the population, by the weights alone."""
         return population_uniques(self.frequencies)
 
     @cached_property
-    def modelled(self) -> LogLinearRisk:
-        """Risk of the sample uniques by a log-linear model of main effects."""
-        return log_linear_risk(self.codes, self.fraction)
+    def modelled_names(self) -> tuple[str, ...]:
+        """The keys of the log-linear model: not a weight whose values few records share."""
+        if self.weight is None or len(self) >= SHARED_WEIGHT * len(np.unique(self.columns[self.weight])):
+            return self.names
+        return tuple(name for name in self.names if name != self.weight)
+
+    @cached_property
+    def modelled(self) -> LogLinearRisk | None:
+        """Risk of all records by a log-linear model; None where it has no key."""
+        names = self.modelled_names
+        frequencies = self.frequencies if names == self.names else self.without_weight
+        if frequencies is None:
+            return None
+        return log_linear_risk([self.columns[name] for name in names], self.weights, frequencies=frequencies)
+
+    @property
+    def mean_risk(self) -> float:
+        """Mean risk of a record, from 0 to 1: the larger of the two estimates."""
+        return self.risk.mean if self.modelled is None else max(self.risk.mean, self.modelled.mean)
+
+    @property
+    def alone_in_population(self) -> float:
+        """Sample uniques that are expected to be alone in the population: the larger of the two estimates."""
+        return self.alone_by_weights if self.modelled is None else max(self.alone_by_weights, self.modelled.tau1)
 
     @property
     def looked_at(self) -> int:

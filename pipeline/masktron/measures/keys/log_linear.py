@@ -1,4 +1,4 @@
-"""Risk of sample uniques by a log-linear model of the population, which knows how keys go together."""
+"""Risk of all records by a log-linear model of the population, which knows how keys go together."""
 
 from __future__ import annotations
 
@@ -6,69 +6,84 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expi
+from scipy.special import hyp1f1
 
 from masktron.errors import UsageError
-from masktron.measures.keys.combinations import combined, require_codes
-from masktron.measures.keys.individual_risk import Z95
+from masktron.measures.keys.combinations import KeyFrequencies, key_frequencies, missing_patterns, require_codes
 
-type KeyModel = Literal["main-effects", "two-way"]
+type KeyPairs = tuple[tuple[int, int], ...]
 
-MOST_CELLS = 2_000_000
-"""Cells of the table of all combinations up to which a model of two-way interactions is fitted."""
+MOST_CELLS = 1_000_000
+"""Cells of the table of all combinations up to which interactions of two keys are fitted."""
+UNDERFITS = 1.96
+"""Standardised minimum error above which a model misses an interaction."""
 _ROUNDS = 200
-_NEAR = 1e-8
-_SMALL = 1.0
-_LARGE = 40.0
+_NEAR = 1e-6
+_SMALL = 1e-3
 
 
 @dataclass(frozen=True, slots=True)
 class LogLinearRisk:
-    """Risk over the sample uniques.
+    """Expected numbers of records, given the fitted model.
 
     Attributes
     ----------
+    expected : float
+        Re-identifications over all records: the sum of E(1/F | f).
     tau1, tau2 : float
-        Sample uniques expected to be alone in the population; right matches expected of who matches all of them.
-    tau1_interval, tau2_interval : tuple of float
-        Intervals of 95 per cent given the fitted model: normal, with the cells independent.
-    uniques : int
-        Sample uniques, of the records that lack no key.
-    rounds : int
-        Rounds of iterative proportional fitting.
+        Of the sample uniques: how many are alone in the population, and how many are re-identified.
+    records : float
+    pairs : tuple of (int, int)
+        Positions of the keys whose interaction the model has; empty for main effects alone.
     """
 
+    expected: float
     tau1: float
     tau2: float
-    tau1_interval: tuple[float, float]
-    tau2_interval: tuple[float, float]
-    uniques: int
-    rounds: int
+    records: float
+    pairs: KeyPairs
+
+    @property
+    def mean(self) -> float:
+        """Mean risk of a record, from 0 to 1; NaN without records."""
+        return self.expected / self.records if self.records else math.nan
 
 
 def log_linear_risk(
-    keys: Sequence[NDArray[np.integer[Any]]], fraction: float, model: KeyModel = "main-effects"
+    keys: Sequence[NDArray[np.integer[Any]]],
+    weights: NDArray[np.float64] | None = None,
+    *,
+    frequencies: KeyFrequencies | None = None,
+    sizes: NDArray[np.float64] | None = None,
+    pairs: KeyPairs | None = None,
 ) -> LogLinearRisk:
-    """Estimate two measures of risk of the file by a Poisson log-linear model.
+    """Estimate the risk of all records by a Poisson log-linear model of the population.
 
-    The frequency of combination k in the population is Poisson with mean lambda_k, and each member is in the file
-    with probability pi. The fitted frequencies of the file are mu_k = pi lambda_k, by main effects or with all
-    two-way interactions. With h_k = (1 - pi) mu_k / pi, summed over sample uniques ::
+    The frequency of combination k in the population is Poisson with mean lambda_k, and each of its members is in the
+    file with probability pi_k. Those that are not in it are Poisson with mean h_k = (1 - pi_k) lambda_k, whatever f_k
+    is. So F_k = f_k + Poisson(h_k), and ::
 
-        tau1 = sum of exp(-h_k)                  expected population uniques
-        tau2 = sum of (1 - exp(-h_k)) / h_k      expected right matches, E(1/F | f = 1)
+        E(1/F | f) = integral over v from 0 to 1 of v^(f-1) exp(-h (1 - v)) = M(1, f + 1, -h) / f
+
+    with Kummer's function M: (1 - exp(-h)) / h for f = 1, and 1/f where the file is the population. The sum over all
+    records is the number of expected re-identifications. P(F = 1 | f = 1) is exp(-h).
 
     Parameters
     ----------
     keys : sequence of ndarray of int, shape (n,) each
-        Codes from 0; -1 where missing: such records are left out.
-    fraction : float
-        pi, above 0 and at most 1: the records by the sum of their weights.
-    model : {"main-effects", "two-way"}
+        Codes from 0; -1 where missing: such a record may be anybody with its other values.
+    weights : ndarray of float64, shape (n,), optional
+        1 each where not given. lambda is fitted to their sums, and pi_k is f_k by the sum of the weights.
+    frequencies : KeyFrequencies, optional
+        Of these keys and weights, where they are known already.
+    sizes : ndarray of float64, shape (n,), optional
+        Where rows are combinations: how many records each stands for. `weights` are then the sums of theirs.
+    pairs : tuple of (int, int), optional
+        Interactions of the model, beside all main effects. Chosen where not given: see Notes.
 
     Returns
     -------
@@ -77,120 +92,195 @@ def log_linear_risk(
     Raises
     ------
     UsageError
-        There is no key, shapes differ, a code is below -1, `fraction` is outside its bounds, or the table for
-        ``two-way`` has more than `MOST_CELLS` cells.
+        There is no key, shapes differ, a code is below -1, a weight is not above 0, or the table has more than
+        `MOST_CELLS` cells and `pairs` are given.
 
     Notes
     -----
-    The variance of tau1 is the sum of P (1 - P), that of tau2 of E(1/F^2) - E(1/F)^2, with
-    E(1/F^2 | f = 1) = exp(-h) (Ei(h) - log(h) - gamma) / h. They hold the model for known: intervals are too short
-    where few records stand behind a cell. Fitting ends when no margin is off by more than 1e-8 of the records.
+    Pairs are chosen by a forward search. It begins with main effects and ends as soon as `minimum_error` is at most
+    `UNDERFITS`: nothing shows any more that the model overstates the risk. Until then it adds the pair that lowers
+    Akaike's criterion most beside main effects, and none that raises it. Tables of more than `MOST_CELLS` cells have
+    main effects alone.
 
-    Source: Skinner and Shlomo (2008), Assessing identification risk in survey microdata using log-linear models,
-    equations for tau1 and tau2 with simple random sampling.
+    Source: Skinner and Shlomo (2008), Assessing identification risk in survey microdata using log-linear models, for
+    tau1, tau2, the criterion and the forward search; Rinott and Shlomo (2006), A generalized negative binomial
+    smoothing model for sample disclosure risk estimation, for f + Poisson. Their sums go over f = 1, this one over
+    all f.
     """
     n = require_codes(keys)
-    if not 0 < fraction <= 1:
-        raise UsageError(f"the sampling fraction must be above 0 and at most 1, not {fraction!r}")
-    complete = np.ones(n, dtype=np.bool_)
-    for key in keys:
-        complete &= key >= 0
-    own = [np.unique(key[complete], return_inverse=True)[1] for key in keys]
-    numbers, bound = combined(own, int(complete.sum()))
-    alone = np.bincount(numbers, minlength=bound)[numbers] == 1
-    fitted, rounds = _main_effects(own) if model == "main-effects" else _two_way(own)
-    unseen = (1 - fraction) / fraction * fitted[alone]
-    first, second = np.exp(-unseen), _mean_inverse(unseen)
-    spread = float((first * (1 - first)).sum()), float((_mean_inverse_square(unseen) - second**2).sum())
-    uniques = int(alone.sum())
-    tau1, tau2 = float(first.sum()), float(second.sum())
+    sizes = np.ones(n) if sizes is None else sizes
+    weights = sizes if weights is None else weights
+    if frequencies is None:
+        frequencies = key_frequencies(keys, weights)
+    fitted, pairs = _fitted([_dense(key) for key in keys], weights, sizes, pairs)
+    sample = frequencies.sample
+    unseen = (1 - np.minimum(sample / frequencies.population, 1.0)) * fitted
+    inverse = mean_inverse(sample, unseen)
+    alone = frequencies.unique
     return LogLinearRisk(
-        tau1, tau2, _interval(tau1, spread[0], uniques), _interval(tau2, spread[1], uniques), uniques, rounds
+        float((sizes * inverse).sum()),
+        float(np.exp(-unseen[alone]).sum()),
+        float(inverse[alone].sum()),
+        float(sizes.sum()),
+        pairs,
     )
 
 
-def _interval(value: float, variance: float, most: int) -> tuple[float, float]:
-    half = Z95 * math.sqrt(max(0.0, variance))
-    return max(0.0, value - half), min(float(most), value + half)
+def mean_inverse(f: NDArray[np.float64], h: NDArray[np.float64]) -> NDArray[np.float64]:
+    """E(1/F) where F - f is Poisson with mean h."""
+    found: NDArray[np.float64] = hyp1f1(1.0, f + 1.0, -h) / f
+    return found
 
 
-def _main_effects(keys: Sequence[NDArray[np.intp]]) -> tuple[NDArray[np.float64], int]:
-    """Fitted frequency of the combination of each record under independence: the product of shares."""
-    n = len(keys[0])
-    fitted = np.full(n, float(n))
-    for key in keys:
-        fitted *= np.bincount(key, minlength=1)[key] / max(1, n)
-    return fitted, 1
+def _dense(key: NDArray[np.integer[Any]]) -> NDArray[np.intp]:
+    """Number the values that occur, from 0; -1 where missing."""
+    occurs = np.bincount(key[key >= 0], minlength=1) > 0
+    ranks: NDArray[np.intp] = np.append(np.cumsum(occurs) - 1, -1)
+    return np.take(ranks, key)
 
 
-def _two_way(keys: Sequence[NDArray[np.intp]]) -> tuple[NDArray[np.float64], int]:
-    """Fit all two-way margins by iterative proportional fitting over the whole table."""
-    n, shape = len(keys[0]), tuple(int(key.max(initial=-1)) + 1 for key in keys)
-    cells = math.prod(shape)
-    if cells > MOST_CELLS:
+def _fitted(
+    keys: Sequence[NDArray[np.intp]], weights: NDArray[np.float64], sizes: NDArray[np.float64], pairs: KeyPairs | None
+) -> tuple[NDArray[np.float64], KeyPairs]:
+    """Return lambda of the combination of each record, and the pairs of the model."""
+    shape = tuple(int(key.max(initial=-1)) + 1 for key in keys)
+    cells, total = math.prod(shape), float(weights.sum())
+    complete = np.logical_and.reduce([key >= 0 for key in keys])
+    if pairs and cells > MOST_CELLS:
         raise UsageError(
-            f"the table of these keys has {cells:,} cells, too many for two-way interactions",
-            hint=f'at most {MOST_CELLS:,}; recode keys, or take the model "main-effects"',
+            f"the table of these keys has {cells:,} cells, too many for interactions of two",
+            hint=f"at most {MOST_CELLS:,}; recode keys, or give no pairs",
         )
-    if not n or len(keys) == 1:
-        return _main_effects(keys)
-    table = np.bincount(np.ravel_multi_index(tuple(keys), shape), minlength=cells).reshape(shape).astype(np.float64)
-    fitted, rounds = proportionally_fitted(table)
-    return fitted[tuple(keys)], rounds
+    if pairs != () and cells <= MOST_CELLS and complete.any() and len(keys) > 1 and sizes.sum() < total:
+        at = np.ravel_multi_index([key[complete] for key in keys], shape)
+        table, counts = (
+            np.bincount(at, own[complete], cells).reshape(shape).astype(np.float64) for own in (weights, sizes)
+        )
+        fitted, pairs = _with_pairs(table, counts, float(sizes.sum()) / total, pairs)
+        if pairs:
+            return _at_records(fitted * (total / table.sum()), keys, len(weights)), pairs
+    fitted = np.full(len(weights), total)
+    for key in keys:
+        held = key >= 0
+        sums = np.bincount(key[held], weights[held])
+        fitted[held] *= (sums / sums.sum())[key[held]]
+    return fitted, ()
 
 
-def proportionally_fitted(table: NDArray[np.float64]) -> tuple[NDArray[np.float64], int]:
-    """Fit the model of all two-way interactions to a table of counts, by iterative proportional fitting.
+def _at_records(fitted: NDArray[np.float64], keys: Sequence[NDArray[np.intp]], n: int) -> NDArray[np.float64]:
+    """Return the fitted frequency of each record, summed over all values of the keys that it lacks."""
+    found = np.empty(n)
+    for one in missing_patterns(keys, n):
+        lacking = tuple(at for at, has in enumerate(one.held) if not has)
+        held = tuple(column for column, has in zip(one.columns, one.held, strict=True) if has)
+        found[one.rows] = fitted.sum(axis=lacking)[held]
+    return found
+
+
+def _with_pairs(
+    table: NDArray[np.float64], counts: NDArray[np.float64], fraction: float, pairs: KeyPairs | None
+) -> tuple[NDArray[np.float64], KeyPairs]:
+    """Fit the pairs that are given, or those of the forward search, to a table of weights."""
+    fitted = np.full(table.shape, float(table.sum()))
+    for axis in range(table.ndim):
+        margin = table.sum(axis=tuple(at for at in range(table.ndim) if at != axis), keepdims=True)
+        fitted *= margin / table.sum()
+    if pairs is not None:
+        return proportionally_fitted(table, pairs, fitted), pairs
+    chosen: KeyPairs = ()
+    for pair in _associated(table * fraction, fitted * fraction):
+        if minimum_error(table, counts, fitted, fraction) <= UNDERFITS:
+            break
+        chosen = (*chosen, pair)
+        fitted = proportionally_fitted(table, chosen, fitted)
+    return fitted, chosen
+
+
+def _associated(table: NDArray[np.float64], independent: NDArray[np.float64]) -> KeyPairs:
+    """Return the pairs whose interaction lowers Akaike's criterion beside main effects, the most first."""
+    gains: dict[tuple[int, int], float] = {}
+    for pair in combinations(range(table.ndim), 2):
+        rest = _others(table.ndim, pair)
+        margin, expected = table.sum(axis=rest), independent.sum(axis=rest)
+        there = margin > 0
+        likelihood = 2 * float((margin[there] * np.log(margin[there] / expected[there])).sum())
+        gains[pair] = likelihood - 2 * math.prod(int(there.any(axis=axis).sum()) - 1 for axis in (0, 1))
+    return tuple(sorted((pair for pair in gains if gains[pair] > 0), key=lambda pair: -gains[pair]))
+
+
+def _others(keys: int, pair: tuple[int, int]) -> tuple[int, ...]:
+    return tuple(at for at in range(keys) if at not in pair)
+
+
+def minimum_error(
+    table: NDArray[np.float64], counts: NDArray[np.float64], fitted: NDArray[np.float64], fraction: float
+) -> float:
+    """Compute the minimum error statistic B2 of a model, by its standard error.
+
+    B2 estimates by how much the model overstates tau2. With g(lambda) = (1 - exp(-h)) / h, Y the weight of a cell and
+    V its variance it is the sum over all cells of ::
+
+        pi lambda exp(-pi lambda) (g''(lambda) ((Y - lambda)^2 - V) / 2 - g'(lambda) (Y - lambda))
+
+    Parameters
+    ----------
+    table, counts, fitted : ndarray of float64, all of one shape
+        Y, records, and lambda.
+    fraction : float
+        pi, above 0 and below 1: records by the sum of their weights.
+
+    Returns
+    -------
+    float
+        Above 0 where an interaction is missing, below 0 where there are too many of them.
+
+    Notes
+    -----
+    V is Y^2 by the number of records, as if the weights of a cell were equal, and the standard error is the root of
+    the sum of the squared terms. With one weight Y is f / pi and V is f / pi^2, as in the source.
+
+    Source: Skinner and Shlomo (2008), section on minimum error.
+    """
+    h = (1 - fraction) * fitted
+    gone, safe = np.exp(-h), np.maximum(h, _SMALL)
+    near = h < _SMALL
+    value = -np.expm1(-safe) / safe
+    slope = np.where(near, h / 3 - 0.5, (gone - value) / safe)
+    bend = np.where(near, 1 / 3 - h / 4, -(gone + 2 * slope) / safe)
+    off = table - fitted
+    spread = off**2 - table**2 / np.maximum(counts, 1)
+    terms = fraction * fitted * np.exp(-fraction * fitted)
+    terms *= (1 - fraction) ** 2 * bend * spread / 2 - (1 - fraction) * slope * off
+    error = math.sqrt(float((terms**2).sum()))
+    return float(terms.sum()) / error if error else 0.0
+
+
+def proportionally_fitted(
+    table: NDArray[np.float64], pairs: KeyPairs, start: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Fit a model with the interactions of some pairs, by iterative proportional fitting.
 
     Parameters
     ----------
     table : ndarray of float64, shape (values of each key)
         Of at least two keys.
+    pairs : tuple of (int, int)
+    start : ndarray of float64, of the same shape
+        A fitted model with main effects, and no interactions but of these pairs.
 
     Returns
     -------
-    fitted : ndarray of float64, of the same shape
-        With the margins of every two keys of `table`, and no interaction of more.
-    rounds : int
-        All margins once each.
+    ndarray of float64, of the same shape
+        With the margins of `table` for these pairs, none off by more than 1e-6 of the total.
     """
-    every, total = range(table.ndim), float(table.sum())
-    others = [tuple(at for at in every if at not in pair) for pair in combinations(every, 2)]
-    margins = [(rest, table.sum(axis=rest, keepdims=True)) for rest in others]
-    fitted = np.full(table.shape, total / table.size)
-    rounds, off = 0, math.inf
-    while off > _NEAR * total and rounds < _ROUNDS:
-        rounds, off = rounds + 1, 0.0
+    margins = [(rest, table.sum(axis=rest, keepdims=True)) for rest in (_others(table.ndim, pair) for pair in pairs)]
+    fitted, total = start.copy(), float(table.sum())
+    for _ in range(_ROUNDS):
+        off = 0.0
         for rest, wanted in margins:
             now = fitted.sum(axis=rest, keepdims=True)
             off = max(off, float(np.abs(now - wanted).max()))
             fitted *= np.divide(wanted, now, out=np.zeros_like(wanted), where=now > 0)
-    return fitted, rounds
-
-
-def _mean_inverse(h: NDArray[np.float64]) -> NDArray[np.float64]:
-    """E(1/F) for F - 1 Poisson with mean h: (1 - exp(-h)) / h, and 1 for 0."""
-    safe = np.where(h > 0, h, 1.0)
-    return np.where(h > 0, -np.expm1(-safe) / safe, 1.0)
-
-
-def _mean_inverse_square(h: NDArray[np.float64]) -> NDArray[np.float64]:
-    """E(1/F^2) for F - 1 Poisson with mean h."""
-    found = np.empty(len(h))
-    small, large = h < _SMALL, h > _LARGE
-    x = h[small]
-    term, total = np.ones(len(x)), np.ones(len(x))
-    for j in range(1, 25):
-        term = term * x / j
-        total += term / (j + 1) ** 2
-    found[small] = total * np.exp(-x)
-    x = h[~small & ~large]
-    found[~small & ~large] = np.exp(-x) * (expi(x) - np.log(x) - np.euler_gamma) / x
-    x = h[large]
-    term, total = np.ones(len(x)), np.ones(len(x))
-    for j in range(1, 25):
-        # the asymptotic series of exp(-x) Ei(x); of 24 terms none grows from 40 on
-        term = term * j / x
-        total += term
-    found[large] = total / x**2
-    return found
+        if off <= _NEAR * total:
+            break
+    return fitted

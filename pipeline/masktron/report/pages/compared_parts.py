@@ -280,7 +280,7 @@ def knowledge_parts(files: SideBySide) -> list[PagePart]:
 
 
 def group_parts(files: SideBySide, k: int | None) -> list[PagePart]:
-    """Draw how large the groups of each block are; groups that are all as large are said in words."""
+    """Draw how many records share each combination of values of a block: groups with the same values are one here."""
     pictures = []
     for at, one in enumerate(files.groups):
         sizes = dict(one.sizes)
@@ -291,13 +291,13 @@ def group_parts(files: SideBySide, k: int | None) -> list[PagePart]:
          number(one.sizes[-1][0]))
         for one in files.groups
     )  # fmt: skip
-    columns = ("block", "groups", "smallest", "largest")
-    table = PageTable("Records that share their values, by block", columns, rows, frozenset(columns[1:]))
+    columns = ("block", "different combinations of values", "smallest", "largest")
+    table = PageTable("Records that share their values, by block, as written", columns, rows, frozenset(columns[1:]))
     return [*([table] if rows else []), *([PictureRow(tuple(pictures))] if pictures else [])]
 
 
 def _sized(smallest: int, largest: int) -> str:
-    """Say how large groups are."""
+    """Say how many records share a combination."""
     if smallest == largest:
         return f"of {counted(smallest, 'record')}"
     return f"of {number(smallest)} to {number(largest)} records"
@@ -319,18 +319,18 @@ def _sizes(one: GroupSizes, sizes: dict[int, int], at: int, k: int | None) -> Pa
         f"{start}" if start == end else f"{number(start)} to {number(end)}"
         for start, end in zip(starts, ends, strict=True)
     )
-    groups = sum(sizes.values())
+    combinations = sum(sizes.values())
     usual = max(sizes, key=lambda size: sizes[size])
     asked = "" if k is None else f" (k = {k})"
     return PagePicture(
         f"group-sizes-{at}",
         ", ".join(one.fields),
-        f"{counted(groups, 'group')} {_sized(smallest, largest)}{asked}, most often {usual}.",
-        ColumnsInOrder(names, counts, "records in a group", "groups", small=True),
+        f"{counted(combinations, 'combination')} of values {_sized(smallest, largest)}{asked}, most often {usual}.",
+        ColumnsInOrder(names, counts, "records that share it", "combinations", small=True),
         PageTable(
-            "Groups by size",
-            ("records in a group", "groups"),
+            "Combinations of values by their records",
+            ("records that share it", "combinations"),
             tuple((name, number(int(count))) for name, count in zip(names, counts, strict=True) if count),
-            frozenset({"records in a group", "groups"}),
+            frozenset({"records that share it", "combinations"}),
         ),
     )

@@ -34,14 +34,13 @@ from masktron.report.pages.plain_reader import PlainData
 from masktron.report.pages.position_part import figure_values, position_parts
 from masktron.report.pages.treatment_part import treatment_parts
 from masktron.report.pictures.bars import Bar, Bars
+from masktron.report.protection import RED_LINKAGE
 from masktron.report.text import number
 from masktron.report.verdict import read_verdict
 from masktron.results.side_by_side import SideBySide
 
 _RECORDS = ("low", "middle", "high")
 """Where the records whose values are shown stand in the first masked number."""
-_LARGE_LINKAGE = 20
-"""Per cent of records that link from which a report says so in colour."""
 
 
 def mask_page(
@@ -141,7 +140,7 @@ def _facts(result: PlainData) -> list[PagePart]:
         Fact("smallest group", *_smallest(result)),
         Fact("alike in all masked fields", *_alike(result.count("whole_record_k"))),
         Fact("linkage", figure(linkage, "%", 1), "of the records are nearest to their own original",
-             "bad" if linkage >= _LARGE_LINKAGE else ""),
+             "bad" if linkage >= RED_LINKAGE else ""),
         Fact("information loss (SSE/SST)", figure(loss, "%", 2), "squared changes, of those between records"),
     ]  # fmt: skip
     return [FactRow(tuple(facts)), *said(f"{result.text('method')} promises: {result.text('promise')}.")]
@@ -205,7 +204,7 @@ def _by_block(blocks: Sequence[PlainData]) -> list[PagePart]:
 
 
 def _aggregators(blocks: Sequence[PlainData]) -> list[PagePart]:
-    columns = ("fields", "aggregator", "rules", "groups", "smallest", "copied", "revealed values", "why")
+    columns = ("fields", "aggregator", "rules", "groups formed", "smallest", "copied", "revealed values", "why")
     rows = tuple(
         (
             ", ".join(block.names("variables")),
@@ -235,7 +234,7 @@ def _aggregators(blocks: Sequence[PlainData]) -> list[PagePart]:
         for one in block.parts("solved")
     ]
     return [
-        PageTable("Blocks", columns, rows, frozenset({"groups", "smallest", "copied", "revealed values"})),
+        PageTable("Blocks", columns, rows, frozenset({"groups formed", "smallest", "copied", "revealed values"})),
         *(
             [PageTable("Aggregators that were tried", ("fields", "aggregator", "information loss", "verdict"), tried,
                        frozenset({"information loss"}))]

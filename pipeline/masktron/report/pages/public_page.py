@@ -5,6 +5,7 @@ It is made of a `PublicRelease` alone, which has no place for a value of a recor
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 
 from masktron.counts import counted
@@ -129,7 +130,11 @@ def public_page(release: PublicRelease) -> Page:
             Section("written", "How the file is written", tuple(_written(release))),
             Section("keys", "What was done to keys", tuple(_keys(release))),
             Section("exact", "What is exact", tuple(_exact(release))),
-            Section("fields", "What masking did to each field", (*_variances(masked), *_fields(release, masked))),
+            Section(
+                "fields",
+                "What masking did to each field",
+                (*_variances(masked), *_fields(release, masked), *_missing(release.fields)),
+            ),
             Section("analysis", "When you analyse the file", tuple(_advice(release))),
             Section("rules", "Rules that the file obeys", tuple(_rules(release))),
             Section("verified", "How it was verified", tuple(_verified(release))),
@@ -456,7 +461,6 @@ def _fields(release: PublicRelease, masked: list[PublicField]) -> list[PagePart]
         PageTable("Masked fields", columns, rows, frozenset(numbers)),
         *said(" ".join([*(words for _, words, _ in shown), _EACH_ONCE]) if shown else ""),
         *said(_OF_LEVELS if shown and leveled else ""),
-        *_missing(masked),
     ]
 
 
@@ -474,9 +478,9 @@ def _in_its_place(one: PublicField, contract: str) -> str:
     return "; or ".join(ways)
 
 
-def _missing(masked: list[PublicField]) -> list[PagePart]:
+def _missing(fields: Iterable[PublicField]) -> list[PagePart]:
     """Say what means missing in the released file, and how often: whoever averages 9998 needs to know."""
-    rows = tuple((one.name, number(one.missing), ", ".join(one.codes) or NOTHING) for one in masked if one.missing)
+    rows = tuple((one.name, number(one.missing), ", ".join(one.codes) or NOTHING) for one in fields if one.missing)
     columns = ("field", "values missing in this file", "codes that mean missing")
     return [PageTable("Missing values", columns, rows, frozenset({columns[1]}))] if rows else []
 

@@ -9,6 +9,7 @@ from rich.console import RenderableType
 
 from masktron.counts import counted
 from masktron.report.concern_lines import concern_lines
+from masktron.report.key_lines import estimate_lines
 from masktron.report.level_lines import level_lines
 from masktron.report.summaries.screenful import Screenful, SummaryLine, brief
 from masktron.report.summaries.treated_in_brief import treated_in_brief
@@ -69,6 +70,7 @@ def _told(result: MaskResult) -> Iterator[SummaryLine]:
     risks = [f"{name} {valued(known[name])}{earlier.get(name, '')}" for name in _RISK if name in known]
     if risks:
         yield SummaryLine("risk", ", ".join(risks))
+    yield from brief("keys", [] if result.keys is None else estimate_lines(result.keys.as_dict())[:1])
     yield from brief("levels", level_lines(plain_data(result.levels)))
 
 

@@ -104,4 +104,9 @@ def _figures(result: RecodeResult) -> Table:
     table = headed("figure", "before", "after")
     for name, spec in _FIGURES.items():
         table.add_row(name, number(getattr(result.before, name), spec), number(getattr(result.after, name), spec))
+    table.caption_justify = "left"
+    table.caption = (
+        f"by {plain(', '.join(result.keys))} alone, without a weight; a missing value counts as a value of its own, "
+        "where masktron keys takes it for any value"
+    )
     return table

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+from masktron.report.key_lines import estimate_lines
 from masktron.web.browser_words import in_browser
 from masktron.web.pages.step_runs import is_current, needed_data, needed_rules, result_of
 from masktron.web.runs import run_kinds
@@ -133,6 +134,7 @@ def treated_context(result: Mapping[str, Any] | None) -> dict[str, Any]:
             "untrue": any(one["drawn"] for one in _treatments(result)),
             "figures": figures_beside(before or figures, figures if before else []),
             "both": bool(before),
+            "estimates": [] if keys is None else estimate_lines(keys),
             "contributions": contributions(keys),
             "fates": fates_told(result.get("fates", [])),
             "rules_file": result.get("rules_file", ""),
@@ -165,6 +167,7 @@ def tried(result: Mapping[str, Any]) -> dict[str, Any]:
         "records": result["records"],
         "known": keys,
         "below": [] if keys is None else _below(keys, treated),
+        "estimates": [] if keys is None else estimate_lines(keys if treated is None else treated),
         "contributions": contributions(keys),
         "fields": [
             {

@@ -41,8 +41,8 @@ INVALID: Mapping[str, str] = {
 FIGURE_WORDS: Mapping[str, str] = {
     "disclosure_risk": "Disclosure risk",
     "linkage": "Found again",
-    "pil": "Information loss",
-    "information_loss": "Squared changes",
+    "pil": "Probabilistic information loss",
+    "information_loss": "Information loss (SSE/SST)",
 }
 """Figures that pages show large: each has a name of its own, and no two the same."""
 _LIMITS: Mapping[str, tuple[str, str]] = {
@@ -67,7 +67,7 @@ _LIMITS: Mapping[str, tuple[str, str]] = {
         "One figure for two dangers: to be found again, and that the published number is near the true one.",
     ),
     "pil": (
-        "Information loss",
+        "Probabilistic information loss",
         "How sure one can be that published results differ by more than chance. A smaller number loses less.",
     ),
 }
