@@ -8,13 +8,12 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
-from masktron.arrays import Indices
+from masktron.arrays import Floats, Indices
 from masktron.kernels.distinct import factorized
 
-type Codes = NDArray[np.int32]
+type CodedValues = NDArray[np.int32]
 type Mask = NDArray[np.bool_]
-type Numbers = NDArray[np.float64]
-type Guess = tuple[Codes, Numbers]
+type Guess = tuple[CodedValues, Floats]
 """A value for each record, -1 where there is no guess, and how sure it is, from 0 to 1."""
 
 EXACT = 1e-6
@@ -23,7 +22,7 @@ MOST_TERMS = 60
 """Numeric fields in one line."""
 
 
-def grouped(columns: Sequence[Codes]) -> tuple[Indices, int]:
+def grouped(columns: Sequence[CodedValues]) -> tuple[Indices, int]:
     """Number the records that are alike in all columns, shape (n,), and return a bound on these numbers.
 
     The number is -1 where a column is. The bound is at most 4 n + 1,000, so that tables of groups stay small.
@@ -42,7 +41,7 @@ def grouped(columns: Sequence[Codes]) -> tuple[Indices, int]:
     return np.where(there, codes, -1), count
 
 
-def by_groups(groups: Indices, count: int, shown: Codes, known: Mask) -> Guess:
+def by_groups(groups: Indices, count: int, shown: CodedValues, known: Mask) -> Guess:
     """Guess the value that most of the known records of a group show.
 
     Of m known records, of which t show it, the guess is sure to t / (m + 1): as if one more showed another value.
@@ -70,7 +69,7 @@ def by_groups(groups: Indices, count: int, shown: Codes, known: Mask) -> Guess:
     return value[groups], sure[groups]
 
 
-def by_neighbours(order: Indices, sides: int, shown: Codes, known: Mask) -> Guess:
+def by_neighbours(order: Indices, sides: int, shown: CodedValues, known: Mask) -> Guess:
     """Guess the value that most of the nearest known records show, so many on each side, itself left out.
 
     Parameters
@@ -103,7 +102,7 @@ def by_neighbours(order: Indices, sides: int, shown: Codes, known: Mask) -> Gues
     return value, sure
 
 
-def by_line(values: Sequence[Numbers], numbers: Numbers, shown: Codes, known: Mask) -> tuple[Guess, list[int]]:
+def by_line(values: Sequence[Floats], numbers: Floats, shown: CodedValues, known: Mask) -> tuple[Guess, list[int]]:
     """Guess the number of a key from a linear combination of numeric fields, by least squares.
 
     Parameters

@@ -10,8 +10,8 @@ from itertools import combinations
 
 import numpy as np
 
-from masktron.arrays import Indices
-from masktron.measures.keys.guesses import Codes, Guess, Mask, Numbers, by_groups, by_line, by_neighbours, grouped
+from masktron.arrays import Floats, Indices
+from masktron.measures.keys.guesses import CodedValues, Guess, Mask, by_groups, by_line, by_neighbours, grouped
 
 SURE = (0.0, 0.5, 2 / 3, 0.8, 0.9, 0.95)
 """How sure a guess must be; the least of these that makes guesses reliable counts."""
@@ -23,6 +23,8 @@ SIDES = (1, 5)
 """Neighbours on each side in sorted order that are asked together."""
 WORK = 10_000_000
 """Records times sets of fields that are tried in a file, with 5,000 records more for each set."""
+MOST_TOGETHER = 12
+"""Fields in a set of the coarsest ones: more tell nearly all records apart."""
 MOST_GROWN = 6
 """Fields in a set that was grown one by one."""
 
@@ -44,9 +46,9 @@ class Telling:
         Of a numeric field, NaN where missing.
     """
 
-    codes: Codes
+    codes: CodedValues
     orders: Sequence[Indices] = ()
-    numbers: Numbers | None = None
+    numbers: Floats | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -73,7 +75,7 @@ class ReadOff:
     hidden: int
     guessed: int
     suppressed: int
-    cells: Codes
+    cells: CodedValues
     untried: int
     masked: frozenset[str] = field(default_factory=frozenset)
 
@@ -84,18 +86,18 @@ class ReadOff:
 
 
 def read_off(
-    shown: Codes,
-    true: Codes,
+    shown: CodedValues,
+    true: CodedValues,
     telling: Mapping[str, Telling],
-    others: Mapping[str, Codes],
-    numbers: Numbers | None = None,
+    others: Mapping[str, CodedValues],
+    numbers: Floats | None = None,
     work: int = WORK,
 ) -> ReadOff:
     """Guess the hidden values of a key from what the released file shows of it in records that are like them.
 
     An intruder needs the released file alone. He guesses a value by the majority in its group, the records that are
     alike in a set of fields; by its neighbours in the order of a field; or, for a number, by a line through numeric
-    fields that meets it exactly. He tries all fields, those with other keys, all together from coarse to fine,
+    fields that meets it exactly. He tries all fields, those with other keys, the coarsest ones together,
     and pairs; and he adds fields to the best pair one by one.
 
     A way to guess counts where at least `RELIABLE` of its guesses are right: at values that are shown as they are
@@ -105,7 +107,7 @@ def read_off(
     Parameters
     ----------
     shown, true : ndarray of int32, shape (n,)
-        Codes of the key in the released file, and before its values were hidden; -1 where missing.
+        CodedValues of the key in the released file, and before its values were hidden; -1 where missing.
     telling : mapping of str to Telling
         Released fields. At least one of them is in each set.
     others : mapping of str to ndarray of int32, shape (n,) each
@@ -152,19 +154,19 @@ def read_off(
 class _Search:
     """What is known of one key, and what has been found so far."""
 
-    def __init__(self, shown: Codes, true: Codes) -> None:
+    def __init__(self, shown: CodedValues, true: CodedValues) -> None:
         self.shown, self.known = shown, shown >= 0
         self.hidden = np.where(shown != true, true, np.int32(-1))
         # nothing is protected by this half: it only keeps what is guessed from what is tested
         self.half = self.known & (np.random.default_rng(0).random(len(shown)) < 0.5)
         self.tested = self.known & ~self.half & (shown == true)
-        self.codes: dict[str, Codes] = {}
+        self.codes: dict[str, CodedValues] = {}
         self.telling: frozenset[str] = frozenset()
         self.tries = self.most_sets = 1
         self.scores: dict[_Names, int] = {}
-        self.found: dict[_Names, Codes] = {}
+        self.found: dict[_Names, CodedValues] = {}
 
-    def may_tell(self, codes: Codes) -> bool:
+    def may_tell(self, codes: CodedValues) -> bool:
         """Whether a field has several values, and a hidden value shares one with a shown one."""
         hidden, known = codes[(codes >= 0) & (self.hidden >= 0)], codes[(codes >= 0) & self.known]
         return len(known) > 0 and bool((known != known[0]).any()) and bool(np.isin(hidden, known).any())
@@ -222,7 +224,7 @@ class _Search:
                 break
         return as_good
 
-    def _keep(self, names: _Names, value: Codes, sure: Numbers, least: float) -> bool:
+    def _keep(self, names: _Names, value: CodedValues, sure: Floats, least: float) -> bool:
         """Keep guesses of hidden values that are sure enough, and tell whether they are reliable."""
         told = np.where((sure >= least) & (self.hidden >= 0), value, np.int32(-1))
         right = told[told >= 0] == self.hidden[told >= 0]
@@ -233,7 +235,7 @@ class _Search:
             self.found[names] = told
         return True
 
-    def _likely(self, rows: Indices, value: Codes, names: _Names) -> float:
+    def _likely(self, rows: Indices, value: CodedValues, names: _Names) -> float:
         """Mean probability that guesses are right if tested values are mixed among those that are alike in a set."""
         shown = self.shown[rows]
         groups = grouped([self.codes[name][rows] for name in names])[0] if names else np.zeros(len(rows), np.intp)
@@ -261,7 +263,7 @@ class _Search:
 
 
 def _sets(
-    search: _Search, telling: Mapping[str, Telling], others: Mapping[str, Codes], most: int
+    search: _Search, telling: Mapping[str, Telling], others: Mapping[str, CodedValues], most: int
 ) -> tuple[list[_Names], int]:
     """Return the sets of fields that are tried, and how many pairs are left out as there are too many."""
     held = [name for name, one in telling.items() if search.may_tell(one.codes)]
@@ -270,7 +272,11 @@ def _sets(
     search.codes = {**{name: telling[name].codes for name in held}, **others}
     together = tuple(others)
     found: list[_Names] = [(name,) for name in held]
-    found += [(*held[:size], *keys) for size in range(3, len(held) + 1) for keys in dict.fromkeys([(), together])]
+    found += [
+        (*held[:size], *keys)
+        for size in range(3, min(len(held), MOST_TOGETHER) + 1)
+        for keys in dict.fromkeys([(), together])
+    ]
     with_all = [(name, *together) for name in held if len(together) > 1]
     pairs = [(name, other) for other in together for name in held] + list(combinations(held, 2))
     room = max(most - len(found) - len(with_all), 0)
