@@ -103,27 +103,24 @@ def test_fields_that_tell_what_was_changed_are_named(tmp_path: Path) -> None:
     def told(**more: Any) -> list[str]:
         # by some keys every town that is drawn lies in the county of the former one, and nothing is given away
         notes = masktron.mask(data, rules, tmp_path / "m.csv", key=bytes(range(32)), **settings(**more)).notes
-        return [note.partition(" in every record")[0] for note in notes if "went with" in note]
+        return [note.partition(": in the original")[0] for note in notes if " can show which records " in note]
 
     # who is written in county a and town b1 has been moved
-    assert told(swap=TOWN_SWAP, roles=TOWN_ROLES) == ["COUNTY went with TOWN"]
+    assert told(swap=TOWN_SWAP, roles=TOWN_ROLES) == ["COUNTY can show which records changed TOWN"]
     assert told(swap={**SWAP, "least_regions": 1}) == []  # the household moves as a whole, with both regions
     # the towns of a household differ only where one was drawn anew
     pram = {"swap": {}, "pram": {"TOWN": "change:0.1"}, "roles": TOWN_ROLES}
-    assert told(**pram) == ["HH, COUNTY went with TOWN"]
+    assert told(**pram) == ["COUNTY can show which records changed TOWN"]
 
 
-def neighbours_of(result: Any) -> list[str]:
-    """Return by which fields the notes of a result say that neighbours told a changed one."""
-    said = [note for note in result.notes if note.startswith("neighbours told ")]
-    return [
-        name.strip()
-        for note in said
-        for name in re.findall(r"([\w ]+) \(\d+ % right", note.split(" original, by ")[1])
-    ]
+def read_off_by(result: Any) -> list[str]:
+    """Return the fields by which results say that changed towns can be read off."""
+    said = (*result.notes, *(one.says for one in getattr(result, "concerns", ())))
+    found = [re.search(r"changed cells of TOWN can be read off .* released file: (.*?) \(", one) for one in said]
+    return [name for one in found if one for name in one.group(1).split("; ")]
 
 
-def test_fields_whose_neighbours_told_what_was_changed_are_named(tmp_path: Path) -> None:
+def test_fields_whose_neighbours_tell_what_was_changed_are_named(tmp_path: Path) -> None:
     rules = write_rules(tmp_path / "r.sch", "B <= A")
     scrambled = [(97 * at) % N for at in range(N)]
     serial = [
@@ -131,21 +128,21 @@ def test_fields_whose_neighbours_told_what_was_changed_are_named(tmp_path: Path)
     ]
     # the records stand in an order that says nothing; their numbers, and those of households, run through the towns
     data = write_csv(tmp_path / "d.csv", [serial[at] for at in scrambled])
-    roles = {**ROLES, "ID": "key", "NR": "key", "COUNTY": "identifier"}
+    roles = {**ROLES, "ID": "key", "NR": "key", "COUNTY": "identifier", "HH": "identifier"}
     swap = {"regions": ["TOWN"], "keys": ["OCC"], "rate": 0.1}
-    more = {"roles": roles, "order": "random"}
-    swapped = masktron.mask(data, rules, tmp_path / "m.csv", **settings(**more, swap=swap))
-    assert neighbours_of(swapped) == ["ID"]  # HH went with TOWN in every record, which is said by itself
-    households = settings(**more, swap={**swap, "household": "HH"})
-    assert neighbours_of(run_keys(data, rules, config=config_from(households))) == ["HH", "ID"]
-    roles = {**roles, "ID": "identifier", "HH": "identifier"}
+    swapped = masktron.mask(data, rules, tmp_path / "m.csv", **settings(roles=roles, order="random", swap=swap))
+    assert read_off_by(swapped) == ["ID"]
+    households = {**roles, "ID": "identifier", "HH": "untouched"}
+    tried = settings(roles=households, order="random", swap={**swap, "household": "HH"})
+    assert read_off_by(run_keys(data, rules, config=config_from(tried))) == ["HH"]
+    roles["ID"] = "identifier"
     drawn = {"roles": roles, "swap": {}, "pram": {"TOWN": "change:0.3"}}
-    assert neighbours_of(run_keys(data, rules, config=config_from(settings(**drawn, order="keep")))) == []
+    assert read_off_by(run_keys(data, rules, config=config_from(settings(**drawn, order="keep")))) == []
     # the order of the original tells by itself where it is kept
     data = write_csv(tmp_path / "o.csv", serial)
-    assert neighbours_of(run_keys(data, rules, config=config_from(settings(**drawn, order="random")))) == []
+    assert read_off_by(run_keys(data, rules, config=config_from(settings(**drawn, order="random")))) == []
     result = masktron.mask(data, rules, tmp_path / "m.csv", **settings(**drawn, order="keep"))
-    assert neighbours_of(result) == ["the order of the file"]
+    assert read_off_by(result) == ["the order of the file"]
 
 
 def test_check_finds_what_is_no_exchange(tmp_path: Path) -> None:

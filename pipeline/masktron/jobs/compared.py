@@ -120,6 +120,7 @@ def compare(
             described.treatments,
             ReorderedColumns(whole.columns, rows),
             ReorderedColumns(shown, back),
+            in_order=bool((pairing.rows == rows).all()),
         )
     assessed = Assessed(
         original=before,

@@ -1,63 +1,68 @@
-"""Fields of the released file that give away which values were drawn anew or swapped, or what was suppressed."""
+"""Fields of the released file that give away what was suppressed, drawn anew or swapped."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from masktron.config import Role
-from masktron.jobs.prepared import Treated
+from masktron.jobs.prepared import Opened, Treated
 from masktron.jobs.recoded import as_treated
-from masktron.jobs.sorted_neighbours import moved_as_one, sorted_notes
 from masktron.kernels.distinct import codes_of
 from masktron.measures.keys.key_file import KeyFile
-from masktron.measures.keys.read_off import ReadOff, read_off
+from masktron.measures.keys.read_off import WORK, ReadOff, Telling, read_off
 from masktron.results import ConcernResult
-from masktron.sources.records import Column, Records
-from masktron.write.treatments import Treatment, perturbed_fields, perturbed_in, suppressed_in
+from masktron.sources.records import Column, Records, Status
+from masktron.write.treatments import Treatment, perturbed_fields, suppressed_in
 
 type _Numbers = NDArray[np.int32]
 
 _LEAST_SHARED = 10
 """Records that share a value with an earlier one, from which on it is no chance that one field goes with another."""
+_FILE_ORDER = "the order of the file"
+_RUN_OF_DIGITS = re.compile(r"([0-9]+)")
 
 
-def given_away_notes(done: Treated, released: Records, *, in_order: bool) -> Iterator[str]:
-    """Say which fields tell what a changed field was: those that went with it, and those whose neighbours tell it.
+def given_away_notes(done: Treated, released: Records) -> Iterator[str]:
+    """Name the fields that show where another one was changed: each value of that had one value of these before.
 
-    The first went with it in the original without exception, and do not any more: a postcode or a county beside a
-    region, and the number of a household whose records live in one region. Of the others, such as a serial number
-    that runs through the regions, most neighbours of a record have its value.
+    A record with town b1 in county a has been moved, where all of b1 lay in county b. What the town was is another
+    question, which `with_read_off` answers.
 
     Parameters
     ----------
     done : Treated
     released : Records
         As treatments leave them, in the order of the original.
-    in_order : bool
-        Whether the released file stands in the order of the original.
     """
     before = as_treated(done.original.kept, done.treatments)
     changed = perturbed_fields(done.treatments)
     hidden = (Role.CONFIDENTIAL, Role.IDENTIFIER)
     others = [fact.name for fact in done.original.fields if fact.role not in hidden and fact.name not in changed]
-    as_one = {name: one.settings.household for one in perturbed_in(done.treatments) for name in one.fields}
     for name in changed:
         was, now = (records.columns[name].numbered(held=True) for records in (before, released))
-        telling = _telling(others, was, now, released)
-        if telling:
+        own = {other: released.columns[other].numbered(held=True) for other in others}
+        showing = [other for other, codes in own.items() if _goes_with(was, codes) and not _follows(now, codes)]
+        if showing:
             yield (
-                f"{', '.join(telling)} went with {name} in every record of the original, as a postcode goes with a "
-                f"region, and {'do' if len(telling) > 1 else 'does'} not any more: whoever has the file sees by that "
-                f"where {name} was changed, and may see what it was; draw or swap them together, or leave out or "
-                "recode what tells"
+                f"{', '.join(showing)} can show which records changed {name}: in the original, each value of {name} "
+                f"went with one value there; draw or swap them together, or leave out or recode what shows it"
             )
-        rest = [other for other in others if other not in telling]
-        units = moved_as_one(before, as_one[name])
-        yield from sorted_notes(name, was, units, released.columns, rest, in_order=in_order)
+
+
+def read_off_before_masking(keys: KeyFile | None, found: Opened) -> KeyFile | None:
+    """Fill in what fields give away that are neither masked nor removed, as `with_read_off` does for a whole file."""
+    if found.treated is None:
+        return keys
+    left = found.masked | found.removed
+    shown = {name: own for name, own in found.kept.columns.items() if name not in left}
+    before = as_treated(found.treated.original.kept, found.treated.treatments).columns
+    return with_read_off(keys, found.treated.treatments, before, shown, in_order=found.given.order == "keep")
 
 
 def with_read_off(
@@ -65,8 +70,12 @@ def with_read_off(
     treatments: Iterable[Treatment],
     before: Mapping[str, Column],
     released: Mapping[str, Column],
+    *,
+    in_order: bool,
 ) -> KeyFile | None:
-    """Fill in the suppressed cells that an intruder reads rightly off other fields, where that makes the risk larger.
+    """Fill in what an intruder reads rightly off other fields, where that makes the risk larger.
+
+    That is what was suppressed, drawn anew or swapped.
 
     Parameters
     ----------
@@ -74,77 +83,147 @@ def with_read_off(
         As they are written.
     treatments : iterable of Treatment
     before, released : mapping of str to Column
-        The fields as they were before cells were suppressed, and those that are written, in the same order.
+        The fields as they were before anything was hidden, and those that are written, in the same order.
+    in_order : bool
+        Whether the released file stands in this order, so that neighbours in the file may tell.
     """
-    if keys is None:
-        return None
+    hidden, beside = _hidden(treatments)
+    names = [name for name in hidden if name in released and name in before]
+    if keys is None or not names:
+        return keys
     told, columns = dict[str, ReadOff](), dict(keys.columns)
-    for one in suppressed_in(treatments):
-        numbered = {name: own.numbered(held=True) for name, own in released.items()}
-        for name in (name for name in one.fields if name in released and name in columns):
-            codes = codes_of(np.concatenate([released[name].held, before[name].held]))
-            shown, true = codes[: len(keys)], codes[len(keys) :]
-            hidden = np.where(shown < 0, true, np.int32(-1))
-            if (hidden >= 0).any():
-                telling = {other: own for other, own in numbered.items() if other not in one.fields}
-                others = {other: numbered[other] for other in one.fields if other in numbered and other != name}
-                told[name] = read_off(shown, hidden, telling, others)
-                columns[name] = _filled(columns[name], shown, told[name].cells)
+    telling = {other: _as_telling(own) for other, own in released.items()}
+    masked = frozenset(
+        other for other, own in released.items() if other not in hidden and _differs(before.get(other), own)
+    )
+    if in_order:
+        telling[_FILE_ORDER] = Telling(np.full(len(keys), -1, dtype=np.int32), (np.arange(len(keys)),))
+    for name in names:
+        shown, true, numbers = _both(released[name], before[name])
+        if (shown == true).all():
+            continue
+        others = {other: telling[other].codes for other in beside.get(name, ()) if other in telling and other != name}
+        own = {other: one for other, one in telling.items() if other != name and other not in others}
+        told[name] = replace(read_off(shown, true, own, others, numbers, WORK // len(names)), masked=masked)
+        if name in columns:
+            columns[name] = _filled(columns[name], shown, told[name].cells)
     filled = replace(keys, columns=columns, told=told, as_written=keys)
     worse = any(one.right for one in told.values()) and filled.risk.mean >= keys.risk.mean
     return filled if worse else replace(keys, told=told)
 
 
+def _hidden(treatments: Iterable[Treatment]) -> tuple[tuple[str, ...], dict[str, tuple[str, ...]]]:
+    """Return the fields that were suppressed, drawn or swapped, and with which ones each was suppressed."""
+    done = tuple(treatments)
+    beside = {name: one.fields for one in suppressed_in(done) for name in one.fields}
+    return tuple(dict.fromkeys([*beside, *perturbed_fields(done)])), beside
+
+
+def _as_telling(column: Column) -> Telling:
+    """Return a field as an intruder may use it; of equal values any order will do, as nothing is protected by it."""
+    mixed = np.random.default_rng(0).permutation(len(column))
+    orders = []
+    for ranks in _ranks(column):
+        order = mixed[np.argsort(ranks[mixed], kind="stable")]
+        orders.append(order[ranks[order] >= 0])
+    return Telling(column.numbered(held=True), orders, column.values if column.numeric else None)
+
+
+def _ranks(column: Column) -> Iterator[NDArray[np.intp]]:
+    """Yield ranks of the values, -1 where missing, as somebody may sort them: numbers; texts; texts with H9, H10."""
+    if column.numeric:
+        ranks = np.unique(column.values, return_inverse=True)[1].ravel().astype(np.intp)
+        yield np.where(column.present, ranks, -1)
+        return
+    used = np.flatnonzero(column.used & (column.states == Status.PRESENT))
+    texts = column.lexicon.some(used).tolist()
+    ways: tuple[Callable[[str], Any], ...] = (str, _by_numbers)
+    for key in ways:
+        places = {text: at for at, text in enumerate(sorted(set(texts), key=key))}
+        of_text = np.full(len(column.states), -1, dtype=np.intp)
+        of_text[used] = [places[text] for text in texts]
+        yield of_text[column.codes]
+
+
+def _by_numbers(text: str) -> list[tuple[str, int]]:
+    """Return a key by which runs of digits in a text count as numbers."""
+    return [("0", int(part)) if part.isdigit() else (part, 0) for part in _RUN_OF_DIGITS.split(text)]
+
+
+def _both(released: Column, before: Column) -> tuple[_Numbers, _Numbers, NDArray[np.float64]]:
+    """Return the codes of a key as released and as it was, and the number of each code; NaN where it is none."""
+    codes = codes_of(np.concatenate([released.held, before.held]))
+    numbers = np.full(int(codes.max(initial=-1)) + 1, np.nan)
+    there = codes >= 0
+    numbers[codes[there]] = np.concatenate([released.values, before.values])[there]
+    return codes[: len(released)], codes[len(released) :], numbers
+
+
+def _differs(before: Column | None, released: Column) -> bool:
+    """Tell whether some value of a field is another one."""
+    return before is not None and bool((before.held != released.held).any())
+
+
 def _filled(column: _Numbers, shown: _Numbers, cells: _Numbers) -> _Numbers:
     """Return a column with some cells filled in, which have the codes of `shown`, by those of the column itself."""
     there = np.flatnonzero(shown >= 0)
-    place = np.zeros(int(shown.max()) + 1, dtype=np.intp)
-    place[shown[there]] = there
-    return np.where(cells >= 0, column[place[np.maximum(cells, 0)]], column)
+    # a value that nobody shows gets a code of its own
+    own = int(column.max(initial=-1)) + 1 + np.arange(max(int(shown.max()), int(cells.max())) + 1, dtype=np.int32)
+    own[shown[there]] = column[there]
+    return np.where(cells >= 0, own[np.maximum(cells, 0)], column).astype(np.int32)
 
 
 def read_off_concerns(keys: KeyFile | None) -> Iterator[ConcernResult]:
-    """Name the keys of which suppressed cells come back, with the fields that give them away."""
+    """Name the keys of which hidden values come back, with the fields that give them away."""
     for name, one in () if keys is None else keys.told.items():
         if not one.fields:
             continue
-        by, first = "; ".join(" with ".join(names) for names in one.fields), one.fields[0][0]
+        by = "; ".join(" with ".join(names) for names in one.fields)
+        what = {one.hidden: "suppressed", 0: "changed"}.get(one.suppressed, "suppressed or changed")
         yield ConcernResult(
             "read-off-key",
             name,
             one.right,
-            one.suppressed,
-            f"{one.right:,} of {one.suppressed:,} suppressed cells of {name} can be read off other fields of the "
-            f"released file: {by} ({one.right:,} of {one.guessed:,} guesses are right)",
-            f"write {first} in coarser classes (--recode {first}=...), or leave it out (--role {first}=identifier)",
+            one.hidden,
+            f"{one.right:,} of {one.hidden:,} {what} cells of {name} can be read off other fields of the released "
+            f"file: {by} ({100 * one.right / one.guessed:.1f} % of these guesses are right)",
+            _hint(name, one.fields[0][0], masked=one.fields[0][0] in one.masked),
         )
+
+
+def _hint(name: str, telling: str, *, masked: bool) -> str:
+    """Say what to do about a field that tells a key."""
+    if telling == _FILE_ORDER:
+        return "write the records in random order (--shuffle)"
+    # mask recodes no masked field
+    recoded = name if masked else telling
+    return (
+        f"write {recoded} in coarser classes (--recode {recoded}=...), "
+        f"or leave out {telling} (--role {telling}=identifier)"
+    )
 
 
 def read_off_notes(keys: KeyFile | None) -> Iterator[str]:
     """Say what key figures would be by the written file alone, and which pairs of fields nobody tried."""
     if keys is not None and (written := keys.as_written) is not None:
-        yield (
-            "key figures count the suppressed cells that can be read off as known: "
-            f"key_k is {keys.frequencies.smallest:,.0f} and not {written.frequencies.smallest:,.0f}, "
-            f"key_uniques {keys.frequencies.below(2):,} and not {written.frequencies.below(2):,}, "
-            f"global_risk {100 * keys.mean_risk:.1f} % and not {100 * written.mean_risk:.1f} %"
-        )
+        both = zip(_printed(keys), _printed(written), strict=True)
+        if differ := [f"{figure} and not {before.split()[-1]}" for figure, before in both if figure != before]:
+            yield f"key figures count cells that can be read off as known: {', '.join(differ)}"
     for name, one in () if keys is None else keys.told.items():
         if one.untried:
             yield (
-                f"{one.untried:,} pairs of fields are too many to try whether they give away suppressed cells of "
-                f"{name}; single fields, and each with the keys, were tried"
+                f"{one.untried:,} pairs of fields are too many to try whether they give away values of {name}; "
+                "single fields, larger sets and neighbours in sorted order were tried"
             )
 
 
-def _telling(others: Sequence[str], was: _Numbers, now: _Numbers, released: Records) -> list[str]:
-    """Return the fields with which a changed one went, and does not go any more."""
-    found = []
-    for other in others:
-        own = released.columns[other].numbered(held=True)
-        if (_goes_with(own, was) and not _follows(own, now)) or (_goes_with(was, own) and not _follows(now, own)):
-            found.append(other)
-    return found
+def _printed(keys: KeyFile) -> tuple[str, ...]:
+    """Return key figures as notes have them."""
+    return (
+        f"key_k is {keys.frequencies.smallest:,.0f}",
+        f"key_uniques is {keys.frequencies.below(2):,}",
+        f"global_risk in % is {100 * keys.mean_risk:.1f}",
+    )
 
 
 def _follows(first: _Numbers, second: _Numbers) -> bool:

@@ -15,13 +15,12 @@ from masktron.counts import counted
 from masktron.errors import InfeasibleError
 from masktron.figures import OF_KEYS_ALONE
 from masktron.jobs.concerns import emptied_keys
-from masktron.jobs.given_away import given_away_notes, read_off_concerns, read_off_notes, with_read_off
+from masktron.jobs.given_away import given_away_notes, read_off_before_masking, read_off_concerns, read_off_notes
 from masktron.jobs.keys_known import KnownKeys, keys_of_run
 from masktron.jobs.level_wording import said_by_level
 from masktron.jobs.mask_result import UNIQUES_UNASKED, fates_of, told_of
 from masktron.jobs.ordering import identifying
 from masktron.jobs.prepared import Opened, Treated, open_original
-from masktron.jobs.recoded import as_treated
 from masktron.jobs.swapped import swap_notes
 from masktron.jobs.told_by_level import told_by_level
 from masktron.jobs.treated import rules_beside, treated
@@ -139,12 +138,7 @@ def _tried(opened: Opened, names: KnownKeys, progress: Progress) -> _Tried:
         path = opened.job.source.path
         try:
             with treated(own, path, rules_beside(path) if own.given.recode else None, progress) as found:
-                keys = _file(opened, names, found)
-                if found.treated is not None:
-                    left = found.masked | found.removed
-                    shown = {name: own for name, own in found.kept.columns.items() if name not in left}
-                    before = as_treated(found.treated.original.kept, found.treated.treatments).columns
-                    keys = with_read_off(keys, found.treated.treatments, before, shown)
+                keys = read_off_before_masking(_file(opened, names, found), found)
                 return _Tried(found.treated, keys, found.kept.columns, obstacle, _given_away(found))
         except InfeasibleError as error:
             obstacle = obstacle or str(error)
@@ -157,7 +151,7 @@ def _given_away(found: Opened) -> tuple[str, ...]:
         return ()
     return (
         *limit_notes(found.treated, found.job, found.originals.released),
-        *given_away_notes(found.treated, found.kept, in_order=found.given.order == "keep"),
+        *given_away_notes(found.treated, found.kept),
     )
 
 

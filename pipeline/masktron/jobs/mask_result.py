@@ -250,7 +250,7 @@ def _with_treatments(run: Prepared, files: Assessed, result: MaskResult, rules_o
             *swap_notes(done.treatments),
             *(f"local suppression: {one.says}" for one in suppressed_in(done.treatments)),
             *limit_notes(done, run.job, run.plan.released),
-            *given_away_notes(done, run.kept, in_order=run.ordering.original),
+            *given_away_notes(done, run.kept),
             *read_off_notes(files.keys),
         ),
     )
@@ -381,7 +381,7 @@ def _assessed(
     shown = keys.of({name: columns.get(name, own) for name, own in run.kept.columns.items()}, _weights(run, run.kept))
     if run.treated is not None:
         before = as_treated(run.untreated.kept, run.treated.treatments)
-        shown = with_read_off(shown, run.treated.treatments, before.columns, columns)
+        shown = with_read_off(shown, run.treated.treatments, before.columns, columns, in_order=run.ordering.original)
     return Assessed(
         original={fact.name: run.kept.columns[fact.name] for fact in confidential},
         masked=some_columns(columns, [fact.name for fact in confidential]),

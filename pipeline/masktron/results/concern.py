@@ -53,7 +53,7 @@ class ConcernResult(Serialised):
         ``unchanged-records``: records came out as they went in, in all masked fields; ``within-unit``: members that
         are protected alone are alike others of the same unit only; ``missing-otherwise``: values are missing that
         were not, or the other way round; ``emptied-key``: suppression has left out much of a quasi-identifier;
-        ``read-off-key``: suppressed cells of a quasi-identifier can be read off other fields of the released file;
+        ``read-off-key``: hidden cells of a quasi-identifier can be read off other fields of the released file;
         ``moved-total``: the weighted total of a number moved by more than 2 %; ``unexplained``: a categorical field
         explains less than half as much of the variance of a number as before.
     field : str

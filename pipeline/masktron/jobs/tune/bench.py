@@ -24,7 +24,7 @@ from masktron.errors import (
 )
 from masktron.figures import figure_of
 from masktron.jobs.concerns import candidate_concerns
-from masktron.jobs.given_away import given_away_notes
+from masktron.jobs.given_away import given_away_notes, read_off_before_masking, read_off_concerns
 from masktron.jobs.keys_known import keys_of_run
 from masktron.jobs.mask import masked_by
 from masktron.jobs.mask_result import levels_of_run, side_by_side
@@ -118,9 +118,9 @@ class _Tried:
         self.shared = {True: SharedWork(), False: SharedWork()}
         done = opened.treated
         self.protection = {} if done is None else protection_of(done.treatments)
-        self.given_away = (
-            () if done is None else tuple(given_away_notes(done, opened.kept, in_order=opened.config.order == "keep"))
-        )
+        self._keys = read_off_before_masking(_keys_of(opened), opened)
+        read = (f"{one.says}; {one.hint}" for one in read_off_concerns(self._keys))
+        self.given_away = () if done is None else (*given_away_notes(done, opened.kept), *read)
 
     def opened(self, sample: NDArray[np.intp] | None) -> Opened:
         """Return all records to release, or those of a sample."""
@@ -133,7 +133,7 @@ class _Tried:
     def of_keys(self, names: Iterable[str], files: Assessed) -> dict[str, float]:
         """Return what keys tell in all records, for a comparison of a sample; nothing where a key is masked."""
         if self._of_keys is None:
-            keys = _keys_of(self._opened)
+            keys = self._keys
             masked = keys is not None and not files.masked.keys().isdisjoint(keys.names)
             own = [] if keys is None or masked else [name for name in OF_KEYS_ALONE if name in {*names}]
             before = self._opened if self._opened.treated is None else self._opened.treated.original

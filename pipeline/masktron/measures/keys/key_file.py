@@ -43,9 +43,9 @@ class KeyFile:
         That of them which is the weight.
     weights : ndarray of float64, shape (n,), or None
     told : mapping of str to ReadOff
-        By key: its suppressed cells that can be read off other fields; the right ones are filled in here.
+        By key: its hidden cells that can be read off other fields; the right ones are filled in here.
     as_written : KeyFile or None
-        The keys with these cells missing, where there are any.
+        The keys without these cells, where they were filled in.
     """
 
     names: tuple[str, ...]

@@ -1,79 +1,121 @@
-"""Suppressed cells of a key that come back from the released file alone, as other fields in it give them away."""
+"""Values of a key that were suppressed, drawn or swapped, and that other fields of the released file give away."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
 from itertools import combinations
 
 import numpy as np
-from numpy.typing import NDArray
 
-from masktron.kernels.distinct import alike
+from masktron.arrays import Floats, Indices
+from masktron.measures.keys.guesses import CodedValues, Guess, Mask, by_groups, by_line, by_neighbours, grouped
 
-SUPPORTS = (1, 2, 3, 5, 10, 20)
-"""Records that must show one same value before a missing one is read off them: the fewest that are reliable count."""
-RELIABLE = 0.99
-"""Share of the shown cells that the others of their group tell rightly, from which a group is trusted."""
-TRUE = 0.9
-"""Share of right guesses at suppressed cells from which a field counts as telling them."""
+SURE = (0.0, 0.5, 2 / 3, 0.8, 0.9, 0.95)
+"""How sure a guess must be; the least of these that makes guesses reliable counts."""
+RELIABLE = 0.9
+"""Share of right guesses, at values that are shown and at values that are hidden, from which a field counts."""
 CHANCE = 1e-3
-"""Most probability, over all fields and pairs that are tried, that chance alone makes a group look so reliable."""
-PAIRS_OF = 5_000_000
-"""Records times pairs of fields that are tried; of more, those with the other keys come first."""
+"""Most probability, over all that is tried for a key, that chance alone makes some guesses look so reliable."""
+SIDES = (1, 5)
+"""Neighbours on each side in sorted order that are asked together."""
+WORK = 10_000_000
+"""Records times sets of fields that are tried in a file, with 5,000 records more for each set."""
+MOST_TOGETHER = 12
+"""Fields in a set of the coarsest ones: more tell nearly all records apart."""
+MOST_GROWN = 6
+"""Fields in a set that was grown one by one."""
 
-type _Codes = NDArray[np.int32]
+type _Names = tuple[str, ...]
+type _Way = Callable[[Mask], Guess]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Telling:
+    """A released field, as an intruder may use it.
+
+    Attributes
+    ----------
+    codes : ndarray of int32, shape (n,)
+        Its values as numbers, -1 where missing.
+    orders : sequence of ndarray of intp
+        The records as somebody may sort them by it, without those where it is missing.
+    numbers : ndarray of float64, shape (n,), or None
+        Of a numeric field, NaN where missing.
+    """
+
+    codes: CodedValues
+    orders: Sequence[Indices] = ()
+    numbers: Floats | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ReadOff:
-    """What other fields tell of the suppressed cells of a key.
+    """What other fields tell of the hidden values of a key.
 
     Attributes
     ----------
     fields : tuple of tuple of str
-        The fields, or pairs of them, that tell cells; the one that tells most comes first.
-    suppressed, guessed : int
-        Suppressed cells, and those of them that are read off.
+        The fields, or sets of them, that tell values; the one that tells most comes first.
+    hidden, guessed : int
+        Values that were suppressed or changed, and those of them that are guessed.
+    suppressed : int
+        Those of the hidden values that are missing in the released file.
     cells : ndarray of int32, shape (n,)
-        The code of each cell that is read off rightly; -1 elsewhere.
+        The code of each value that is guessed rightly; -1 elsewhere.
     untried : int
         Pairs of fields that were too many to try.
+    masked : frozenset of str
+        Those of the fields that were masked. `read_off` does not know them.
     """
 
-    fields: tuple[tuple[str, ...], ...]
-    suppressed: int
+    fields: tuple[_Names, ...]
+    hidden: int
     guessed: int
-    cells: _Codes
+    suppressed: int
+    cells: CodedValues
     untried: int
+    masked: frozenset[str] = field(default_factory=frozenset)
 
     @property
     def right(self) -> int:
-        """How many cells are read off rightly."""
+        """How many values are guessed rightly."""
         return int((self.cells >= 0).sum())
 
 
-def read_off(shown: _Codes, hidden: _Codes, telling: Mapping[str, _Codes], others: Mapping[str, _Codes]) -> ReadOff:
-    """Read suppressed cells of a key off the records that have the same values in other fields.
+def read_off(
+    shown: CodedValues,
+    true: CodedValues,
+    telling: Mapping[str, Telling],
+    others: Mapping[str, CodedValues],
+    numbers: Floats | None = None,
+    work: int = WORK,
+) -> ReadOff:
+    """Guess the hidden values of a key from what the released file shows of it in records that are like them.
 
-    An intruder needs the released file alone. He hides each shown cell and guesses it from its group, the records
-    with the same value in a field or in a pair of fields, where all others of the group show one same value. Where
-    at least `RELIABLE` of these guesses are right, he makes the same guess for the missing cells of such groups.
+    An intruder needs the released file alone. He guesses a value by the majority in its group, the records that are
+    alike in a set of fields; by its neighbours in the order of a field; or, for a number, by a line through numeric
+    fields that meets it exactly. He tries all fields, those with other keys, the coarsest ones together,
+    and pairs; and he adds fields to the best pair one by one.
 
-    Suppression leaves out rare values first, so that what is shown may mislead him. Fields by which fewer than
-    `TRUE` of his guesses at suppressed cells are right count as telling nothing.
+    A way to guess counts where at least `RELIABLE` of its guesses are right: at values that are shown as they are
+    and that it did not see, and at hidden ones. Suppression leaves out rare values first, so that what is shown may
+    mislead. Drawn and swapped values are hidden, too; they only add noise to the majority.
 
     Parameters
     ----------
-    shown : ndarray of int32, shape (n,)
-        Codes of the key in the released file, -1 where missing.
-    hidden : ndarray of int32, shape (n,)
-        Codes of what was suppressed, -1 elsewhere.
-    telling : mapping of str to ndarray of int32, shape (n,) each
-        Released fields that are no suppressed keys, -1 where missing. One of them is in each pair.
+    shown, true : ndarray of int32, shape (n,)
+        CodedValues of the key in the released file, and before its values were hidden; -1 where missing.
+    telling : mapping of str to Telling
+        Released fields. At least one of them is in each set.
     others : mapping of str to ndarray of int32, shape (n,) each
-        The other keys. Alone they tell nothing: suppression sees to that.
+        Other keys that were suppressed with this one. Alone they tell nothing: suppression sees to that.
+    numbers : ndarray of float64, shape (c,), or None
+        The number of each value of the key, NaN where it is none.
+    work : int
+        Records times sets of fields that are tried; bounds the time. Numeric fields are always tried.
 
     Returns
     -------
@@ -81,114 +123,169 @@ def read_off(shown: _Codes, hidden: _Codes, telling: Mapping[str, _Codes], other
 
     Notes
     -----
-    Guesses count only where chance does not explain that they are right. In a group whose first s values are the
-    same, the other m - s agree with probability p^(m - s) by chance, where p is the share of the value in the file
-    or, for a pair, among the records that are alike in one of its fields. Let T records be such others, and q the
-    share of right guesses. Chance reaches q with a probability of at most exp(-T KL(q, p)), with the mean of p
-    (Hoeffding 1963, Probability inequalities for sums of bounded random variables, theorem 1). That, times the
-    number of tries, must not exceed `CHANCE`.
+    Guesses count only where chance does not explain that they are right. They are made from one half of the shown
+    values, drawn at random, and tested on T of the other half, of which a share q is right. If a set without one of
+    its fields told as much, a tested value would be a random one among those that are alike in the rest, of which a
+    share p has the guessed value; so the mean of p explains q with a probability of at most exp(-T KL(q, p))
+    (Hoeffding 1963, Probability inequalities for sums of bounded random variables, theorem 1, and section 6 for
+    draws without replacement). That, times the number of tries, must not exceed `CHANCE`, for each field of a set.
     """
-    tried, untried = _candidates(shown, telling, others)
-    limit = math.log(CHANCE / (len(SUPPORTS) * max(1, len(tried))))
-    found: dict[tuple[str, ...], _Codes] = {}
-    for names, parts in tried:
-        if (told := _told_by(shown, parts, limit)) is not None:
-            guessed = (told >= 0) & (hidden >= 0)
-            if guessed.any() and (told == hidden)[guessed].mean() >= TRUE:
-                found[names] = np.where(guessed, told, np.int32(-1))
-    cells, used = np.full(len(shown), -1, dtype=np.int32), list[tuple[str, ...]]()
-    while found:
-        # of as many cells, a single field comes first
-        names = max(found, key=lambda one: int(((found[one] >= 0) & (cells < 0)).sum()))
-        new = ((told := found.pop(names)) >= 0) & (cells < 0)
-        if new.any():
-            cells[new] = told[new]
-            used.append(names)
-    right = np.where(cells == hidden, cells, np.int32(-1))
-    return ReadOff(tuple(used), int((hidden >= 0).sum()), int((cells >= 0).sum()), right, untried)
+    search = _Search(shown, true)
+    sets, untried = _sets(search, telling, others, max(50, work // (len(shown) + 5_000)))
+    search.tries = search.most_sets = len(sets) + MOST_GROWN * len(search.codes)
+    search.tries += len(SIDES) * sum(len(one.orders) for one in telling.values()) + 1
+    for names in sets:
+        search.by_set(names)
+    search.grow()
+    for name, one in telling.items():
+        # a field with few values has large groups, which say more than neighbours do
+        for order in () if 0 <= int(one.codes.max()) < math.sqrt(len(shown)) else one.orders:
+            for sides in SIDES:
+                search.judge((name,), partial(by_neighbours, order, sides, shown))
+    numeric = {name: one.numbers for name, one in telling.items() if one.numbers is not None}
+    if numbers is not None and numeric:
+        lines = list(numeric.values())
+        used = by_line(lines, numbers, shown, search.known)[1]
+        names = tuple(name for at, name in enumerate(numeric) if at in used)
+        search.judge(names, lambda known: by_line(lines, numbers, shown, known)[0])
+    return search.result(untried)
 
 
-def _candidates(
-    shown: _Codes, telling: Mapping[str, _Codes], others: Mapping[str, _Codes]
-) -> tuple[list[tuple[tuple[str, ...], tuple[_Codes, ...]]], int]:
-    """Return the fields and pairs that are tried, and how many pairs are left out as there are too many."""
-    held = {name: own for name, own in telling.items() if _may_tell(own, shown)}
-    beside = dict(others)
-    if len(others) > 1:
-        beside[", ".join(others)] = alike(others.values(), len(shown))[0].astype(np.int32)
-    pairs = [((name, other), (own, codes)) for other, codes in beside.items() for name, own in held.items()]
-    most = max(len(pairs), PAIRS_OF // max(1, len(shown)))
-    pairs += [((a, b), (held[a], held[b])) for a, b in combinations(held, 2)]
-    singles = [((name,), (own,)) for name, own in held.items()]
-    return [*singles, *pairs[:most]], max(0, len(pairs) - most)
+class _Search:
+    """What is known of one key, and what has been found so far."""
+
+    def __init__(self, shown: CodedValues, true: CodedValues) -> None:
+        self.shown, self.known = shown, shown >= 0
+        self.hidden = np.where(shown != true, true, np.int32(-1))
+        # nothing is protected by this half: it only keeps what is guessed from what is tested
+        self.half = self.known & (np.random.default_rng(0).random(len(shown)) < 0.5)
+        self.tested = self.known & ~self.half & (shown == true)
+        self.codes: dict[str, CodedValues] = {}
+        self.telling: frozenset[str] = frozenset()
+        self.tries = self.most_sets = 1
+        self.scores: dict[_Names, int] = {}
+        self.found: dict[_Names, CodedValues] = {}
+
+    def may_tell(self, codes: CodedValues) -> bool:
+        """Whether a field has several values, and a hidden value shares one with a shown one."""
+        hidden, known = codes[(codes >= 0) & (self.hidden >= 0)], codes[(codes >= 0) & self.known]
+        return len(known) > 0 and bool((known != known[0]).any()) and bool(np.isin(hidden, known).any())
+
+    def by_set(self, names: _Names) -> None:
+        """Guess by groups of records that are alike in some fields, and without those of them that add nothing."""
+        names = tuple(name for name in self.codes if name in {*names})
+        while names not in self.scores and len(self.scores) < self.most_sets and not self.telling.isdisjoint(names):
+            groups, count = grouped([self.codes[name] for name in names])
+            rest = [names[:at] + names[at + 1 :] for at in range(len(names))]
+            way = partial(by_groups, groups, count, self.shown)
+            names = self.judge(names, way, rest)
+
+    def grow(self) -> None:
+        """Add to the best pair whatever makes most guesses right, until nothing does."""
+        pairs = [names for names in self.scores if len(names) == 2]
+        best: _Names = max(pairs, key=self.scores.__getitem__, default=())
+        while 2 <= len(best) < MOST_GROWN:
+            for name in self.codes:
+                if name not in best:
+                    self.by_set((*best, name))
+            larger = [names for names in self.scores if len(names) == len(best) + 1 and {*best} < {*names}]
+            grown = max(larger, key=self.scores.__getitem__, default=())
+            if not grown or self.scores[grown] <= self.scores[best]:
+                return
+            best = grown
+
+    def judge(self, names: _Names, way: _Way, rest: Sequence[_Names] = ((),)) -> _Names:
+        """Keep what a way tells of hidden values; return the smaller set that is as good, or the same set.
+
+        Parameters
+        ----------
+        names : tuple of str
+        way : callable
+            What guesses from known records.
+        rest : sequence of tuple of str
+            The smaller sets, each of which chance may need to look as reliable.
+        """
+        value, sure = way(self.half)
+        tested = np.flatnonzero(self.tested & (value >= 0))
+        right = value[tested] == self.shown[tested]
+        self.scores[names] = max(self.scores.get(names, 0), int(right.sum()))
+        limit = math.log(CHANCE / (len(SURE) * self.tries))
+        as_good = names
+        for least in SURE:
+            enough = sure[tested] >= least
+            share = float(right[enough].mean()) if enough.any() else 0.0
+            if share < RELIABLE:
+                continue
+            rows = tested[enough]
+            likely = ((one, self._likely(rows, value[rows], one)) for one in rest)
+            explained = (one for one, p in likely if _chance(len(rows), p, share) > limit)
+            as_good = next(explained, names)
+            if as_good == names and self._keep(names, *way(self.known), least):
+                break
+        return as_good
+
+    def _keep(self, names: _Names, value: CodedValues, sure: Floats, least: float) -> bool:
+        """Keep guesses of hidden values that are sure enough, and tell whether they are reliable."""
+        told = np.where((sure >= least) & (self.hidden >= 0), value, np.int32(-1))
+        right = told[told >= 0] == self.hidden[told >= 0]
+        if not right.any() or right.mean() < RELIABLE:
+            return False
+        before = self.found.get(names)
+        if before is None or right.sum() > ((before >= 0) & (before == self.hidden)).sum():
+            self.found[names] = told
+        return True
+
+    def _likely(self, rows: Indices, value: CodedValues, names: _Names) -> float:
+        """Mean probability that guesses are right if tested values are mixed among those that are alike in a set."""
+        shown = self.shown[rows]
+        groups = grouped([self.codes[name][rows] for name in names])[0] if names else np.zeros(len(rows), np.intp)
+        kinds = int(max(shown.max(), value.max())) + 1
+        both, copies = np.unique(groups * kinds + shown, return_counts=True)
+        at = np.minimum(np.searchsorted(both, groups * kinds + value), len(both) - 1)
+        there = both[at] == groups * kinds + value
+        return float((np.where(there, copies[at], 0) / np.bincount(groups)[groups]).mean())
+
+    def result(self, untried: int) -> ReadOff:
+        """Put together what was found: what tells most comes first, then what tells most of the rest."""
+        found, cells, used = dict(self.found), np.full(len(self.shown), -1, dtype=np.int32), list[_Names]()
+        while found:
+            # of as many cells, a single field comes first
+            names = max(found, key=lambda one: int(((found[one] >= 0) & (cells < 0)).sum()))
+            told = found.pop(names)
+            if (new := (told >= 0) & (cells < 0)).any():
+                cells[new] = told[new]
+                used.append(names)
+        right = np.where(cells == self.hidden, cells, np.int32(-1))
+        hidden = self.hidden >= 0
+        return ReadOff(
+            tuple(used), int(hidden.sum()), int((cells >= 0).sum()), int((hidden & ~self.known).sum()), right, untried
+        )
 
 
-def _may_tell(codes: _Codes, shown: _Codes) -> bool:
-    """Whether a field has several values, and a missing cell shares one with a cell that is shown."""
-    open_, known = codes[(codes >= 0) & (shown < 0)], codes[(codes >= 0) & (shown >= 0)]
-    return len(known) > 0 and bool((known != known[0]).any()) and bool(np.isin(open_, known).any())
+def _sets(
+    search: _Search, telling: Mapping[str, Telling], others: Mapping[str, CodedValues], most: int
+) -> tuple[list[_Names], int]:
+    """Return the sets of fields that are tried, and how many pairs are left out as there are too many."""
+    held = [name for name, one in telling.items() if search.may_tell(one.codes)]
+    held.sort(key=lambda name: int(telling[name].codes.max()))
+    search.telling = frozenset(held)
+    search.codes = {**{name: telling[name].codes for name in held}, **others}
+    together = tuple(others)
+    found: list[_Names] = [(name,) for name in held]
+    found += [
+        (*held[:size], *keys)
+        for size in range(3, min(len(held), MOST_TOGETHER) + 1)
+        for keys in dict.fromkeys([(), together])
+    ]
+    with_all = [(name, *together) for name in held if len(together) > 1]
+    pairs = [(name, other) for other in together for name in held] + list(combinations(held, 2))
+    room = max(most - len(found) - len(with_all), 0)
+    return [*found, *with_all, *pairs[:room]], max(0, len(pairs) - room)
 
 
-def _told_by(shown: _Codes, parts: Sequence[_Codes], limit: float) -> _Codes | None:
-    """Return what records alike in all parts tell of missing cells; None where that is no better than chance.
-
-    Parameters
-    ----------
-    limit : float
-        Logarithm of the probability up to which it is no chance.
-    """
-    there = np.logical_and.reduce([own >= 0 for own in parts])
-    groups, count = alike([own[there] for own in parts], int(there.sum()))
-    values = shown[there]
-    known = values >= 0
-    sizes = np.bincount(groups[known], minlength=count)
-    if not (sizes[groups[~known]] > 0).any():
-        return None
-    own, cells = alike([groups[known].astype(np.int32), values[known]], int(known.sum()))
-    copies = np.bincount(own, minlength=cells)[own]
-    of_cell = np.zeros(cells, dtype=np.intp)
-    of_cell[own] = groups[known]
-    different = np.bincount(of_cell, minlength=count)
-    size, kinds = sizes[groups[known]], different[groups[known]]
-    # the others of the group all show another value than this one
-    wrong, right = (kinds == 2) & (copies == 1), kinds == 1
-    for support in SUPPORTS:
-        enough = size > support
-        good, bad = int((right & enough).sum()), int((wrong & enough).sum())
-        # of m records that agree, m - s had to
-        agreed = (right & enough).astype(np.float64) * (1.0 - support / np.maximum(size, 1))
-        if not good or good < RELIABLE * (good + bad):
-            continue
-        # what a pair tells is no chance only where neither of its fields explains it
-        alone = [one[there][known] for one in parts] if len(parts) > 1 else []
-        shares = [_share(one, values[known]) for one in (*alone, np.zeros_like(values[known]))]
-        likely = np.array(shares).max(axis=0)
-        if _chance(agreed, likely, good / (good + bad)) <= limit:
-            one_value = np.full(count, -1, dtype=np.int32)
-            one_value[groups[known]] = values[known]
-            one_value[(different != 1) | (sizes < support)] = -1
-            told = np.full(len(shown), -1, dtype=np.int32)
-            told[there] = np.where(known, np.int32(-1), one_value[groups])
-            return told
-    return None
-
-
-def _share(codes: _Codes, values: _Codes) -> NDArray[np.float64]:
-    """Share of a value among the other records with the same code; among all others where there is none."""
-    n = len(values)
-    both, cells = alike([codes, values], n)
-    alone, of_code = np.bincount(codes)[codes] - 1, np.bincount(both, minlength=cells)[both] - 1
-    everywhere = np.bincount(values)[values] / n
-    return np.where(alone > 0, of_code / np.maximum(alone, 1), everywhere)
-
-
-def _chance(agreed: NDArray[np.float64], likely: NDArray[np.float64], right: float) -> float:
-    """Logarithm of the probability that so many values agree by chance."""
-    trials = float(agreed.sum())
-    if trials < 1:
+def _chance(trials: int, likely: float, right: float) -> float:
+    """Logarithm of the probability that chance makes such a share of guesses right."""
+    if likely >= right:
         return 0.0
-    p = min(float((agreed * likely).sum()) / trials, 1.0)
-    if p >= right:
-        return 0.0
-    wrong = 0.0 if right == 1 else (1 - right) * math.log((1 - right) / (1 - p))
-    return -trials * (right * math.log(right / max(p, 1e-300)) + wrong)
+    wrong = 0.0 if right == 1 else (1 - right) * math.log((1 - right) / (1 - likely))
+    return -trials * (right * math.log(right / max(likely, 1e-300)) + wrong)
