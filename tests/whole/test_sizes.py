@@ -62,4 +62,5 @@ def test_substring_of_small_and_large_files(test: str, fields: tuple[str, str], 
     for count in (10, 12_000):
         data = tmp_path / f"{count}.xml"
         data.write_text(f"<D>{f'<R><S>{fields[0]}</S><A>{fields[1]}</A></R>' * count}</D>")
+        assert masktron.validate(data, rules=rules).rules[0].failed == 0
         assert not masktron.check(data, rules).problems
