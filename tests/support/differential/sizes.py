@@ -60,7 +60,7 @@ def _opinion(engine: EngineResult) -> tuple[str, bool]:
 
 
 def padded(data: Path, out: Path, *, size: int = 0, records: int = 0) -> int:
-    """Write a file with more bytes of white space before its first record, or with its records repeated.
+    """Write a file with more bytes of white space between its records, or with its records repeated.
 
     Returns
     -------
@@ -73,8 +73,8 @@ def padded(data: Path, out: Path, *, size: int = 0, records: int = 0) -> int:
     times = max(1, -(-records // len(own)))
     for _ in range(times - 1):
         root.extend(deepcopy(one) for one in own)
-    if size:
-        root.text = (root.text or "") + " " * size
+    for one in own if size else ():  # libxml2 reads texts of 10 MB at most
+        one.tail = (one.tail or "") + " " * (size // len(own) + 1)
     tree.write(out, encoding="utf-8", xml_declaration=True)
     return times
 
