@@ -25,7 +25,7 @@ def low(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("low")
-@pytest.mark.parametrize("seeds", [range(2), pytest.param(range(2, 170), marks=pytest.mark.full)])
+@pytest.mark.parametrize("seeds", [range(2), pytest.param(range(2, 280), marks=pytest.mark.full)])
 def test_padded_beyond_lowered_sizes(seeds: range, tmp_path: Path) -> None:
     compared = 0
     for seed in seeds:
