@@ -273,7 +273,8 @@ TOPICS: dict[str, tuple[str, tuple[str, ...]]] = {
     "comparisons": (
         "Comparisons",
         ("equal-number-text", "unequal-number-text", "equal-boolean-nodes", "order-text", "order-missing-negated",
-         "order-untyped", "order-untyped-text", "chained-comparison", "index-of-number", "distinct-values-number"),
+         "order-untyped", "order-untyped-text", "chained-comparison", "chained-comparison-saxon",
+         "index-of-number", "distinct-values-number"),
     ),
     "spellings": (
         "Spellings of numbers",
@@ -292,8 +293,9 @@ TOPICS: dict[str, tuple[str, tuple[str, ...]]] = {
          "duration-is-false"),
     ),
     "texts": (
-        "Numbers written as texts",
-        ("saxon-number-text", "large-number-text", "decimal-digits", "libxml2-digits", "infinity-text"),
+        "Texts and numbers",
+        ("saxon-number-text", "large-number-text", "decimal-digits", "libxml2-digits", "infinity-text",
+         "substring-fraction", "substring-large"),
     ),
     "rulebooks": (
         "Reading a rulebook",

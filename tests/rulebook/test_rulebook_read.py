@@ -282,3 +282,51 @@ def test_what_a_phase_leaves_out_is_told(tmp_path: Path) -> None:
     assert "the phase 'p' is active: 1 pattern is not evaluated: y" in named
     everything = masktron.validate(data, rules, phase="#ALL", allow_unfired=["*"])
     assert not [note for note in everything.notes if "the phase " in note]
+
+
+def test_the_first_value_of_a_parameter_counts(tmp_path: Path) -> None:
+    abstract = '<pattern abstract="true" id="p"><rule context="R"><assert test="$x">m</assert></rule></pattern>'
+    given = '<param name="x" value="A"/><param name="x" value="B"/><param name="x" value="A"/>'
+    book = read(tmp_path, f'{abstract}<pattern is-a="p">{given}</pattern>')
+    assert book.checks[0].test == "A"
+    assert [("'x' is given twice" in note) for note in book.notes] == [True]
+
+
+@pytest.mark.parametrize("context", ["", 'context="Other"'])
+def test_a_rule_is_extended_with_and_without_a_context(tmp_path: Path, context: str) -> None:
+    inside = '<assert test="B">m</assert>'
+    (tmp_path / "more.sch").write_text(f'<rule xmlns="{SCHEMATRON}" {context}>{inside}</rule>')
+    book = read(tmp_path, '<pattern><rule context="R"><extends href="more.sch"/></rule></pattern>')
+    assert [(rule.context, rule.checks[0].test) for rule in book.patterns[0].rules] == [("R", "B")]
+    assert len(book.notes) == bool(context)
+
+
+def test_an_abstract_rule_without_an_id_is_left_out(tmp_path: Path) -> None:
+    nameless = f'<rule xmlns="{SCHEMATRON}" abstract="true"><assert test="B">m</assert></rule>'
+    (tmp_path / "more.sch").write_text(nameless)
+    rule = '<rule context="R"><assert test="A">m</assert></rule>'
+    book = read(tmp_path, f'<pattern><include href="more.sch"/>{rule}</pattern>')
+    assert [check.test for check in book.checks] == ["A"]
+    assert "no rule can extend it" in book.notes[0]
+
+
+@pytest.mark.parametrize("binding", ["xslt", "xslt2"])
+def test_a_name_may_be_a_value(tmp_path: Path, binding: str) -> None:
+    shown = {
+        "name(..)": "D",
+        "local-name()": "R",
+        "concat('a', 'b')": "ab",
+        "'text'": "text",
+        "A": "A",
+        "(A | B)[1]": "A",
+        "current()/A": "A",
+        "..": "D",
+        "node()[1]": "A",
+    }
+    names = ";".join(f'<name path="{path}"/>' for path in shown)
+    rules, data = tmp_path / "rules.sch", tmp_path / "data.xml"
+    pattern = f'<pattern><rule context="R"><assert test="A = 2">{names}</assert></rule></pattern>'
+    rules.write_text(f'<schema xmlns="{SCHEMATRON}" queryBinding="{binding}">{pattern}</schema>')
+    data.write_text("<D><R><A>1</A><B>2</B></R></D>")
+    found = masktron.validate(data, rules=rules)
+    assert [one.message for one in found.findings] == [";".join(shown.values())]

@@ -80,6 +80,20 @@ def converted(expression: str, types: Mapping[str, Type] | None = None, *, writt
         return Converted(expression, "unknown")
 
 
+def bracketed(expression: str) -> str:
+    """Put every comparison of XPath 1.0 in brackets: later grammars do not compare a comparison without them.
+
+    Returns
+    -------
+    str
+        The expression itself where it is not the grammar of XPath 1.0.
+    """
+    try:
+        return _Bracketing(tokenize(expression), {}).whole(written=False).text
+    except (LexicalError, _NotUnderstood, RecursionError):
+        return expression
+
+
 class _NotUnderstood(Exception):  # noqa: N818 -- no mistake: the expression stays as it is
     """The expression is not XPath 1.0."""
 
@@ -314,14 +328,19 @@ class _Parser:
         self.note(Reads.MORE)
         return Converted(f"{PREFIX}:number('{text}')", "number")
 
-    def call(self, name: str) -> Converted:
+    def arguments(self) -> list[Converted]:
+        """Read what stands between the brackets of a call."""
         self.take("(")
-        arguments: list[Converted] = []
+        found: list[Converted] = []
         while self.peek() != ")":
-            if arguments:
+            if found:
                 self.take(",")
-            arguments.append(self.level(0))
+            found.append(self.level(0))
         self.take(")")
+        return found
+
+    def call(self, name: str) -> Converted:
+        arguments = self.arguments()
         if name == "number":
             return self.numbered(arguments)
         if name == "sum" and len(arguments) == 1:
@@ -345,6 +364,24 @@ class _Parser:
         if operand.type in _CALCULATED:
             return Converted(f"number({operand.text})", "number", small=operand.small)
         return Converted(self.number(operand), "number")
+
+
+class _Bracketing(_Parser):
+    """Converts nothing."""
+
+    __slots__ = ()
+
+    def compared(self, symbol: str, left: Converted, right: Converted) -> Converted:
+        return Converted(f"({left.text} {symbol} {right.text})", "boolean")
+
+    def number(self, operand: Converted) -> str:
+        return operand.text
+
+    def figure(self, text: str) -> Converted:
+        return Converted(text, "number")
+
+    def call(self, name: str) -> Converted:
+        return Converted(f"{name}({', '.join(one.text for one in self.arguments())})", "unknown")
 
 
 def _reading(operand: Converted) -> Reads:

@@ -20,6 +20,9 @@ from numpy.typing import NDArray
 
 from masktron.evaluation.conversions import PREFIX, URI
 from masktron.evaluation.findings import Verdict
+from masktron.evaluation.saxon_rewriting import PREFIX as SAXON_PREFIX
+from masktron.evaluation.saxon_rewriting import URI as SAXON_URI
+from masktron.evaluation.saxon_rewriting import functions
 from masktron.evaluation.stylesheet_scope import ORIGINAL, Named, VariableScope, beside_name
 from masktron.rulebook.analysis import context_of
 from masktron.rulebook.schema import Check, Note, Pattern, Rule, Rulebook, ValueOf
@@ -121,7 +124,9 @@ class _Stylesheet:
         self.layout = layout
         self.mode = ' version="1.0"' if self.saxon and rulebook.version == "1.0" else ""
         beside = tuple(one.name for one in rulebook.beside)
-        scope = VariableScope((), rulebook.namespaces, self.saxon, beside, converts=engine == "recommended")
+        scope = VariableScope(
+            (), rulebook.namespaces, self.saxon, beside, converts=engine == "recommended", xpath1=bool(self.mode)
+        )
         self.scope = scope.extend(rulebook.lets, "s", is_global=True)
         self.globals: dict[str, str] = {}
 
@@ -135,7 +140,8 @@ class _Stylesheet:
             if tag.startswith("{")
         )
         saxon = (
-            f'xmlns:m-err="{_ERR}" xmlns:m-map="{_MAP}" xmlns:m-xs="{_XS}" exclude-result-prefixes="#all"'
+            f'xmlns:m-err="{_ERR}" xmlns:m-map="{_MAP}" xmlns:m-xs="{_XS}" xmlns:{SAXON_PREFIX}="{SAXON_URI}" '
+            'exclude-result-prefixes="#all"'
             if self.saxon
             else f'xmlns:m-set="{_SET}" xmlns:{PREFIX}="{URI}" exclude-result-prefixes="m-set {PREFIX}"'
         )
@@ -143,12 +149,13 @@ class _Stylesheet:
         parameters = [ORIGINAL, *(beside_name(i, saxon=True) for i in range(len(self.rulebook.beside)))]
         used = parameters if self.saxon and self.rulebook.documents else []
         parameter = "".join(f'<m-xsl:param name="{name}"/>' for name in used)
+        called = functions(self.mode) if self.saxon else ""
         return (
             f'<m-xsl:stylesheet version="{"3.0" if self.saxon else "1.0"}" xmlns:m-xsl="{XSL}" {saxon} {prefixes} '
             f"{declarations(self.rulebook.namespaces)}>"
             f'<m-xsl:output method="{"xml" if self.selection.report else "text"}" encoding="UTF-8" '
             f'omit-xml-declaration="yes"/>{parameter}{shared}{"".join(self.globals.values())}'
-            f"{main}{''.join(templates)}{self.where() if self.selection.report else ''}</m-xsl:stylesheet>"
+            f"{main}{''.join(templates)}{called}{self.where() if self.selection.report else ''}</m-xsl:stylesheet>"
         )
 
     def main(self) -> str:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from xml.sax.saxutils import quoteattr
 
 from masktron.evaluation.conversions import Type, converted
+from masktron.evaluation.saxon_rewriting import for_saxon
 from masktron.evaluation.shortcuts import Shortcut, shortcuts, variable
 from masktron.rulebook.forbidden import screen
 from masktron.rulebook.schema import Let, Origin
@@ -61,6 +62,8 @@ class VariableScope:
     """Those of these names that stand for numbers; the others are nodes."""
     converts: bool = False
     """Whether our functions convert between numbers and texts; see `masktron.evaluation.conversions`."""
+    xpath1: bool = False
+    """Whether Saxon evaluates XPath 1.0."""
 
     def extend(self, lets: tuple[Let, ...], prefix: str, *, is_global: bool) -> VariableScope:
         """Return the scope inside which these are declared too."""
@@ -76,6 +79,8 @@ class VariableScope:
     def expression(self, expression: str, origin: Origin, *, written: bool = False) -> str:
         """Return an expression with unique variables and its documents bound."""
         text = self._bound(expression, origin)
+        if self.saxon:
+            return for_saxon(text, self.namespaces, xpath1=self.xpath1)
         return converted(text, self._types(), written=written).text if self.converts else text
 
     def _types(self) -> dict[str, Type]:

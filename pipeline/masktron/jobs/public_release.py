@@ -21,6 +21,7 @@ from masktron.measures.assessed import Assessed
 from masktron.report.pages.plain_reader import PlainData
 from masktron.report.verdict import public_protection
 from masktron.report.wording import rule_text
+from masktron.results.mask import is_judge
 from masktron.results.public_release import (
     PublicEngine,
     PublicFate,
@@ -120,6 +121,7 @@ def public_release(manifest: PlainData, rulebook: Rulebook, compared: ComparedFi
         engines=tuple(
             PublicEngine(one.text("engine"), one.count("rules"), one.count("records"), _deviations(one))
             for one in result.parts("engines")
+            if is_judge(one.text("engine"))
         ),
         versions={name: str(version) for name, version in manifest.part("versions").items()},
         protection=public_protection(result),

@@ -290,7 +290,7 @@ def _telling(job: Job, source: Source, question: Question, progress: Progress) -
             stages[part] = f"{stages[choice]} across records"
     for stage in stages.values():
         expect(progress, stage, question.records)
-    stages[None] = "re-validating with pyschematron"
+    stages[None] = "re-validating a sample of the records"
     expect(progress, stages[None], len(question.positions))
     return lambda part, done: progress(stages[part], done)
 

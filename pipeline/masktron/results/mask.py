@@ -77,6 +77,17 @@ class EngineResult(Serialised):
     not_judged: tuple[str, ...] = field(default=(), kw_only=True)
 
 
+def is_judge(engine: str) -> bool:
+    """Return whether the verdict of an engine counts: not that of pyschematron, which is wrong on `V1 = 5`.
+
+    Parameters
+    ----------
+    engine : str
+        Name and version.
+    """
+    return not engine.startswith("pyschematron")
+
+
 @dataclass(frozen=True, slots=True, repr=False)
 class MaskResult(JobResult, PlottedResult):
     """A masked file and what is known of it.
@@ -213,7 +224,12 @@ class MaskResult(JobResult, PlottedResult):
     @property
     def valid(self) -> bool:
         """Whether the written file obeys every rule that was to be kept, in every engine."""
-        return self.violations == 0 and all(engine.agrees for engine in self.engines)
+        return self.violations == 0 and all(engine.agrees for engine in self.judges)
+
+    @property
+    def judges(self) -> tuple[EngineResult, ...]:
+        """The engines whose verdict counts; results as data have all of them."""
+        return tuple(engine for engine in self.engines if is_judge(engine.engine))
 
     @property
     def tested(self) -> Tested:

@@ -27,6 +27,7 @@ _KIND_TESTS: Mapping[str, NodeKind] = {
 }
 _AXES = frozenset({"child", "attribute", "self", "descendant"})
 _PLAIN_NAME = re.compile(r"[^\W\d][\w.\-·]*(?::[^\W\d][\w.\-·]*)?\Z")
+_COMPARISONS = frozenset({"=", "!=", "<", "<=", ">", ">="})
 _BOOLEAN_SYMBOLS = frozenset(
     {"and", "or", "=", "!=", "<", "<=", ">", ">=", "eq", "ne", "lt", "le", "gt", "ge", "some", "every", "is"}
     | {"<<", ">>"}
@@ -232,8 +233,14 @@ def may_be_positional(predicate: str, namespaces: Mapping[str, str]) -> bool:
     try:
         token = parse(predicate, namespaces)
     except RulebookError:
-        return True
+        return not _compares(tokenize(predicate))
     return not _never_a_number(token)
+
+
+def _compares(tokens: Sequence[Token]) -> bool:
+    """Return whether the last operator of an expression compares: the parser knows no comparison of a comparison."""
+    outermost = {token.text for part in _split(tokens, _COMPARISONS) for token in part if token.kind == "name"}
+    return len(_split(tokens, _COMPARISONS)) > 1 and outermost.isdisjoint({"if", "for", "let", "return"})
 
 
 def _own_calls(predicate: str) -> Iterator[NamedCall]:

@@ -13,6 +13,7 @@ from masktron.report.pages.plain_reader import PlainData
 from masktron.report.pictures.bars import Bar, Bars
 from masktron.report.pictures.palette import SOFT, WARN
 from masktron.report.text import number
+from masktron.results.mask import is_judge
 from masktron.results.verdict import ReleaseVerdict, StatementLevel
 
 NOTHING = "\N{EN DASH}"
@@ -207,8 +208,14 @@ def _place(one: PlainData) -> str:
     return f" Here {'most' if one.text('better') == 'lower' else 'least'} in {one.text('field')}.{between}"
 
 
+def judges(engines: Iterable[PlainData]) -> list[PlainData]:
+    """Return the engines whose verdict counts."""
+    return [one for one in engines if is_judge(one.text("engine"))]
+
+
 def engines_table(engines: Sequence[PlainData]) -> list[PagePart]:
     """What each engine says of the written file."""
+    engines = judges(engines)
     if not engines:
         return []
     rows = tuple(

@@ -43,9 +43,7 @@ def _done(result: MaskResult) -> Iterator[SummaryLine]:
         f"{groups_told(result)}",
     )
     yield from treated_in_brief(result.treatments, result.fates)
-    # an engine that agrees but for known deviations of its own is no news
-    engines = (one for one in result.engines if not (one.agrees and one.deviations))
-    yield SummaryLine("judged by", "; ".join(_engine(one, result) for one in engines))
+    yield SummaryLine("judged by", "; ".join(_engine(one, result) for one in result.judges))
 
 
 def _engine(engine: EngineResult, result: MaskResult) -> str:
@@ -81,7 +79,7 @@ def _size(change: float) -> float:
 def _dangers(result: MaskResult) -> Iterator[SummaryLine]:
     """Yield what somebody has to look at first, then what is good to know."""
     yield from brief("look at", concern_lines([one.as_dict() for one in result.concerns]), "yellow")
-    unasked = (f"{one.engine}: {left}" for one in result.engines for left in one.not_judged)
+    unasked = (f"{one.engine}: {left}" for one in result.judges for left in one.not_judged)
     yield from brief("not judged", unasked, "yellow")
     yield from brief("not asked", (f"{rule}: {why}" for rule, why in result.not_applicable.items()), "yellow")
     yield from brief("let go", result.allowed, "yellow")
@@ -89,7 +87,7 @@ def _dangers(result: MaskResult) -> Iterator[SummaryLine]:
     yield from brief("mended", map(repair_told, result.repairs))
     yield from brief("per record", (solved_told(block) for block in result.blocks if block.solved))
     yield from brief("cut", cuts_told(result.blocks))
-    yield from brief("note", (note for engine in result.engines for note in engine.notes))
+    yield from brief("note", (note for engine in result.judges for note in engine.notes))
 
 
 def _files(result: MaskResult) -> Iterator[SummaryLine]:

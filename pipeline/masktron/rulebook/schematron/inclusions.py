@@ -224,11 +224,7 @@ def _extended(
             hint="a schema extends a schema or a library, a rule extends a rule",
         )
     if name == "rule" and root.get("context") is not None:
-        raise RulebookError(
-            "the rule that is extended has a context",
-            where=str(sources.origin(root)),
-            hint="only a rule without a context can be extended",
-        )
+        sources.note(f"{sources.origin(root)}: the rule is extended, so its checks are taken and its context is not")
     sources.gone.append((name, root))
     for child in root:
         if child.get(LANG) is None:

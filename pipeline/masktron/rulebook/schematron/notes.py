@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import accumulate
 from typing import Any
 
 from lxml import etree
@@ -13,9 +14,11 @@ from pyschematron.direct_mode.schematron import ast
 from masktron.errors import RulebookError
 from masktron.rulebook.schema import Note, Origin, Part, Rich, ValueOf
 from masktron.rulebook.schematron.inclusions import ISO, LANG
+from masktron.xpath.lexer import LexicalError, calls, tokenize
 
 FPI = "{urn:masktron:origin}fpi"
 """Attribute with the ``fpi`` of an element whose own is in use."""
+_GIVE_NODES = frozenset({"current", "id", "idref", "key", "document", "doc", "root"})
 WORD = r"[^\W\d][\w.\-·]*"
 """What the name of a parameter may be."""
 
@@ -76,9 +79,25 @@ def part_of(part: Any) -> str | ValueOf:
         case ast.ValueOf():
             return ValueOf(part.select.query.strip())
         case ast.Name():
-            return ValueOf(part.path.query.strip() if part.path else ".", is_name=True)
+            return _named(part.path.query.strip() if part.path else ".")
         case _:
             return str(part)
+
+
+def _named(path: str) -> ValueOf:
+    """Return what ``<name path>`` shows: the name of a node, or the value of a call or a literal.
+
+    The standard says that the path gives the name, as ``name(..)`` does; most rulebooks write a path to a node.
+    """
+    try:
+        tokens = tokenize(path)
+    except LexicalError:  # reported where the expression is compiled
+        return ValueOf(path, is_name=True)
+    signs = [token.text if token.kind == "symbol" else "" for token in tokens]
+    depths = list(accumulate((sign in ("(", "[", "{")) - (sign in (")", "]", "}")) for sign in signs))
+    first = next((call.name for call in calls(tokens) if call.start == tokens[0].start), "")
+    is_call = first not in ("", *_GIVE_NODES) and 0 not in depths[1:-1]
+    return ValueOf(path, is_name=not is_call and [token.kind for token in tokens] != ["literal"])
 
 
 def notes_of(
@@ -119,7 +138,8 @@ def notes_of(
             )
             for part in _parts(element):
                 if isinstance(part, ValueOf):
-                    yield ValueOf(templates.outside(part.select, instance), is_name=part.is_name)
+                    select = templates.outside(part.select, instance)
+                    yield _named(select) if part.is_name else ValueOf(select)
                 else:
                     yield templates.outside(part, instance)
 

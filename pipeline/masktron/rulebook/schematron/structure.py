@@ -50,6 +50,7 @@ def check_structure(schema: etree._Element, sources: IncludedFiles) -> None:
     RulebookError
         With file and line of the first offence.
     """
+    _leave_out_nameless(schema, sources)
     for element in schema.iter(f"{{{ISO}}}*"):
         _check_required(element, sources)
     _check_ids(schema, sources)
@@ -67,6 +68,15 @@ def check_structure(schema: etree._Element, sources: IncludedFiles) -> None:
     for check in schema.iter(f"{{{ISO}}}assert", f"{{{ISO}}}report"):
         for kind, plural in (("diagnostic", "diagnostics"), ("property", "properties")):
             _check_notes(check, kind, plural, schema, sources)
+
+
+def _leave_out_nameless(schema: etree._Element, sources: IncludedFiles) -> None:
+    """Take out abstract rules that no rule can name, as an included file may hold one for ``extends href``."""
+    for rule in [one for one in schema.iter(f"{{{ISO}}}rule") if is_abstract(one) and not one.get("id")]:
+        sources.note(f"{sources.origin(rule)}: the abstract rule has no id, so no rule can extend it; it is left out")
+        home = rule.getparent()
+        if home is not None:
+            home.remove(rule)
 
 
 def _check_active(active: etree._Element, schema: etree._Element, sources: IncludedFiles) -> None:
@@ -187,10 +197,11 @@ def _check_pattern(pattern: etree._Element, schema: etree._Element, sources: Inc
 
 def _check_parameters(pattern: etree._Element, sources: IncludedFiles) -> None:
     names: set[str] = set()
-    for param in iso_children(pattern, "param"):
+    for param in list(iso_children(pattern, "param")):
         name = param.get("name", "").strip()
         if name in names:
-            raise RulebookError(f"the parameter {name!r} is given twice", where=str(sources.origin(param)))
+            sources.note(f"{sources.origin(param)}: the parameter {name!r} is given twice; the first value counts")
+            pattern.remove(param)
         names.add(name)
     for let in pattern.iter(f"{{{ISO}}}let") if is_abstract(pattern) else ():
         if let.get("name", "").strip() in names:
@@ -247,8 +258,6 @@ def _check_rule(rule: etree._Element, schema: etree._Element, sources: IncludedF
     if is_abstract(rule):
         if context is not None:
             raise RulebookError("an abstract rule has a context", where=where)
-        if not rule.get("id"):
-            raise RulebookError("an abstract rule has no id", where=where)
         if rule.get("visit-each") is not None:
             raise RulebookError(
                 "an abstract rule has visit-each", where=where, hint="put it on the rule that has the context"

@@ -1,0 +1,135 @@
+"""What Saxon is given in other words: `substring()`, and comparisons of comparisons."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from pathlib import Path
+
+import pytest
+
+from columns_saxon import TRUE, document, saxon
+from masktron import validate
+from masktron.evaluation.conversions import bracketed
+from masktron.evaluation.exact import BatchEvaluator
+from masktron.evaluation.findings import Verdict
+from masktron.evaluation.saxon_rewriting import for_saxon
+from masktron.xpath.context_match import may_be_positional, parse_context
+from rulebook_builder import layout, rulebook
+
+NUMBERS = (
+    *(
+        "NaN",
+        "INF",
+        "-INF",
+        "0",
+        "0.1",
+        "0.49999999999999994",
+        "0.5",
+        "1",
+        "1.1",
+        "1.5",
+        "2",
+        "2.1",
+        "2.5",
+        "2.9",
+        "3",
+    ),
+    *("-0.5", "-0.6", "-1.5", "-3", "5", "100", "2147483646.5", "2147483648", "4294967296", "9223372036854775808"),
+    *("1E20", "-1E20", "1E308"),
+)
+TEXTS = ("a", "ab", "abc", "a\U0001f600b")
+FIELDS = layout("T", "A", "B", "TWO", "THREE")
+
+
+def characters(text: str, start: str, size: str | None) -> str:
+    """The characters of which the position p has round(start) <= p and p < round(start) + round(size)."""
+    first = rounded(start)
+    end = math.inf if size is None else first + rounded(size)
+    return "".join(one for p, one in enumerate(text, 1) if first <= p < end)
+
+
+def rounded(number: str) -> float:
+    value = float(number)
+    if not math.isfinite(value):
+        return value
+    below = math.floor(value)
+    return float(below + (value - below >= 0.5))
+
+
+ROWS = [
+    {"T": text, "A": start, "B": size, "TWO": characters(text, start, None), "THREE": characters(text, start, size)}
+    for text, start, size in itertools.product(TEXTS, NUMBERS, NUMBERS)
+]
+
+
+@pytest.mark.parametrize(
+    "test",
+    [
+        "substring(T, number(A)) = TWO",
+        "fn:substring(T, xs:double(A)) = TWO",
+        "T => substring(number(A)) = TWO",
+        "substring(T, number(A), number(B)) = THREE",
+        "substring#3(T, number(A), number(B)) = THREE",
+        "substring(T, number(A), ?)(number(B)) = THREE",
+        "exists(T[substring(., number(../A)) = ../TWO]) and substring(substring(T, 1), number(A)) = TWO",
+    ],
+)
+def test_substring_is_that_of_the_recommendation(test: str) -> None:
+    assert (saxon([test], FIELDS, ROWS) == TRUE).all()
+
+
+def test_substring_in_xpath_1_mode() -> None:
+    # XPath 1.0 has no spelling of infinity or exponents
+    plain = [row for row in ROWS if not set("EIN") & {*row["A"], *row["B"]}]
+    tests = [("Record", "substring(T, A) = TWO and substring(T, A, B) = THREE")]
+    found = BatchEvaluator(rulebook(tests), FIELDS, engine="saxon").verdicts(document(FIELDS, plain))
+    assert len(plain) > 100
+    assert (found == Verdict.HOLDS).all()
+
+
+@pytest.mark.parametrize(
+    "expression", ["substring-before(A, 'x')", "substring(A)", "my:substring(A, 1)", "'substring(A, 1)'"]
+)
+def test_other_calls_stay_as_they_are(expression: str) -> None:
+    assert for_saxon(expression, (("my", "urn:my"),), xpath1=False) == expression
+
+
+@pytest.mark.parametrize(
+    ("expression", "expected"),
+    [
+        ("A = 1 = 1", "((A = 1) = 1)"),
+        ("1 < 2 = B", "((1 < 2) = B)"),
+        ("A = 1 < 2", "(A = (1 < 2))"),
+        ("sum(A[B = 1 = 1]/C) + number('1.5')", "sum(A[((B = 1) = 1)]/C) + number('1.5')"),
+        ("-A * 007.50 > 1 or string(.) = $v", "(- A * 007.50 > 1) or (string(.) = $v)"),
+        ("if (A) then 1 else 2", "if (A) then 1 else 2"),
+    ],
+)
+def test_brackets(expression: str, expected: str) -> None:
+    assert bracketed(expression) == expected
+
+
+@pytest.mark.parametrize(
+    ("predicate", "positional"), [("A = 1 = 1", False), ("(A = 1 = 1) + 1", True), ("1 + A", True)]
+)
+def test_a_comparison_of_a_comparison_selects_by_no_position(predicate: str, positional: bool) -> None:
+    assert may_be_positional(predicate, {}) == positional
+    assert parse_context(f"R[{predicate}]") is not None
+
+
+@pytest.mark.parametrize("first", ["R[A = 1 = 1]", "R[last()]"])
+@pytest.mark.parametrize("binding", ["xslt", "xpath"])
+def test_a_context_may_compare_a_comparison(first: str, binding: str, tmp_path: Path) -> None:
+    """Beside `R[last()]` Saxon decides, which does not know such comparisons."""
+    rules = "".join(
+        f'<rule context="{context}"><assert id="{name}" test="A = 2 = 0">m</assert></rule>'
+        for name, context in (("first", first), ("second", "R[A = 2 = 1]"))
+    )
+    book, data = tmp_path / "rules.sch", tmp_path / "data.xml"
+    schema = "http://purl.oclc.org/dsdl/schematron"
+    book.write_text(f'<schema xmlns="{schema}" queryBinding="{binding}"><pattern>{rules}</pattern></schema>')
+    data.write_text("<D><R><A>1</A></R><R><A>2</A></R><R><A>1</A></R></D>")
+    found = validate(data, rules=book)
+    expected = {"R[last()]": [(1, 0), (1, 1)], "R[A = 1 = 1]": [(2, 0), (1, 1)]}
+    assert [(rule.fired, rule.failed) for rule in found.rules] == expected[first]
