@@ -21,7 +21,7 @@ from masktron.large_arrays import new_array
 from masktron.measures.base import require_comparable
 
 type Points = NDArray[np.float64]
-type Rows = NDArray[np.intp]
+type _Rows = NDArray[np.intp]
 type Codes = NDArray[np.int32]
 type LinkDistance = Literal["Euclidean", "Mahalanobis", "ranks", "likelihood"]
 type LinkPick = Literal["nearest", "one-to-one"]
@@ -180,7 +180,7 @@ def wilson(found: float, tried: int) -> tuple[float, float]:
     return 100 * max(middle - half, 0.0), 100 * min(middle + half, 1.0)
 
 
-def _members(classes: Rows) -> Iterator[Rows]:
+def _members(classes: _Rows) -> Iterator[_Rows]:
     """Yield the records of each class."""
     order = np.argsort(classes, kind="stable")
     yield from np.split(order, np.flatnonzero(np.diff(classes[order])) + 1)
@@ -190,7 +190,7 @@ class _Doubles:
     """Respondents who share their released record, their original, or both."""
 
     def __init__(
-        self, classes: Rows, original: Points, masked: Points, categories: Sequence[tuple[Codes, Codes]]
+        self, classes: _Rows, original: Points, masked: Points, categories: Sequence[tuple[Codes, Codes]]
     ) -> None:
         n = len(classes)
         self._place, self._released = (
@@ -200,7 +200,7 @@ class _Doubles:
         self._pairs, self._counts = np.unique(self._pair(np.arange(n), np.arange(n)), return_counts=True)
         self._places, self._releases = np.bincount(self._place), np.bincount(self._released)
 
-    def credit(self, released: Rows, originals: Rows) -> float:
+    def credit(self, released: _Rows, originals: _Rows) -> float:
         """Return how many links are right: each with the chance that doubles leave.
 
         A respondent of place H and released record G is linked rightly with 1 / (|H| |G|) for each link of G to H.
@@ -211,7 +211,7 @@ class _Doubles:
         sizes = self._places[self._place[originals]] * self._releases[self._released[released]]
         return float((shared / sizes).sum())
 
-    def _pair(self, released: Rows, originals: Rows) -> Rows:
+    def _pair(self, released: _Rows, originals: _Rows) -> _Rows:
         return self._place[originals] * len(self._released) + self._released[released]
 
 
@@ -241,7 +241,7 @@ class _Category:
         """The chance that two originals have different categories, and the sum of the variances of its indicators."""
         return 1.0 - float((self.shares**2).sum())
 
-    def gain(self, learners: Rows) -> Points:
+    def gain(self, learners: _Rows) -> Points:
         """Learn for each released category how much more likely agreement makes a link than disagreement, shape (c,).
 
         A category is kept with a chance, and else drawn with the shares of the original.
@@ -273,15 +273,15 @@ class _Space:
     fields: tuple[_Category, ...]
     gains: tuple[Points, ...]
 
-    def costs(self, released: Rows, originals: Rows) -> Points:
+    def costs(self, released: _Rows, originals: _Rows) -> Points:
         """Return the cost of each link, shape (released, originals), but for what all links of a record share."""
         return self.distances(released, originals) - self._gained(released, originals, 0)
 
-    def distances(self, released: Rows, originals: Rows) -> Points:
+    def distances(self, released: _Rows, originals: _Rows) -> Points:
         """Return what each link costs by its numbers, shape (released, originals)."""
         return cdist(self.after[released], self.before[originals], "sqeuclidean")
 
-    def near(self, asked: Rows, rows: Rows, side: int, k: int) -> list[Rows]:
+    def near(self, asked: _Rows, rows: _Rows, side: int, k: int) -> list[_Rows]:
         """Return for each asked released record the k of some originals, 0, or released records, 1, at least cost.
 
         The cost of numbers is the squared distance here, in whatever space.
@@ -301,7 +301,7 @@ class _Space:
                 costs[at], found[at] = own[kept], np.append(found[at], block[nearer])[kept]
         return found
 
-    def _gained(self, released: Rows, others: Rows, side: int) -> Points:
+    def _gained(self, released: _Rows, others: _Rows, side: int) -> Points:
         """Return what released records gain where they agree with originals, 0, or with released records, 1."""
         found = np.zeros((len(released), len(others)))
         for field, gain in zip(self.fields, self.gains, strict=True):
@@ -327,7 +327,7 @@ class _LikelihoodSpace(_Space):
     half: NDArray[np.bool_]
     prices: Points
 
-    def distances(self, released: Rows, originals: Rows) -> Points:
+    def distances(self, released: _Rows, originals: _Rows) -> Points:
         half = self.half[released, np.newaxis] * self.prices.shape[2]
         found = np.zeros((len(released), len(originals)))
         for at, move in enumerate(self.moves):
@@ -412,18 +412,18 @@ def _likelihood(
     return _LikelihoodSpace(before / moves, after / moves, fields, gains, moves, half, -np.log(likely / usual))
 
 
-def _bins(after: Points, before: Points) -> Rows:
-    bins: Rows = np.minimum(np.abs(after - before) * _BINS, _BINS).astype(np.intp)
+def _bins(after: Points, before: Points) -> _Rows:
+    bins: _Rows = np.minimum(np.abs(after - before) * _BINS, _BINS).astype(np.intp)
     return bins
 
 
-def _counts(bins: Rows) -> Points:
+def _counts(bins: _Rows) -> Points:
     """How often each bin occurs in each column, shape (columns, bins)."""
     return np.stack([np.bincount(column, minlength=_BINS + 1) for column in bins.T]).astype(np.float64)
 
 
 def _links(
-    space: _Space, released: Rows, originals: Rows, wanted: NDArray[np.bool_], doubles: _Doubles
+    space: _Space, released: _Rows, originals: _Rows, wanted: NDArray[np.bool_], doubles: _Doubles
 ) -> tuple[float, float]:
     """Count right links of the wanted ones of a class, to the nearest original and one to one.
 
@@ -444,7 +444,7 @@ def _links(
 
 
 def _links_among(
-    space: _Space, released: Rows, originals: Rows, own: NDArray[np.bool_], doubles: _Doubles
+    space: _Space, released: _Rows, originals: _Rows, own: NDArray[np.bool_], doubles: _Doubles
 ) -> tuple[float, float]:
     """Count right links of some released records, where all compete."""
     costs = space.costs(released, originals)
