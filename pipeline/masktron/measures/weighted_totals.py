@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -76,17 +77,28 @@ def totals_of_fields(
     pairs: FieldPairs,
     weights: NDArray[np.float64] | None = None,
     *,
-    weights_before: NDArray[np.float64] | None = None,
+    read: Iterable[NDArray[np.float64]] | None = None,
+    weights_read: NDArray[np.float64] | None = None,
 ) -> tuple[WeightedTotal, ...]:
-    """Add up as `weighted_totals`, field by field; the original with weights of its own where it has others."""
-    own = weights if weights_before is None else weights_before
+    """Add up as `weighted_totals`, field by field.
+
+    Parameters
+    ----------
+    pairs : FieldPairs
+    weights : ndarray of float64, shape (n,), optional
+    read : iterable of ndarray of float64, shape (m,) each, optional
+        Each variable in all records of the original, where more records count before than after.
+    weights_read : ndarray of float64, shape (m,), optional
+        Of these records.
+    """
+    originals = ((before, weights) for before, _ in pairs) if read is None else ((one, weights_read) for one in read)
     return tuple(
         WeightedTotal(
-            _total(before, own),
+            _total(*original),
             _total(after, weights),
             int(min((~np.isnan(before)).sum(), (~np.isnan(after)).sum())),
         )
-        for before, after in pairs
+        for original, (before, after) in zip(originals, pairs, strict=True)
     )
 
 
