@@ -32,9 +32,9 @@ HEAD = f"""\
 # Intervals of combined estimates
 
 Written by `python -m reproduction.combined_intervals`. {RUNS} samples of {RECORDS} records are drawn from a
-population in which x and the residual of y = 1 + x are standard normal. Every value of every release is synthetic, and each
-release is as large as the sample. The table shows how many nominal 95 % intervals cover the value of the population.
-It also shows the median width of these intervals, where 1 is the width of the interval from the sample itself.
+population in which x and the residual of y = 1 + x are standard normal. Every value of every release is synthetic,
+and each release is as large as the sample. The table shows how many nominal 95 % intervals cover the value of the
+population. It also shows the median width of these intervals, where 1 is that of the interval from the sample itself.
 
 `--full` is the rule for complete synthesis of the size of the original (Raab, Nowok and Dibben 2016). `--population`
 is the rule that `--full` stood for before (Raghunathan, Reiter and Rubin 2003). It is for samples of synthetic
