@@ -1039,6 +1039,7 @@ def combine(
     estimates: str | PathLike[str] | Mapping[str, tuple[Sequence[float], Sequence[float]]],
     *,
     full: bool = False,
+    population: bool = False,
     level: float = 0.95,
     ratio: float = 1.0,
 ) -> CombineResult:
@@ -1051,6 +1052,8 @@ def combine(
         a CSV or JSON file with them.
     full : bool
         Whether the releases are fully synthetic. By default only some values are.
+    population : bool
+        Whether each release is a sample from a synthetic population of its own.
     level : float
         Of the confidence intervals.
     ratio : float
@@ -1066,7 +1069,7 @@ def combine(
     UsageError
     """
     named = estimates if isinstance(estimates, Mapping) else read_estimates(_path(estimates, "estimates"))
-    return run_combine(named, full=full, level=level, ratio=ratio)
+    return run_combine(named, full=full, population=population, level=level, ratio=ratio)
 
 
 def _no_frames(manifest: object, *sources: Microdata | None) -> None:

@@ -6,6 +6,7 @@ import csv
 import json
 import math
 from pathlib import Path
+from typing import Any
 
 import jsonschema
 import numpy as np
@@ -31,8 +32,15 @@ def test_partially_synthetic_by_hand() -> None:
 
 
 def test_fully_synthetic_by_hand() -> None:
+    # T = 2 (1/2 + 3/2 / 3) = 2, whatever b is
+    found = combine([10.0, 12.0, 14.0], [1.0, 2.0, 3.0], full=True, ratio=0.5)
+    assert (found.variance, found.freedom, found.adjusted, found.advised) == (2.0, math.inf, False, None)
+    assert found.high - 12 == pytest.approx(1.959964 * math.sqrt(2), rel=1e-6)
+
+
+def test_samples_of_synthetic_populations_by_hand() -> None:
     # T = 4/3 * 4 - 1, df = 2 (1 - 3 / 16)^2
-    found = combine([10.0, 12.0, 14.0], [1.0, 1.0, 1.0], full=True)
+    found = combine([10.0, 12.0, 14.0], [1.0, 1.0, 1.0], population=True)
     assert found.variance == pytest.approx(13 / 3, rel=1e-15)
     assert found.freedom == pytest.approx(2 * (13 / 16) ** 2, rel=1e-15)
     assert not found.adjusted
@@ -40,21 +48,28 @@ def test_fully_synthetic_by_hand() -> None:
 
 def test_a_negative_variance_is_adjusted() -> None:
     # 4/3 * 4 - 6 < 0: twice as many records in a release, so that T = 2 * 6; t at 0.95 with 2 degrees is 2.9199856
-    found = combine([10.0, 12.0, 14.0], [6.0, 6.0, 6.0], full=True, ratio=2.0, level=0.9)
+    found = combine([10.0, 12.0, 14.0], [6.0, 6.0, 6.0], population=True, ratio=2.0, level=0.9)
     assert (found.variance, found.freedom, found.adjusted) == (12.0, 2.0, True)
     assert found.high - 12 == pytest.approx(2.9199856 * math.sqrt(12), rel=1e-7)
 
 
 def test_no_degrees_of_freedom_to_speak_of() -> None:
     within = 4 / 3 * 4 * (1 - 1e-9)
-    found = combine([10.0, 12.0, 14.0], [within] * 3, full=True)
+    found = combine([10.0, 12.0, 14.0], [within] * 3, population=True)
     assert found.low == -math.inf
     assert found.high == math.inf
 
 
 def test_nearly_equal_estimates_have_normal_intervals() -> None:
-    found = combine([1.0, 1.0 + 2**-52], [4.0, 4.0])
+    found = combine([1.0, 1.0 + 1e-9], [4.0, 4.0])
     assert found.high - 1 == pytest.approx(1.959964 * 2, rel=1e-6)
+
+
+@pytest.mark.parametrize("rule", [{}, {"full": True}, {"population": True}], ids=["part", "full", "population"])
+def test_estimates_that_differ_by_rounding_are_equal(rule: dict[str, bool]) -> None:
+    for points in ([1.0] * 4 + [1 + 1e-15], [-1e9] * 4 + [-1e9 - 1e-6], [0.0] * 5):
+        with pytest.raises(UsageError, match="the estimates of all 5 releases are equal"):
+            masktron.combine({"q": (points, [0.04] * 5)}, **rule)
 
 
 def test_coverage_of_partially_synthetic_means() -> None:
@@ -78,17 +93,38 @@ def test_coverage_of_partially_synthetic_means() -> None:
 
 
 def fully_synthetic(generator: np.random.Generator, m: int, runs: int) -> tuple[list[bool], list[float]]:
-    """Means of fully synthetic releases of 100 normal values: which were adjusted, and lengths of intervals."""
+    """Means of samples of synthetic populations, 100 normal values: which were adjusted, lengths of intervals."""
     adjusted, lengths = [], []
     for _ in range(runs):
         sample = generator.normal(size=100)
         spreads = np.sqrt(99 * sample.var(ddof=1) / generator.chisquare(99, size=m))
         centers = generator.normal(sample.mean(), spreads / 10)
         releases = generator.normal(centers[:, None], spreads[:, None], size=(m, 100))
-        found = combine(releases.mean(axis=1), releases.var(axis=1, ddof=1) / 100, full=True)
+        found = combine(
+            releases.mean(axis=1).tolist(), (releases.var(axis=1, ddof=1) / 100).tolist(), population=True
+        )
         adjusted.append(found.adjusted)
         lengths.append(found.high - found.low)
     return adjusted, lengths
+
+
+@pytest.mark.parametrize(("m", "size"), [(2, 200), (5, 200), (5, 800)])
+def test_intervals_of_completely_synthetic_releases_cover(m: int, size: int) -> None:
+    """The original has 400 normal values, and so the variance 1/400; each release adds that and 1/size."""
+    generator, runs, covered, lengths = np.random.default_rng([m, size]), 2000, 0, []
+    true = math.sqrt(1 / 400 + (1 / 400 + 1 / size) / m)
+    for _ in range(runs):
+        sample = generator.normal(size=400)
+        spreads = np.sqrt(399 * sample.var(ddof=1) / generator.chisquare(399, size=m))
+        centers = generator.normal(sample.mean(), spreads / 20)
+        releases = generator.normal(centers[:, None], spreads[:, None], size=(m, size))
+        points, variances = releases.mean(axis=1).tolist(), (releases.var(axis=1, ddof=1) / size).tolist()
+        found = combine(points, variances, full=True, ratio=size / 400)
+        covered += found.low <= 0 <= found.high
+        lengths.append(found.high - found.low)
+    # three standard errors of a share of 0.95 in 2,000
+    assert covered / runs == pytest.approx(0.95, abs=0.015)
+    assert np.median(lengths) == pytest.approx(2 * 1.959964 * true, rel=0.01)
 
 
 @pytest.mark.full
@@ -106,7 +142,7 @@ def test_so_many_releases_as_are_advised_are_enough() -> None:
     generator = np.random.default_rng(6)
     few, short = fully_synthetic(generator, 5, 300)
     assert 0.12 < np.mean(few) < 0.28
-    advised = enough(5, 2.0, 1.0, full=True)
+    advised = enough(5, 2.0, 1.0, population=True)
     assert advised == 40
     many, long = fully_synthetic(generator, advised, 300)
     assert np.mean(many) <= 0.02
@@ -123,14 +159,14 @@ def test_what_is_advised_has_the_degrees_of_freedom() -> None:
         assert freedom(advised - 1, between, within) < 10 <= freedom(advised, between, within) or advised == 3
     assert combine([0.0, 1.0], [0.01, 0.01]).advised == enough(2, 0.5, 0.01)
     assert combine([10.0, 12.0, 14.0], [3.0, 4.0, 5.0]).advised is None
-    adjusted = combine([10.0, 12.0, 14.0], [6.0, 6.0, 6.0], full=True)
+    adjusted = combine([10.0, 12.0, 14.0], [6.0, 6.0, 6.0], population=True)
     assert (adjusted.adjusted, adjusted.advised) == (True, 40)
     # releases of a tenth of the records hardly say more than their own sampling: there is no end to it
-    assert combine([10.0, 12.0, 14.0], [6.0, 6.0, 6.0], full=True, ratio=0.1).advised == 1000
+    assert combine([10.0, 12.0, 14.0], [6.0, 6.0, 6.0], population=True, ratio=0.1).advised == 1000
 
 
 def test_the_table_says_how_many_releases_to_make() -> None:
-    found = masktron.combine({"low": ([10, 12, 14], [6, 6, 6]), "few": ([10, 12, 14], [1, 1, 1])}, full=True)
+    found = masktron.combine({"low": ([10, 12, 14], [6, 6, 6]), "few": ([10, 12, 14], [1, 1, 1])}, population=True)
     told = " ".join(repr(found).split())
     assert "T was not above 0, so that v times the ratio of records was taken: low." in told
     chance = 100 * float(negative_chance(3))
@@ -159,7 +195,7 @@ def test_refusals(estimates: list[float], variances: list[float], message: str) 
 
 
 @pytest.mark.parametrize("bad", [{"level": 1.0}, {"level": 0.0}, {"ratio": 0.0}, {"ratio": math.inf}])
-def test_bad_options(bad: dict[str, float]) -> None:
+def test_bad_options(bad: dict[str, Any]) -> None:
     with pytest.raises(UsageError, match="must be"):
         combine([1.0, 2.0], [1.0, 1.0], full=True, **bad)
 
@@ -228,9 +264,13 @@ def test_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     outcome = run("combine", path)
     assert outcome.code == 0
     assert "2.3094" in outcome.out
+    for rule, name in (("--full", "fully"), ("--population", "population")):
+        content = json.loads(run("combine", path, rule, "--json", "-").out)
+        jsonschema.validate(content, json.loads(SCHEMA.read_text(encoding="utf-8")))
+        assert content["synthetic"] == name
+    assert "normal" in run("combine", path, "--full").out
     content = json.loads(run("combine", path, "--full", "--level", "90", "--json", "-").out)
     jsonschema.validate(content, json.loads(SCHEMA.read_text(encoding="utf-8")))
-    assert content["synthetic"] == "fully"
     assert content["level"] == 0.9
     assert [one["adjusted"] for one in content["quantities"]] == [False, False]
     assert run("combine", tmp_path / "none.csv").code == 2

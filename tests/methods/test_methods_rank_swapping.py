@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from fractions import Fraction
 
@@ -15,6 +16,7 @@ from scipy.stats import spearmanr
 from masktron.methods.rank_swapping import RankSwappingMethod
 from masktron.synthesis.exchanging import BrokenRules, rank_gap
 from masktron.synthesis.rank_swapping import RANK_SPREADS, RankSpread, rank_swapped, swapped_ranks
+from paths import DOCS
 from rank_attacks import intersections, links_by_intersection, links_by_likelihood
 
 
@@ -189,3 +191,44 @@ def test_the_default_resists_more_than_a_window_that_keeps_as_much() -> None:
         assert np.diagonal(intersections(values, made, width)).all() == (spread == "window")
     assert found["distribution"] < found["window"] - 0.05
     assert found["distribution"] > 0.2, "no protection from who knows five variables"
+
+
+def shares_of(spread: RankSpread, *, n: int, p: int, runs: int) -> tuple[float, float, float]:
+    """Per cent of the ranks that move beyond p and beyond 2 p, and the mean way divided by p."""
+    width = p * n // 100
+    moved = np.concatenate([
+        np.abs(swapped_ranks(n, np.random.default_rng(seed), width=width, spread=spread) - np.arange(n))
+        for seed in range(runs)
+    ])  # fmt: skip
+    return 100 * float((moved > width).mean()), 100 * float((moved > 2 * width).mean()), float(moved.mean()) / width
+
+
+@pytest.mark.parametrize("spread", RANK_SPREADS)
+def test_how_many_records_move_beyond_p_is_what_the_page_says(spread: RankSpread) -> None:
+    page = (DOCS / "methods" / "exchanging.md").read_text(encoding="utf-8")
+    row = next(line for line in page.splitlines() if line.startswith(f"| {spread} ") and "drawn" not in line)
+    beyond, far, way = (float(cell) for cell in row.strip("| ").split("|")[2:])
+    found = shares_of(spread, n=1000, p=15, runs=60)
+    # a run of 1,000 ranks has a standard error of at most two points
+    assert found[0] == pytest.approx(beyond, abs=0.8)
+    assert found[1] == pytest.approx(far, abs=0.8)
+    assert found[2] == pytest.approx(way, abs=0.02)
+    assert (found[0] == 0) is (spread == "window")
+
+
+@pytest.mark.parametrize("n", [200, 3000])
+@pytest.mark.parametrize("p", [5, 15])
+def test_about_a_fifth_and_about_half_move_beyond_p(n: int, p: int) -> None:
+    assert 15 < shares_of("distribution", n=n, p=p, runs=10)[0] < 22
+    assert 40 < shares_of("buckets", n=n, p=p, runs=10)[0] < 58
+    assert shares_of("window", n=n, p=p, runs=10)[0] == 0
+
+
+def test_the_call_for_users_of_sdcmicro_moves_nothing_beyond_p() -> None:
+    page = (DOCS / "how-to" / "sdcmicro.md").read_text(encoding="utf-8")
+    row = next(line for line in page.splitlines() if line.startswith("| `rankSwap("))
+    given = dict(re.findall(r"--param (\w+)=(\w+)", row))
+    method = RankSwappingMethod(p=float(given.pop("p")), **given)
+    values = np.arange(400.0)[:, None]
+    drawn = method.mask(values, np.random.default_rng(1)).values
+    assert np.abs(drawn - values).max() == 60

@@ -22,7 +22,7 @@ CODE = PublicField("CODE", masked=True, number=False, block=2, how="mode", share
 RELEASE = PublicRelease(
     name="out.csv", checksum="0", rules_checksum="1", rulebook="a.sch", records=500, method="mdav",
     contract="identical-groups", promise="groups of 5", k=5, whole_records=False, random_order=True,
-    some_left_out=False, fields=(TOLD, CODE), removed=(), rules=(), engines=(), versions={},
+    left_out=0, fields=(TOLD, CODE), removed=(), rules=(), engines=(), versions={},
     protection=Statement("amber", "no-limit", PUBLIC_REASONS["no-limit"]),
 )  # fmt: skip
 SILENT = (

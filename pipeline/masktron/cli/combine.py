@@ -21,6 +21,10 @@ def combine(
     full: Annotated[
         bool, typer.Option("--full", help="Every value of the releases is synthetic, not only some.")
     ] = False,
+    population: Annotated[
+        bool,
+        typer.Option("--population", help="Each release is a sample from a synthetic population of its own."),
+    ] = False,
     level: Annotated[
         float, typer.Option(parser=number, metavar="P", help="Level of the confidence intervals, in per cent.")
     ] = 95.0,
@@ -29,7 +33,7 @@ def combine(
         typer.Option(
             parser=number,
             metavar="R",
-            help="With --full: records of a release, divided by those of the original.",
+            help="With --full or --population: records of a release, divided by those of the original.",
         ),
     ] = 1.0,
     json: Json = None,
@@ -38,5 +42,5 @@ def combine(
     from masktron.jobs.combine import read_estimates, run_combine
 
     running.check_outputs({"--json": json}, {"the estimates": estimates})
-    result = run_combine(read_estimates(estimates), full=full, level=level / 100, ratio=ratio)
+    result = run_combine(read_estimates(estimates), full=full, population=population, level=level / 100, ratio=ratio)
     running.report(result, json)

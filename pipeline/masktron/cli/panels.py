@@ -17,7 +17,7 @@ PANELS: Mapping[str, list[str]] = MappingProxyType(
             "--rules --data --original --manifest --masked --config --role --quasi-identifier --missing "
             "--nominal --ordinal --numeric --against --against-original --against-manifest --field "
             "--hierarchy --header --beside --class --same-order --format --format-option --record --table "
-            "--original-table --metadata --phase --document --full"
+            "--original-table --metadata --phase --document --full --population"
         ),
         "How it is done": _options(
             "-k --k --method --methods --param --aggregator --grouping --recode --key-k --pram --swap "

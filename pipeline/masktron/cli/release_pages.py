@@ -13,9 +13,6 @@ if TYPE_CHECKING:
     from masktron.progress import Progress
     from masktron.results import MaskResult, ReportResult
 
-_FEW_LEFT_OUT = 10
-"""Records left out from which on nobody is told apart by it: below, a note says what the page for others tells."""
-
 
 @dataclass(frozen=True, slots=True)
 class ReleasePages:
@@ -51,10 +48,11 @@ class ReleasePages:
             return []
         from masktron.jobs.report import read_result
         from masktron.report.rendering import tables_of
+        from masktron.results.public_release import FEW_LEFT_OUT
 
         parts = tables_of(replace(self.written, verdict=None))  # which stands above
         left_out = result.records_in - result.records_out
-        if any(page.edition == "public" for page in self.written.pages) and 0 < left_out < _FEW_LEFT_OUT:
+        if any(page.edition == "public" for page in self.written.pages) and 0 < left_out < FEW_LEFT_OUT:
             settings = read_result(manifest).part("config")
             rare = bool(result.levels) and settings.text("rare_units") == "exclude"
             parts.append(_few_left_out(left_out, rare=rare))
@@ -125,6 +123,6 @@ def _few_left_out(count: int, *, rare: bool) -> str:
     learns = "that his answers broke a rule" + (", or that few households are like his" if rare else "")
     return (
         f"note: {counted(count, 'record')} that broke a rule{also} {'is' if count == 1 else 'are'} left out, and the "
-        "page for others says that there are some: whoever knows that somebody took part and misses him in the file "
+        "page for others says so: whoever knows that somebody took part and misses him in the file "
         f"learns {learns}; correct these records, or keep the page"
     )

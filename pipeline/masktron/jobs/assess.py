@@ -148,7 +148,11 @@ def run_assess(
     with arrays_of_run(len(files), len(files.original), config.memory):
         figures = measure(names, files, told_as(progress, "measuring risk and utility", "figures"))
         nested = _nested(beside, files, described, config)
-        levels = () if nested is None else figures_by_level(nested, files.everything, files.masked, config.workers)
+        levels = (
+            ()
+            if nested is None
+            else figures_by_level(nested, files.everything, files.masked, config.workers, read=files.read)
+        )
     result = AssessResult(
         masked=shown(masked),
         original=shown(original),

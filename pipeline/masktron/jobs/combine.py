@@ -21,7 +21,7 @@ _LINES = "a line 'name,estimate,variance' for each quantity and release, below a
 
 
 def run_combine(
-    estimates: Estimates, *, full: bool = False, level: float = 0.95, ratio: float = 1.0
+    estimates: Estimates, *, full: bool = False, population: bool = False, level: float = 0.95, ratio: float = 1.0
 ) -> CombineResult:
     """Combine estimates, quantity by quantity.
 
@@ -35,11 +35,11 @@ def run_combine(
     combined = {}
     for name, (points, variances) in estimates.items():
         try:
-            combined[name] = combine(points, variances, full=full, level=level, ratio=ratio)
+            combined[name] = combine(points, variances, full=full, population=population, level=level, ratio=ratio)
         except UsageError as error:
             error.where = name
             raise
-    return CombineResult(full, level, combined)
+    return CombineResult("population" if population else "fully" if full else "partially", level, combined)
 
 
 def read_estimates(path: Path) -> Estimates:

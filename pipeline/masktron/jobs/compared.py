@@ -22,7 +22,7 @@ from masktron.jobs.recoded import as_treated
 from masktron.jobs.wide_job import fields_as_wide
 from masktron.kernels.cores import usable_cores
 from masktron.large_arrays import kept
-from masktron.measures.assessed import Assessed, ColumnsOnDemand
+from masktron.measures.assessed import Assessed, ColumnsOnDemand, ReadRecords
 from masktron.progress import Progress, told_as
 from masktron.sources.lexicon import Lexicon
 from masktron.sources.records import Column, Field, Records, Status
@@ -141,6 +141,11 @@ def compare(
         keys=told_keys,
         keys_before=lambda: keys.of(ReorderedColumns(untreated.columns, rows), weights),
         weights_before=weights_before,
+        read=ReadRecords.of(
+            untreated.columns,
+            len(untreated),
+            None if fields.weight is None else untreated.columns[fields.weight].values,
+        ),
         relations=() if described is None else described.relations,
     )
     read = (f"{one.says}; {one.hint}" for one in read_off_concerns(told_keys))

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from masktron.config import Role
 from masktron.kernels.cores import usable_cores
 from masktron.measures.achieved_k import achieved_k
-from masktron.measures.assessed import Assessed, numbers_of
+from masktron.measures.assessed import Assessed, ReadRecords, numbers_of
 from masktron.measures.figures import measure
 from masktron.measures.keys.key_file import KeyFile
 from masktron.measures.linkage_within import linkage_within
@@ -134,13 +134,17 @@ class NestedColumns:
 
     def weights_of(self, columns: Columns, path: LevelPath) -> NDArray[np.float64] | None:
         """Return the weight of each record of a level; None where there is none, or it is no positive number."""
+        values = self.any_weights(columns, path)
+        return values if values is not None and bool((values > 0).all()) else None
+
+    def any_weights(self, columns: Columns, path: LevelPath) -> NDArray[np.float64] | None:
+        """Return the weight of each record of a level, whatever it is; None where there is none."""
         found = self.weight(path)
         if found is None:
             return None
         above, name = found
         own = self.source.levels.level(above).field(name)
-        values = None if own is None else self.column(columns, path, above, own).values
-        return values if values is not None and bool((values > 0).all()) else None
+        return None if own is None else self.column(columns, path, above, own).values
 
 
 def alike_by_level(nested: NestedColumns, columns: Columns) -> tuple[MaskedLevel, ...]:
@@ -159,7 +163,12 @@ def alike_by_level(nested: NestedColumns, columns: Columns) -> tuple[MaskedLevel
 
 
 def figures_by_level(
-    nested: NestedColumns, before: Columns, after: Columns, workers: int | None = None
+    nested: NestedColumns,
+    before: Columns,
+    after: Columns,
+    workers: int | None = None,
+    *,
+    read: ReadRecords | None = None,
 ) -> tuple[MaskedLevel, ...]:
     """Return what masking cost and what risk is left, level by level.
 
@@ -172,8 +181,11 @@ def figures_by_level(
         Of wide fields, row i of both of the same unit; those that are not masked in `before`, at least.
     workers : int, optional
         Threads; no figure depends on them.
+    read : ReadRecords, optional
+        All units of the original, with which totals and categories are compared; those of `before` by default.
     """
     found = []
+    everything = None if read is None else replace(nested, units=np.arange(len(read.weights)))
     names = nested.source.levels.name_of
     weighted_by = {(above, own.name): name for (above, own), name in names.items()}
     for path, values in _masked(nested, after):
@@ -192,6 +204,8 @@ def figures_by_level(
         )
         if own:
             pair = _assessed(earlier, values.columns, own, numbers, weights)
+            if everything is not None and read is not None:
+                pair = replace(pair, read=_read(everything, read.columns, path, weighted=weights is not None))
             figures += map(FigureResult.of, measure(UTILITY, pair))
         figures += _of_keys(nested, before, path, weights)
         there = [one for one in figures if not math.isnan(one.value)]
@@ -280,6 +294,13 @@ def _assessed(
         codes={name: after[name].numbered() for name in own},
         weights=weights,
     )
+
+
+def _read(nested: NestedColumns, columns: Columns, path: LevelPath, *, weighted: bool) -> ReadRecords:
+    """All records of a level, those of units that were left out among them."""
+    records = sum(len(units) for _, units in nested.places(path))
+    weights = nested.any_weights(columns, path) if weighted else None
+    return ReadRecords.of(nested.known(columns, path, Role.CONFIDENTIAL), records, weights)
 
 
 def _known(figures: Mapping[str, float]) -> Assessed:

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from masktron.classify.forms import form_of
 from masktron.config import Role
 from masktron.constraints import Atom
+from masktron.counts import counted
 from masktron.figures import FIGURES
 from masktron.jobs.common import file_notes, notes_of
 from masktron.jobs.compared import some_columns
@@ -36,7 +37,7 @@ from masktron.kernels.distinct import alike
 from masktron.large_arrays import kept
 from masktron.masking import Masked, MaskedBlock, Perturbed, Trial
 from masktron.measures.achieved_k import achieved_k, shared_columns
-from masktron.measures.assessed import Assessed, pairs_of
+from masktron.measures.assessed import Assessed, ReadRecords, pairs_of
 from masktron.measures.figures import Measured, measure
 from masktron.measures.information_loss import loss_of_fields
 from masktron.measures.moment_shift import Correlations
@@ -170,6 +171,7 @@ def mask_result(
         figures=tuple(map(FigureResult.of, measured)),
         keys=None if files.keys is None or not len(files.keys) else KeyRisk.of(files.keys),
         excluded=tuple(np.flatnonzero(~run.untreated.originals.keep).tolist()),
+        missing_weight=read_records(run).missing_weight(run.untreated.originals.keep),
         left_out=left,
         method=run.method.name,
         promise="; ".join(filter(None, (_promised(run, figure["whole_record_k"]), both_parts(block_results)))),
@@ -186,6 +188,8 @@ def mask_result(
         values=shown_values(confidential, run.kept.columns, columns),
         tables=tables,
     )
+    lacking = _missing_notes(result, run.plan.by_role(Role.WEIGHT))
+    result = replace(result, notes=(*result.notes, *lacking))
     return _with_treatments(run, files, result, rules_out), measured
 
 
@@ -219,7 +223,7 @@ def levels_of_run(run: Prepared, columns: Mapping[str, Column]) -> tuple[MaskedL
         frozenset(fact.name for fact in run.plan.fields if fact.role is Role.CONFIDENTIAL and fact.numeric),
         run.nested.weights,
     )
-    return figures_by_level(nested, run.kept.columns, columns, run.config.workers)
+    return figures_by_level(nested, run.kept.columns, columns, run.config.workers, read=read_records(run))
 
 
 def _with_treatments(run: Prepared, files: Assessed, result: MaskResult, rules_out: Path | None) -> MaskResult:
@@ -402,7 +406,27 @@ def _assessed(
         weights_before=None if run.treated is None else _weights(run, run.untreated.kept),
         everything=run.kept.columns,
         unmasked=tuple(fact.name for fact in run.plan.fields if fact.role in RELEASED),
+        read=read_records(run),
     )
+
+
+def read_records(run: Prepared) -> ReadRecords:
+    """Return all records of the original, those left out included; a sample of them is compared with itself."""
+    before = run.untreated
+    sampled = len(before.kept) < int(before.originals.keep.sum())
+    records = before.kept if sampled else before.records
+    return ReadRecords.of(records.columns, len(records), _weights(run, records))
+
+
+def _missing_notes(result: MaskResult, weight: Sequence[str]) -> Iterator[str]:
+    """Say how much the totals of the masked file lack, since records were left out."""
+    if gone := result.records_in - result.records_out:
+        share = result.missing_weight
+        whose = f"of the weight {weight[0]}" if weight else "of all records"
+        yield (
+            f"{counted(gone, 'record was', 'records were')} left out, with {share:.1f} % {whose}; totals of "
+            "the masked file lack them"
+        )
 
 
 def _weights(run: Prepared, records: Records) -> NDArray[np.float64] | None:

@@ -93,7 +93,7 @@ def with_levels(
         levels=tuple(_levels(manifest, nested, [one.text("level") for one in known])),
         protected="/".join(filter(None, (top, nested.text("protect")))),
         numbered=tuple(numbered),
-        rare_left_out=release.some_left_out and manifest.part("config").text("rare_units") == "exclude",
+        rare_left_out=release.left_out > 0 and manifest.part("config").text("rare_units") == "exclude",
         own_checksum=own_checksum if manifest.part("output").has("tables") else "",
     )
 

@@ -23,6 +23,7 @@ from masktron.report.verdict import public_protection
 from masktron.report.wording import rule_text
 from masktron.results.mask import is_judge
 from masktron.results.public_release import (
+    FEW_LEFT_OUT,
     PublicEngine,
     PublicFate,
     PublicField,
@@ -103,7 +104,10 @@ def public_release(manifest: PlainData, rulebook: Rulebook, compared: ComparedFi
         k=result.count("k"),
         whole_records=whole,
         random_order=isinstance(manifest.content.get("order"), list),
-        some_left_out=result.count("records_in") > result.count("records_out"),
+        left_out=(gone := result.count("records_in") - result.count("records_out")),
+        missing_weight=f"{manifest.part('result').number('missing_weight'):.1f}"
+        if weights and gone >= FEW_LEFT_OUT and manifest.part("result").has("missing_weight")
+        else "",
         fields=tuple(
             replace(
                 found := _field(fact, blocks.get(fact.text("name")), figures),

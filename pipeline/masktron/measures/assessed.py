@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -32,6 +33,31 @@ class ColumnsOnDemand(Mapping[str, Column]):
     @abstractmethod
     def numbers(self, name: str) -> NDArray[np.float64]:
         """Return the values of one column, shape (n,)."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ReadRecords:
+    """All records of the original as they were read: those that were released, and those that were left out.
+
+    Attributes
+    ----------
+    columns : mapping of str to Column
+        With m cells each.
+    weights : ndarray of float64, shape (m,)
+        As the original has them: 1 where it has none, 0 where a weight is not a positive number.
+    """
+
+    columns: Mapping[str, Column]
+    weights: NDArray[np.float64]
+
+    @classmethod
+    def of(cls, columns: Mapping[str, Column], records: int, weights: NDArray[np.float64] | None) -> ReadRecords:
+        """Put records and their weights together; a record without a usable weight counts in no total."""
+        return cls(columns, np.ones(records) if weights is None else np.where(weights > 0, weights, 0.0))
+
+    def missing_weight(self, keep: NDArray[np.bool_]) -> float:
+        """Return the share of the weight that is not in some of the records, per cent."""
+        return 100.0 * math.fsum(self.weights[~keep]) / math.fsum(self.weights)
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,7 +102,10 @@ class Assessed:
     keys_before : callable
         Returns the same of the original, before anything was done to keys; made when it is asked for.
     weights_before : ndarray of float64, shape (n,), or None
-        Survey weights of the original, where these are others: written in classes.
+        Survey weights of the original in the records that were released, where these are others: written in classes.
+    read : ReadRecords or None
+        All records of the original, whose totals and categories those of the masked file are compared with; None
+        where those that are compared stand for them.
     relations : tuple of Linear
         Equalities and ``<=`` that the rules demand of every record.
     """
@@ -100,6 +129,7 @@ class Assessed:
     keys: KeyFile | None = None
     keys_before: Callable[[], KeyFile | None] = lambda: None
     weights_before: NDArray[np.float64] | None = None
+    read: ReadRecords | None = None
     relations: tuple[Linear, ...] = ()
     _found: dict[object, Any] = field(default_factory=dict, repr=False)
 
@@ -144,16 +174,19 @@ class Assessed:
 
     @cached_property
     def totals(self) -> tuple[WeightedTotal, ...]:
-        """Weighted totals of the numbers, in their order."""
-        return totals_of_fields(self.pairs)
+        """Weighted totals of the numbers, in their order: before, of all records that were read."""
+        if self.read is None:
+            return totals_of_fields(self.pairs)
+        columns = self.read.columns
+        read = (_numbers(columns, name) for name in self.numeric)
+        return totals_of_fields(self.pairs, read=read, weights_read=self.read.weights)
 
     @cached_property
     def categories(self) -> dict[str, CategoryShares]:
-        """Weighted counts of the categories of each field that is no number."""
+        """Weighted counts of the categories of each field that is no number; before, of all records read."""
+        columns, earlier = (self.original, None) if self.read is None else (self.read.columns, self.read.weights)
         return {
-            name: category_shares(
-                self.original[name].held, self.masked[name].held, self.weights, weights_before=self.weights_before
-            )
+            name: category_shares(columns[name].held, self.masked[name].held, self.weights, weights_before=earlier)
             for name in self.categorical
         }
 

@@ -59,7 +59,7 @@ def category_shares(
     weights : ndarray of float64, shape (n,), optional
         Of the records; all 1 where not given.
     weights_before : ndarray of float64, shape (n,), optional
-        Those of the original, where it has others.
+        Those of the original, where it has others, or more records.
 
     Returns
     -------
@@ -70,13 +70,14 @@ def category_shares(
     UsageError
         The shapes differ.
     """
-    weight = np.ones(len(original)) if weights is None else weights
-    if not original.shape == masked.shape == weight.shape:
+    weight = np.ones(len(masked)) if weights is None else weights
+    earlier = weight if weights_before is None else weights_before
+    if original.shape != earlier.shape or masked.shape != weight.shape:
         raise UsageError(
             f"columns of shapes {original.shape} and {masked.shape} with weights of shape {weight.shape} "
             "have no categories in common"
         )
-    counts = [_counts(original, weight if weights_before is None else weights_before), _counts(masked, weight)]
+    counts = [_counts(original, earlier), _counts(masked, weight)]
     categories = sorted({*counts[0], *counts[1]})
     before, after = ({category: count.get(category, 0.0) for category in categories} for count in counts)
     return CategoryShares(before, after)

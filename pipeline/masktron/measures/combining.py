@@ -17,6 +17,8 @@ ENOUGH = 10.0
 """Degrees of freedom with which it is an eighth wider."""
 SELDOM = 0.01
 """Share of estimates of which T may turn out not to be above 0 by chance."""
+ROUNDING = 1e-12
+"""Estimates are equal if they differ by no more than this share of the largest."""
 MOST = 1000
 """Releases beyond which none are advised."""
 
@@ -36,7 +38,7 @@ class Combined:
     within : float
         v, mean of the variances.
     freedom : float
-        Degrees of freedom of the t distribution.
+        Degrees of freedom of the t distribution; infinite where the interval is normal.
     low, high : float
         Confidence interval; infinite below 0.01 degrees of freedom.
     releases : int
@@ -65,14 +67,21 @@ def combine(
     variances: Sequence[float],
     *,
     full: bool = False,
+    population: bool = False,
     level: float = 0.95,
     ratio: float = 1.0,
 ) -> Combined:
     """Combine the estimates of one quantity from m releases.
 
-    Partially synthetic: ``T = b / m + v`` with ``(m - 1) (1 + m v / b)^2`` degrees of freedom. Fully synthetic:
-    ``T = (1 + 1/m) b - v`` with ``(m - 1) (1 - m v / ((m + 1) b))^2``; where T is not above 0, ``T = ratio v``
-    with m - 1 degrees of freedom, since the others belong to the variance that was not taken.
+    Partially synthetic: ``T = b / m + v`` with ``(m - 1) (1 + m v / b)^2`` degrees of freedom.
+
+    Fully synthetic, of r times the records of the original: ``T = v (r + (1 + r) / m)``, and a normal interval.
+    An estimate of the original has the variance r v; each release adds r v, since its parameters are drawn anew, and
+    v of its own, and the mean of m has an m-th of both. So b says nothing that v does not say better.
+
+    Samples of synthetic populations: ``T = (1 + 1/m) b - v`` with ``(m - 1) (1 - m v / ((m + 1) b))^2`` degrees of
+    freedom; where T is not above 0, ``T = ratio v`` with m - 1, since the others belong to the variance that was not
+    taken.
 
     Parameters
     ----------
@@ -80,6 +89,8 @@ def combine(
         From each release as if it were the original: the estimate, and its squared standard error.
     full : bool
         Whether every value of the releases is synthetic.
+    population : bool
+        Whether each release is a sample, of whatever design, from a synthetic population of its own.
     level : float
         Of the confidence interval, between 0 and 1.
     ratio : float
@@ -89,12 +100,15 @@ def combine(
     ------
     UsageError
         There are fewer than two releases, the lengths differ, a number is missing, infinite or too large, a variance
-        is negative, or all estimates are equal.
+        is negative, all estimates are equal, or every variance of fully synthetic releases is 0.
 
     Notes
     -----
-    Source: Reiter (2003), Inference for partially synthetic, public use microdata sets; Raghunathan, Reiter and Rubin
-    (2003), and Reiter (2002) for the adjustment. How many releases are advised: see `enough`.
+    Source: Reiter (2003), Inference for partially synthetic, public use microdata sets; Raab, Nowok and Dibben
+    (2016), Practical data synthesis for large samples: T_p, for parameters that are drawn anew for each release (T_s,
+    for parameters that are taken as estimated, ``v (r + 1 / m)``, is smaller); Raghunathan, Reiter and Rubin (2003)
+    for samples of synthetic populations, and Reiter (2002) for the adjustment. How many releases are
+    advised: see `enough`.
     """
     from scipy.stats import t as student  # noqa: PLC0415 -- loads slowly
 
@@ -105,13 +119,17 @@ def combine(
         between = float(np.var(estimates, ddof=1))
     if not np.isfinite([mean, within, between]).all():
         raise UsageError("estimates or variances are too large", hint="give them in another unit")
-    if not between:
+    if np.ptp(estimates) <= ROUNDING * np.max(np.abs(estimates)):
         raise UsageError(
             f"the estimates of all {m} releases are equal",
             hint=f"nothing that was replaced counts in them: take any, with its own variance ({within:g} on average)",
         )
     adjusted = False
-    if full:
+    if full and not population:
+        if not within:
+            raise UsageError("the variances of all releases are 0", hint="give squared standard errors")
+        variance, freedom = within * (ratio + (1 + ratio) / m), np.inf
+    elif population:
         variance = (1 + 1 / m) * between - within
         share = 1 - m * within / ((m + 1) * between)
         freedom = (m - 1) * share * share
@@ -125,14 +143,15 @@ def combine(
     quantile = float(student.ppf(0.5 + level / 2, freedom)) if freedom >= _LEAST_FREEDOM else np.inf
     half = quantile * float(np.sqrt(variance))
     few = adjusted or freedom < FEW
-    advised = enough(m, between, within, full=full, ratio=ratio) if few else None
+    advised = enough(m, between, within, population=population, ratio=ratio) if few else None
     return Combined(mean, variance, between, within, freedom, mean - half, mean + half, m, adjusted, advised)
 
 
-def enough(releases: int, between: float, within: float, *, full: bool = False, ratio: float = 1.0) -> int:
+def enough(releases: int, between: float, within: float, *, population: bool = False, ratio: float = 1.0) -> int:
     """Return the least number of releases, above those there are, with which an interval is of use; at most 1000.
 
-    That is 10 degrees of freedom, and for fully synthetic releases also that T is not above 0 in one of 100 cases.
+    That is 10 degrees of freedom, and for samples of synthetic populations also that T is not above 0 in one of 100
+    cases.
 
     Parameters
     ----------
@@ -140,16 +159,17 @@ def enough(releases: int, between: float, within: float, *, full: bool = False, 
         That there are.
     between, within : float
         b and v.
-    full, ratio
+    population, ratio
         As in `combine`.
 
     Notes
     -----
-    Of fully synthetic releases, b is v (1 + ratio) in expectation, and this is taken where b came out smaller: the
-    estimate of a release has the variance v, and the parameters that it is drawn from have that of the original.
+    Of samples of synthetic populations, b is v (1 + ratio) in expectation, and this is taken where b came out
+    smaller: the estimate of a release has the variance v, and the parameters that it is drawn from have that of the
+    original.
     """
     m = np.arange(releases + 1, MOST + 1)
-    if full:
+    if population:
         share = within / max(between, within * (1 + ratio)) if within else 0.0
         fine = ((m - 1) * np.square(1 - m * share / (m + 1)) >= ENOUGH) & (negative_chance(m, ratio) <= SELDOM)
     else:
@@ -158,7 +178,7 @@ def enough(releases: int, between: float, within: float, *, full: bool = False, 
 
 
 def negative_chance(releases: ArrayLike, ratio: float = 1.0) -> NDArray[np.float64]:
-    """Return how probable it is that T of fully synthetic releases is not above 0, though the model is right.
+    """Return how probable it is that T of samples of synthetic populations is not above 0, though the model is right.
 
     Parameters
     ----------

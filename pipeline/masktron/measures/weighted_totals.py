@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -67,16 +68,31 @@ def weighted_totals(
     return totals_of_fields(FieldPairs.over(original, masked, weights))
 
 
-def totals_of_fields(pairs: FieldPairs) -> tuple[WeightedTotal, ...]:
-    """Add up as `weighted_totals`, field by field, each file with its own weights."""
+def totals_of_fields(
+    pairs: FieldPairs,
+    *,
+    read: Iterable[NDArray[np.float64]] | None = None,
+    weights_read: NDArray[np.float64] | None = None,
+) -> tuple[WeightedTotal, ...]:
+    """Add up as `weighted_totals`, field by field, each file with its own weights.
+
+    Parameters
+    ----------
+    pairs : FieldPairs
+    read : iterable of ndarray of float64, shape (m,) each, optional
+        Each variable in all records of the original, where more records count before than after.
+    weights_read : ndarray of float64, shape (m,), optional
+        Of these records.
+    """
     own, now = (None, None) if pairs.weights is None else pairs.weights
+    originals = ((before, own) for before, _ in pairs) if read is None else ((one, weights_read) for one in read)
     return tuple(
         WeightedTotal(
-            _total(before, own),
+            _total(*original),
             _total(after, now),
             int(min((~np.isnan(before)).sum(), (~np.isnan(after)).sum())),
         )
-        for before, after in pairs
+        for original, (before, after) in zip(originals, pairs, strict=True)
     )
 
 

@@ -32,7 +32,8 @@ class RankSwappingMethod(Method):
         How far values move in rank, in per cent of the records that are masked together; above 0, at most 100. Never
         fewer than 5 ranks.
     spread : {"distribution", "buckets", "window"}
-        How the way is drawn; `window` never exceeds p, and tells an intruder so.
+        How the way is drawn. Only `window` never exceeds p, as `rankSwap` of sdcMicro, and tells an intruder so. With
+        `distribution` about a fifth of the records move farther, and with `buckets` about half.
     random_state : int, RandomState or None
         Used by the estimator alone.
 
@@ -72,7 +73,8 @@ class RankSwappingMethod(Method):
         Parameter(
             "spread",
             "choice",
-            "How the way in ranks is drawn: normal around p / 2, in buckets, or within a window of p.",
+            "How the way in ranks is drawn: normal around p / 2 (about a fifth of the records move farther than p), "
+            "in buckets of p (about half do), or within a window of p (none does).",
             choices=RANK_SPREADS,
         ),
     )

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from masktron.results.result import JobResult
 from masktron.serialised import told_by_key
 
 if TYPE_CHECKING:
     from masktron.measures.combining import Combined
+
+type Synthetic = Literal["partially", "fully", "population"]
+"""What releases are, to those who combine estimates from them."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -19,8 +22,8 @@ class CombineResult(JobResult):
 
     Attributes
     ----------
-    full : bool
-        Whether the rule is that of fully synthetic releases.
+    synthetic : {"partially", "fully", "population"}
+        Which rule was taken: that of partially or fully synthetic releases, or of samples of synthetic populations.
     level : float
         Of the confidence intervals.
     quantities : mapping of str to Combined
@@ -30,18 +33,13 @@ class CombineResult(JobResult):
     KEYS: ClassVar = "synthetic level quantities=_named"
     EXACT: ClassVar = frozenset({"level", "_named"})
 
-    full: bool
+    synthetic: Synthetic
     level: float
     quantities: Mapping[str, Combined]
 
     def __getitem__(self, name: str) -> Combined:
         """Return what is known of a quantity."""
         return self.quantities[name]
-
-    @property
-    def synthetic(self) -> str:
-        """How much of the releases is synthetic: ``fully`` or ``partially``."""
-        return "fully" if self.full else "partially"
 
     @property
     def _named(self) -> list[dict[str, Any]]:

@@ -118,6 +118,8 @@ class MaskResult(JobResult, PlottedResult):
         What others find by the fields that they may know; None where there are none.
     excluded : tuple of int
         Positions (from 0) of original records left out since they break a rule: confidential.
+    missing_weight : float
+        Share of the weight of the original that they had, per cent; without a weight, of its records.
     left_out : mapping of str to int
         What else of the original was not released: comments, processing instructions, document types, declarations
         of namespaces, attributes of elements around the records.
@@ -171,8 +173,8 @@ class MaskResult(JobResult, PlottedResult):
     KEYS: ClassVar = (
         "notice output manifest valid method promise verdict risks records_in records_out k min_group whole_record_k "
         "linkage information_loss totals categories unchanged violations blocks repairs draw figures keys tested "
-        "rules engines not_applicable allowed notes excluded=_excluded_by_number left_out original_order identifying "
-        "concerns treatments fates rules_file before levels limits key_k values tables"
+        "rules engines not_applicable allowed notes excluded=_excluded_by_number missing_weight left_out "
+        "original_order identifying concerns treatments fates rules_file before levels limits key_k values tables"
     )
 
     output: str
@@ -198,6 +200,7 @@ class MaskResult(JobResult, PlottedResult):
     figures: tuple[FigureResult, ...] = ()
     keys: KeyRisk | None = None
     excluded: tuple[int, ...] = field(default=(), repr=False)
+    missing_weight: float = 0.0
     left_out: Mapping[str, int] = field(default_factory=dict)
     method: str = "mdav"
     promise: str = ""

@@ -32,6 +32,8 @@ PUBLIC_LEAST_INTERVAL = 0.1
 """Standard deviations that a share of variance leaves open of any value, for whoever knows all other ones."""
 PUBLIC_LEAST_OPEN = 0.05
 """The same as a share of the value; half a standard deviation is enough of any."""
+FEW_LEFT_OUT = 10
+"""Records left out from which on nobody is told apart by it; of fewer, their share of the weight is not published."""
 STEP = 0.01
 """Figures are multiples of this: what an analyst needs, and too coarse to be solved for a value."""
 
@@ -258,8 +260,10 @@ class PublicRelease:
         Whether one partition was made of all masked fields, so that whole records come in groups of k.
     random_order : bool
         Whether the records stand in random order.
-    some_left_out : bool
-        Whether records of the original that break a rule were left out.
+    left_out : int
+        Records of the original that were left out: whoever knows the size of the sample can count them.
+    missing_weight : str
+        Their share of the weight, in per cent with one decimal; empty where there is no weight, or they are few.
     fields : tuple of PublicField
         Of the released file.
     removed : tuple of str
@@ -303,7 +307,7 @@ class PublicRelease:
     k: int
     whole_records: bool
     random_order: bool
-    some_left_out: bool
+    left_out: int
     fields: tuple[PublicField, ...]
     removed: tuple[str, ...]
     rules: tuple[PublicRule, ...]
@@ -316,6 +320,7 @@ class PublicRelease:
     levels: tuple[PublicLevel, ...] = ()
     protected: str = ""
     numbered: tuple[str, ...] = ()
+    missing_weight: str = ""
     rare_left_out: bool = False
     own_checksum: str = ""
     takes_over: bool = False

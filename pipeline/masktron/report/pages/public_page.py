@@ -211,8 +211,6 @@ def _done(release: PublicRelease) -> list[PagePart]:
             "block."
         )
     order = f"The records{f' of {unit}' if unit else ''} stand in random order." if release.random_order else ""
-    rare = f", or that fewer than {release.k} were composed like," if release.rare_left_out else ""
-    left = f"Records that broke a rule{rare} were left out." if release.some_left_out else ""
     removed = f"Left out, as they name respondents: {', '.join(release.removed)}." if release.removed else ""
     numbered = f"{', '.join(release.numbered)}: new numbers, which join the tables." if release.numbered else ""
     return [
@@ -222,10 +220,23 @@ def _done(release: PublicRelease) -> list[PagePart]:
             _how(release, masked),
             _SAME if masked else "",
             f"The method promises: {release.promise}.",
-            " ".join(filter(None, (together, order, left))),
+            " ".join(filter(None, (together, order, _left_out(release)))),
             " ".join(filter(None, (removed, numbered))),
         ),
     ]
+
+
+def _left_out(release: PublicRelease) -> str:
+    """Say how many records, and how much weight, the totals of this file lack."""
+    if not release.left_out:
+        return ""
+    rare = f", or that fewer than {release.k} were composed like," if release.rare_left_out else ""
+    share = f" They had {release.missing_weight} % of the survey weight." if release.missing_weight else ""
+    were = "was" if release.left_out == 1 else "were"
+    return (
+        f"{counted(release.left_out, 'record')} that broke a rule{rare} {were} left out.{share} Totals and counts of "
+        "this file lack them, also with the weight."
+    )
 
 
 _FOUND = {"encoding": "utf-8", "quote": '"', "decimal": "point"}
@@ -371,7 +382,7 @@ def _exact(release: PublicRelease) -> list[PagePart]:
         f"Recoded, {in_all}: {', '.join(recoded)}; the rules ask of them what is left to ask." if recoded else "",
         f"Not true in some records, as far as the rules admit it: {'; '.join(untrue)}." if untrue else "",
         f"Left out in records where the keys were rare, else written: {', '.join(left_out)}." if left_out else "",
-        *(f"{one.name} is the survey weight{_whose(one)}, {_of_weight(one)}." for one in weights),
+        *(f"{one.name} is the survey weight{_whose(one)}, {_of_weight(one, release)}." for one in weights),
         f"{counted(len(rules), 'hard rule')} hold in every record: sums add up, ranges and conditions are kept."
         if rules
         else "",
@@ -397,9 +408,10 @@ def _whose(one: PublicField) -> str:
     return f" of {one.level.rpartition('/')[2]}" if one.level else ""
 
 
-def _of_weight(one: PublicField) -> str:
+def _of_weight(one: PublicField, release: PublicRelease) -> str:
     if not one.recoded:
-        return "unchanged"
+        lacking = ", so it does not add up to the population: records were left out" if release.left_out else ""
+        return f"unchanged{lacking}"
     return f"recoded ({one.recoded}): records of one class have the same weight, which is not that of each of them"
 
 

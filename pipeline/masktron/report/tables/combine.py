@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from math import inf
 
 from rich.console import RenderableType
 
@@ -13,9 +14,10 @@ from masktron.results import CombineResult
 
 _MILLION, _WHOLE = 1e6, 1e15
 _RULES = {
-    False: "partially synthetic: T = b/m + v, with (m - 1)(1 + m v/b)^2 degrees of freedom (Reiter 2003)",
-    True: "fully synthetic: T = (1 + 1/m) b - v, with (m - 1)(1 - m v/((m + 1) b))^2 degrees of freedom "
-    "(Raghunathan, Reiter and Rubin 2003)",
+    "partially": "partially synthetic: T = b/m + v, with (m - 1)(1 + m v/b)^2 degrees of freedom (Reiter 2003)",
+    "fully": "fully synthetic: T = v (r + (1 + r)/m), r the ratio of records (Raab, Nowok and Dibben 2016)",
+    "population": "samples of synthetic populations: T = (1 + 1/m) b - v, with (m - 1)(1 - m v/((m + 1) b))^2 "
+    "degrees of freedom (Raghunathan, Reiter and Rubin 2003)",
 }
 
 
@@ -29,7 +31,7 @@ def tables(result: CombineResult) -> list[RenderableType]:
         numbers = (one.estimate, one.variance**0.5, one.freedom, one.low, one.high)
         table.add_row(plain(name), *map(_estimate, numbers), f"{one.releases}")
     notes = [*_adjusted(result), *_few(result)]
-    return [table, f"{100 * result.level:g} % intervals; {_RULES[result.full]}", *notes]
+    return [table, f"{100 * result.level:g} % intervals; {_RULES[result.synthetic]}", *notes]
 
 
 def _adjusted(result: CombineResult) -> Iterator[str]:
@@ -40,8 +42,8 @@ def _adjusted(result: CombineResult) -> Iterator[str]:
     for releases in dict.fromkeys(one.releases for one in adjusted.values()):
         advised = max(one.advised or 0 for one in adjusted.values() if one.releases == releases)
         yield (
-            f"With {releases} fully synthetic releases as large as the original this happens by chance to "
-            f"{100 * float(negative_chance(releases)):.0f} of 100 estimates, and the intervals of the others are "
+            f"With {releases} samples of synthetic populations, as large as the original, this happens by chance "
+            f"to {100 * float(negative_chance(releases)):.0f} of 100 estimates, and the intervals of the others are "
             f"wide: make {advised} releases or more."
         )
 
@@ -59,4 +61,6 @@ def _few(result: CombineResult) -> Iterator[str]:
 
 def _estimate(value: float) -> str:
     """Six digits, and from a million on all that stand before the point."""
+    if value == inf:
+        return "normal"
     return number(value, ".0f") if _MILLION <= abs(value) < _WHOLE else f"{value:.6g}"
