@@ -247,10 +247,9 @@ FIGURES: tuple[Figure, ...] = (
         "key_population_uniques",
         "risk",
         "lower",
-        "Of the records that are like no other one in the keys, this many are expected to be the only ones of their "
-        "kind in the whole population too: nobody else can be meant. It is the larger of two estimates, by the "
-        "survey weights and by a log-linear model. As many as key_uniques without weights; hardly any is usual for "
-        "samples with few keys.",
+        "Of the records that are like no other one in the keys, this many are expected to be the only ones in the "
+        "whole population too: nobody else can be meant. It is the larger of two estimates, by weights and by a "
+        "log-linear model. As many as key_uniques without weights; hardly any is usual for samples with few keys.",
         unit="records",
         needs=("keys",),
         unasked=math.inf,
@@ -260,10 +259,10 @@ FIGURES: tuple[Figure, ...] = (
         "individual_risk",
         "risk",
         "lower",
-        "The average probability, from 0 to 1, that somebody who knows the keys of a respondent and looks for him "
-        "picks his record: one divided by how many people of the population have these keys. It is the larger of two "
-        "estimates, by the survey weights and by a log-linear model. 0.001 to 0.05 is usual for samples, 1 where all "
-        "records differ and there are no weights.",
+        "The average probability, from 0 to 1, that somebody who knows the keys of a respondent and seeks him "
+        "picks his record: one divided by how many people have these keys. The larger of two estimates counts, by "
+        "weights and by a log-linear model. 0.001 to 0.05 is usual for samples, 1 without weights "
+        "where all records differ.",
         unit="",
         needs=("keys",),
         unasked=math.inf,

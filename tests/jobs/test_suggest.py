@@ -375,6 +375,6 @@ def test_the_household_sample_suggests_its_rules() -> None:
         "Property + SelfEmp + Transfers + Wages = Income or Property missing",
         "NetIncome <= Income",
         "Id occurs once",
-        "Rent = 0 or Tenure not in {FREE, MORT, OWN}",
+        "Rent in {-9, 0} or Tenure not in {FREE, MORT, OWN}",
         "SelfEmp = 0 or Status not in {EMP, RET, UNEMP}",
     } <= forms

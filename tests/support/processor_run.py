@@ -34,6 +34,8 @@ OTHERS: dict[str, tuple[dict[str, object], ...]] = {
     "fuzzy": ({"m": 1.7},),
 }
 """Parameters other than those that a method has by itself."""
+NUMERIC = ("V5", "V6")
+"""Fields of few different values, which are amounts all the same."""
 FIRST: dict[str, dict[str, object]] = {"model_hybrid": {"most": 3}, "latent_class": {"most": 3}}
 """Parameters in place of those that a method has by itself: few mixtures, which take most of the time."""
 
@@ -64,7 +66,15 @@ def masked_files(data: Path, rules: Path, folder: Path) -> Iterator[tuple[str, b
     for method in methods.ALL:
         out = folder / f"{method.name}.xml"
         params = {"class": "V0"} if method.needs_class else {}
-        config = Config(roles={"V0": Role.UNTOUCHED}, k=5, key=KEY, order="keep", method=method.name, params=params)
+        config = Config(
+            roles={"V0": Role.UNTOUCHED},
+            k=5,
+            key=KEY,
+            order="keep",
+            method=method.name,
+            params=params,
+            numeric=NUMERIC,
+        )
         try:
             run_mask(data, rules, out, config=config)
             yield method.name, out.read_bytes()

@@ -30,7 +30,7 @@ def test_fields_are_called_as_their_columns() -> None:
 
 def test_figures_and_groupings_have_words_of_their_own() -> None:
     assert in_browser("mdav, k = 5, grouping rules loses least, 7 % pil") == (
-        "mdav, k = 5, by fields that rules tie loses least, 7 % information loss"
+        "mdav, k = 5, by fields that rules tie loses least, 7 % probabilistic information loss"
     )
     assert in_browser("linkage is of numbers") == "linkage is of numbers"  # a word in a sentence
 

@@ -117,11 +117,18 @@ def test_it_is_silent_about_all_of_the_manifest_that_nobody_vouched_for(released
     content = json.loads(manifest.read_text())
     poisoned, markers = poison(content)
     assert markers > 150
+    restore_words(poisoned["result"]["verdict"], content["result"]["verdict"])
     release = public_release(PlainData(poisoned), open_rulebook(file.rules), None)
     text = html_of(public_page(release))
     assert "poison" not in text
     assert "987654" not in text.replace(",", "")
     assert release.name == "out.csv"  # what is public is there
+
+
+def restore_words(poisoned: dict[str, Any], verdict: dict[str, Any]) -> None:
+    """Give a verdict its levels and grounds back, each a word of a known list: the page has its own words for them."""
+    for statement in ("rules", "protection"):
+        poisoned[statement] |= {word: verdict[statement][word] for word in ("level", "ground")}
 
 
 def poison(value: Any, path: str = "") -> tuple[Any, int]:

@@ -245,13 +245,13 @@ class Runner:
                 slow = check.index if slow is None else slow
             except EngineError as own:
                 shown = self._faulty_part(check, root) if report else None
-                what = shortened(check.test) if shown is None else f"{_written(shown)} in the message"
+                what = shortened(check.test) if shown is None else f"{shown.select!r} in the message"
                 return RulebookError(
                     f"{self.engine} cannot evaluate {what}: {own}",
                     where=f"{check.origin} ({check.id})",
                     hint="look at the test, its context and its variables"
                     if shown is None
-                    else "select shows nodes or values; path has to select nodes, whose names are shown",
+                    else "a message shows nodes, values, or with <name path> the names of nodes",
                 )
         if slow is not None:
             return self._slow(SlowError(slow, None), None)
@@ -329,8 +329,3 @@ def _with_message(rulebook: Rulebook, check: int, message: tuple[ValueOf, ...]) 
         for pattern in rulebook.patterns
     )
     return replace(rulebook, patterns=patterns, pyschematron_schema=None)
-
-
-def _written(part: ValueOf) -> str:
-    """Write a part of a message as it stands in the rulebook."""
-    return f'<name path="{part.select}"/>' if part.is_name else f'<value-of select="{part.select}"/>'

@@ -22,7 +22,7 @@ from masktron.measures.base import require_comparable
 
 type Points = NDArray[np.float64]
 type _Rows = NDArray[np.intp]
-type Codes = NDArray[np.int32]
+type _Codes = NDArray[np.int32]
 type LinkDistance = Literal["Euclidean", "Mahalanobis", "ranks", "likelihood"]
 type LinkPick = Literal["nearest", "one-to-one"]
 _PICKS: tuple[LinkPick, ...] = ("nearest", "one-to-one")
@@ -77,7 +77,7 @@ def strongest_linkage(
     original: Points,
     masked: Points,
     known: NDArray[np.integer[Any]] | None = None,
-    categories: Sequence[tuple[Codes, Codes]] = (),
+    categories: Sequence[tuple[_Codes, _Codes]] = (),
 ) -> StrongestLinkage:
     """Link masked records to originals by several distances and picks, and return what the best of them finds.
 
@@ -190,7 +190,7 @@ class _Doubles:
     """Respondents who share their released record, their original, or both."""
 
     def __init__(
-        self, classes: _Rows, original: Points, masked: Points, categories: Sequence[tuple[Codes, Codes]]
+        self, classes: _Rows, original: Points, masked: Points, categories: Sequence[tuple[_Codes, _Codes]]
     ) -> None:
         n = len(classes)
         self._place, self._released = (
@@ -227,11 +227,11 @@ class _Category:
         Of each category in the original.
     """
 
-    codes: tuple[Codes, Codes]
+    codes: tuple[_Codes, _Codes]
     shares: Points
 
     @classmethod
-    def of(cls, before: Codes, after: Codes) -> Self:
+    def of(cls, before: _Codes, after: _Codes) -> Self:
         """Number missing values as one more category."""
         many = int(max(before.max(), after.max())) + 2
         return cls((before + 1, after + 1), np.bincount(before + 1, minlength=many) / len(before))

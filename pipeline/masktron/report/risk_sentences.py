@@ -6,6 +6,8 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from masktron.counts import counted
+
 if TYPE_CHECKING:
     from masktron.results import AssessResult, MaskResult
 
@@ -48,15 +50,13 @@ def risk_sentences(
     by_keys, by_members, by_values = (
         figures.get(name, math.nan) for name in ("global_risk", "prosecutor_risk", "strongest_linkage")
     )
-    said = []
+    intruders: list[tuple[str, float, str]] = []
     if not math.isnan(by_members):
         if by_keys < by_members * (1 - _SAME):
-            said.append(f"who knows {known_fields(keys)} is expected to re-identify {percent_text(by_keys)}")
-            said.append(f"who also knows who took part would re-identify {percent_text(by_members)}")
+            intruders.append((f"knows {known_fields(keys)} is expected to", by_keys, ""))
+            intruders.append(("also knows who took part would", by_members, ""))
         else:
-            said.append(
-                f"who knows {known_fields(keys, 'who took part')} would re-identify {percent_text(by_members)}"
-            )
+            intruders.append((f"knows {known_fields(keys, 'who took part')} would", by_members, ""))
     if not math.isnan(by_values):
         estimated = ""
         if interval is not None:
@@ -65,12 +65,13 @@ def risk_sentences(
                 f" (estimated from a sample of records; 95 % interval {low:.1f} to {high:.1f} %;"
                 " linking the whole file at once may find more)"
             )
-        also = " also" if said else ""
-        said.append(f"who{also} knows the true values would re-identify {percent_text(by_values)}{estimated}")
-    if not said:
-        return ""
-    first, _, rest = said[0].partition(" %")
-    return " ".join([f"An intruder {first} % of the records{rest}.", *(f"One {one}." for one in said[1:])])
+        also = "also " if intruders else ""
+        intruders.append((f"{also}knows the true values would", by_values, estimated))
+    return " ".join(
+        f"{'One' if at else 'An intruder'} who {knows} re-identify {percent_text(share)}"
+        f"{'' if at else ' of the records'}{estimated}."
+        for at, (knows, share, estimated) in enumerate(intruders)
+    )
 
 
 def percent_text(value: float) -> str:
@@ -84,6 +85,6 @@ def percent_text(value: float) -> str:
 
 def known_fields(keys: Sequence[str], *besides: str) -> str:
     """List the quasi-identifiers, and what else an intruder knows, as a sentence does."""
-    more = [f"{len(keys) - _NAMED} more fields"] if len(keys) > _NAMED else []
+    more = [counted(len(keys) - _NAMED, "more field")] if len(keys) > _NAMED else []
     names = [*(keys[:_NAMED] or ["the quasi-identifiers"]), *more, *besides]
     return f"{', '.join(names[:-1])} and {names[-1]}" if len(names) > 1 else names[0]
