@@ -126,7 +126,7 @@ def test_it_is_silent_about_all_of_the_manifest_that_nobody_vouched_for(released
 
 
 def restore_words(poisoned: dict[str, Any], verdict: dict[str, Any]) -> None:
-    """Give a verdict its levels and grounds back, each a word of a known list: the page has its own words for them."""
+    """Give a verdict its levels and grounds back, each a word of a known list, told in our own words."""
     for statement in ("rules", "protection"):
         poisoned[statement] |= {word: verdict[statement][word] for word in ("level", "ground")}
 
