@@ -32,6 +32,8 @@ from reproduction.usual_order import locally_suppressed, microaggregated
 
 ROOT = Path(__file__).resolve().parents[1]
 K = 3
+RISK = 1
+"""Per cent of the records that may be re-identified, where settings have no limit."""
 NAMES = ("household", "business", "survey")
 
 
@@ -104,10 +106,10 @@ class Compared:
 
     @property
     def reached(self) -> bool:
-        """Whether our file has k = 3 and a risk below 1 % by the keys and the weight, and every rule holds."""
+        """Whether our file has k = 3 and a risk below its limit by the keys and the weight, and every rule holds."""
         figures = {one.name: one.value for one in self.result.figures}
         held = self.result.valid and not any(self.ours.broken.values())
-        return held and figures["key_k"] >= K and figures["global_risk"] < 1
+        return held and figures["key_k"] >= K and figures["global_risk"] < self.result.limits.get("global_risk", RISK)
 
 
 def cases(folder: Path, records: int) -> list[Case]:
@@ -283,7 +285,7 @@ def main() -> int:
             found.append(compared(one, place / "treated"))
     options.out.write_text(page(found), encoding="utf-8")
     missed = [one.case.name for one in found if not one.reached]
-    print(f"{options.out}: {', '.join(missed) or 'none'} missed k = {K} or a risk below 1 %")
+    print(f"{options.out}: {', '.join(missed) or 'none'} missed k = {K} or a risk below its limit")
     return 1 if missed else 0
 
 

@@ -177,7 +177,8 @@ class WebUser:
 
     def see_masked(self) -> None:
         """Wait for the end of masking."""
-        self.see("The data are masked, and every rule holds")
+        self.see("What came of it")
+        self.see("Rules: green. Every rule holds")
         # nothing but masking has happened since
         assert "have changed since" not in self.page.locator("main").inner_text()
         self.look("Mask, masked")
