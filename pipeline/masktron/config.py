@@ -226,6 +226,8 @@ class Config:
     rare_units : {"stop", "exclude"}
         What to do with units of a nested file, such as households, that fewer than k - 1 others are composed like:
         with as many members of each kind.
+    reweight : tuple of str
+        Fields of which the classes share the weights of records that are left out.
     protect : str or None
         The level of a nested file that is protected: ``Household``, whole with all its members, or a kind of members
         such as ``Person``, each alone, with the fields of the records around it as they are. The top level when None.
@@ -364,6 +366,7 @@ class Config:
     rare_units: InvalidRecords = field(
         default="stop", metadata=declared(weakens=lambda value: value != "stop" and value)
     )
+    reweight: tuple[str, ...] = field(default=(), metadata=HARMLESS)
     protect: str | None = field(default=None, metadata=HARMLESS)
     member_order: tuple[str, ...] | None = field(default=None, metadata=HARMLESS)
     allow: tuple[str, ...] = field(default=(), metadata=WEAKENS)
@@ -488,8 +491,8 @@ class Config:
         texts = {rule: str(bound) for rule, bound in thresholds(self.max_failures).items()}
         object.__setattr__(self, "max_failures", texts)
         # As given in Python: lists, numbers as codes. A frozen object takes them in one form only this way.
-        object.__setattr__(self, "nominal", _nominal(self.nominal, ""))
-        object.__setattr__(self, "numeric", _numeric(self.numeric, ""))
+        for name, taken in (("nominal", _nominal), ("reweight", _reweight), ("numeric", _numeric)):
+            object.__setattr__(self, name, taken(getattr(self, name), ""))
         object.__setattr__(self, "ordinal", _ordinal(self.ordinal, ""))
         object.__setattr__(self, "quasi_identifiers", _quasi_identifiers(self.quasi_identifiers, ""))
         self._take_treated()
@@ -1150,6 +1153,7 @@ def _fields(setting: str, example: str, value: Any, where: str) -> tuple[str, ..
 
 _nominal = partial(_fields, "nominal", "REGION")
 _numeric = partial(_fields, "numeric", "CHILDREN")
+_reweight = partial(_fields, "reweight", "REGION")
 _named_order = partial(_fields, "member_order", "Role")
 
 
@@ -1398,6 +1402,7 @@ _CONVERTERS: Mapping[str, Callable[[Any, str], Any]] = {
     "limits": _limits,
     "nominal": _nominal,
     "numeric": _numeric,
+    "reweight": _reweight,
     "ordinal": _ordinal,
     "quasi_identifiers": _quasi_identifiers,
     "params": _params,

@@ -46,6 +46,7 @@ KEYWORDS: Mapping[str, tuple[str, _Form]] = MappingProxyType(
         **{name: (f'ask["{name}"]', _Form.VALUE) for name in ("budget", "methods", "seeds")},
         **{name: (name.replace("-", "_"), _Form.LIST) for name in (
             "nominal", "numeric", "allow", "allow-unfired", "allow-lost", "accept", "beside", "member-order",
+            "reweight",
         )},
         "swap": ('swap["regions"]', _Form.LIST),
         "quasi-identifier": ("quasi_identifiers", _Form.LIST),

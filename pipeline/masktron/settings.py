@@ -48,6 +48,7 @@ class Settings(PairSettings, total=False):
     keep_missing: bool
     invalid: InvalidRecords
     rare_units: InvalidRecords
+    reweight: Fields
     protect: str | None
     member_order: Fields | str | None
     allow: Fields

@@ -73,6 +73,13 @@ def mask(
             show_default="stop",
         ),
     ] = None,
+    reweight: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="FIELD",
+            help="Spread the weights of records left out over those that are alike in this field; repeatable.",
+        ),
+    ] = None,
     protect: Annotated[
         str | None,
         typer.Option(
@@ -236,6 +243,7 @@ def mask(
         keep_missing=keep_missing or None,
         invalid=invalid,
         rare_units=rare_units,
+        reweight=tuple(reweight or ()) or None,
         protect=protect,
         member_order=tuple(member_order or ()) or None,
         on_refusal=on_refusal,

@@ -17,7 +17,9 @@ from masktron.jobs.job import Job
 from masktron.jobs.keys_known import known_keys
 from masktron.jobs.post_randomised import law_of, rules_of_law, untrue_draws
 from masktron.jobs.protection import Findings
+from masktron.jobs.recoded import as_treated
 from masktron.jobs.recodings_anew import untrue_recodings
+from masktron.jobs.reweighted import untrue_weights
 from masktron.jobs.swapped import untrue_swaps
 from masktron.sources.records import Column, Records
 from masktron.sources.source import Source
@@ -30,6 +32,7 @@ from masktron.write.treatments import (
     perturbed_fields,
     perturbed_in,
     recodings_in,
+    reweighted_in,
     suppressed_in,
 )
 
@@ -91,12 +94,16 @@ def check_recodings(original: Source, described: DescribedRelease, memory: int |
     """
     found = Findings()
     done = [one for one in described.treatments if isinstance(one, Recoded)]
-    if not done or original.digest != described.original:
+    spread = reweighted_in(described.treatments)
+    if not (done or spread) or original.digest != described.original:
         return found
     records = read_columns(original, missing=described.missing, memory=memory)
     keep = ~np.isin(np.arange(len(records)), np.array(sorted(described.excluded), dtype=np.intp))
     known = [one for one in done if one.recoding.field in records.columns]
     found.problems += untrue_recodings(known, original, records, keep, described)
+    for one in spread:
+        if {one.field, *one.within} <= records.columns.keys():
+            found.problems += untrue_weights(one, as_treated(records, done, described.missing), keep)
     return found
 
 

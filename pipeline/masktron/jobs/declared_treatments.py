@@ -6,8 +6,9 @@ from collections.abc import Iterable
 
 from masktron.counts import counted
 from masktron.jobs.recoded import recoded_how
+from masktron.jobs.reweighted import spread_how
 from masktron.results import TreatmentResult
-from masktron.write.treatments import Postrandomised, Recoded, Suppressed, Swapped, Treatment
+from masktron.write.treatments import Postrandomised, Recoded, Reweighted, Suppressed, Swapped, Treatment
 
 
 def declared_treatments(treatments: Iterable[Treatment]) -> tuple[TreatmentResult, ...]:
@@ -23,6 +24,8 @@ def _declared(one: Treatment) -> TreatmentResult:
             return TreatmentResult(one.kind, ", ".join(one.fields), _drawn(one))
         case Swapped():
             return TreatmentResult(one.kind, ", ".join(one.fields), _swapped(one))
+        case Reweighted():
+            return TreatmentResult(one.kind, one.field, spread_how(one))
         case Suppressed():
             return TreatmentResult(one.kind, ", ".join((*one.fields, *one.also)), f"k = {one.contract.k}")
 

@@ -28,6 +28,7 @@ from masktron.jobs.post_randomised import drawn_how
 from masktron.jobs.prepared import Prepared, Treated
 from masktron.jobs.privacy import privacy_notes, unmasked_notes
 from masktron.jobs.recoded import as_treated, recoded_how
+from masktron.jobs.reweighted import spread_how
 from masktron.jobs.swapped import swap_notes, swapped_how
 from masktron.jobs.treatment_limits import limit_notes
 from masktron.jobs.untested import told, written_untested
@@ -73,7 +74,7 @@ from masktron.settle.prototypes import EXITS
 from masktron.sources.records import Column, Records, Status
 from masktron.sources.source import Source
 from masktron.sources.wide.member_source import MemberSource
-from masktron.write.treatments import Postrandomised, Recoded, Swapped, Treatment, suppressed_in
+from masktron.write.treatments import Postrandomised, Recoded, Reweighted, Swapped, Treatment, suppressed_in
 
 OF_KEYS_BEFORE = ("key_k", "key_uniques", "global_risk")
 """Figures of keys that are shown as they were before fields were treated, too."""
@@ -188,7 +189,7 @@ def mask_result(
         values=shown_values(confidential, run.kept.columns, columns),
         tables=tables,
     )
-    lacking = _missing_notes(result, run.plan.by_role(Role.WEIGHT))
+    lacking = _missing_notes(result, run.plan.by_role(Role.WEIGHT), run.config.reweight)
     result = replace(result, notes=(*result.notes, *lacking))
     return _with_treatments(run, files, result, rules_out), measured
 
@@ -273,6 +274,9 @@ def fates_of(done: Treated) -> tuple[RuleFate, ...]:
 def _told_of(treatment: Treatment) -> Iterator[TreatmentResult]:
     if isinstance(treatment, Recoded):
         yield TreatmentResult(treatment.kind, treatment.recoding.field, recoded_how(treatment))
+        return
+    if isinstance(treatment, Reweighted):
+        yield TreatmentResult(treatment.kind, treatment.field, spread_how(treatment))
         return
     if isinstance(treatment, Postrandomised):
         yield TreatmentResult(treatment.kind, ", ".join(treatment.fields), drawn_how(treatment))
@@ -418,14 +422,18 @@ def read_records(run: Prepared) -> ReadRecords:
     return ReadRecords.of(records.columns, len(records), _weights(run, records))
 
 
-def _missing_notes(result: MaskResult, weight: Sequence[str]) -> Iterator[str]:
-    """Say how much the totals of the masked file lack, since records were left out."""
+def _missing_notes(result: MaskResult, weight: Sequence[str], within: Sequence[str]) -> Iterator[str]:
+    """Say how much weight was left out with records, and whether others have it now."""
     if gone := result.records_in - result.records_out:
         share = result.missing_weight
         whose = f"of the weight {weight[0]}" if weight else "of all records"
         yield (
-            f"{counted(gone, 'record was', 'records were')} left out, with {share:.1f} % {whose}; totals of "
-            "the masked file lack them"
+            f"{counted(gone, 'record was', 'records were')} left out, with {share:.1f} % {whose}; "
+            + (
+                f"their weights are spread over those of the same {', '.join(within)}"
+                if within
+                else "totals of the masked file lack them"
+            )
         )
 
 

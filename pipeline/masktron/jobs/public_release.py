@@ -82,6 +82,7 @@ def public_release(manifest: PlainData, rulebook: Rulebook, compared: ComparedFi
     figures = PublicFigures.of_records(None if compared is None or nested else compared.files, whole=whole)
     treatments = _treatments(result)
     recoded = {one.text("field"): one.text("how") for one in treatments if one.text("kind") == "recoding"}
+    spread = {one.text("field"): tuple(one.names("within")) for one in _treatments(manifest) if _is_spread(one)}
     weights = {fact.text("name") for fact in plan.parts("fields") if fact.text("role") == "weight"}
     suppressed = {one.text("field") for one in treatments if one.text("kind") == "suppression"} - weights
     classes = public_classes(_treatments(manifest))
@@ -111,6 +112,7 @@ def public_release(manifest: PlainData, rulebook: Rulebook, compared: ComparedFi
         fields=tuple(
             replace(
                 found := _field(fact, blocks.get(fact.text("name")), figures),
+                reweighted=spread.get(found.name, ()),
                 recoded=recoded.get(found.name, ""),
                 classes=classes.get(found.name, ()),
                 suppressed=found.name in suppressed,
@@ -160,6 +162,11 @@ def _classified(rulebook: Rulebook, compared: ComparedFiles | None, *, nested: b
 def _treatments(told: PlainData) -> tuple[PlainData, ...]:
     """Return what was done to fields, by a manifest or a result; those of earlier versions say nothing of it."""
     return tuple(told.parts("treatments")) if told.has("treatments") else ()
+
+
+def _is_spread(treatment: PlainData) -> bool:
+    """Tell whether a treatment of a manifest gave the weights of records left out to others."""
+    return treatment.text("kind") == "reweighting"
 
 
 def _suppressions(manifest: PlainData) -> list[PlainData]:

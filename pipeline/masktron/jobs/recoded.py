@@ -19,6 +19,7 @@ from masktron.counts import counted
 from masktron.errors import DocumentError, InfeasibleError, RefusalFacts, UsageError
 from masktron.hierarchies import read_hierarchy
 from masktron.jobs.labelled_hierarchies import hierarchy_of_values
+from masktron.jobs.reweighted import reweighted_column
 from masktron.recoding_settings import (
     Breaks,
     CodedTails,
@@ -34,7 +35,7 @@ from masktron.sources.lexicon import Lexicon
 from masktron.sources.records import Column, Records, Status
 from masktron.sources.source import Source
 from masktron.sources.variables import Variable
-from masktron.write.treatments import Recoded, Treatment
+from masktron.write.treatments import Recoded, Reweighted, Treatment
 
 MOST_CLASSES = 1000
 """Classes of one width: more are a mistake, or no protection."""
@@ -345,6 +346,8 @@ def as_treated(
             columns[one.recoding.field] = recoded_column(
                 columns[one.recoding.field], one.recoding, missing.get(one.recoding.field, frozenset())
             )
+        elif isinstance(one, Reweighted) and {one.field, *one.within} <= columns.keys():
+            columns[one.field] = reweighted_column(replace(records, columns=columns), one)
     return replace(records, columns=columns)
 
 

@@ -35,6 +35,7 @@ from masktron.jobs.recoded import (
     variable_of,
     weight_of,
 )
+from masktron.jobs.reweighted import spread_weights
 from masktron.jobs.suppressed import suppressed_cells
 from masktron.jobs.swapped import swap_regions
 from masktron.jobs.treating import Treating
@@ -51,7 +52,16 @@ from masktron.sources.records import Coded
 from masktron.sources.source import Source
 from masktron.translation import Translation, translated
 from masktron.write.atomic import atomic_path
-from masktron.write.treatments import Postrandomised, Recoded, Suppressed, Swapped, Treatment, names_in, recodings_in
+from masktron.write.treatments import (
+    Postrandomised,
+    Recoded,
+    Reweighted,
+    Suppressed,
+    Swapped,
+    Treatment,
+    names_in,
+    recodings_in,
+)
 
 _RULES = "the translated rulebook"
 _TITLE = "Rules as masktron has translated them, for recoded"
@@ -141,7 +151,7 @@ def treated(
         if config.treats_keys:
             refuse_treatments(["treatments"], original.job.source)
             _require_possible(original)
-        if config.recode or config.pram or config.swap:
+        if config.recode or config.pram or config.swap or (config.reweight and not original.originals.keep.all()):
             opened = stack.enter_context(_changed(original, out, rules_out, progress, executor))
         if config.key_k is not None:
             opened = stack.enter_context(_suppressed(opened, out, progress, executor))
@@ -171,7 +181,7 @@ def _changed(
     """Recode and draw, and open what comes of it, with rules to match."""
     progress("treating fields", 0)
     with private_folder(folder_on_disk()[0]) as folder:
-        state = recode_fields(Treating(original, original.records))
+        state = spread_weights(recode_fields(Treating(original, original.records)))
         path, named = original.job.rulebook.path, {}
         if state.rulebook and rules_out is not None:
             (folder / "rules").mkdir(mode=0o700)
@@ -188,11 +198,12 @@ def _changed(
 
 
 _DRAWN: Mapping[type[Treatment], str] = {
-    Suppressed: "with keys suppressed",
-    Postrandomised: "with values drawn anew",
-    Swapped: "with records swapped",
+    Suppressed: "with keys suppressed, rules that look at several records",
+    Postrandomised: "with values drawn anew, rules that look at several records",
+    Swapped: "with records swapped, rules that look at several records",
+    Reweighted: "with the weights of records left out spread over others, rules",
 }
-"""What may break rules across records, which treatments are not asked about."""
+"""What may break rules, of which treatments ask none, or none across records."""
 
 
 def _opened(
@@ -206,7 +217,7 @@ def _opened(
     except InvalidOriginalError as error:
         if (drawn := _DRAWN.get(type(done.treatments[-1]))) is not None:
             raise InfeasibleError(
-                f"{drawn}, rules that look at several records do not hold: {error.what}",
+                f"{drawn} do not hold: {error.what}",
                 where=str(original.job.source.path),
                 hint="let these rules go with --allow, or name other fields",
                 facts=[RefusalFacts("keys")],

@@ -246,7 +246,8 @@ def compositions_of(job: Job) -> NDArray[np.intp]:
 
 
 def _refuse_settings(config: Config, source: Source) -> None:
-    asked = {"recode": config.recode, "key_k": config.key_k, "pram": config.pram, "swap": config.swap}
+    names = ("recode", "key_k", "pram", "swap", "reweight")
+    asked = {name: getattr(config, name) for name in names}
     refuse_treatments([name for name, value in asked.items() if value], source)
     if config.unit_records:
         raise UsageError(
@@ -276,7 +277,7 @@ def refuse_treatments(asked: Sequence[str], source: Source) -> None:
     """
     if asked and isinstance(source, WideSource):
         raise UsageError(
-            f"{', '.join(asked)}: keys of nested files are not treated yet",
+            f"{', '.join(asked)}: fields of nested files are not treated yet",
             where=str(source.path),
             hint="leave them as they are and look at the risk that the result shows, or write classes into the file "
             "before it is masked: see docs/nested-files.md",

@@ -147,6 +147,8 @@ class PublicField:
     keeps_mean : bool
         Whether groups have their mean, and so the file that of the original values of its records, with survey
         weights where there are some, but for rounding. Only where `mean` may be told.
+    reweighted : tuple of str
+        Of a weight: fields by whose classes it took over the weights of records left out.
     recoded : str
         How it was recoded, a setting without the name of a file; empty where it was not.
     classes : tuple of PublicClass
@@ -179,6 +181,7 @@ class PublicField:
     codes: tuple[str, ...] = ()
     below_zero: int = 0
     keeps_mean: bool = False
+    reweighted: tuple[str, ...] = ()
     recoded: str = ""
     classes: tuple[PublicClass, ...] = ()
     suppressed: bool = False

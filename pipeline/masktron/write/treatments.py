@@ -173,7 +173,45 @@ class Swapped:
         return {"kind": self.kind, **said, **more}
 
 
-type Treatment = Recoded | Postrandomised | Swapped | Suppressed
+@dataclass(frozen=True, slots=True)
+class Reweighted:
+    """A weight that took over the weights of records left out.
+
+    Attributes
+    ----------
+    field : str
+        The weight.
+    within : tuple of str
+        Records that are alike in these fields are a class.
+    factors : mapping of tuple of (str or None) to Fraction
+        By class, what its weights were multiplied by; classes whose weights stay are absent.
+    decimals : int
+        Digits behind the point that new weights are rounded to.
+    """
+
+    field: str
+    within: tuple[str, ...]
+    factors: Mapping[tuple[str | None, ...], Fraction]
+    decimals: int
+
+    @property
+    def kind(self) -> str:
+        """What it is called in manifests and results."""
+        return "reweighting"
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain data from which `treatments_from` builds it again."""
+        factors = [{"class": list(key), "factor": str(factor)} for key, factor in self.factors.items()]
+        return {
+            "kind": self.kind,
+            "field": self.field,
+            "within": list(self.within),
+            "factors": factors,
+            "decimals": self.decimals,
+        }
+
+
+type Treatment = Recoded | Postrandomised | Swapped | Suppressed | Reweighted
 """One step, in the order in which they are done."""
 
 
@@ -197,6 +235,8 @@ def treatments_from(content: Any) -> tuple[Treatment, ...]:
             found.append(_postrandomised(one))
         elif isinstance(one, Mapping) and one["kind"] == "swapping":
             found.append(_swapped(one))
+        elif isinstance(one, Mapping) and one["kind"] == "reweighting":
+            found.append(_reweighted(one))
         else:
             raise ValueError("a treatment is of no kind that this version knows")
     fields = [one.recoding.field for one in found if isinstance(one, Recoded)]
@@ -213,6 +253,11 @@ def recodings_in(treatments: Iterable[Treatment]) -> dict[str, Recoding]:
 def names_in(treatments: Iterable[Treatment]) -> dict[str, Mapping[str, str]]:
     """Return what classes are called of which numbers stand in the file, by field."""
     return {one.recoding.field: one.names for one in treatments if isinstance(one, Recoded) and one.names}
+
+
+def reweighted_in(treatments: Iterable[Treatment]) -> tuple[Reweighted, ...]:
+    """Return what took over the weights of records left out: one treatment, or none."""
+    return tuple(one for one in treatments if isinstance(one, Reweighted))
 
 
 def suppressed_in(treatments: Iterable[Treatment]) -> tuple[Suppressed, ...]:
@@ -249,6 +294,19 @@ def _swapped(one: Mapping[str, Any]) -> Swapped:
     if said["household"] is not None:
         _text(said["household"])
     return Swapped(SwapSettings(**said), one["pairs"], tuple(_text(name) for name in _list(one["let_go"])))
+
+
+def _reweighted(one: Mapping[str, Any]) -> Reweighted:
+    within, decimals = tuple(_text(name) for name in _list(one["within"])), one["decimals"]
+    factors: dict[tuple[str | None, ...], Fraction] = {}
+    for each in _list(one["factors"]):
+        key = tuple(None if text is None else _text(text) for text in _list(each["class"]))
+        factors[key] = _number(each["factor"])
+        if len(key) != len(within) or factors[key] <= 1:
+            raise ValueError("a factor of weights is of no class, or not above 1")
+    if not within or not isinstance(decimals, int) or isinstance(decimals, bool) or not 0 <= decimals <= 40:
+        raise ValueError("weights were spread, and it is not said how")
+    return Reweighted(_text(one["field"]), within, factors, decimals)
 
 
 def _postrandomised(one: Mapping[str, Any]) -> Postrandomised:

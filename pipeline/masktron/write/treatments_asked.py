@@ -9,7 +9,7 @@ from typing import Any
 from masktron.errors import UsageError
 from masktron.perturbation_settings import PramSettings, SwapSettings, pram_settings, together
 from masktron.treatments.suppression_check import SharedKeys
-from masktron.write.treatments import Postrandomised, Recoded, Suppressed, Swapped, Treatment
+from masktron.write.treatments import Postrandomised, Recoded, Suppressed, Swapped, Treatment, reweighted_in
 
 
 def require_asked_for(treatments: Sequence[Treatment], config: Mapping[str, Any]) -> None:
@@ -30,6 +30,9 @@ def require_asked_for(treatments: Sequence[Treatment], config: Mapping[str, Any]
     recoded = {one.recoding.field: one.how for one in treatments if isinstance(one, Recoded)}
     drawn = {one.fields: one.settings for one in treatments if isinstance(one, Postrandomised)}
     swapped = [one.settings for one in treatments if isinstance(one, Swapped)]
+    spread = [one.within for one in reweighted_in(treatments)]
+    if spread and spread != [tuple(config.get("reweight", ()))]:
+        raise ValueError("its 'treatments' are not what 'reweight' of its 'config' asks for")
     shared = [one.contract for one in treatments if isinstance(one, Suppressed)]
     for setting, asked, done in (
         ("recode", dict(_table(config, "recode")), recoded),

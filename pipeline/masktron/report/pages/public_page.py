@@ -233,10 +233,11 @@ def _left_out(release: PublicRelease) -> str:
     rare = f", or that fewer than {release.k} were composed like," if release.rare_left_out else ""
     share = f" They had {release.missing_weight} % of the survey weight." if release.missing_weight else ""
     were = "was" if release.left_out == 1 else "were"
-    return (
-        f"{counted(release.left_out, 'record')} that broke a rule{rare} {were} left out.{share} Totals and counts of "
-        "this file lack them, also with the weight."
+    spread = any(one.reweighted for one in release.fields)
+    lacking = "Totals and counts of this file lack them" + (
+        "; weighted ones do not." if spread else ", also with the weight."
     )
+    return f"{counted(release.left_out, 'record')} that broke a rule{rare} {were} left out.{share} {lacking}"
 
 
 _FOUND = {"encoding": "utf-8", "quote": '"', "decimal": "point"}
@@ -409,6 +410,8 @@ def _whose(one: PublicField) -> str:
 
 
 def _of_weight(one: PublicField, release: PublicRelease) -> str:
+    if one.reweighted:
+        return f"raised: the weights of records left out went to those of the same {', '.join(one.reweighted)}"
     if not one.recoded:
         lacking = ", so it does not add up to the population: records were left out" if release.left_out else ""
         return f"unchanged{lacking}"
