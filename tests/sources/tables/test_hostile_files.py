@@ -404,7 +404,7 @@ SHORT = ["plain.arrow", "plain.sav", "v15.dta", "made.sas7bdat", "made.xlsx"]
 
 
 def test_damaged_files_end_with_one_error(tmp_path: Path, honest: dict[str, bytes]) -> None:
-    require_one_error(honest, tmp_path, SHORT, range(6))
+    require_one_error(honest, tmp_path, SHORT, range(3))
 
 
 @pytest.mark.full
