@@ -97,8 +97,11 @@ def test_the_page_for_others_says_what_was_done(tmp_path: Path) -> None:
     masktron.mask(data, rules, tmp_path / "m.csv", reweight=["G", "H"], **HOW)
     masktron.write_report(tmp_path / "m.manifest.json", html_public=page)
     text = page.read_text()
-    assert "W is the survey weight, raised: the weights of records left out went to those of the same G, H." in text
-    assert "Totals and counts of this file lack them; weighted ones do not." in text
+    assert (
+        "W is the survey weight, raised: the weights of records left out went to those of the same G, H, where"
+        in text
+    )
+    assert "Totals and counts of this file lack them; weighted counts by G, H do not." in text
 
 
 def test_a_later_survey_has_its_weights_spread_alike(tmp_path: Path) -> None:
@@ -160,3 +163,21 @@ def test_a_rule_on_the_weight_is_kept_or_stops_the_run(tmp_path: Path) -> None:
     ):
         masktron.mask(data, rules, tmp_path / "m.csv", reweight=["G"], **HOW)
     assert not (tmp_path / "m.csv").exists()
+
+
+def test_the_page_for_others_names_what_moved(tmp_path: Path) -> None:
+    data, rules = survey(tmp_path)
+    table = pd.read_csv(data)
+    table["B"] = table.B.where(table.G != "N", table.B + 4000)
+    table["T"] = table.A + table.B
+    table.loc[11, "W"] = 20
+    table.to_csv(data, index=False)
+    found = masktron.mask(data, rules, tmp_path / "m.csv", method="cart", **{**HOW, "invalid": "stop"})
+    page = tmp_path / "about.html"
+    masktron.write_report(tmp_path / "m.manifest.json", html_public=page)
+    text = page.read_text()
+    lost = [one.field for one in found.concerns if one.kind == "unexplained"]
+    assert {"B", "T"} <= {*lost}
+    assert f"Do not compare {', '.join(lost)} between categories of the unmasked fields" in text
+    moved = ", ".join(one.field for one in found.concerns if one.kind == "moved-total")
+    assert (f"Do not take totals or means of {moved} from this file" in text) == bool(moved)

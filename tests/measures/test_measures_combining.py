@@ -38,6 +38,11 @@ def test_fully_synthetic_by_hand() -> None:
     assert found.high - 12 == pytest.approx(1.959964 * math.sqrt(2), rel=1e-6)
 
 
+def test_two_rules_at_once_are_refused() -> None:
+    with pytest.raises(UsageError, match="full and population are two rules"):
+        combine([10.0, 12.0], [1.0, 1.0], full=True, population=True)
+
+
 def test_samples_of_synthetic_populations_by_hand() -> None:
     # T = 4/3 * 4 - 1, df = 2 (1 - 3 / 16)^2
     found = combine([10.0, 12.0, 14.0], [1.0, 1.0, 1.0], population=True)

@@ -19,7 +19,7 @@ def combine(
         ),
     ],
     full: Annotated[
-        bool, typer.Option("--full", help="Every value of the releases is synthetic, not only some.")
+        bool, typer.Option("--full", help="Every field was drawn; leave it out where some stayed as they were.")
     ] = False,
     population: Annotated[
         bool,

@@ -91,7 +91,7 @@ def code_notes(job: Job, evaluation: Evaluation) -> tuple[str, ...]:
                 notes.append(
                     f"{edit.check.id}: {name} is {code} in {many:,} of the {first}{len(findings):,} records that "
                     f"fail; {code} looks like a code for missing values. If it is, allow it in the rule "
-                    f"(number({name}) = {code} or ...) and declare it: --missing={shlex.quote(name)}={code}"
+                    f"(number({name}) = {code} or ...) and declare it to mask: --missing={shlex.quote(name)}={code}"
                 )
     return tuple(notes)
 

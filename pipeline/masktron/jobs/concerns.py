@@ -114,11 +114,13 @@ def _moved_totals(run: Prepared, made: Masked, files: Assessed) -> Iterator[Conc
     for name, total in zip(files.numeric, files.totals, strict=True):
         parts.setdefault(named.get(name, name), {})[name] = total
     records = len(run.kept)
+    moved = []
     for field, own in parts.items():
         before, after = (math.fsum(getattr(one, side) for one in own.values()) for side in ("before", "after"))
         change = WeightedTotal(before, after, records).change
-        if abs(change) <= MOVED_TOTAL:  # NaN, where nothing became something, has moved
-            continue
+        if not abs(change) <= MOVED_TOTAL:  # NaN, where nothing became something, has moved
+            moved.append((change, field, own))
+    for change, field, own in sorted(moved, key=lambda one: -abs(one[0]) if not math.isnan(one[0]) else -math.inf):
         groups, refused = _refused_averages(made, files, own)
         why = (
             f": in {refused:,} of {counted(groups, 'group')}, the rules refuse the average, and the nearest values "
@@ -165,7 +167,7 @@ def _unexplained(run: Prepared, files: Assessed) -> Iterator[ConcernResult]:
         now = 0.0 if math.isnan(after.share) else after.share
         if before.share >= EXPLAINED and before.p_value < BY_CHANCE and now < before.share / 2:
             lost.setdefault(named.get(name, name), []).append((before.share, now, name, by))
-    for field, found in lost.items():
+    for field, found in sorted(lost.items(), key=lambda one: max(one[1]), reverse=True):
         most = max(found)
         some = sorted((one for one in found if one[2] == most[2]), reverse=True)
         others = f", and {counted(len(some) - _NAMED, 'other field')} less" if len(some) > _NAMED else ""

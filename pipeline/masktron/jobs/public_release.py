@@ -24,6 +24,7 @@ from masktron.report.wording import rule_text
 from masktron.results.mask import is_judge
 from masktron.results.public_release import (
     FEW_LEFT_OUT,
+    PUBLIC_LEAST_RECORDS,
     PublicEngine,
     PublicFate,
     PublicField,
@@ -122,6 +123,8 @@ def public_release(manifest: PlainData, rulebook: Rulebook, compared: ComparedFi
             for fact in plan.parts("fields")
             if fact.text("role") != "identifier"
         ),
+        moved_totals=_of_concern("moved-total", manifest),
+        unexplained=_of_concern("unexplained", manifest),
         removed=tuple(fact.text("name") for fact in plan.parts("fields") if fact.text("role") == "identifier"),
         rules=tuple(_rules(result, edits, nested=nested)),
         engines=tuple(
@@ -162,6 +165,16 @@ def _classified(rulebook: Rulebook, compared: ComparedFiles | None, *, nested: b
 def _treatments(told: PlainData) -> tuple[PlainData, ...]:
     """Return what was done to fields, by a manifest or a result; those of earlier versions say nothing of it."""
     return tuple(told.parts("treatments")) if told.has("treatments") else ()
+
+
+def _of_concern(kind: str, manifest: PlainData) -> tuple[str, ...]:
+    """Name the masked fields of which a concern of some kind was raised, in files large enough to tell of it."""
+    result = manifest.part("result")
+    if not result.has("concerns") or result.count("records_out") < PUBLIC_LEAST_RECORDS:
+        return ()
+    masked = {name for block in result.parts("blocks") for name in block.names("variables")}
+    found = (one.text("field") for one in result.parts("concerns") if one.text("kind") == kind)
+    return tuple(name for name in found if name in masked)
 
 
 def _is_spread(treatment: PlainData) -> bool:

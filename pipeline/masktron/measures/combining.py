@@ -88,7 +88,7 @@ def combine(
     estimates, variances : sequence of float, length m
         From each release as if it were the original: the estimate, and its squared standard error.
     full : bool
-        Whether every value of the releases is synthetic.
+        Whether every value was drawn, so that no field stayed as it was.
     population : bool
         Whether each release is a sample, of whatever design, from a synthetic population of its own.
     level : float
@@ -99,8 +99,9 @@ def combine(
     Raises
     ------
     UsageError
-        There are fewer than two releases, the lengths differ, a number is missing, infinite or too large, a variance
-        is negative, all estimates are equal, or every variance of fully synthetic releases is 0.
+        Both rules are asked for, there are fewer than two releases, the lengths differ, a number is missing, infinite
+        or too large, a variance is negative, all estimates are equal, or every variance of fully synthetic releases
+        is 0.
 
     Notes
     -----
@@ -112,6 +113,10 @@ def combine(
     """
     from scipy.stats import t as student  # noqa: PLC0415 -- loads slowly
 
+    if full and population:
+        raise UsageError(
+            "full and population are two rules", hint="docs/combined-intervals.md says when to give which"
+        )
     _check(estimates, variances, level, ratio)
     m = len(estimates)
     with np.errstate(over="ignore", invalid="ignore"):
@@ -125,7 +130,7 @@ def combine(
             hint=f"nothing that was replaced counts in them: take any, with its own variance ({within:g} on average)",
         )
     adjusted = False
-    if full and not population:
+    if full:
         if not within:
             raise UsageError("the variances of all releases are 0", hint="give squared standard errors")
         variance, freedom = within * (ratio + (1 + ratio) / m), np.inf

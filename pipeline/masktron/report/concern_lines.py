@@ -7,14 +7,19 @@ from typing import Any
 
 from masktron.counts import counted
 
+_SHARING = 3
+"""From so many concerns of one kind, with one remedy, they share a line."""
+_NAMED = 5
+"""Fields that such a line names; more are counted."""
+
 
 def concern_lines(concerns: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    """Yield a line for each concern; fields with values below 0 share one, as one rule each helps against all.
+    """Yield a line for each concern; several of one kind that one remedy helps share one.
 
     Parameters
     ----------
     concerns : sequence of mapping
-        As JSON has them.
+        As JSON has them; of one kind, the worst first.
     """
     below = [one for one in concerns if one["kind"] == "below-zero"]
     if len(below) > 1:
@@ -23,6 +28,14 @@ def concern_lines(concerns: Sequence[Mapping[str, Any]]) -> Iterator[str]:
             f"values below 0, where no original value is: {fields}; where a field cannot be, the rule FIELD >= 0 "
             "keeps it from that, and masktron suggest proposes it"
         )
+    alike: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
     for one in concerns:
         if len(below) < 2 or one not in below:
-            yield f"{one['says']}; {one['hint']}"
+            alike.setdefault((one["kind"], one["hint"]), []).append(one)
+    for (_, hint), several in alike.items():
+        if len(several) < _SHARING:
+            yield from (f"{one['says']}; {hint}" for one in several)
+            continue
+        names = [one["field"] for one in several[1:]]
+        more = [counted(len(names) - _NAMED, "other")] if len(names) > _NAMED else []
+        yield f"{several[0]['says']}; likewise {', '.join([*names[:_NAMED], *more])}; {hint}"

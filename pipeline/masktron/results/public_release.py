@@ -267,6 +267,8 @@ class PublicRelease:
         Records of the original that were left out: whoever knows the size of the sample can count them.
     missing_weight : str
         Their share of the weight, in per cent with one decimal; empty where there is no weight, or they are few.
+    moved_totals, unexplained : tuple of str
+        Masked fields whose total moved, or which categories explain no more as they did; in large files alone.
     fields : tuple of PublicField
         Of the released file.
     removed : tuple of str
@@ -324,6 +326,8 @@ class PublicRelease:
     protected: str = ""
     numbered: tuple[str, ...] = ()
     missing_weight: str = ""
+    moved_totals: tuple[str, ...] = ()
+    unexplained: tuple[str, ...] = ()
     rare_left_out: bool = False
     own_checksum: str = ""
     takes_over: bool = False

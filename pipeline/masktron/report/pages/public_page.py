@@ -233,9 +233,9 @@ def _left_out(release: PublicRelease) -> str:
     rare = f", or that fewer than {release.k} were composed like," if release.rare_left_out else ""
     share = f" They had {release.missing_weight} % of the survey weight." if release.missing_weight else ""
     were = "was" if release.left_out == 1 else "were"
-    spread = any(one.reweighted for one in release.fields)
+    spread = next((one.reweighted for one in release.fields if one.reweighted), ())
     lacking = "Totals and counts of this file lack them" + (
-        "; weighted ones do not." if spread else ", also with the weight."
+        f"; weighted counts by {', '.join(spread)} do not." if spread else ", also with the weight."
     )
     return f"{counted(release.left_out, 'record')} that broke a rule{rare} {were} left out.{share} {lacking}"
 
@@ -366,7 +366,8 @@ def _became(fates: tuple[PublicFate, ...]) -> list[PagePart]:
 
 
 def _exact(release: PublicRelease) -> list[PagePart]:
-    kept = [one.name for one in release.fields if not (one.masked or one.recoded or one.suppressed or one.untrue)]
+    changed = ("masked", "recoded", "suppressed", "untrue", "reweighted")
+    kept = [one.name for one in release.fields if not any(getattr(one, how) for how in changed)]
     left_out = [one.name for one in release.fields if one.suppressed]
     in_all = "the same way in every record" if not left_out else "the same way wherever they are written"
     recoded = [f"{one.name} ({one.recoded})" for one in release.fields if one.recoded]
@@ -411,7 +412,8 @@ def _whose(one: PublicField) -> str:
 
 def _of_weight(one: PublicField, release: PublicRelease) -> str:
     if one.reweighted:
-        return f"raised: the weights of records left out went to those of the same {', '.join(one.reweighted)}"
+        within = ", ".join(one.reweighted)
+        return f"raised: the weights of records left out went to those of the same {within}, where they add up again"
     if not one.recoded:
         lacking = ", so it does not add up to the population: records were left out" if release.left_out else ""
         return f"unchanged{lacking}"
@@ -518,7 +520,23 @@ def _advice(release: PublicRelease) -> list[PagePart]:
                     "Means, totals and frequencies suffer least; the table says how far they moved, where that may "
                     "be told."
                 ]
-                if moved
+                if moved and not release.moved_totals
+                else []
+            ),
+            *(
+                [
+                    f"Do not take totals or means of {', '.join(release.moved_totals)} from this file: masking "
+                    "moved them."
+                ]
+                if release.moved_totals
+                else []
+            ),
+            *(
+                [
+                    f"Do not compare {', '.join(release.unexplained)} between categories of the unmasked fields: "
+                    "masking did not keep these differences."
+                ]
+                if release.unexplained
                 else []
             ),
             *(
