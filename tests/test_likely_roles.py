@@ -139,6 +139,8 @@ def test_codes_with_a_point_look_like_codes(size: int) -> None:
     numbers = np.random.default_rng(size)
     held = numbers.choice(numbers.choice(NACE, size, replace=False), 10 * size)
     assert code_reason("activity", Counter(held.tolist())).endswith("as they share codes")
+    floats = Counter(str(float(one)) for one in held.tolist())  # 46.90 is 46.9
+    assert code_reason("activity", floats).endswith("as they share codes")
     assert not code_reason("wt", Counter(held.tolist()))  # weights of strata are shared as well
 
 
@@ -166,6 +168,8 @@ def test_amounts_with_decimals_are_no_codes(size: int) -> None:
             counts = Counter(f"{value:.{places}f}" for value in values.tolist())
             whole = all(text.endswith(".0") for text in counts)
             assert whole or not code_reason("x", counts), (name, places)
+            floats = Counter(str(round(value, places)) for value in values.tolist())
+            assert whole or not code_reason("x", floats), (name, places)
 
 
 @pytest.mark.parametrize(
@@ -179,6 +183,7 @@ def test_amounts_with_decimals_are_no_codes(size: int) -> None:
         ("zip", True),
         ("occupationCode", True),
         ("BirthYear", True),
+        ("birthyear", True),
         ("years_at_school", False),
         ("icdl", False),
         ("sickdays", False),
@@ -187,6 +192,12 @@ def test_amounts_with_decimals_are_no_codes(size: int) -> None:
 def test_names_of_classifications(name: str, looks: bool) -> None:
     counts = Counter(str(1900 + at) for at in range(100))
     assert bool(code_reason(name, counts)) is looks
+
+
+def test_dates_written_as_numbers_are_no_amounts() -> None:
+    days = [10_000 * (1950 + at % 50) + 100 * (1 + at % 12) + 1 + at % 28 for at in range(200)]
+    assert code_reason("born", Counter(map(str, days))) == "its values are those of dates"
+    assert not code_reason("turnover", Counter(map(str, [*days, 19_801_340])))
 
 
 def test_an_amount_of_a_year_is_no_year() -> None:

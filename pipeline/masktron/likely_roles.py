@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 
@@ -27,6 +28,8 @@ _TAIL = 0.05
 """Share of the records at either end that say nothing about a grid: extreme amounts stand alone."""
 LEAST_DISTINCT = 16
 """Different numbers that a field has at least to name records: amounts of few records may differ by chance."""
+LEAST_DATES = 5
+"""Different numbers that a field has at least to be one of dates: of fewer, amounts may look like some."""
 LEAST_RUNNING = 0.1
 """Share of the records, at least, that repeat the value before them in a field whose values stand in runs."""
 _WEIGHTS = frozenset({"weight", "weights", "wt", "wgt", "wght", "gewicht", "pweight", "hweight", "fweight"})
@@ -122,27 +125,48 @@ def code_reason(name: str, counts: Mapping[str, int]) -> str:
     if not _CLASSIFICATIONS.isdisjoint(_words(name)):
         return "its name is that of a classification"
     written = [_PLAIN.fullmatch(text) for text in counts]
-    places = {len(one["fraction"] or "") if one else -1 for one in written}
-    if len(places) != 1 or -1 in places:
+    fractions = [one["fraction"] or "" for one in written if one is not None]
+    places = max(map(len, fractions), default=0)
+    # floating-point numbers have lost the zeros at the end of a code; others have them all, or none
+    mixed = any(len(one) != places and one.endswith("0") and one != "0" for one in fractions)
+    if len(fractions) < len(counts) or mixed:
         return ""
     if any(map(has_zero_before, counts)):
         return "a number has a zero before it, as codes have"
-    unit = 10 ** places.pop()
-    many = {int(text.replace(".", "")): count for text, count in counts.items()}
+    unit = 10**places
+    many: Counter[int] = Counter()
+    for text, fraction in zip(counts, fractions, strict=True):
+        many[int(text.partition(".")[0] + fraction.ljust(places, "0"))] += counts[text]
     few = len(counts) > 1 and sum(many.values()) >= RECORDS_A_CODE * len(many)
     if all(number % unit == 0 for number in many):
-        if _YEARS & _words(name) and all(_YEAR_FROM <= number // unit <= _YEAR_TO for number in many):
-            return "its name and values are those of years"
-        return f"{len(many)} different integers, as few as codes are" if few and len(many) <= MOST_CODES else ""
+        return _reason_of_integers(name, [number // unit for number in many], few=few)
     apart = (
         few and min(many) >= 0 and _WEIGHTS.isdisjoint(_words(name)) and _share_of_grid(many, unit) <= MOST_OF_A_GRID
     )
     return f"{len(many)} different decimals that many records share, as they share codes" if apart else ""
 
 
+def _reason_of_integers(name: str, numbers: Sequence[int], *, few: bool) -> str:
+    if _is_year(name) and all(_YEAR_FROM <= number <= _YEAR_TO for number in numbers):
+        return "its name and values are those of years"
+    if len(numbers) >= LEAST_DATES and all(map(_is_date, numbers)):
+        return "its values are those of dates"
+    return f"{len(numbers)} different integers, as few as codes are" if few and len(numbers) <= MOST_CODES else ""
+
+
+def _is_year(name: str) -> bool:
+    return any(word in _YEARS or word.endswith("year") for word in _words(name))
+
+
+def _is_date(number: int) -> bool:
+    """Tell whether an integer reads as year, month and day: 19590731."""
+    year, month, day = number // 10_000, number // 100 % 100, number % 100
+    return _YEAR_FROM <= year <= _YEAR_TO and 1 <= month <= 12 and 1 <= day <= 31
+
+
 def called_like_codes(name: str, *, years: bool = True) -> bool:
     """Whether a field is called like a known classification or a code, or like a year."""
-    return not (_CLASSIFICATIONS | (_YEARS if years else frozenset())).isdisjoint(_words(name))
+    return not _CLASSIFICATIONS.isdisjoint(_words(name)) or (years and _is_year(name))
 
 
 def has_zero_before(text: str) -> bool:

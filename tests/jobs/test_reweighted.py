@@ -24,7 +24,7 @@ HOW: dict[str, Any] = {
 
 
 def survey(tmp_path: Path, *rules: str) -> tuple[Path, Path]:
-    """Return 240 records, of which each eleventh breaks the sum, and one has no weight."""
+    """Return 240 records, of which each third breaks the sum, and one of these has no weight."""
     rows = [
         {
             "ID": at,
@@ -33,7 +33,7 @@ def survey(tmp_path: Path, *rules: str) -> tuple[Path, Path]:
             "W": -1 if at == 11 else 20 + at * 7 % 31 + (at % 2) / 2,
             "A": 10 + at * 13 % 700,
             "B": 10 + at * 17 % 500,
-            "T": 20 + at * 13 % 700 + at * 17 % 500 + (at % 11 == 0),
+            "T": 20 + at * 13 % 700 + at * 17 % 500 + (at % 3 == 2),
         }
         for at in range(240)
     ]
@@ -49,8 +49,8 @@ def sums(path: Path, fields: list[str]) -> pd.Series:
 @pytest.mark.parametrize("fields", [["G"], ["G", "H"]], ids=str)
 def test_weights_add_up_by_class_to_those_of_the_original(tmp_path: Path, fields: list[str]) -> None:
     data, rules = survey(tmp_path)
-    result = masktron.mask(data, rules, tmp_path / "m.csv", reweight=fields, **HOW)
-    assert result.records_out == 240 - 22
+    result = masktron.mask(data, rules, tmp_path / "m.csv", reweight=fields, **{**HOW, "k": 2})
+    assert result.records_out == 240 - 80
     before, after = sums(data, fields), sums(tmp_path / "m.csv", fields)
     assert (before - after).abs().max() < 240 * 5e-6
     original = pd.read_csv(data)
@@ -94,7 +94,7 @@ def test_check_finds_a_changed_weight_and_forged_factors(tmp_path: Path) -> None
 def test_the_page_for_others_says_what_was_done(tmp_path: Path) -> None:
     data, rules = survey(tmp_path)
     page = tmp_path / "about.html"
-    masktron.mask(data, rules, tmp_path / "m.csv", reweight=["G", "H"], **HOW)
+    masktron.mask(data, rules, tmp_path / "m.csv", reweight=["G", "H"], **{**HOW, "k": 2})
     masktron.write_report(tmp_path / "m.manifest.json", html_public=page)
     text = page.read_text()
     assert (
@@ -134,9 +134,8 @@ def test_nothing_changes_where_no_record_is_left_out(tmp_path: Path) -> None:
         ({"reweight": ["W"]}, "W has the role weight"),
         ({"roles": {**HOW["roles"], "W": "untouched"}}, "no field is the weight"),
         ({"recode": {"W": "breaks:0,30:mean"}}, "W is recoded as well"),
-        ({"pram": {"G": "change:0.2"}}, "values of G are drawn anew, swapped or left out"),
-        ({"swap": {"regions": ["G"], "keys": ["H"], "k": 3}}, "values of G are drawn anew, swapped or left out"),
-        ({"key_k": 3}, "values of G are drawn anew, swapped or left out"),
+        ({"pram": {"G": "change:0.2"}}, "values of G are drawn anew or swapped"),
+        ({"swap": {"regions": ["G"], "keys": ["H"], "k": 3}}, "values of G are drawn anew or swapped"),
     ],
     ids=str,
 )
@@ -150,10 +149,49 @@ def test_what_cannot_be_is_refused(tmp_path: Path, more: dict[str, Any], says: s
 def test_a_class_of_which_no_record_is_left_is_refused(tmp_path: Path) -> None:
     data, rules = survey(tmp_path)
     table = pd.read_csv(data)
-    table["G"] = table.G.where(table.index != 22, "X")
+    table["G"] = table.G.where(table.index != 23, "X")
     table.to_csv(data, index=False)
     with pytest.raises(InfeasibleError, match="1 class of G would have no record left that could take the weight"):
         masktron.mask(data, rules, tmp_path / "m.csv", reweight=["G"], **HOW)
+
+
+def test_cells_of_a_class_are_not_left_out(tmp_path: Path) -> None:
+    data, rules = survey(tmp_path, "(string(G) = '') = (string(R) = '')")
+    table = pd.read_csv(data)
+    table.insert(2, "R", table.G.str.lower())
+    table["G"] = table.G.where(table.index % 40 != 1, "X")
+    table.to_csv(data, index=False)
+    how = {**HOW, "roles": {**HOW["roles"], "R": "untouched"}, "key_k": 10}
+    for within in ("G", "R"):
+        with pytest.raises(InfeasibleError, match=f"cells of {within} are left out|fewer than k = 5"):
+            masktron.mask(data, rules, tmp_path / "m.csv", reweight=[within], **how)
+    assert not (tmp_path / "m.csv").exists()
+
+
+def test_the_weight_of_few_records_is_told_to_nobody(tmp_path: Path) -> None:
+    data, rules = survey(tmp_path)
+    with pytest.raises(InfeasibleError, match="fewer than k = 30 records are left out, and anybody could compute"):
+        masktron.mask(data, rules, tmp_path / "m.csv", reweight=["G"], **{**HOW, "k": 30})
+
+
+def test_codes_for_missing_are_classes_of_their_own_and_check_knows_them(tmp_path: Path) -> None:
+    data, rules = survey(tmp_path)
+    out = tmp_path / "m.csv"
+    masktron.mask(data, rules, out, reweight=["G"], missing={"G": ["N"]}, **HOW)
+    checked = masktron.check(out, rules, original=data, manifest=tmp_path / "m.manifest.json")
+    assert checked.complies, checked.problems
+
+
+def test_long_weights_keep_the_digits_of_a_double(tmp_path: Path) -> None:
+    data, rules = survey(tmp_path)
+    table = pd.read_csv(data)
+    table["W"] = table.W.where(table.W < 0, table.W / 7)
+    parquet = tmp_path / "d.parquet"
+    table.to_parquet(parquet, index=False)
+    masktron.mask(parquet, rules, tmp_path / "m.parquet", reweight=["G"], numeric=["A", "B", "T"], **HOW)
+    after = pd.read_parquet(tmp_path / "m.parquet")
+    before = table[table.W > 0]
+    assert (before.groupby("G").W.sum() - after.groupby("G").W.sum()).abs().max() < 1e-9
 
 
 def test_a_rule_on_the_weight_is_kept_or_stops_the_run(tmp_path: Path) -> None:

@@ -296,12 +296,13 @@ def _identifying(run: Prepared, written: Mapping[str, Column]) -> Iterator[Conce
             continue
         many = "every record" if alone == records else f"{alone:,} of {counted(records, 'record')}"
         weight = fact.role is Role.WEIGHT
+        how = "can be computed from the new one" if weight and run.config.reweight else "is written as it was"
         yield ConcernResult(
             "identifying-weight" if weight else "identifying-field",
             fact.name,
             alone,
             records,
-            f"{'the weight ' if weight else ''}{fact.name} is written as it was and tells {many} from all others: "
+            f"{'the weight ' if weight else ''}{fact.name} {how} and tells {many} from all others: "
             "whoever has it in another file finds the respondent",
             f"round it before masking, or remove it where nobody needs it: --role {fact.name}=identifier"
             if weight

@@ -147,7 +147,7 @@ def _ranks(column: Column) -> Iterator[NDArray[np.intp]]:
 
 def _by_numbers(text: str) -> list[tuple[str, int]]:
     """Return a key by which runs of digits in a text count as numbers."""
-    return [("0", int(part)) if part.isdigit() else (part, 0) for part in _RUN_OF_DIGITS.split(text)]
+    return [("0", int(part)) if at % 2 else (part, 0) for at, part in enumerate(_RUN_OF_DIGITS.split(text))]
 
 
 def _both(released: Column, before: Column) -> tuple[_Numbers, _Numbers, NDArray[np.float64]]:

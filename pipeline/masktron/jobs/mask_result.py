@@ -74,7 +74,15 @@ from masktron.settle.prototypes import EXITS
 from masktron.sources.records import Column, Records, Status
 from masktron.sources.source import Source
 from masktron.sources.wide.member_source import MemberSource
-from masktron.write.treatments import Postrandomised, Recoded, Reweighted, Swapped, Treatment, suppressed_in
+from masktron.write.treatments import (
+    Postrandomised,
+    Recoded,
+    Reweighted,
+    Swapped,
+    Treatment,
+    reweighted_in,
+    suppressed_in,
+)
 
 OF_KEYS_BEFORE = ("key_k", "key_uniques", "global_risk")
 """Figures of keys that are shown as they were before fields were treated, too."""
@@ -189,7 +197,7 @@ def mask_result(
         values=shown_values(confidential, run.kept.columns, columns),
         tables=tables,
     )
-    lacking = _missing_notes(result, run.plan.by_role(Role.WEIGHT), run.config.reweight)
+    lacking = _missing_notes(result, run.plan.by_role(Role.WEIGHT), run.treated)
     result = replace(result, notes=(*result.notes, *lacking))
     return _with_treatments(run, files, result, rules_out), measured
 
@@ -422,16 +430,17 @@ def read_records(run: Prepared) -> ReadRecords:
     return ReadRecords.of(records.columns, len(records), _weights(run, records))
 
 
-def _missing_notes(result: MaskResult, weight: Sequence[str], within: Sequence[str]) -> Iterator[str]:
+def _missing_notes(result: MaskResult, weight: Sequence[str], done: Treated | None) -> Iterator[str]:
     """Say how much weight was left out with records, and whether others have it now."""
+    spread = () if done is None else reweighted_in(done.treatments)
     if gone := result.records_in - result.records_out:
         share = result.missing_weight
         whose = f"of the weight {weight[0]}" if weight else "of all records"
         yield (
             f"{counted(gone, 'record was', 'records were')} left out, with {share:.1f} % {whose}; "
             + (
-                f"their weights are spread over those of the same {', '.join(within)}"
-                if within
+                f"their weights are spread over those of the same {', '.join(spread[0].within)}"
+                if spread
                 else "totals of the masked file lack them"
             )
         )

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from decimal import ROUND_HALF_EVEN, Decimal, localcontext
 from fractions import Fraction
 
 import numpy as np
@@ -13,18 +13,74 @@ from numpy.typing import NDArray
 from masktron.config import Role
 from masktron.counts import counted
 from masktron.errors import InfeasibleError, UsageError
+from masktron.jobs.prepared import Opened
 from masktron.jobs.treating import Treating
 from masktron.perturbation_settings import together
 from masktron.recodings import exact_number
 from masktron.sources.lexical import parse_number
 from masktron.sources.lexicon import Lexicon
 from masktron.sources.records import Column, Records, Status
-from masktron.write.treatments import Reweighted
+from masktron.write.treatments import Reweighted, Suppressed
 
 _MORE_DIGITS = 4
 """Digits behind the point that a new weight has beyond those of the file."""
 
+_DIGITS = 15
+"""Digits that every double holds."""
+
+_OTHERS = "name other fields, such as a coarser region"
+
 type _Class = tuple[str | None, ...]
+
+
+def require_spreadable(original: Opened) -> None:
+    """Refuse a weight that is not there, and fields by which classes cannot be seen in the released file.
+
+    Raises
+    ------
+    UsageError
+    """
+    config, where = original.config, str(original.job.source.path)
+    weight = weight_of(original)
+    if weight is None:
+        raise UsageError("reweight: no field is the weight", where=where, hint="name it: --role FIELD=weight")
+    Treating(original, original.records).require_written("reweight", config.reweight)
+    if weight in config.recode:
+        raise UsageError(
+            f"reweight: {weight} is recoded as well",
+            where=where,
+            hint=f"leave --recode {weight} out, or do without --reweight",
+        )
+    drawn = {name for several in config.pram for name in together(several)} | {*config.swap.get("regions", ())}
+    if told := [name for name in config.reweight if name in drawn]:
+        raise UsageError(
+            f"reweight: values of {', '.join(told)} are drawn anew or swapped, and the weights would tell the true "
+            "ones",
+            where=where,
+            hint=_OTHERS,
+        )
+
+
+def require_kept(spread: Iterable[Reweighted], suppressed: Suppressed, where: str) -> None:
+    """Refuse to leave out cells of the fields by which weights were spread: the weights would tell them.
+
+    Raises
+    ------
+    InfeasibleError
+    """
+    for one in spread:
+        if told := [name for name in one.within if suppressed.cells.get(name, (0, 0))[0]]:
+            raise InfeasibleError(
+                f"reweight: cells of {', '.join(told)} are left out where keys are rare, and the weights would tell "
+                "them",
+                where=where,
+                hint=_OTHERS,
+            )
+
+
+def weight_of(original: Opened) -> str | None:
+    """Return the name of the weight."""
+    return next((fact.name for fact in original.fields if fact.role is Role.WEIGHT), None)
 
 
 def spread_weights(state: Treating) -> Treating:
@@ -36,49 +92,41 @@ def spread_weights(state: Treating) -> Treating:
 
     Raises
     ------
-    UsageError
-        There is no weight, or a field is not written as it is.
     InfeasibleError
-        No record of a class is released.
+        No record of a class is released, or fewer than k of one are left out.
     """
     original = state.original
-    config, keep = original.config, original.originals.keep
-    if not config.reweight or keep.all():
+    config, keep, weight = original.config, original.originals.keep, weight_of(original)
+    if not config.reweight or weight is None:
         return state
-    where = str(original.job.source.path)
-    weight = next((fact.name for fact in original.fields if fact.role is Role.WEIGHT), None)
-    if weight is None:
-        raise UsageError("reweight: no field is the weight", where=where, hint="name it: --role FIELD=weight")
-    _require_shown(state, weight)
     try:
         factors = factors_of(state.records, keep, weight, config.reweight)
+        _require_several(state, keep, config.k)
     except InfeasibleError as error:
-        error.where = where
+        error.where = str(original.job.source.path)
         raise
-    done = Reweighted(weight, config.reweight, factors, state.records.columns[weight].decimals + _MORE_DIGITS)
+    if not factors:
+        return state
+    done = Reweighted(weight, config.reweight, factors, _decimals(state.records.columns[weight]))
     return state.after({weight: reweighted_column(state.records, done)}, done)
 
 
-def _require_shown(state: Treating, weight: str) -> None:
-    """Refuse fields by which classes cannot be seen in the released file: the weights would tell them."""
-    config, where = state.original.config, str(state.original.job.source.path)
-    state.require_written("reweight", config.reweight)
-    if weight in config.recode:
-        raise UsageError(
-            f"reweight: {weight} is recoded as well",
-            where=where,
-            hint=f"leave --recode {weight} out, or leave --reweight out",
+def _require_several(state: Treating, keep: NDArray[np.bool_], k: int) -> None:
+    """Refuse a class of which fewer than k records are left out: their weight could be computed from the others."""
+    within = state.original.config.reweight
+    gone = Counter(key for key, kept in zip(_classes(state.records, within), keep.tolist(), strict=True) if not kept)
+    if few := sum(many < k for many in gone.values()):
+        raise InfeasibleError(
+            f"reweight: of {counted(few, 'class', 'classes')} of {', '.join(within)}, fewer than k = {k} records are "
+            "left out, and anybody could compute what these weighed",
+            hint="name fewer fields, or coarser ones; or do without --reweight",
         )
-    drawn = {name for several in config.pram for name in together(several)} | {*config.swap.get("regions", ())}
-    suppressed = {fact.name for fact in state.original.fields if fact.role is Role.QUASI_IDENTIFIER}
-    changed = drawn | (suppressed if config.key_k is not None else set())
-    if told := [name for name in config.reweight if name in changed]:
-        raise UsageError(
-            f"reweight: values of {', '.join(told)} are drawn anew, swapped or left out, and the weights of a class "
-            "would tell them",
-            where=where,
-            hint="name other fields, such as a coarser region",
-        )
+
+
+def _decimals(weights: Column) -> int:
+    """Return the digits behind the point of new weights: more than there are, and no more than a double holds."""
+    largest = np.nanmax(np.abs(weights.numbers), initial=1.0)
+    return min(weights.decimals + _MORE_DIGITS, max(_DIGITS - len(str(int(largest))), 0))
 
 
 def factors_of(
@@ -94,18 +142,23 @@ def factors_of(
         Those that are released.
     weight : str
     within : sequence of str
-        Records that are alike in these fields are a class; what is missing is a value like any other.
+        Records that are alike in these fields are a class; a code for 'missing' is a value like any other.
 
     Raises
     ------
     InfeasibleError
         No record of a class is released, or none with a weight.
     """
-    own = [exact_number(str(text)) if there else None for text, there in _texts(records.columns[weight])]
+    column = records.columns[weight]
+    present = (column.states == Status.PRESENT).tolist()
+    own = [
+        exact_number(str(text)) if there else None
+        for text, there in zip(column.lexicon.objects(), present, strict=True)
+    ]
     classes = _classes(records, within)
     everything: dict[_Class, Fraction] = {}
     released: dict[_Class, Fraction] = {}
-    for key, code, kept in zip(classes, records.columns[weight].codes.tolist(), keep.tolist(), strict=True):
+    for key, code, kept in zip(classes, column.codes.tolist(), keep.tolist(), strict=True):
         if (value := own[code]) is not None and value > 0:  # others are wrong, and left out
             everything[key] = everything.get(key, Fraction(0)) + value
             if kept:
@@ -165,23 +218,17 @@ def spread_how(done: Reweighted) -> str:
     )
 
 
-def _texts(column: Column) -> Iterator[tuple[object, bool]]:
-    """Yield each text of a column, and whether it is a value."""
-    return zip(column.lexicon.objects(), (column.states == Status.PRESENT).tolist(), strict=True)
-
-
 def _classes(records: Records, within: Sequence[str]) -> list[_Class]:
-    """Return the class of each record: its values in some fields, None where one is missing."""
+    """Return the class of each record: its texts in some fields, whatever means 'missing' there; None if absent."""
     fields = []
     for name in within:
-        texts = [str(text).strip() if there else None for text, there in _texts(records.columns[name])]
+        texts = [None if text is None else str(text).strip() for text in records.columns[name].lexicon.objects()]
         fields.append([texts[code] for code in records.columns[name].codes.tolist()])
     return [*zip(*fields, strict=True)]
 
 
 def _decimal(value: Fraction, digits: int) -> str:
-    """Write a number with so many digits behind the point, without zeros at the end."""
-    with localcontext(prec=60):
-        number = Decimal(value.numerator) / Decimal(value.denominator)
-        written = f"{number.quantize(Decimal(1).scaleb(-digits), rounding=ROUND_HALF_EVEN):f}"
-    return written.rstrip("0").rstrip(".") if "." in written else written
+    """Write a positive number with so many digits behind the point, without zeros at the end."""
+    written = f"{round(value * 10**digits):0{digits + 1}d}"
+    whole, fraction = written[: len(written) - digits], written[len(written) - digits :].rstrip("0")
+    return f"{whole}.{fraction}" if fraction else whole

@@ -35,7 +35,7 @@ from masktron.jobs.recoded import (
     variable_of,
     weight_of,
 )
-from masktron.jobs.reweighted import spread_weights
+from masktron.jobs.reweighted import require_kept, require_spreadable, spread_weights
 from masktron.jobs.suppressed import suppressed_cells
 from masktron.jobs.swapped import swap_regions
 from masktron.jobs.treating import Treating
@@ -61,6 +61,7 @@ from masktron.write.treatments import (
     Treatment,
     names_in,
     recodings_in,
+    reweighted_in,
 )
 
 _RULES = "the translated rulebook"
@@ -151,7 +152,10 @@ def treated(
         if config.treats_keys:
             refuse_treatments(["treatments"], original.job.source)
             _require_possible(original)
-        if config.recode or config.pram or config.swap or (config.reweight and not original.originals.keep.all()):
+        if config.reweight:
+            require_spreadable(original)
+        spread = bool(config.reweight) and not original.originals.keep.all()
+        if config.recode or config.pram or config.swap or spread:
             opened = stack.enter_context(_changed(original, out, rules_out, progress, executor))
         if config.key_k is not None:
             opened = stack.enter_context(_suppressed(opened, out, progress, executor))
@@ -168,6 +172,7 @@ def _suppressed(opened: Opened, out: Path, progress: Progress, executor: Executo
         cells, treatment = suppressed_cells(
             opened, key, before.treatments, told_as(progress, "suppressing keys", "sets of keys")
         )
+        require_kept(reweighted_in(before.treatments), treatment, str(path))
         source = _written(opened, cells, out, folder, progress)
         done = replace(before, treatments=(*before.treatments, treatment), key=key)
         with _named({str(source.path): str(path)}):

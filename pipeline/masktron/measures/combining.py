@@ -124,7 +124,7 @@ def combine(
         between = float(np.var(estimates, ddof=1))
     if not np.isfinite([mean, within, between]).all():
         raise UsageError("estimates or variances are too large", hint="give them in another unit")
-    if np.ptp(estimates) <= ROUNDING * np.max(np.abs(estimates)):
+    if not full and (not between or np.ptp(estimates) <= ROUNDING * np.max(np.abs(estimates))):
         raise UsageError(
             f"the estimates of all {m} releases are equal",
             hint=f"nothing that was replaced counts in them: take any, with its own variance ({within:g} on average)",

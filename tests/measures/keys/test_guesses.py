@@ -49,3 +49,17 @@ def test_a_field_that_is_often_missing_does_not_hide_a_line() -> None:
     (value, _), used = by_line([gaps, part, part + key], np.arange(9.0), key.astype(np.int32), everything)
     assert used == [1, 2]
     assert (value == key).all()
+
+
+@pytest.mark.parametrize("terms", [1, 2, 3])
+def test_a_line_of_few_fields_is_found_among_many_with_few_records(terms: int) -> None:
+    """The other fields are as many as the records whose key is shown."""
+    generator = np.random.default_rng(terms)
+    key = np.arange(400) % 9
+    fields = [generator.lognormal(8, 1, 400) for _ in range(20)]
+    fields.append(50.0 * key + sum((at + 1) * fields[at] / 1000 for at in range(terms - 1)))
+    known = np.zeros(400, dtype=np.bool_)
+    known[:21] = True
+    (value, sure), used = by_line(fields, np.arange(9.0), key.astype(np.int32), known)
+    assert used == [*range(terms - 1), 20]
+    assert (value == key).all() and (sure == 1).all()

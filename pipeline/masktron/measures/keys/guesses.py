@@ -18,6 +18,8 @@ type Guess = tuple[CodedValues, Floats]
 
 EXACT = 1e-6
 """How far a line may miss a value of the key, in standard deviations of the key."""
+_LEAST_ROWS = 12
+"""Records by which a line may be found: fewer would fit by chance."""
 MOST_TERMS = 60
 """Numeric fields in one line."""
 
@@ -102,6 +104,32 @@ def by_neighbours(order: Indices, sides: int, shown: CodedValues, known: Mask) -
     return value, sure
 
 
+def _pursued(fields: Sequence[Floats], target: Floats, names: Sequence[int]) -> list[int]:
+    """Choose few fields that give an exact line, where records are few; none where there is no such line.
+
+    One or two of them, or more that are added one by one, by what is left (orthogonal matching pursuit: Pati,
+    Rezaiifar and Krishnaprasad 1993), as long as there are three records for each.
+    """
+    standard = [(own - own.mean()) / (float(own.std()) or 1.0) for own in fields]
+    exact = EXACT * (float(target.std()) or 1.0)
+
+    def left_by(chosen: Sequence[int]) -> Floats:
+        design = np.column_stack([*(standard[at] for at in chosen), np.ones(len(target))])
+        return np.asarray(target - design @ np.linalg.lstsq(design, target, rcond=None)[0])
+
+    for size in (1, 2):
+        for pair in combinations(range(len(fields)), size):
+            if np.abs(left_by(pair)).max() <= exact:
+                return [names[at] for at in pair]
+    chosen: list[int] = []
+    left = left_by(chosen)
+    while len(chosen) < min(len(fields), len(target) // 3 - 1) and np.abs(left).max() > exact:
+        gains = [0.0 if at in chosen else abs(float(own @ left)) for at, own in enumerate(standard)]
+        chosen.append(int(np.argmax(gains)))
+        left = left_by(chosen)
+    return [names[at] for at in sorted(chosen)] if np.abs(left).max() <= exact else []
+
+
 def by_line(values: Sequence[Floats], numbers: Floats, shown: CodedValues, known: Mask) -> tuple[Guess, list[int]]:
     """Guess the number of a key from a linear combination of numeric fields, by least squares.
 
@@ -130,12 +158,17 @@ def by_line(values: Sequence[Floats], numbers: Floats, shown: CodedValues, known
     while kept:
         complete = np.logical_and.reduce([there[at] for at in kept])
         rows = np.flatnonzero(complete & known)
-        if len(rows) >= 3 * (len(kept) + 1) + 10:
+        if len(rows) >= _LEAST_ROWS:
             break
         kept.pop()
     if not kept:
         return nothing, []
     rows = rows[: 20 * (len(kept) + 1)]
+    if len(rows) < 3 * (len(kept) + 1) + 10:
+        kept = _pursued([values[at][rows] for at in kept], numbers[shown[rows]], kept)
+        if not kept:
+            return nothing, []
+        complete = np.logical_and.reduce([there[at] for at in kept])
     fields = np.column_stack([values[at] for at in kept])
     middle, spread = fields[rows].mean(axis=0), fields[rows].std(axis=0)
     spread[spread == 0] = 1.0
