@@ -218,3 +218,13 @@ def test_the_order_of_the_file_is_looked_at_where_it_is_kept() -> None:
         concerns = list(read_off_concerns(keys))
         assert [one.hint for one in concerns] == ["write the records in random order (--shuffle)"] * in_order
         assert [one.field for one in concerns] == ["KEY"] * in_order
+
+
+def test_digits_of_other_scripts_are_letters(tmp_path: Path) -> None:
+    """They are digits to Python, which takes none of them for a number."""
+    data, rules = made(tmp_path, telling=False)
+    table = pd.read_csv(data)
+    table["REGION"] = table.REGION.str.slice(1).astype(int).map(lambda region: "①②③④⑤⑥⑦⑧⑨⑩²³"[region])
+    table.to_csv(data, index=False)
+    found = masktron.mask(data, rules, tmp_path / "m.csv", **settings())
+    assert any(one.kind == "suppression" for one in found.treatments)
