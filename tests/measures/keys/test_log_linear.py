@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from itertools import product
+from typing import Any
 
 import numpy as np
 import pytest
@@ -164,3 +166,27 @@ def test_a_unique_of_rare_values_and_two_by_chance() -> None:
     found = log_linear_risk(keys, np.full(100, 10.0), pairs=())
     assert found.tau1 == pytest.approx(sum(np.exp(-9 * mu) for mu in (2 * 2 / 100, 38 * 2 / 100, 2 * 70 / 100)))
     assert round(found.tau1, 2) == 0.70
+
+
+def drawn_keys(seed: int, *, tied: bool) -> tuple[list[np.ndarray[Any, Any]], np.ndarray[Any, Any]]:
+    """Draw a sample of a tenth by four keys, of which the second is the first in four of five people, or is not."""
+    generator = np.random.default_rng(seed)
+    first = generator.integers(0, 12, 1500)
+    second = np.where(generator.random(1500) < (0.8 if tied else 0), first, generator.integers(0, 12, 1500))
+    return [first, second, *generator.integers(0, 9, (2, 1500))], np.full(1500, 10.0)
+
+
+def test_only_pairs_that_belong_together_are_fitted() -> None:
+    for seed in range(5):
+        assert log_linear_risk(*drawn_keys(seed, tied=False)).pairs == ()
+        assert log_linear_risk(*drawn_keys(seed, tied=True)).pairs[0] == (0, 1)
+
+
+def test_an_interaction_has_to_earn_its_parameters() -> None:
+    """Any interaction raises the likelihood; 121 parameters for nothing do not lower Akaike's criterion."""
+    keys, _ = drawn_keys(1, tied=False)
+    table = np.zeros((12, 12, 9, 9))
+    np.add.at(table, tuple(keys), 1)
+    margins = [table.sum(axis=tuple(at for at in range(4) if at != own), keepdims=True) for own in range(4)]
+    independent = math.prod(margins[1:], start=margins[0]) / 1500**3
+    assert log_linear._associated(table, independent) == ()
