@@ -261,7 +261,7 @@ def nested(tmp_path: Path) -> tuple[Path, Path]:
 
 
 NESTED_ROLES = {"REGION": "quasi-identifier", "SIZE": "untouched", "AGE": "quasi-identifier"}
-NOT_YET = "keys of nested files are not treated yet"
+NOT_YET = "fields of nested files are not treated yet"
 
 
 @pytest.mark.parametrize(

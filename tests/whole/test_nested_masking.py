@@ -149,8 +149,8 @@ def test_what_is_proposed_for_rare_units_lets_them_be_masked(tmp_path: Path) -> 
     ("settings", "told"),
     [
         ({"roles": {**ROLES, "Agee": "untouched"}}, "Agee"),
-        ({"recode": {"Age": "width:5"}}, "keys of nested files are not treated yet"),
-        ({"key_k": 3}, "keys of nested files are not treated yet"),
+        ({"recode": {"Age": "width:5"}}, "fields of nested files are not treated yet"),
+        ({"key_k": 3}, "fields of nested files are not treated yet"),
         ({"member_order": ["Wage"]}, "sorted by 'Wage', which is not written as it is"),
         ({"member_order": ["Rolle"]}, "sorted by 'Rolle', a field that the file does not have"),
         ({"member_order": "Region"}, "sorted by 'Region', a field of Household itself"),
