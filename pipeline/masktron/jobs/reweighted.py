@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from masktron.config import Role
 from masktron.counts import counted
-from masktron.errors import InfeasibleError, UsageError
+from masktron.errors import InfeasibleError, RefusalFacts, UsageError
 from masktron.jobs.prepared import Opened
 from masktron.jobs.treating import Treating
 from masktron.perturbation_settings import together
@@ -75,6 +75,7 @@ def require_kept(spread: Iterable[Reweighted], suppressed: Suppressed, where: st
                 "them",
                 where=where,
                 hint=_OTHERS,
+                facts=[RefusalFacts("keys", conditions=one.within)],
             )
 
 
@@ -120,6 +121,7 @@ def _require_several(state: Treating, keep: NDArray[np.bool_], k: int) -> None:
             f"reweight: of {counted(few, 'class', 'classes')} of {', '.join(within)}, fewer than k = {k} records are "
             "left out, and anybody could compute what these weighed",
             hint="name fewer fields, or coarser ones; or do without --reweight",
+            facts=[RefusalFacts("keys", conditions=within)],
         )
 
 
@@ -168,6 +170,7 @@ def factors_of(
             f"reweight: {counted(len(lost), 'class', 'classes')} of {', '.join(within)} would have no record left "
             "that could take the weight of those left out",
             hint="name fewer fields, or coarser ones; or correct these records: masktron validate lists them",
+            facts=[RefusalFacts("keys", conditions=tuple(within))],
         )
     return {key: total / released[key] for key, total in everything.items() if total != released[key]}
 
