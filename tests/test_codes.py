@@ -249,7 +249,7 @@ def test_a_rule_that_fails_at_a_code_for_missing_values_says_so(tmp_path: Path) 
     validated = masktron.validate(data, rules)
     (said,) = [note for note in validated.notes if "code for missing" in note]
     assert "Rent is -9 in 40 of the 40 records that fail; -9 looks like a code for missing values." in said
-    assert 'allow it in the rule (number(Rent) = -9 or ...) and declare it: missing={"Rent": ["-9"]}' in said
+    assert 'allow it in the rule (number(Rent) = -9 or ...) and declare it to mask: missing={"Rent": ["-9"]}' in said
     assert "in 9 of the first 9 records that fail" in " ".join(masktron.validate(data, rules, max_findings=9).notes)
     assert "code for missing" not in " ".join(masktron.validate(data, rules, release_safe=True).notes)
     with pytest.raises(ViolationError) as caught:

@@ -128,7 +128,7 @@ def code_reason(name: str, counts: Mapping[str, int]) -> str:
     fractions = [one["fraction"] or "" for one in written if one is not None]
     places = max(map(len, fractions), default=0)
     # floating-point numbers have lost the zeros at the end of a code; others have them all, or none
-    mixed = any(len(one) != places and one.endswith("0") and one != "0" for one in fractions)
+    mixed = any(len(one) != places and (not one or (one.endswith("0") and one != "0")) for one in fractions)
     if len(fractions) < len(counts) or mixed:
         return ""
     if any(map(has_zero_before, counts)):

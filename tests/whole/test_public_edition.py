@@ -442,6 +442,8 @@ def test_the_model_has_no_place_for_notes_or_values_of_a_run() -> None:
     asked |= {"protection"}
     # who knows the size of the sample can count the first; the second has one decimal, and is told of ten records on
     asked |= {"left_out", "missing_weight"}
+    # names of fields in files of a hundred records and more: whether a total, or what categories explain, moved much
+    asked |= {"moved_totals", "unexplained"}
     assert names == public | settings | asked | {"fields", "rules", "compared"}
 
 
