@@ -127,7 +127,22 @@ def commands() -> Iterator[ParameterSet]:
         "assess": [MASK, ("assess", "out.csv", *again)],
         "rerun": [MASK, ("rerun", "out.manifest.json", "survey.csv", "--out", "next.csv")],
         "report": [MASK, ("report", "out.manifest.json", "--html", "r.html")],
-        "tune": [("tune", "survey.csv", *rules, *KEYS, "--out", "tuned", "-k", "3", "--methods", "mdav")],
+        "tune": [
+            (
+                "tune",
+                "survey.csv",
+                *rules,
+                *KEYS,
+                "--out",
+                "tuned",
+                "-k",
+                "3",
+                "--methods",
+                "mdav",
+                "--limit",
+                "linkage=100",
+            )
+        ],
         "hierarchy": [("hierarchy", "survey.csv", "--field", "age", "--width", "5", "--out", "age.csv")],
         "recode": [
             ("hierarchy", "survey.csv", "--field", "age", "--width", "5", "--out", "age.csv"),
