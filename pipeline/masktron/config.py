@@ -627,6 +627,11 @@ class Config:
         return {**documents, **matrix_files(self.pram), **registered}
 
     @property
+    def weight(self) -> str | None:
+        """The field with the weights."""
+        return next((name for name, role in self.roles.items() if role is Role.WEIGHT), None)
+
+    @property
     def treats_keys(self) -> bool:
         """Whether fields that are not masked are written otherwise than they were."""
         return bool(self.recode or self.draws_keys)

@@ -17,7 +17,6 @@ from masktron.files import read_text
 from masktron.jobs.cell_rules import CellRules
 from masktron.jobs.coded_fields import NO_CODES, CodedField, admissible_codes, coded, hidden_records, written_codes
 from masktron.jobs.job import Job
-from masktron.jobs.recoded import weight_of
 from masktron.jobs.treating import Treating, named_setting
 from masktron.kernels.distinct import alike
 from masktron.perturbation_settings import pram_settings, together
@@ -87,7 +86,7 @@ def _treatment(state: Treating, name: str, text: str) -> Postrandomised:
     if how.matrix is not None:
         values, found = read_transition(how.matrix, name)
         matrix = tuple(tuple(row) for row in found.tolist())
-    weight = weight_of(state.original.config)
+    weight = state.original.config.weight
     return Postrandomised(together(name), replace(how, matrix=None), values, matrix, weight, state.let_go)
 
 

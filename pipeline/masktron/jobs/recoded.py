@@ -14,7 +14,7 @@ from types import MappingProxyType
 import numpy as np
 from numpy.typing import NDArray
 
-from masktron.config import ALL_FIELDS, Config, Role
+from masktron.config import ALL_FIELDS, Config
 from masktron.counts import counted
 from masktron.errors import DocumentError, InfeasibleError, RefusalFacts, UsageError
 from masktron.hierarchies import read_hierarchy
@@ -355,11 +355,6 @@ def missing_codes_of(name: str, config: Config) -> frozenset[str]:
     """Return what means 'missing' in a field."""
     nothing: frozenset[str] = frozenset()
     return config.missing.get(name, nothing) | config.missing.get(ALL_FIELDS, nothing)
-
-
-def weight_of(config: Config) -> str | None:
-    """Return the field with the weights."""
-    return next((name for name, role in config.roles.items() if role is Role.WEIGHT), None)
 
 
 def recoded_how(treatment: Recoded) -> str:

@@ -10,13 +10,12 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from masktron.config import Role
 from masktron.counts import counted
 from masktron.errors import InfeasibleError, RefusalFacts, UsageError
 from masktron.jobs.prepared import Opened
 from masktron.jobs.treating import Treating
 from masktron.perturbation_settings import together
-from masktron.recodings import exact_number
+from masktron.recodings import decimal_text, exact_number
 from masktron.sources.lexical import parse_number
 from masktron.sources.lexicon import Lexicon
 from masktron.sources.records import Column, Records, Status
@@ -41,7 +40,7 @@ def require_spreadable(original: Opened) -> None:
     UsageError
     """
     config, where = original.config, str(original.job.source.path)
-    weight = weight_of(original)
+    weight = config.weight
     if weight is None:
         raise UsageError("reweight: no field is the weight", where=where, hint="name it: --role FIELD=weight")
     Treating(original, original.records).require_written("reweight", config.reweight)
@@ -79,11 +78,6 @@ def require_kept(spread: Iterable[Reweighted], suppressed: Suppressed, where: st
             )
 
 
-def weight_of(original: Opened) -> str | None:
-    """Return the name of the weight."""
-    return next((fact.name for fact in original.fields if fact.role is Role.WEIGHT), None)
-
-
 def spread_weights(state: Treating) -> Treating:
     """Give the weights of records left out to those of the same class that are released.
 
@@ -97,7 +91,7 @@ def spread_weights(state: Treating) -> Treating:
         No record of a class is released, or fewer than k of one are left out.
     """
     original = state.original
-    config, keep, weight = original.config, original.originals.keep, weight_of(original)
+    config, keep, weight = original.config, original.originals.keep, original.config.weight
     if not config.reweight or weight is None:
         return state
     try:
@@ -188,7 +182,7 @@ def reweighted_column(records: Records, done: Reweighted) -> Column:
     new = []
     for factor, code in zip(*divmod(pairs, max(len(texts), 1)), strict=True):
         value = exact_number(str(texts[code]))
-        new.append(texts[code] if value is None else _decimal(value * factors[factor], done.decimals))
+        new.append(texts[code] if value is None else _written(value * factors[factor], done.decimals))
     codes = column.codes.copy()
     codes[rows] = len(texts) + inverse
     return replace(
@@ -230,8 +224,7 @@ def _classes(records: Records, within: Sequence[str]) -> list[_Class]:
     return [*zip(*fields, strict=True)]
 
 
-def _decimal(value: Fraction, digits: int) -> str:
-    """Write a positive number with so many digits behind the point, without zeros at the end."""
-    written = f"{round(value * 10**digits):0{digits + 1}d}"
-    whole, fraction = written[: len(written) - digits], written[len(written) - digits :].rstrip("0")
-    return f"{whole}.{fraction}" if fraction else whole
+def _written(weight: Fraction, digits: int) -> str:
+    """Write a weight with so many digits behind the point, without zeros at the end."""
+    text = decimal_text(weight, digits)
+    return text.rstrip("0").rstrip(".") if digits else text

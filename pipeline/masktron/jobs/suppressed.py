@@ -17,7 +17,6 @@ from masktron.jobs.may_be_missing import may_be_missing
 from masktron.jobs.ordering import identifying
 from masktron.jobs.prepared import Opened
 from masktron.jobs.randomness import bound_to
-from masktron.jobs.recoded import weight_of
 from masktron.progress import Told, untold
 from masktron.sources.records import Coded, Column
 from masktron.streams import Streams
@@ -156,7 +155,7 @@ def _keys(original: Opened) -> list[str]:
 def _kept_by_rules(error: InfeasibleError, rules: CellRules, original: Opened) -> Iterator[str]:
     """Say which rules keep keys from being left out, where that is why there is no way."""
     if isinstance(error, NoWayError) and rules.groups:
-        names = [name for name in error.forbidden if name != weight_of(original.config)]
+        names = [name for name in error.forbidden if name != original.config.weight]
         file = CodedFile.of(original.kept, list(dict.fromkeys((*names, *rules.read))))
         checks = original.job.rulebook.checks
         found = {name: [checks[at].id for at in rules.broken_without(name, file)] for name in names}
@@ -195,7 +194,7 @@ def _allowed(
 
     The weight is never suppressed.
     """
-    weight = weight_of(original.config)
+    weight = original.config.weight
     former = FormerRules.of(original, names)
     if not rules.groups and not former.rules.groups:
         return _but(weight, names, len(original.kept)) if weight in names else None, []

@@ -15,7 +15,6 @@ from masktron.errors import InfeasibleError, RefusalFacts, UsageError
 from masktron.jobs.cell_rules import CellRules
 from masktron.jobs.coded_fields import NO_CODES, CodedField, admissible_codes, coded, hidden_records, written_codes
 from masktron.jobs.job import Job
-from masktron.jobs.recoded import weight_of
 from masktron.jobs.treating import Treating, named_setting
 from masktron.perturbation_settings import SwapSettings
 from masktron.sources.records import Records
@@ -86,7 +85,7 @@ def _swapped(state: Treating, job: Job, how: SwapSettings) -> Treating:
     """Exchange regions, and return what that leaves, with what it protects and changes."""
     kept = state.kept
     fields = tuple(coded(kept.columns[name]) for name in how.regions)
-    weight = weight_of(state.original.config)
+    weight = state.original.config.weight
     treatment = Swapped(how, 0, state.let_go)
     state, streams = state.streams(job, treatment)
     released = {check.index for check in job.rulebook.checks if check.id in state.let_go}

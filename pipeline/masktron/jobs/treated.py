@@ -33,7 +33,6 @@ from masktron.jobs.recoded import (
     missing_texts_of,
     recoding_of,
     variable_of,
-    weight_of,
 )
 from masktron.jobs.reweighted import require_kept, require_spreadable, spread_weights
 from masktron.jobs.suppressed import suppressed_cells
@@ -85,7 +84,7 @@ def recode_fields(state: Treating) -> Treating:
     done, columns, forms = [], {}, {}
     for name, how in config.recode.items():
         variable, missing = variable_of(job.source, name), missing_codes_of(name, config)
-        meant = recoding_of(name, records, keep, config, weight_of(config), variable)
+        meant = recoding_of(name, records, keep, config, config.weight, variable)
         order = () if variable is None else variable.order
         written = written_classes(meant, job.source, missing, order)
         columns[name] = checked_recoding(written.recoding, records, keep, missing)
