@@ -34,6 +34,8 @@ class FieldFacts:
     ----------
     numeric : bool
         Masked as a number; otherwise as categories.
+    declared_category : bool
+        Whether a field that is not masked is declared as nominal or ordinal.
     order : tuple of str, or None
         Its categories from the lowest to the highest; empty where they are numbers in their own order, None where
         they have no order.
@@ -52,6 +54,7 @@ class FieldFacts:
     codes: tuple[str, ...] = ()
     gaps: bool = True
     order: tuple[str, ...] | None = None
+    declared_category: bool = False
 
     @property
     def lowest_read(self) -> float:
@@ -217,7 +220,8 @@ def _facts(column: Column, config: Config, records: Records) -> FieldFacts:
     codes = tuple(sorted(config.missing.get(name, frozenset()) | config.missing.get(ALL_FIELDS, frozenset())))
     gaps = not bool(column.present.all())
     if role in (Role.IDENTIFIER, Role.KEY, Role.UNTOUCHED, Role.QUASI_IDENTIFIER):
-        return FieldFacts(name, role, texts == 0 and numbers > 0, lowest, codes, gaps)
+        numeric = texts == 0 and numbers > 0
+        return FieldFacts(name, role, numeric, lowest, codes, gaps, declared_category=kind in _CATEGORIES)
     if role is Role.WEIGHT and kind in _CATEGORIES:
         raise UsageError(f"the weight {name!r} is declared as {kind}", hint="a weight is a number; keep one of them")
     if kind in _CATEGORIES and (texts or numbers):

@@ -186,8 +186,8 @@ def test_a_field_that_is_masked_cannot_be_kept(tmp_path: Path) -> None:
     """It would come out as it was, but for the few records that settle moves; and no contract would see it."""
     rows = [{**row, "C": int(str(row["C"])) + at} for at, row in enumerate(amounts(60))]
     with pytest.raises(masktron.UsageError, match="names 'B', which is masked"):
-        masked(tmp_path, rows, "A + B <= C", method="ipso", params={"keep": ["B"]})
-    result = masked(tmp_path, rows, "A + B <= C", method="ipso", params={"keep": ["B"]}, roles={"B": "untouched"})
+        masked(tmp_path, rows, "A + B <= C", method="ipso", params={"conditions": ["B"]})
+    result = masked(tmp_path, rows, "A + B <= C", method="ipso", params={"conditions": ["B"]}, roles={"B": "untouched"})
     assert result.draw is not None
     assert {moment.name for moment in result.draw.moments} == {"A", "C"}
 

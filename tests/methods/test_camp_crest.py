@@ -93,9 +93,10 @@ def test_a_stratum_of_one_class_is_noted() -> None:
             method,
             Streams(KEY),
             ("A", "B"),
-            (),
             values,
             np.zeros(2, np.bool_),
+            0,
+            (),
             columns,
             Members.of(np.repeat([0, 1], [40, 50])),
         )

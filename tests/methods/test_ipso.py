@@ -20,7 +20,7 @@ VARIANTS = ("plain", "strict")
 @pytest.mark.parametrize("keep", [(), (2,), (0, 3)])
 def test_moments_and_relations_are_exact(variant: str, keep: tuple[int, ...]) -> None:
     original = related(300)
-    drawn = IpsoMethod(variant, keep).check().mask(original, np.random.default_rng(1)).values
+    drawn = IpsoMethod(variant, conditions=keep).check().mask(original, np.random.default_rng(1)).values
     assert moments_off(original, drawn) < 1e-9
     assert relation_off(drawn) < 1e-9
     assert np.array_equal(drawn[:, list(keep)], original[:, list(keep)])
@@ -30,7 +30,7 @@ def test_moments_and_relations_are_exact(variant: str, keep: tuple[int, ...]) ->
 
 def test_regressions_on_kept_fields_stay() -> None:
     original = related(60)
-    drawn = IpsoMethod(keep=(2, 3)).mask(original, np.random.default_rng(2)).values
+    drawn = IpsoMethod(conditions=(2, 3)).mask(original, np.random.default_rng(2)).values
     design = np.column_stack([np.ones(60), original[:, 2:4]])
     before, after = (np.linalg.lstsq(design, file[:, [0, 1]])[0] for file in (original, drawn))
     assert np.allclose(before, after, rtol=1e-9)
@@ -41,7 +41,7 @@ def test_strict_draws_are_uncorrelated_with_the_originals_given_kept_fields() ->
     design = np.column_stack([np.ones(40), original[:, 2]])
     kept_out = np.eye(40) - design @ np.linalg.pinv(design)
     for variant, largest in (("plain", 1.0), ("strict", 1e-9)):
-        drawn = IpsoMethod(variant, keep=(2,)).mask(original, np.random.default_rng(3)).values
+        drawn = IpsoMethod(variant, conditions=(2,)).mask(original, np.random.default_rng(3)).values
         before, after = (kept_out @ file[:, [0, 1, 3]] for file in (original, drawn))
         before, after = before / np.linalg.norm(before, axis=0), after / np.linalg.norm(after, axis=0)
         assert (np.abs(before.T @ after).max() < 1e-9) == (largest < 1)
@@ -89,7 +89,7 @@ def test_with_as_many_degrees_of_freedom_as_variables_it_would_be_an_original() 
 @pytest.mark.parametrize("variant", VARIANTS)
 @pytest.mark.parametrize("variables", [1, 2, 4])
 def test_the_fewest_records_are_enough_and_one_less_is_refused(variant: str, variables: int) -> None:
-    method = IpsoMethod(variant, keep=(0,) if variables > 2 else ())
+    method = IpsoMethod(variant, conditions=(0,) if variables > 2 else ())
     n = method.least(variables)
     values = np.random.default_rng(0).normal(size=(n, variables))
     assert moments_off(values, method.mask(values, np.random.default_rng(1)).values) < 1e-9
@@ -101,7 +101,7 @@ def test_the_fewest_records_are_enough_and_one_less_is_refused(variant: str, var
 def test_a_function_of_kept_fields_is_refused() -> None:
     original = related(50)
     with pytest.raises(InfeasibleError, match="would return the original of masked variable 3"):
-        IpsoMethod(keep=(0, 1)).mask(original, np.random.default_rng(1))
+        IpsoMethod(conditions=(0, 1)).mask(original, np.random.default_rng(1))
 
 
 def test_constant_columns_stay_constant() -> None:
@@ -121,7 +121,7 @@ def test_values_whose_squares_overflow_are_refused() -> None:
 )
 def test_wrong_kept_columns_are_refused(keep: tuple[int, ...], words: str) -> None:
     with pytest.raises(UsageError, match=words):
-        IpsoMethod(keep=keep).mask(related(20), np.random.default_rng(0))
+        IpsoMethod(conditions=keep).mask(related(20), np.random.default_rng(0))
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
@@ -132,7 +132,7 @@ def test_ugly_files_have_exact_moments_or_are_refused(variant: str) -> None:
         original = ugly(int(generator.integers(2, 40)), seed)
         keep = tuple(range(int(generator.integers(0, original.shape[1]))))
         try:
-            drawn = IpsoMethod(variant, keep).check().mask(original, generator).values
+            drawn = IpsoMethod(variant, conditions=keep).check().mask(original, generator).values
         except InfeasibleError:
             continue
         masked += 1

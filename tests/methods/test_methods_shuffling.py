@@ -54,7 +54,7 @@ def test_rank_correlations_stay_and_records_do_not() -> None:
     mixed = rng.normal(size=(2000, 4)) @ np.array([[1, 1, 0, 0.5], [0, 1, 1, 0], [0, 0, 1, 1], [0, 0, 0, 0.5]])
     values = np.column_stack([np.exp(mixed[:, 0]), mixed[:, 1] ** 3, np.rint(mixed[:, 2]), mixed[:, 3]])
     for keep in ((), (3,)):
-        made = ShufflingMethod(keep=keep).mask(values, np.random.default_rng(2)).values
+        made = ShufflingMethod(conditions=keep).mask(values, np.random.default_rng(2)).values
         before, after = (spearmanr(one)[0] for one in (values, made))
         # the standard error of a rank correlation of 2,000 records is 0.022 at most
         assert np.abs(before - after).max() < 0.08
@@ -72,7 +72,7 @@ def test_each_value_stays_and_what_is_missing_goes_nowhere(n: int, seed: int, ke
     values = np.column_stack([rng.integers(0, 4, n), rng.normal(size=n), rng.integers(0, 30, n)]).astype(float)
     known = rng.random(values.shape) < 0.8
     known[:, 1] = True
-    made = ShufflingMethod(keep=(1,) if keep else ()).mask(values, rng, known=known).values
+    made = ShufflingMethod(conditions=(1,) if keep else ()).mask(values, rng, known=known).values
     for before, after, there in zip(values.T, made.T, known.T, strict=True):
         assert np.array_equal(np.sort(before[there]), np.sort(after[there]))
         assert np.array_equal(before[~there], after[~there])
@@ -93,7 +93,7 @@ def test_variables_that_kept_ones_give_away_are_refused() -> None:
     kept = rng.normal(size=60)
     for told in (3 * kept - 7, np.exp(kept)):
         with pytest.raises(InfeasibleError, match="would return the original of variable 2"):
-            ShufflingMethod(keep=(2,)).mask(np.column_stack([rng.normal(size=60), told, kept]), rng)
+            ShufflingMethod(conditions=(2,)).mask(np.column_stack([rng.normal(size=60), told, kept]), rng)
     with pytest.raises(InfeasibleError, match="needs 8 records"):
         ShufflingMethod().mask(rng.normal(size=(7, 3)), rng)
 
@@ -102,7 +102,7 @@ def test_a_kept_total_leaves_its_last_part_to_be_computed() -> None:
     rng = np.random.default_rng(5)
     parts = np.rint(rng.lognormal(5, 1, size=(80, 2)))
     values = np.column_stack([parts, parts.sum(axis=1)])
-    made = ShufflingMethod(keep=(2,)).mask(values, rng).values
+    made = ShufflingMethod(conditions=(2,)).mask(values, rng).values
     assert np.array_equal(made[:, 2], values[:, 2])
     assert made[:, 0] + made[:, 1] == pytest.approx(values[:, 2])
     assert (made[:, 0] != values[:, 0]).mean() > 0.8
@@ -114,7 +114,7 @@ def test_records_in_which_nothing_varies_stay() -> None:
     for values, keep in ((constant, ()), (np.column_stack([constant, np.arange(40.0)]), (2,))):
         judged = BrokenRules(np.ones(values.shape[1], dtype=bool), lambda _, records: np.ones_like(records))
         for broken in (None, judged):
-            made = ShufflingMethod(keep=keep).mask(values, np.random.default_rng(1), broken=broken).values
+            made = ShufflingMethod(conditions=keep).mask(values, np.random.default_rng(1), broken=broken).values
             assert np.array_equal(made, values)
 
 

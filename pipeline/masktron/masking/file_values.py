@@ -47,6 +47,10 @@ class FileValues:
         Of the masked fields with ordered categories; NaN where missing.
     masked : frozenset of str
         Fields that are masked.
+    written : tuple of str
+        Fields that are written as they are, but keys and weights.
+    categories : frozenset of str
+        Those of them that are declared as categories.
     codes : mapping of field name to frozenset of Fraction
         Numbers that mean 'missing'.
     weights : ndarray of float64, shape (n,), or None
@@ -61,6 +65,8 @@ class FileValues:
     numeric: frozenset[str]
     ranks: FloatColumns
     masked: frozenset[str]
+    written: tuple[str, ...]
+    categories: frozenset[str]
     codes: Mapping[str, frozenset[Fraction]]
     weights: Floats | None
     scales: FileScales | None = None
@@ -83,6 +89,8 @@ class FileValues:
                 if fact.order is not None and fact.role is Role.CONFIDENTIAL
             },
             masked=frozenset(plan.by_role(Role.CONFIDENTIAL)),
+            written=(*plan.by_role(Role.UNTOUCHED), *plan.by_role(Role.QUASI_IDENTIFIER)),
+            categories=frozenset(fact.name for fact in plan.fields if fact.declared_category),
             codes={fact.name: fact.code_numbers for fact in plan.fields},
             weights=kept(columns[weight[0]].values) if weight else None,
         )
@@ -227,6 +235,22 @@ class FileValues:
         if name in self.ranks:
             return self.ranks[name]
         return np.where(self.columns[name].present, self.columns[name].ranked()[1].astype(np.float64), np.nan)
+
+    def tells_alike(self, name: str) -> bool:
+        """Tell whether an unmasked field says what records have in common: neither one value, nor a name of each."""
+        column = self.columns[name]
+        count = len(column.texts())
+        if count < 2 or (count == self.n and name not in self.numeric):
+            return False
+        numbers = self.values[name] if name in self.numeric else None
+        counts_up = numbers is not None and count == self.n and bool((np.abs(np.diff(numbers)) == 1).all())
+        return not counts_up
+
+    def in_categories(self, name: str, few: int) -> bool:
+        """Tell whether an unmasked field of numbers is one of categories: declared so, or of few whole numbers."""
+        numbers = self.values[name]
+        there = np.unique(numbers[~np.isnan(numbers)])
+        return name in self.categories or (len(there) <= few and bool((there == np.rint(there)).all()))
 
     def ordered_of(self, name: str, records: NDArray[np.intp]) -> NDArray[np.float64]:
         """Return what `ordered` does of a field of numbers or ranks, for some records."""

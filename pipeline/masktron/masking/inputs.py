@@ -33,12 +33,15 @@ class MaskingInputs:
     unlike : ndarray of intp, shape (n,), or None
         Codes of records that never share a group, whatever that costs: units of different compositions. None where
         all records may.
+    strata : tuple of str
+        Fields whose values are part of these codes.
     """
 
     rules: RecordRules
     k: int
     partitioner: Partitioner | MethodPartitioner
     unlike: NDArray[np.intp] | None = None
+    strata: tuple[str, ...] = ()
 
     @classmethod
     def of(

@@ -24,6 +24,7 @@ from masktron.aggregators.medoid import Medoid
 from masktron.classify import Edit
 from masktron.counts import counted
 from masktron.errors import InfeasibleError, RefusalFacts, UsageError
+from masktron.grouping.members import codes_of_columns
 from masktron.grouping.record_groups import RecordGroups
 from masktron.kernels.cores import usable_cores
 from masktron.masking.block.settling import settle_block
@@ -37,6 +38,7 @@ from masktron.masking.groups.prefetch import Prefetch
 from masktron.masking.groups.strata import group
 from masktron.masking.inputs import MaskingInputs
 from masktron.masking.masked import MaskedBlock
+from masktron.masking.named_fields import strata_of
 from masktron.masking.shared import SharedWork
 from masktron.masking.totals.repair import Repair, keep_totals
 from masktron.masking.units.by_units import ByUnits
@@ -154,7 +156,15 @@ def mask_records(
     partitioner = _partitioner(plan, method, classes, max_block_records, cores, len(records))
     shared = SharedWork() if shared is None else shared
     rules = shared.rules(lambda: MaskingInputs.of(records, plan, edits, rulebook, original).rules)
-    inputs = MaskingInputs(rules, plan.k, partitioner, unlike)
+    parting = None if method is None else strata_of(rules.file, method, plan.k)
+    apart = [codes for codes in (unlike, parting) if codes is not None]
+    inputs = MaskingInputs(
+        rules,
+        plan.k,
+        partitioner,
+        codes_of_columns(apart, len(records)) if apart else None,
+        () if method is None else tuple(map(str, method.strata)),
+    )
     drawn = [] if method is None or isinstance(method, Partitioning) else _drawable(inputs.file, plan, method)
     if units is not None and len(records) > units.most:
         masked = _by_units(inputs, plan, drawn, units, keep_missing=keep_missing, progress=progress)
@@ -167,7 +177,7 @@ def mask_records(
         if streams is None:
             raise TypeError(f"{method.name} draws, and there is nothing to draw from")
         progress(f"drawing values by {method.name}", 0)
-        drawing = Drawing.of(inputs, method, drawn, streams=streams, classes=classes)
+        drawing = Drawing.of(inputs, method, drawn, streams=streams, classes=classes, parting=parting)
         alone = functools.partial(_alone, inputs, shared, keep_missing=keep_missing)
         masked += perturb(
             inputs, drawn, drawing, fallback=alone, told=lambda block: told_as(progress, _masking(block))
@@ -302,7 +312,9 @@ class _Parted:
 
     def __call__(self, partition: Partition) -> RecordGroups:
         self._progress(f"cutting units for {', '.join(partition.variables[:_NAMED])}", 0)
-        units = cut_into_units(self._inputs.rules, partition, self._inputs.k, self._slices.most)
+        units = cut_into_units(
+            self._inputs.rules, partition, self._inputs.k, self._slices.most, unlike=self._inputs.unlike
+        )
         by_units = ByUnits(self._inputs, partition, units, self._slices)
         grouping = by_units.group(told_as(self._progress, "forming groups", "units"))
         self._made.append((grouping, by_units))

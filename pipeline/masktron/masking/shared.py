@@ -37,7 +37,7 @@ class SharedWork:
         """Return the groups of a partition; formed anew where they depend on more than is known here."""
         if not isinstance(inputs.partitioner, Partitioner):
             return formed()
-        key = inputs.k, inputs.partitioner.most, tuple(map(_asks, partition.blocks))
+        key = inputs.k, inputs.partitioner.most, inputs.strata, tuple(map(_asks, partition.blocks))
         found = self._groups.pop(key, None) or formed()
         self._groups[key] = found
         while len(self._groups) > _GROUPINGS:

@@ -8,8 +8,11 @@ of each. Constructors therefore store their arguments as they are, and `check` r
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from copy import copy
+from dataclasses import dataclass, field, replace
+from enum import Enum
 from typing import ClassVar, Protocol, Self, override
 
 import numpy as np
@@ -17,15 +20,33 @@ from numpy.typing import NDArray
 
 from masktron.arrays import Floats, Labels
 from masktron.errors import InfeasibleError, UsageError
+from masktron.grouping.members import Members, codes_of_columns
 from masktron.kernels.groups import weighted_means
 from masktron.methods.contracts import IdenticalGroups, MethodContract
-from masktron.methods.parameters import Parameter
+from masktron.methods.parameters import (
+    CONDITIONS,
+    NOMINAL,
+    STRATA,
+    Parameter,
+    columns_at,
+    kept_columns,
+    nominal_columns,
+    require_positions,
+)
 from masktron.partitions.column_kinds import Kinds
 from masktron.partitions.mdav import standardise
+from masktron.synthesis.conditions import Conditions
 from masktron.synthesis.exchanging import BrokenRules
 
 K = Parameter("k", "integer", "Smallest number of records in a group; 3 to 10 are usual.", low=2)
 """The parameter that `mask` takes from ``-k``."""
+GIVEN = (CONDITIONS, NOMINAL, STRATA)
+"""Parameters of every method that draws given what stays."""
+CELL = 30
+"""Records that every cell has at least in which a method draws by itself."""
+ROOM = 2
+"""Records together have at least that many for each of their variables and for each record of a group: figures of
+barely more records than variables would be those of single records."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -54,6 +75,17 @@ class Drawn:
     runs: tuple[Labels, ...] = ()
 
 
+class Conditioning(Enum):
+    """What a method does with fields that stay as they are."""
+
+    MODEL = "model"
+    """It draws given all of them."""
+    NUMBERS = "numbers"
+    """It draws given the numbers, within cells of like categories."""
+    CELLS = "cells"
+    """It draws within cells of records whose fields, like what is drawn, are alike."""
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class RecordContext:
     """What is known of records beside their numbers; a method reads what it needs.
@@ -71,6 +103,8 @@ class RecordContext:
     broken : BrokenRules or None
         Tells how many rules drawn records break, as far as rules are understood, for methods that can draw what
         breaks none; whatever it says, what is drawn is settled.
+    conditions : Conditions or None
+        What stays of the records, given which a method draws; None where nothing does.
     """
 
     classes: Labels
@@ -78,6 +112,21 @@ class RecordContext:
     shares: Floats | None = None
     known: NDArray[np.bool_] | None = None
     broken: BrokenRules | None = None
+    conditions: Conditions | None = None
+
+    def part(self, records: Labels) -> Self:
+        """Return what is known of some of the records."""
+        broken = self.broken
+        if broken is not None:
+            count = broken.count
+            broken = replace(broken, count=lambda values, positions: count(values, records[positions]))
+        return replace(
+            self,
+            classes=self.classes[records],
+            known=None if self.known is None else self.known[records],
+            broken=broken,
+            conditions=None if self.conditions is None else self.conditions.part(records),
+        )
 
     @classmethod
     def of(
@@ -101,8 +150,14 @@ class Kernel(Protocol):
         ...
 
 
+@dataclass(eq=False)
 class Method(ABC):
     """A masking method.
+
+    Parameters
+    ----------
+    strata : sequence of int
+        Columns that stay as they are, and part the records: each part is masked as if it were all.
 
     Attributes
     ----------
@@ -145,6 +200,8 @@ class Method(ABC):
     orders: ClassVar[bool] = False
     exchanges: ClassVar[bool] = False
     kernel: ClassVar[Kernel | None] = None
+
+    strata: Iterable[int] = field(default=(), kw_only=True)
 
     @property
     @abstractmethod
@@ -222,17 +279,22 @@ class Method(ABC):
         Parameters
         ----------
         values : ndarray of float64, shape (n, p)
-            Finite; categories as codes.
+            Finite, but that conditions may be missing; categories as codes.
         generator : numpy.random.Generator
             All randomness comes from it. A method that has none does not touch it.
         classes : ndarray of intp, shape (n, c), optional
             Codes of c class attributes of each record, from 0; for methods that need a class.
         nominal : ndarray of bool, shape (p,), optional
-            Columns that hold codes of categories; for methods that draw categories. None where all are numbers.
+            Columns that hold codes of categories; for methods that draw. None where all are numbers.
         known : ndarray of bool, shape (n, p), optional
             Values that exist; all by default. Only methods that exchange values ask.
         broken : BrokenRules, optional
             See `RecordContext`.
+
+        Returns
+        -------
+        Drawn
+            Conditions and strata in their columns, as they were.
 
         Raises
         ------
@@ -244,11 +306,126 @@ class Method(ABC):
         self.require_class(given=classes is not None)
         kinds = None if nominal is None else Kinds.of_codes(nominal)
         context = replace(RecordContext.of(values, classes, kinds), known=known, broken=broken)
+        parting = columns_at(self.strata, values.shape[1], STRATA.name)
+        if not parting.any():
+            return self._given(values, generator, context)
+        if parting.all():
+            raise UsageError("all variables part the records, so there is nothing to mask", hint=STRATA.says)
+        strata = Members.of(codes_of_columns(values[:, parting].T, len(values)))
+        drawn = in_parts(
+            strata,
+            lambda _, rows: self._given(values[rows], generator, context.part(rows)),
+            lambda runs: self.told(runs, context.classes),
+        )
+        drawn.values[:, parting] = values[:, parting]
+        return drawn
+
+    def _given(self, values: Floats, generator: np.random.Generator, context: RecordContext) -> Drawn:
+        """Mask the records of one stratum; see `mask`."""
         return self._mask(values, generator, context)
 
     @abstractmethod
     def _mask(self, values: Floats, generator: np.random.Generator, context: RecordContext) -> Drawn:
         """Mask the records of an array; see `mask`."""
+
+
+@dataclass(eq=False)
+class ConditionedMethod(Method):
+    """A method that draws given what stays.
+
+    Parameters
+    ----------
+    conditions : sequence of int, optional
+        Columns that stay as they are, given which the others are drawn. None in an array by default; in a file, all
+        fields that are written as they are but keys and weights.
+    nominal : sequence of int
+        Columns of an array that hold codes of categories; the others are numbers. In a file, fields are declared so.
+    strata : sequence of int
+        See `Method`.
+
+    Attributes
+    ----------
+    conditioning : Conditioning
+        What it does with what stays.
+    """
+
+    conditioning: ClassVar[Conditioning]
+
+    conditions: Iterable[int] | None = field(default=None, kw_only=True)
+    nominal: Sequence[int] = field(default=(), kw_only=True)
+
+    @override
+    def check(self) -> Self:
+        super().check()
+        require_positions(self.nominal)
+        return self
+
+    @override
+    def _given(self, values: Floats, generator: np.random.Generator, context: RecordContext) -> Drawn:
+        nominal = nominal_columns(self.nominal, context.kinds)
+        kept = kept_columns(() if self.conditions is None else self.conditions, values.shape[1], CONDITIONS)
+        if not self.categories and (wrong := np.flatnonzero(nominal & ~kept)).size:
+            raise UsageError(
+                f"{self.name} draws numbers, and column {wrong[0]} holds categories",
+                hint="name it among the conditions, or take a method that draws categories",
+            )
+        conditions = Conditions(values[:, kept], nominal[kept])
+        own = replace(
+            context,
+            kinds=Kinds.of_codes(nominal[~kept]),
+            known=None if context.known is None else context.known[:, ~kept],
+            broken=None if context.broken is None else _of_columns(context.broken, values, ~kept),
+            conditions=conditions,
+        )
+        drawn = self._without(kept).drawn_given(values[:, ~kept], generator, own)
+        made = values.copy()
+        made[:, ~kept] = drawn.values
+        if drawn.marked is None:
+            return replace(drawn, values=made)
+        marked = np.zeros(values.shape, dtype=np.bool_)
+        marked[:, ~kept] = drawn.marked
+        return replace(drawn, values=made, marked=marked)
+
+    def drawn_given(self, values: Floats, generator: np.random.Generator, context: RecordContext) -> Drawn:
+        """Draw what does not stay, within cells where the method asks for them."""
+        given = context.conditions
+        if given is None or not given or self.conditioning is Conditioning.MODEL:
+            return self._mask(values, generator, context)
+        parting = given if self.conditioning is Conditioning.CELLS else given.chosen(given.nominal)
+        rest = replace(context, conditions=None if parting is given else given.chosen(~given.nominal))
+        if not parting:
+            return self._mask(values, generator, rest)
+        labels = parting.cells(values, context.kinds.of("nominal"), self.cell(values.shape[1]), generator)
+        return in_parts(
+            Members.of(labels),
+            lambda _, rows: self._mask(values[rows], generator, rest.part(rows)),
+            lambda runs: self.told(runs, context.classes),
+        )
+
+    def cell(self, variables: int) -> int:
+        """Return the fewest records of a cell in which so many variables are drawn."""
+        return max(CELL, self.least(variables), ROOM * (variables + 1), ROOM * int(getattr(self, "k", 2)))
+
+    def _without(self, kept: NDArray[np.bool_]) -> Self:
+        """Return the method for an array without some columns: the positions of others count fewer.
+
+        Raises
+        ------
+        UsageError
+            One of its parameters names such a column.
+        """
+        if not kept.any():
+            return self
+        inner, places = copy(self), (np.cumsum(~kept) - 1).tolist()
+        columns = range(len(kept))
+        for one in self.parameters:
+            named = getattr(self, one.name)
+            if one.kind != "fields" or one.name in (CONDITIONS.name, NOMINAL.name) or named is None:
+                continue
+            if both := [at for at in named if at in columns and kept[at]]:
+                raise UsageError(f"{one.name} names column {both[0]}, which is a condition", hint=one.says)
+            setattr(inner, one.name, tuple(places[at] if at in columns else at for at in named))
+        return inner
 
 
 class Partitioning(Method):
@@ -375,3 +552,59 @@ def group_means(values: Floats, labels: Labels) -> Floats:
     """Return the mean of each group, shape (g, p): within the range of the group, whatever its size or scale."""
     order = np.argsort(labels, kind="stable")
     return weighted_means(values[order], np.ones(len(values)), np.bincount(labels))
+
+
+def _of_columns(broken: BrokenRules, values: Floats, drawn: NDArray[np.bool_]) -> BrokenRules:
+    """Return what judges the drawn columns alone: the others are as they were."""
+
+    def count(made: Floats, positions: NDArray[np.intp]) -> NDArray[np.intp]:
+        whole = values[positions]
+        whole[:, drawn] = made
+        return broken.count(whole, positions)
+
+    return BrokenRules(broken.read[drawn], count)
+
+
+def in_parts(
+    parts: Members, draw: Callable[[int, Labels], Drawn], told: Callable[[tuple[Labels, ...]], tuple[str, ...]]
+) -> Drawn:
+    """Join what is drawn for the records of each part by themselves.
+
+    Parameters
+    ----------
+    parts : Members
+        Every record in one.
+    draw : callable
+        Takes the number of a part and the positions of its records, ascending; returns what was drawn for them.
+    told : callable
+        Returns notes for the groups of each run; see `Method.told`: one of a single part is none of the file.
+
+    Returns
+    -------
+    Drawn
+        Groups of different parts have different labels. A note says in how many of several parts it is so.
+    """
+    made = [draw(number, rows) for number, rows in enumerate(parts)]
+    if len(parts) == 1:
+        return made[0]
+    n, p = len(parts.order), made[0].values.shape[1]
+    values, marked = np.empty((n, p)), np.zeros((n, p), dtype=np.bool_)
+    for rows, one in zip(parts, made, strict=True):
+        values[rows] = one.values
+        marked[rows] = False if one.marked is None else one.marked
+    labels = None if any(one.labels is None for one in made) else _numbered(parts, [one.labels for one in made])
+    runs = tuple(_numbered(parts, run) for run in zip(*(one.runs for one in made), strict=True))
+    counts = Counter(note for one in made if not one.runs for note in one.notes)
+    notes = tuple(f"{note} (in {count} of {len(parts)} strata)" for note, count in counts.items())
+    drew = marked if any(one.marked is not None for one in made) else None
+    return Drawn(values, labels, (*notes, *(told(runs) if runs else ())), drew, runs)
+
+
+def _numbered(parts: Members, groups: Iterable[Labels | None]) -> Labels:
+    """Number groups of parts one part after the other, shape (n,)."""
+    labels, count = np.empty(len(parts.order), dtype=np.intp), 0
+    for rows, own in zip(parts, groups, strict=True):
+        assert own is not None  # noqa: S101 -- all parts have groups
+        labels[rows] = count + own
+        count += int(own.max()) + 1
+    return labels

@@ -13,7 +13,7 @@ from masktron.kernels import crest as kernel
 from masktron.methods.base import Drawn, K, Kernel, Method, RecordContext, require_records
 from masktron.methods.contracts import MethodContract, PartitionedSynthesis
 from masktron.methods.crest import ALPHA, NEIGHBOURS, class_notes
-from masktron.methods.parameters import Parameter
+from masktron.methods.parameters import STRATA, Parameter
 from masktron.partitions.crest import crest
 from masktron.partitions.mdav import standardise
 from masktron.synthesis.microperturbation import microperturb
@@ -80,6 +80,7 @@ class CampCrestMethod(Method):
         Parameter(
             "as_printed", "flag", "Whether noise is drawn as in the paper, with variances that come out wrong."
         ),
+        STRATA,
     )
     needs_class: ClassVar[bool] = True
     kernel: ClassVar[Kernel | None] = kernel

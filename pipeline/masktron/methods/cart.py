@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self, override
+from typing import Any, ClassVar, override
 
 import numpy as np
 
 from masktron.arrays import Floats
 from masktron.errors import UsageError
-from masktron.methods.base import Drawn, K, Method, RecordContext, require_records
+from masktron.methods.base import GIVEN, ConditionedMethod, Conditioning, Drawn, K, RecordContext, require_records
 from masktron.methods.contracts import MethodContract, ModelDrawn
-from masktron.methods.parameters import NOMINAL, Parameter, nominal_columns, require_positions
+from masktron.methods.parameters import Parameter
 from masktron.synthesis.cart import draw_trees
 
 ORDER = Parameter(
@@ -26,7 +26,7 @@ SMOOTH = Parameter(
 
 
 @dataclass(eq=False)
-class CartMethod(Method):
+class CartMethod(ConditionedMethod):
     """Fully synthetic records from classification and regression trees, one variable after another.
 
     Parameters
@@ -39,8 +39,8 @@ class CartMethod(Method):
     smooth : bool
         Whether numbers are drawn from a kernel density of their leaf, within its range. Values that k records share
         stay as they are. Without it each number is a respondent's own, as in the source.
-    nominal : sequence of int
-        Columns of an array that hold codes of categories; the others are numbers. In a file, fields are declared so.
+    conditions, nominal, strata : sequence of int
+        See `masktron.methods.base.ConditionedMethod`. Trees ask about conditions as about variables drawn before.
     random_state : int, RandomState instance or None
         Seed of the estimator.
 
@@ -65,20 +65,14 @@ class CartMethod(Method):
         "linear relations that every record satisfies, to rounding",
         "columns with one value",
     )
-    parameters: ClassVar[tuple[Parameter, ...]] = (K, ORDER, SMOOTH, NOMINAL)
+    conditioning: ClassVar[Conditioning] = Conditioning.MODEL
+    parameters: ClassVar[tuple[Parameter, ...]] = (K, ORDER, SMOOTH, *GIVEN)
     categories: ClassVar[bool] = True
 
     k: int = 5
     order: Iterable[int] | None = None
     smooth: bool = True
-    nominal: Sequence[int] = ()
     random_state: Any = None
-
-    @override
-    def check(self) -> Self:
-        super().check()
-        require_positions(self.nominal)
-        return self
 
     @property
     def contract(self) -> MethodContract:
@@ -93,5 +87,13 @@ class CartMethod(Method):
         order = [] if self.order is None else list(self.order)
         if len(set(order)) < len(order) or not set(order) <= set(range(p)):
             raise UsageError(f"order must name different ones of the {p} variables, not {order}", hint=ORDER.says)
-        kinds = nominal_columns(self.nominal, context.kinds)
-        return Drawn(draw_trees(values, generator, k=int(self.k), nominal=kinds, order=order, smooth=self.smooth))
+        made = draw_trees(
+            values,
+            generator,
+            k=int(self.k),
+            nominal=context.kinds.of("nominal"),
+            order=order,
+            smooth=self.smooth,
+            conditions=context.conditions,
+        )
+        return Drawn(made)

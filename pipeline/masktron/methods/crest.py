@@ -11,7 +11,7 @@ from masktron.arrays import Floats, Labels
 from masktron.counts import counted
 from masktron.kernels import crest as kernel
 from masktron.methods.base import Drawn, K, Kernel, Partitioning, RecordContext
-from masktron.methods.parameters import Parameter
+from masktron.methods.parameters import STRATA, Parameter
 from masktron.partitions.crest import class_counts, compound, crest
 
 ALPHA = Parameter(
@@ -62,7 +62,7 @@ class CrestMethod(Partitioning):
         "published file."
     )
     preserves: ClassVar[tuple[str, ...]] = ("means of all variables, where the aggregate is the mean",)
-    parameters: ClassVar[tuple[Parameter, ...]] = (K, ALPHA, NEIGHBOURS)
+    parameters: ClassVar[tuple[Parameter, ...]] = (K, ALPHA, NEIGHBOURS, STRATA)
     needs_class: ClassVar[bool] = True
     kernel: ClassVar[Kernel | None] = kernel
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from masktron.arrays import Floats, Labels
 from masktron.methods.base import Drawn, K, Partitioning, RecordContext, require_records
-from masktron.methods.parameters import Parameter
+from masktron.methods.parameters import STRATA, Parameter
 from masktron.partitions.fuzzy import Clusters, centres_of, cluster, partition, starting_centres, weighted_centres
 from masktron.partitions.mdav import standardise
 
@@ -73,6 +73,7 @@ class FuzzyMethod(Partitioning):
             "tolerance", "number", "Move of a centre at which the clustering is done.", low=0.0, above_low=True
         ),
         Parameter("rounds", "integer", "Most rounds of the clustering.", low=1),
+        STRATA,
     )
 
     k: int = 5

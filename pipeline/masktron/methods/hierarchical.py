@@ -14,7 +14,7 @@ from masktron.counts import counted
 from masktron.errors import UsageError
 from masktron.methods.base import Drawn, Method, RecordContext, require_records
 from masktron.methods.contracts import MarkedReplaced, MethodContract
-from masktron.methods.parameters import Parameter
+from masktron.methods.parameters import STRATA, Parameter
 from masktron.partitions.centroid import LIMITS, Stop, agglomerate
 from masktron.synthesis.hierarchical import Marked, Release, Side, mark, replace_marked
 
@@ -100,8 +100,18 @@ class HierarchicalMethod(Method):
         "do not help, smaller clusters and robust standard errors do",
     )
     parameters: ClassVar[tuple[Parameter, ...]] = (
-        VARIABLES, THRESHOLDS, QUANTILE, SIDE, STOP, CLUSTER, DISTINCT, LIMIT, RELEASES, RELEASE,
-    )  # fmt: skip
+        VARIABLES,
+        THRESHOLDS,
+        QUANTILE,
+        SIDE,
+        STOP,
+        CLUSTER,
+        DISTINCT,
+        LIMIT,
+        RELEASES,
+        RELEASE,
+        STRATA,
+    )
 
     variables: Iterable[int] | None = None
     thresholds: Sequence[float] | None = None

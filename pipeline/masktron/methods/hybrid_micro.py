@@ -9,7 +9,7 @@ import numpy as np
 
 from masktron.arrays import Floats
 from masktron.errors import InfeasibleError
-from masktron.methods.base import Drawn, K, Method, RecordContext, require_records
+from masktron.methods.base import GIVEN, ConditionedMethod, Conditioning, Drawn, K, RecordContext, require_records
 from masktron.methods.contracts import MethodContract, PartitionedSynthesis
 from masktron.methods.parameters import Parameter
 from masktron.partitions.mdav import standardise
@@ -21,7 +21,7 @@ EXACT = Parameter("exact", "flag", "Whether draws get the moments of their group
 
 
 @dataclass(eq=False)
-class HybridMicroMethod(Method):
+class HybridMicroMethod(ConditionedMethod):
     """Normal draws with the moments of each group of MDAV.
 
     Parameters
@@ -56,7 +56,8 @@ class HybridMicroMethod(Method):
         "means and covariances of all variables, within each group and in the file; exactly with exact draws",
         "linear relations that hold exactly in the file",
     )
-    parameters: ClassVar[tuple[Parameter, ...]] = (K, EXACT)
+    conditioning: ClassVar[Conditioning] = Conditioning.CELLS
+    parameters: ClassVar[tuple[Parameter, ...]] = (K, EXACT, *GIVEN)
 
     k: int = 10
     exact: bool = True

@@ -2,31 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import ClassVar, override
 
 import numpy as np
 
 from masktron.arrays import Floats
-from masktron.methods.base import Drawn, Method, RecordContext, require_records
+from masktron.methods.base import GIVEN, ConditionedMethod, Conditioning, Drawn, RecordContext, require_records
 from masktron.methods.contracts import MethodContract, ModelDrawn
-from masktron.methods.parameters import KEEP, Parameter, kept_columns
+from masktron.methods.parameters import Parameter
 from masktron.synthesis.freedom import require_change, require_freedom
 from masktron.synthesis.ipso import ipso
 from masktron.synthesis.regression import regress
 
 
 @dataclass(eq=False)
-class IpsoMethod(Method):
+class IpsoMethod(ConditionedMethod):
     """Information preserving statistical obfuscation.
 
     Parameters
     ----------
     variant : {"plain", "strict"}
         Whether what is drawn may be correlated with the originals given the kept fields; with strict it is not.
-    keep : sequence of int
-        Columns that stay as they are (Y of the papers); may be empty.
+    conditions, nominal, strata : sequence of int
+        See `masktron.methods.base.ConditionedMethod`. Conditions are Y of the papers: numbers as they are, and an
+        indicator for each category, of which rare ones are pooled.
     random_state : int, RandomState or None
         Used by the estimator alone.
 
@@ -54,6 +54,7 @@ class IpsoMethod(Method):
         "means, variances and covariances, also with kept fields, exactly",
         "exact linear relations between variables",
     )
+    conditioning: ClassVar[Conditioning] = Conditioning.MODEL
     parameters: ClassVar[tuple[Parameter, ...]] = (
         Parameter(
             "variant",
@@ -61,11 +62,10 @@ class IpsoMethod(Method):
             "With strict, drawn values are uncorrelated with the originals beyond what kept fields explain.",
             choices=("plain", "strict"),
         ),
-        KEEP,
+        *GIVEN,
     )
 
     variant: str = "plain"
-    keep: Iterable[int] = ()
     random_state: object = None
 
     @property
@@ -75,18 +75,16 @@ class IpsoMethod(Method):
 
     def least(self, variables: int) -> int:
         """Return the fewest records for variables that are linearly independent."""
-        masked = variables - len(tuple(self.keep))
+        masked = variables - len(tuple(self.conditions or ()))
         return variables + 3 if self.variant == "plain" else variables + 1 + max(masked, 2)
 
     @override
     def _mask(self, values: Floats, generator: np.random.Generator, context: RecordContext) -> Drawn:
         """Draw all records anew; see `Method.mask`."""
         require_records(len(values), 2, self.name)
-        kept = kept_columns(self.keep, values.shape[1])
         strict = self.variant == "strict"
-        regression = regress(values[None, :, ~kept], values[None, :, kept])
+        kept = np.empty((len(values), 0)) if context.conditions is None else context.conditions.regressors()
+        regression = regress(values[None], kept[None])
         require_freedom(regression, self.name, strict=strict)
         require_change(regression, self.name)
-        drawn = values.copy()
-        drawn[:, ~kept] = ipso(regression, generator, strict=strict)[0]
-        return Drawn(drawn)
+        return Drawn(ipso(regression, generator, strict=strict)[0])

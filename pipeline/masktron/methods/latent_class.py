@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import Any, ClassVar, Self, override
+from typing import Any, ClassVar, override
 
 import numpy as np
 
 from masktron.arrays import Floats
-from masktron.methods.base import Drawn, K, RecordContext
+from masktron.methods.base import GIVEN, Drawn, K, RecordContext
 from masktron.methods.model_hybrid import EXACT, FAMILY, FEWEST, ITERATIONS, MOST, ModelHybridMethod
-from masktron.methods.parameters import NOMINAL, Parameter, nominal_columns, require_positions
+from masktron.methods.parameters import Parameter
 from masktron.synthesis.mixture import MixtureSearch
 
 STARTS = Parameter("starts", "integer", "Starts of EM around records drawn at random, beside the two trees.", low=0)
@@ -26,13 +26,11 @@ class LatentClassMethod(ModelHybridMethod):
 
     Parameters
     ----------
-    k, fewest, most, family, exact, iterations, random_state
+    k, fewest, most, family, exact, iterations, random_state, conditions, nominal, strata
         As in `model_hybrid.ModelHybridMethod`. Exact draws also have each category as often in a cluster
         as the original; plain ones are drawn from its shares, smoothed by one record with those of the file.
     starts : int
         Random starts of EM, beside those from agglomeration.
-    nominal : sequence of int
-        Columns of an array that hold codes of categories; the others are numbers. In a file, fields are declared so.
 
     Notes
     -----
@@ -55,7 +53,7 @@ class LatentClassMethod(ModelHybridMethod):
         "shares of all categories, within each cluster and in the file; exactly with exact draws",
         "linear relations between numbers that hold exactly in the file",
     )
-    parameters: ClassVar[tuple[Parameter, ...]] = (K, FEWEST, MOST, FAMILY, EXACT, ITERATIONS, STARTS, NOMINAL)
+    parameters: ClassVar[tuple[Parameter, ...]] = (K, FEWEST, MOST, FAMILY, EXACT, ITERATIONS, STARTS, *GIVEN)
     categories: ClassVar[bool] = True
 
     def __init__(
@@ -67,23 +65,30 @@ class LatentClassMethod(ModelHybridMethod):
         exact: bool = True,
         iterations: int = 500,
         starts: int = 1,
-        nominal: Sequence[int] = (),
         random_state: Any = None,
+        *,
+        conditions: Iterable[int] | None = None,
+        nominal: Sequence[int] = (),
+        strata: Iterable[int] = (),
     ) -> None:
-        super().__init__(k, fewest, most, family, exact, iterations, random_state)
+        super().__init__(
+            k,
+            fewest,
+            most,
+            family,
+            exact,
+            iterations,
+            random_state,
+            conditions=conditions,
+            nominal=nominal,
+            strata=strata,
+        )
         self.starts = starts
-        self.nominal = nominal
-
-    @override
-    def check(self) -> Self:
-        super().check()
-        require_positions(self.nominal)
-        return self
 
     @override
     def _mask(self, values: Floats, generator: np.random.Generator, context: RecordContext) -> Drawn:
         """Draw numbers and categories of each record for its cluster."""
-        return self._draw(values, nominal_columns(self.nominal, context.kinds), generator)
+        return self._draw(values, context.kinds.of("nominal"), generator)
 
     def search(self) -> MixtureSearch:
         """Which mixtures are tried, and from where."""

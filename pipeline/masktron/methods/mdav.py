@@ -7,7 +7,7 @@ from typing import ClassVar, override
 
 from masktron.arrays import Floats, Labels
 from masktron.methods.base import K, Partitioning, RecordContext
-from masktron.methods.parameters import Parameter
+from masktron.methods.parameters import STRATA, Parameter
 from masktron.partitions.partitioner import partition_whole
 
 
@@ -32,7 +32,7 @@ class MdavMethod(Partitioning):
     when: ClassVar[str] = "The default: little loss, fast, and k records are identical in each block."
     source: ClassVar[str] = "Domingo-Ferrer and Torra 2005; Domingo-Ferrer and Gonzalez-Nicolas 2010, section 2.2"
     preserves: ClassVar[tuple[str, ...]] = ("means of all variables, where the aggregate is the mean",)
-    parameters: ClassVar[tuple[Parameter, ...]] = (K,)
+    parameters: ClassVar[tuple[Parameter, ...]] = (K, STRATA)
 
     k: int = 5
 

@@ -11,7 +11,7 @@ import numpy as np
 from masktron.arrays import Floats, Labels
 from masktron.errors import InfeasibleError, UsageError
 from masktron.methods.base import Drawn, K, Partitioning, RecordContext, require_records
-from masktron.methods.parameters import Parameter
+from masktron.methods.parameters import STRATA, Parameter
 from masktron.partitions.column_kinds import KINDS, NOMINAL, NUMBER, ORDINAL, Kinds
 from masktron.partitions.encode import encode_nominal, encode_ordinal
 from masktron.partitions.generic import (
@@ -76,6 +76,7 @@ class MdavGenericMethod(Partitioning):
         ),
         Parameter("nominal", "fields", "Columns with codes of categories; in a file, declare the fields nominal."),
         Parameter("ordinal", "fields", "Columns with codes in their order; in a file, declare the fields ordinal."),
+        STRATA,
     )
 
     k: int = 5

@@ -11,7 +11,16 @@ from numpy.typing import NDArray
 
 from masktron.arrays import Floats, Labels
 from masktron.errors import UsageError
-from masktron.methods.base import Drawn, K, Method, Partitioning, RecordContext, require_records
+from masktron.methods.base import (
+    GIVEN,
+    ConditionedMethod,
+    Conditioning,
+    Drawn,
+    K,
+    Partitioning,
+    RecordContext,
+    require_records,
+)
 from masktron.methods.contracts import MethodContract, PartitionedSynthesis
 from masktron.methods.parameters import KEEP, Parameter, kept_columns
 from masktron.methods.partitionings import PARTITIONINGS
@@ -36,7 +45,7 @@ class _ByPartition:
 
 
 @dataclass(eq=False)
-class MicrohybridMethod(Method):
+class MicrohybridMethod(ConditionedMethod):
     """Any partition, and any synthesiser in its groups; R-microhybrid with mdav or mu_approx, and ipso.
 
     Parameters
@@ -84,11 +93,13 @@ class MicrohybridMethod(Method):
         "exact linear relations between variables",
         "nearly: third and fourth moments, and moments of parts of the file, the nearer the smaller k",
     )
+    conditioning: ClassVar[Conditioning] = Conditioning.CELLS
     parameters: ClassVar[tuple[Parameter, ...]] = (
         K,
         Parameter("partition", "choice", "Method whose groups are taken.", choices=tuple(PARTITIONS)),
         Parameter("synthesiser", "choice", "What draws the values of a group.", choices=tuple(DRAWS)),
         KEEP,
+        *GIVEN,
     )
     # what type checkers see is what an instance answers
     needs_class: ClassVar[bool] = cast("bool", _ByPartition())

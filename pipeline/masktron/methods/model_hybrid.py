@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from masktron.arrays import Floats
 from masktron.errors import InfeasibleError, UsageError
-from masktron.methods.base import Drawn, K, Method, RecordContext, require_records
+from masktron.methods.base import GIVEN, ConditionedMethod, Conditioning, Drawn, K, RecordContext, require_records
 from masktron.methods.contracts import MethodContract, PartitionedSynthesis
 from masktron.methods.parameters import Parameter
 from masktron.synthesis.em import FAMILIES
@@ -33,7 +33,7 @@ ITERATIONS = Parameter("iterations", "integer", "Steps of EM, after which a mixt
 
 
 @dataclass(eq=False)
-class ModelHybridMethod(Method):
+class ModelHybridMethod(ConditionedMethod):
     """Model-based hybrid data.
 
     A Gaussian mixture is fitted, its size and family of covariances chosen by BIC, and the values of each record are
@@ -73,7 +73,8 @@ class ModelHybridMethod(Method):
         "means and covariances of all variables, within each cluster and in the file; exactly with exact draws",
         "linear relations that hold exactly in the file",
     )
-    parameters: ClassVar[tuple[Parameter, ...]] = (K, FEWEST, MOST, FAMILY, EXACT, ITERATIONS)
+    conditioning: ClassVar[Conditioning] = Conditioning.CELLS
+    parameters: ClassVar[tuple[Parameter, ...]] = (K, FEWEST, MOST, FAMILY, EXACT, ITERATIONS, *GIVEN)
 
     k: int = 5
     fewest: int = 2

@@ -8,7 +8,7 @@ from typing import ClassVar, Literal, override
 from masktron.arrays import Floats, Labels
 from masktron.kernels import mst as kernel
 from masktron.methods.base import K, Kernel, Partitioning, RecordContext
-from masktron.methods.parameters import Parameter
+from masktron.methods.parameters import STRATA, Parameter
 from masktron.partitions.mst import to_unit, tree_partition
 
 type Scale = Literal["standard", "unit"]
@@ -49,7 +49,7 @@ class MstMethod(Partitioning):
     when: ClassVar[str] = "Records that form natural clusters of uneven size; up to some 50,000 at a time."
     source: ClassVar[str] = "Laszlo and Mukherjee 2005; Li and Sarkar 2013, section 4"
     preserves: ClassVar[tuple[str, ...]] = ("means of all variables, where the aggregate is the mean",)
-    parameters: ClassVar[tuple[Parameter, ...]] = (K, SCALE)
+    parameters: ClassVar[tuple[Parameter, ...]] = (K, SCALE, STRATA)
     kernel: ClassVar[Kernel | None] = kernel
 
     k: int = 5

@@ -7,7 +7,7 @@ from typing import ClassVar, override
 
 from masktron.arrays import Floats, Labels
 from masktron.methods.base import K, Partitioning, RecordContext
-from masktron.methods.parameters import Parameter
+from masktron.methods.parameters import STRATA, Parameter
 from masktron.partitions.mu_approx import approx_partition
 
 
@@ -32,7 +32,7 @@ class MuApproxMethod(Partitioning):
     when: ClassVar[str] = "Records that form natural clusters, or many of them: groups vary in size with the data."
     source: ClassVar[str] = "Domingo-Ferrer, Sebe and Solanas 2008; Aggarwal et al. 2005"
     preserves: ClassVar[tuple[str, ...]] = ("means of all variables, where the aggregate is the mean",)
-    parameters: ClassVar[tuple[Parameter, ...]] = (K,)
+    parameters: ClassVar[tuple[Parameter, ...]] = (K, STRATA)
 
     k: int = 5
 

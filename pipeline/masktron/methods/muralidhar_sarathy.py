@@ -13,7 +13,7 @@ from masktron.errors import InfeasibleError, UsageError
 from masktron.kernels.linear_algebra import eigen_decomposition, product
 from masktron.methods.base import Drawn, Method, RecordContext, require_records
 from masktron.methods.contracts import MethodContract, NoiseAdded
-from masktron.methods.parameters import KEEP, Parameter, kept_columns
+from masktron.methods.parameters import KEEP, STRATA, Parameter, kept_columns
 from masktron.synthesis.freedom import require_change, require_freedom
 from masktron.synthesis.moments import NEGATIVE, orthonormal, square_root
 from masktron.synthesis.regression import Regression, regress
@@ -60,6 +60,7 @@ class MuralidharSarathyMethod(Method):
     parameters: ClassVar[tuple[Parameter, ...]] = (
         Parameter("alpha", "numbers", "Share of the original in each masked variable, below 1.", 0.0, 1.0),
         KEEP,
+        STRATA,
     )
 
     alpha: float | Iterable[float] = 0.9

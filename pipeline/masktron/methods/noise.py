@@ -10,7 +10,7 @@ import numpy as np
 from masktron.arrays import Floats
 from masktron.methods.base import Drawn, Method, RecordContext, require_records
 from masktron.methods.contracts import MethodContract, NoiseAdded
-from masktron.methods.parameters import Parameter
+from masktron.methods.parameters import STRATA, Parameter
 from masktron.synthesis.freedom import require_freedom
 from masktron.synthesis.moments import orthonormal
 from masktron.synthesis.regression import regress
@@ -57,6 +57,7 @@ class NoiseMethod(Method):
             "c", "number", "Variance of the noise, as a share of the variance of the data.", 0.0, above_low=True
         ),
         Parameter("exact", "flag", "Keep means and covariances exactly; else in expectation."),
+        STRATA,
     )
 
     c: float = 0.15

@@ -139,35 +139,55 @@ def _is_number(value: object) -> bool:
         return False
 
 
-KEEP = Parameter("keep", "fields", "Fields that stay as they are, and whose covariances with masked ones are kept.")
-"""The parameter of methods that draw what is confidential given what is not."""
+CONDITIONS = Parameter(
+    "conditions",
+    "fields",
+    "Fields that stay as they are, given which the others are drawn; auto for all that are written as they are.",
+    optional=True,
+)
+"""Conditions of methods that draw; `auto` is none for arrays, of which nobody says what is published."""
+STRATA = Parameter("strata", "fields", "Fields whose values part the records: each part is masked by itself.")
+"""What every method takes."""
+KEEP = Parameter("keep", "fields", "Numbers that stay as they are, and whose covariances with masked ones are kept.")
+"""The parameter of methods whose noise or draws are orthogonal to some fields in every group."""
+WRITTEN = (CONDITIONS.name, STRATA.name, KEEP.name)
+"""Names of parameters that name fields which are written as they are."""
 
 
-def kept_columns(keep: Iterable[int], variables: int) -> NDArray[np.bool_]:
-    """Tell which columns are kept.
+def columns_at(positions: Iterable[int], variables: int, name: str) -> NDArray[np.bool_]:
+    """Tell which columns stand at some positions, counted from 0; shape (variables,).
 
     Parameters
     ----------
-    keep : iterable of int
-        Their positions, from 0.
+    positions : iterable of int
     variables : int
+    name : str
+        Of the parameter, for the message.
 
-    Returns
-    -------
-    ndarray of bool, shape (variables,)
+    Raises
+    ------
+    UsageError
+        A position is none.
+    """
+    found = np.zeros(variables, dtype=np.bool_)
+    for position in positions:
+        if not _is_number(position) or position not in range(variables):
+            raise UsageError(f"{name} names column {position!r} of {variables}", hint="positions count from 0")
+        found[int(position)] = True
+    return found
+
+
+def kept_columns(positions: Iterable[int], variables: int, parameter: Parameter = KEEP) -> NDArray[np.bool_]:
+    """Tell which columns are kept, as `columns_at` does.
 
     Raises
     ------
     UsageError
         A position is none, or all are kept.
     """
-    kept = np.zeros(variables, dtype=np.bool_)
-    for position in keep:
-        if not _is_number(position) or position not in range(variables):
-            raise UsageError(f"keep names column {position!r} of {variables}", hint="positions count from 0")
-        kept[int(position)] = True
+    kept = columns_at(positions, variables, parameter.name)
     if kept.all():
-        raise UsageError("all variables are kept, so there is nothing to mask", hint=KEEP.says)
+        raise UsageError("all variables are kept, so there is nothing to mask", hint=parameter.says)
     return kept
 
 

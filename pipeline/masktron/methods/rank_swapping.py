@@ -9,7 +9,7 @@ from typing import Any, ClassVar, override
 import numpy as np
 
 from masktron.arrays import Floats
-from masktron.methods.base import Drawn, Method, RecordContext, require_records
+from masktron.methods.base import GIVEN, ConditionedMethod, Conditioning, Drawn, RecordContext, require_records
 from masktron.methods.contracts import MethodContract, ValuesExchanged
 from masktron.methods.parameters import Parameter
 from masktron.synthesis.exchanging import exchanged
@@ -23,7 +23,7 @@ LEAST_WIDTH = 5
 
 
 @dataclass(eq=False)
-class RankSwappingMethod(Method):
+class RankSwappingMethod(ConditionedMethod):
     """Rank swapping.
 
     Parameters
@@ -66,6 +66,7 @@ class RankSwappingMethod(Method):
         "at p = 15",
         "sums over records with weights: every record counts once",
     )
+    conditioning: ClassVar[Conditioning] = Conditioning.CELLS
     parameters: ClassVar[tuple[Parameter, ...]] = (
         Parameter(
             "p", "number", "How far values move in rank, in per cent of the records.", 0.0, 100.0, above_low=True
@@ -77,6 +78,7 @@ class RankSwappingMethod(Method):
             "in buckets of p (about half do), or within a window of p (none does).",
             choices=RANK_SPREADS,
         ),
+        *GIVEN,
     )
     orders: ClassVar[bool] = True
     exchanges: ClassVar[bool] = True

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, override
 import numpy as np
 
 from masktron.arrays import Floats
-from masktron.methods.base import Drawn, Method, RecordContext, require_records
+from masktron.methods.base import GIVEN, ConditionedMethod, Conditioning, Drawn, RecordContext, require_records
 from masktron.methods.contracts import MethodContract, ModelDrawn
 from masktron.methods.parameters import Parameter
 from masktron.synthesis.regressions import LEAST_FREEDOM, draw_regressions
@@ -19,7 +19,7 @@ BAYESIAN = Parameter(
 
 
 @dataclass(eq=False)
-class SequentialMethod(Method):
+class SequentialMethod(ConditionedMethod):
     """Fully synthetic records from linear normal regressions, one variable after another.
 
     The order of the variables is that of the columns. Estimates taken as they are give one and the same distribution
@@ -30,6 +30,8 @@ class SequentialMethod(Method):
     bayesian : bool
         Whether coefficients and residual variances are drawn from their posterior (normal and inverse chi-squared).
         Releases that are combined afterwards need that; a single one is nearer to the original without.
+    conditions, nominal, strata : sequence of int
+        See `masktron.methods.base.ConditionedMethod`. Conditions are regressors; rare categories are pooled.
     random_state : int, RandomState instance or None
         Seed of the estimator.
 
@@ -54,7 +56,10 @@ class SequentialMethod(Method):
         "linear relations that every record satisfies, to rounding",
         "columns with one value",
     )
-    parameters: ClassVar[tuple[Parameter, ...]] = (BAYESIAN,)
+    conditioning: ClassVar[Conditioning] = Conditioning.MODEL
+    parameters: ClassVar[tuple[Parameter, ...]] = (BAYESIAN, *GIVEN)
+
+    categories: ClassVar[bool] = True
 
     bayesian: bool = True
     random_state: Any = None
@@ -72,4 +77,11 @@ class SequentialMethod(Method):
     def _mask(self, values: Floats, generator: np.random.Generator, context: RecordContext) -> Drawn:
         """Draw records; see `Method.mask`."""
         require_records(len(values), self.least(values.shape[1]), self.name)
-        return Drawn(draw_regressions(values, generator, bayesian=self.bayesian))
+        made = draw_regressions(
+            values,
+            generator,
+            bayesian=self.bayesian,
+            nominal=context.kinds.of("nominal"),
+            conditions=context.conditions,
+        )
+        return Drawn(made)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, ClassVar, override
 
@@ -11,10 +10,10 @@ from numpy.typing import NDArray
 
 from masktron.arrays import Floats
 from masktron.errors import InfeasibleError
-from masktron.methods.base import Drawn, Method, RecordContext, require_records
+from masktron.methods.base import GIVEN, ConditionedMethod, Conditioning, Drawn, RecordContext, require_records
 from masktron.methods.contracts import MethodContract, ValuesExchanged
-from masktron.methods.parameters import KEEP, Parameter, kept_columns
-from masktron.synthesis.exchanging import exchanged
+from masktron.methods.parameters import Parameter
+from masktron.synthesis.exchanging import BrokenRules, exchanged
 from masktron.synthesis.free_columns import FreeColumns
 from masktron.synthesis.shuffling import explained, shuffled
 
@@ -25,13 +24,14 @@ NEAR = 0.05
 
 
 @dataclass(eq=False)
-class ShufflingMethod(Method):
+class ShufflingMethod(ConditionedMethod):
     """Data shuffling by the normal copula.
 
     Parameters
     ----------
-    keep : sequence of int
-        Columns that stay as they are (S of the paper); may be empty. Relations with them are kept.
+    conditions, nominal, strata : sequence of int
+        See `masktron.methods.base.ConditionedMethod`. Numbers among the conditions are S of the paper; values are
+        exchanged within cells of like categories.
     random_state : int, RandomState or None
         Used by the estimator alone.
 
@@ -64,11 +64,11 @@ class ShufflingMethod(Method):
         "zeros",
         "sums over records with weights: every record counts once",
     )
-    parameters: ClassVar[tuple[Parameter, ...]] = (KEEP,)
+    conditioning: ClassVar[Conditioning] = Conditioning.NUMBERS
+    parameters: ClassVar[tuple[Parameter, ...]] = (*GIVEN,)
     orders: ClassVar[bool] = True
     exchanges: ClassVar[bool] = True
 
-    keep: Iterable[int] = ()
     random_state: Any = None
 
     @property
@@ -85,39 +85,42 @@ class ShufflingMethod(Method):
         """Shuffle the values of all records; see `Method.mask`."""
         n, p = values.shape
         require_records(n, self.least(p), self.name)
-        kept = kept_columns(self.keep, p)
         known = np.ones((n, p), dtype=np.bool_) if context.known is None else context.known
-        columns = FreeColumns.of(values, kept)
-        free = columns.free & ~kept
-        self._require_change(values, kept, free)
-        drawn = values.copy()
-        drawn[:, free] = shuffled(values[:, free], values[:, kept], generator, known=known[:, free])
+        given = np.empty((n, 0)) if context.conditions is None else context.conditions.regressors()
+        beside = np.concatenate([values, given], axis=1)
+        columns = FreeColumns.of(beside, np.arange(beside.shape[1]) >= p)
+        free = columns.free & (np.arange(beside.shape[1]) < p)
+        self._require_change(values, given, free[:p])
+        drawn = beside.copy()
+        drawn[:, free] = shuffled(beside[:, free], given, generator, known=known[:, free[:p]])
         if context.broken is None:
-            return Drawn(columns.completed(drawn))
+            return Drawn(columns.completed(drawn)[:, :p])
+        count = context.broken.count
+        read = np.concatenate([context.broken.read, np.zeros(given.shape[1], dtype=np.bool_)])
         made = exchanged(
-            values,
+            beside,
             drawn,
             generator,
-            broken=context.broken,
-            columns=free & columns.telling(context.broken.read),
-            known=known,
+            broken=BrokenRules(read, lambda made, positions: count(made[:, :p], positions)),
+            columns=free & columns.telling(read),
+            known=np.concatenate([known, np.ones(given.shape, dtype=np.bool_)], axis=1),
             near=max(1, int(NEAR * n)),
             completed=columns.completed,
         )
-        return Drawn(made)
+        return Drawn(made[:, :p])
 
-    def _require_change(self, values: Floats, kept: NDArray[np.bool_], free: NDArray[np.bool_]) -> None:
-        """Refuse variables whose values, or whose order, kept ones give away."""
+    def _require_change(self, values: Floats, given: Floats, free: NDArray[np.bool_]) -> None:
+        """Refuse variables whose values, or whose order, conditions give away."""
         varies = values.min(axis=0) < values.max(axis=0)
-        told = np.zeros(len(kept), dtype=np.bool_)
-        for column in np.flatnonzero(~kept & varies).tolist():
-            with_it = np.concatenate([values[:, kept], values[:, [column]]], axis=1)
+        told = np.zeros(values.shape[1], dtype=np.bool_)
+        for column in np.flatnonzero(varies).tolist():
+            with_it = np.concatenate([given, values[:, [column]]], axis=1)
             beside = np.arange(with_it.shape[1]) < with_it.shape[1] - 1
             told[column] = not FreeColumns.of(with_it, beside).free[-1]
-        told[free] |= explained(values[:, free], values[:, kept])
+        told[free] |= explained(values[:, free], given)
         if told.any():
             raise InfeasibleError(
                 f"{self.name} would return the original of variable {int(np.flatnonzero(told)[0]) + 1}: in these "
-                f"{len(values)} records the kept variables give its values, or their order",
-                hint="keep fewer variables, mask more records together, or keep this one as it is as well",
+                f"{len(values)} records the conditions give its values, or their order",
+                hint="name fewer conditions, mask more records together, or keep this one as it is as well",
             )

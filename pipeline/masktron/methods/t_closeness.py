@@ -12,7 +12,7 @@ from masktron.errors import UsageError
 from masktron.kernels import mst as kernel
 from masktron.methods.base import K, Kernel, Partitioning, RecordContext
 from masktron.methods.mst import SCALE, Scale, scaled
-from masktron.methods.parameters import Parameter
+from masktron.methods.parameters import STRATA, Parameter
 from masktron.partitions.crest import class_counts
 from masktron.partitions.t_closeness import close_partition, distances
 
@@ -62,6 +62,7 @@ class TClosenessMethod(Partitioning):
             high=1.0,
         ),
         SCALE,
+        STRATA,
     )
     needs_class: ClassVar[bool] = True
     kernel: ClassVar[Kernel | None] = kernel

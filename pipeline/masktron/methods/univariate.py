@@ -7,7 +7,7 @@ from typing import ClassVar, override
 
 from masktron.arrays import Floats, Labels
 from masktron.methods.base import K, Partitioning, RecordContext
-from masktron.methods.parameters import Parameter
+from masktron.methods.parameters import STRATA, Parameter
 from masktron.partitions.univariate import Projection, projected_partition
 
 
@@ -45,6 +45,7 @@ class UnivariateMethod(Partitioning):
             "Direction for several variables: their first principal component, or the sum of their z-scores.",
             choices=("pca", "sum"),
         ),
+        STRATA,
     )
 
     k: int = 5

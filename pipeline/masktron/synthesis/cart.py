@@ -9,7 +9,9 @@ from numpy.typing import NDArray
 
 from masktron.arrays import Floats, Labels
 from masktron.synthesis.bootstrap import bayesian_bootstrap
-from masktron.synthesis.linear_relations import Coordinates, basis
+from masktron.synthesis.conditions import Conditions
+from masktron.synthesis.linear_relations import TOLD, Coordinates, basis
+from masktron.synthesis.trees import Leaves, Question, outcome_of
 
 _WITNESSES = 5
 """Different records beyond what a linear relation takes to be found, so that it is no accident of a few values."""
@@ -23,13 +25,14 @@ def draw_trees(
     nominal: NDArray[np.bool_] | None = None,
     order: Sequence[int] = (),
     smooth: bool = False,
+    conditions: Conditions | None = None,
 ) -> Floats:
     """Draw as many records as there are, column after column.
 
-    The first column is drawn from its values in the file. For every other one a tree with at least k records in each
-    leaf is grown on the columns before it; a drawn record falls into a leaf by what was drawn for it so far, and its
-    value is drawn from the leaf by the Bayesian bootstrap. A column that those before it give by an exact linear
-    relation is computed from what was drawn for them.
+    For every column a tree with at least k records in each leaf is grown on the conditions and the columns before it;
+    a drawn record falls into a leaf by its conditions and by what was drawn for it so far, and its value is drawn
+    from the leaf by the Bayesian bootstrap. Without conditions the first column is drawn from its values in the file.
+    A column that those before it give by an exact linear relation is computed from what was drawn for them.
 
     Parameters
     ----------
@@ -45,6 +48,8 @@ def draw_trees(
     smooth : bool
         Whether numbers are drawn from a kernel density of the leaf, within its range, and not from its values. Values
         that k records of the file share are no kernels: they stay as they are.
+    conditions : Conditions, optional
+        Of the same records.
 
     Returns
     -------
@@ -57,92 +62,63 @@ def draw_trees(
     n, p = values.shape
     kinds = np.zeros(p, dtype=np.bool_) if nominal is None else nominal
     columns = [*order, *(j for j in range(p) if j not in set(order))]
-    relations = _Relations(values, [j for j in columns if not kinds[j]])
-    grown: list[NDArray[np.float32]] = []
-    fallen: list[NDArray[np.float32]] = []
+    given = Conditions.none(n) if conditions is None else conditions
+    relations = _Relations(values, [j for j in columns if not kinds[j]], given.numbers())
+    questions = given.questions()
     drawn = np.empty((n, p))
     for j in columns:
         own = values[:, j]
         computed = None if kinds[j] else relations.told(j)
         if computed is None:
-            leaves, reached = _leaves(own, bool(kinds[j]), grown, fallen, k, generator)
-            chosen = bayesian_bootstrap(leaves, reached, generator)
+            outcome = outcome_of(own, generator, nominal=bool(kinds[j]))
+            leaves = Leaves.grown(outcome, questions, k, generator)
+            chosen = bayesian_bootstrap(leaves.original, leaves.drawn, generator)
             computed = own[chosen]
             if smooth and not kinds[j]:
-                computed = _smoothed(own, leaves, chosen, k, generator)
+                computed = _smoothed(own, leaves.original, chosen, k, generator)
         drawn[:, j] = computed
         if not kinds[j]:
             relations.drew(j, computed)
-        grown += _questions(own, own, nominal=bool(kinds[j]))
-        fallen += _questions(own, computed, nominal=bool(kinds[j]))
+        questions.append(Question(own, computed, bool(kinds[j])))
     return drawn
 
 
 class _Relations:
-    """What columns are given exactly by the ones drawn before them, while they are drawn."""
+    """What columns are given exactly by the ones drawn before them, while they are drawn.
 
-    def __init__(self, values: Floats, columns: list[int]) -> None:
-        self._place = {column: at for at, column in enumerate(columns)}
-        self._basis: Coordinates = basis(values[:, columns])
-        self._coordinates = np.zeros((len(values), len(columns)))
-        self._values = values
-        self._columns = columns
+    Numbers that stay stand before all of them. What they give by themselves is drawn all the same.
+    """
+
+    def __init__(self, values: Floats, columns: list[int], given: Floats) -> None:
+        count = given.shape[1]
+        self._given = count
+        self._place = {column: count + at for at, column in enumerate(columns)}
+        self._original = np.concatenate([given, values[:, columns]], axis=1)
+        self._basis: Coordinates = basis(self._original)
+        self._coordinates = np.zeros(self._original.shape)
+        for at in range(count):
+            self._drew(at, given[:, at])
 
     def told(self, column: int) -> Floats | None:
         """Return a column that the ones before it give; None where they do not, or where few records say so."""
         at, held = self._place[column], self._basis
-        if held.free[at] or not held.free[:at].any() or not held.loads[:at, at].any():
+        traces = TOLD * np.sqrt(len(self._original))
+        if held.free[at] or not (np.abs(held.loads[self._given : at, at]) > traces).any():
             return None
-        before = [self._columns[i] for i in range(at) if held.free[i]]
-        if len(np.unique(self._values[:, before], axis=0)) < len(before) + 1 + _WITNESSES:
+        before = np.flatnonzero(held.free[:at])
+        if len(np.unique(self._original[:, before], axis=0)) < len(before) + 1 + _WITNESSES:
             return None
         return np.asarray(held.center[at] + held.scale[at] * held.told(at, self._coordinates))
 
     def drew(self, column: int, drawn: Floats) -> None:
         """Take note of what was drawn."""
-        at, held = self._place[column], self._basis
+        self._drew(self._place[column], drawn)
+
+    def _drew(self, at: int, drawn: Floats) -> None:
+        held = self._basis
         if held.free[at]:
             standardised = (drawn - held.center[at]) / held.scale[at]
             self._coordinates[:, at] = held.coordinate(at, standardised, self._coordinates)
-
-
-def _leaves(
-    target: Floats,
-    category: bool,
-    grown: list[NDArray[np.float32]],
-    fallen: list[NDArray[np.float32]],
-    k: int,
-    generator: np.random.Generator,
-) -> tuple[Labels, Labels]:
-    """Return the leaf of every original and of every drawn record, from 0."""
-    from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor  # noqa: PLC0415 -- loads slowly
-
-    n = len(target)
-    # ties between questions are broken at random; asked for even where no tree is grown, so that draws stay apart
-    seed = int(generator.integers(2**31))
-    if not grown or target.min() == target.max():
-        return np.zeros(n, dtype=np.intp), np.zeros(n, dtype=np.intp)
-    kind = DecisionTreeClassifier if category else DecisionTreeRegressor
-    # a power of two: squares of large numbers do not overflow
-    near = target if category else np.ldexp(target, -int(np.frexp(np.abs(target).max())[1]))
-    tree = kind(min_samples_leaf=k, random_state=seed).fit(np.stack(grown, axis=1), near)
-    nodes = [tree.apply(np.stack(asked, axis=1)) for asked in (grown, fallen)]
-    found, leaves = np.unique(nodes[0], return_inverse=True)
-    return leaves.astype(np.intp), np.searchsorted(found, nodes[1]).astype(np.intp)
-
-
-def _questions(original: Floats, values: Floats, *, nominal: bool) -> list[NDArray[np.float32]]:
-    """Return what a tree asks of a column: ranks of numbers, or for each category whether it is that one.
-
-    Ranks, because trees compare single-precision numbers, and only their order counts. What lies between two values
-    of the original has a rank between theirs.
-    """
-    support = np.unique(original)
-    if nominal:
-        return [(values == category).astype(np.float32) for category in support]
-    low = np.searchsorted(support, values, side="left")
-    high = np.searchsorted(support, values, side="right")
-    return [((low + high) / 2.0).astype(np.float32)]
 
 
 def _smoothed(values: Floats, leaves: Labels, chosen: Labels, k: int, generator: np.random.Generator) -> Floats:

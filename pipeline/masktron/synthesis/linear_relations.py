@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from masktron.arrays import Floats
 
-_TOLD = 1e-9
+TOLD = 1e-9
 """Share of its standard deviation that a column may have left, and be told by the ones before it."""
 _ROUNDED = 64 * np.finfo(np.float64).eps
 
@@ -74,7 +74,7 @@ def basis(values: Floats) -> Coordinates:
             rest -= np.einsum("in,i->n", directions[:j], along)
             loads[:j, j] += along
         norm = float(np.sqrt(np.einsum("n,n->", rest, rest)))
-        tolerance = max(_TOLD, _ROUNDED * float(np.abs(values[:, j]).max()) / scale[j])
+        tolerance = max(TOLD, _ROUNDED * float(np.abs(values[:, j]).max()) / scale[j])
         if norm > tolerance * np.sqrt(n):
             loads[j, j], directions[j], free[j] = norm, rest / norm, True
     return Coordinates(center, scale, loads, free)

@@ -2,8 +2,9 @@
 
 A method knows no rules and no missing values. So it is asked stratum by stratum: records with the same pattern of
 missing values that satisfy the same disjunct of every rule. Strata that are too small for it join their nearest
-neighbour; what a record does not have is filled with the mean of its stratum for the method, or its most frequent
-category, and not written.
+neighbour, but never across the strata that the user asked for; what a record does not have is filled with the mean of
+its stratum for the method, or its most frequent category, and not written. A method that draws given what stays sees
+the fields that are written as they are beside them.
 """
 
 from __future__ import annotations
@@ -16,21 +17,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from masktron.arrays import Floats, Labels
-from masktron.config import did_you_mean
 from masktron.errors import InfeasibleError, RefusalFacts, UsageError
 from masktron.grouping.members import Members, codes_of
 from masktron.masking.draws.drawn_rules import DrawnRules
 from masktron.masking.file_values import FileValues
 from masktron.masking.groups.strata import disjuncts_of
 from masktron.masking.inputs import MaskingInputs
-from masktron.methods.base import Drawn, Method
-from masktron.methods.parameters import KEEP
+from masktron.masking.named_fields import named_fields, refuse_unknown
+from masktron.methods.base import ROOM, ConditionedMethod, Drawn, Method, in_parts
+from masktron.methods.parameters import CONDITIONS, KEEP, STRATA
 from masktron.plan import Block, Partition
 from masktron.streams import Streams
+from masktron.synthesis.conditions import EXPLAINED, LEAST_LEVEL, Conditions
 
-ROOM = 2
-"""A stratum has at least that many records for each of its variables and for each record of a group: figures of
-barely more records than variables would be those of single records."""
+FEW = 20
+"""Different whole numbers up to which an unmasked field stands for categories."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -44,11 +45,14 @@ class Drawing:
         What the method draws from.
     variables : tuple of str
         Masked fields that are drawn.
-    kept : tuple of str
-        Unmasked fields that the method looks at and leaves as they are.
     values : ndarray of float64, shape (n, p)
-        Numbers, and codes of categories, of the variables and the kept fields; NaN where missing.
+        Numbers, and codes of categories, of the variables, then of fields that the method keeps, then of conditions;
+        NaN where missing.
     nominal : ndarray of bool, shape (p,)
+    given : int
+        How many of the last columns are conditions.
+    said : tuple of str
+        What there is to say of conditions.
     classes : ndarray of intp, shape (n, c), or None
     strata : Members
         Records that are drawn together.
@@ -59,9 +63,10 @@ class Drawing:
     method: Method
     streams: Streams
     variables: tuple[str, ...]
-    kept: tuple[str, ...]
     values: Floats
     nominal: NDArray[np.bool_]
+    given: int
+    said: tuple[str, ...]
     classes: Labels | None
     strata: Members
     drawn_rules: DrawnRules | None = None
@@ -76,8 +81,19 @@ class Drawing:
         *,
         streams: Streams,
         classes: Labels | None = None,
+        parting: Labels | None = None,
     ) -> Drawing:
         """Find the strata in which a method draws the variables of some blocks.
+
+        Parameters
+        ----------
+        inputs : MaskingInputs
+        method : Method
+        blocks : sequence of Block
+        streams : Streams
+        classes : ndarray of intp, shape (n, c), optional
+        parting : ndarray of intp, shape (n,), optional
+            Codes of the strata that the user asked for.
 
         Raises
         ------
@@ -89,11 +105,10 @@ class Drawing:
         """
         file = inputs.file
         variables = tuple(name for block in blocks for name in block.variables)
-        named = _named(method)
-        _refuse_unknown(file, method, named, variables)
+        named = named_fields(method)
+        refuse_unknown(file, method, named, variables)
         kept = tuple(dict.fromkeys(named.get(KEEP.name, ())))
         fields = (*variables, *kept)
-        values = file.coded(fields)
         for name in kept:
             if name not in file.numeric or np.isnan(file.values[name]).any():
                 raise UsageError(
@@ -101,6 +116,7 @@ class Drawing:
                     where=str(file.source),
                     hint="name fields that are numbers in every record",
                 )
+        values = file.coded(fields)
         nominal = np.array([name not in file.numeric and name not in file.ranks for name in fields])
         least = max(method.least(len(fields)), ROOM * (len(fields) + 1), ROOM * inputs.k)
         least = max(method.least(len(fields)), min(least, file.n))
@@ -111,10 +127,22 @@ class Drawing:
                 hint="mask fewer variables, lower k, or take another method",
                 facts=[RefusalFacts("method", tuple(variables), records=file.n)],
             )
-        strata = _strata(inputs, blocks, variables, least)
+        strata = _strata(inputs, method, blocks, variables, least, parting)
         judging = DrawnRules.of(inputs, blocks, fields) if method.exchanges else None
-        placed = _positioned(method, named, fields)
-        return cls(placed, streams, variables, kept, values, nominal, classes, strata, judging)
+        given, conditions, said = _conditions(file, method, values, nominal, streams, inputs.k)
+        placed = _positioned(method, {**named, CONDITIONS.name: given, STRATA.name: ()}, (*fields, *given))
+        return cls(
+            placed,
+            streams,
+            variables,
+            np.concatenate([values, conditions.values], axis=1),
+            np.concatenate([nominal, conditions.nominal]),
+            len(given),
+            said,
+            classes,
+            strata,
+            judging,
+        )
 
     def draw(self, attempt: int) -> Drawn:
         """Let the method draw all records; once for each attempt.
@@ -144,53 +172,27 @@ class Drawing:
         return tuple(self._made.values())
 
     def _drawn(self, attempt: int) -> Drawn:
-        drawn = np.full((len(self.values), len(self.variables)), np.nan)
-        labels = np.full(len(self.values), -1, dtype=np.intp)
-        marked: NDArray[np.bool_] | None = None
-        notes: dict[str, int] = {}
-        runs: list[list[tuple[NDArray[np.intp], Labels]]] = []
-        groups = 0
-        for number, records in enumerate(self.strata):
-            part = self._part(records, self.streams.generator("draw", number, attempt))
-            drawn[records] = part.values[:, : len(self.variables)]
-            if part.labels is not None:
-                labels[records] = groups + part.labels
-                groups += int(part.labels.max()) + 1
-            if part.marked is not None:
-                marked = np.zeros(drawn.shape, dtype=np.bool_) if marked is None else marked
-                marked[records] = part.marked[:, : len(self.variables)]
-            if part.runs:
-                runs.append([(records, own) for own in part.runs])
-            else:
-                notes.update({note: notes.get(note, 0) + 1 for note in part.notes})
-        several = len(self.strata) > 1
-        told = (
-            f"{note} (in {count} of {len(self.strata)} strata)" if several else note for note, count in notes.items()
-        )
-        grouped = labels if groups and labels.min() >= 0 else None
-        return Drawn(drawn, grouped, (*told, *self._told(runs)), marked)
+        def draw(number: int, records: Labels) -> Drawn:
+            return self._part(records, self.streams.generator("draw", number, attempt))
 
-    def _told(self, parts: Sequence[Sequence[tuple[NDArray[np.intp], Labels]]]) -> tuple[str, ...]:
-        """Let the method speak of the groups of all strata: one of a single class is no file of a single class."""
-        if not parts or self.classes is None:
-            return ()
-        runs = []
-        for strata in zip(*parts, strict=True):
-            labels, groups = np.empty(len(self.values), dtype=np.intp), 0
-            for records, own in strata:
-                labels[records] = groups + own
-                groups += int(own.max()) + 1
-            runs.append(labels)
-        return self.method.told(runs, self.classes)
+        def told(runs: tuple[Labels, ...]) -> tuple[str, ...]:
+            return () if self.classes is None else self.method.told(runs, self.classes)
+
+        made = in_parts(self.strata, draw, told)
+        written = slice(len(self.variables))
+        marked = None if made.marked is None else made.marked[:, written]
+        return Drawn(made.values[:, written], made.labels, (*self.said, *made.notes), marked)
 
     def _part(self, records: NDArray[np.intp], generator: np.random.Generator) -> Drawn:
-        values = _filled(self.values[records], self.nominal)
+        own = self.values.shape[1] - self.given
+        values = self.values[records]
+        values[:, :own] = _filled(values[:, :own], self.nominal[:own])
         classes = None if self.classes is None else self.classes[records]
-        nominal = self.nominal if self.method.categories and self.nominal.any() else None
+        nominal = self.nominal if self.nominal.any() else None
         if self.drawn_rules is None:
             return self.method.mask(values, generator, classes=classes, nominal=nominal)
         known = ~np.isnan(self.values[records])
-        broken = self.drawn_rules.among(records)
+        broken = self.drawn_rules.among(records, self.given)
         return self.method.mask(values, generator, classes=classes, nominal=nominal, known=known, broken=broken)
 
     @property
@@ -200,47 +202,35 @@ class Drawing:
         return known
 
 
-def _named(method: Method) -> dict[str, tuple[str, ...]]:
-    """Return the fields that parameters of a method name, by parameter."""
-    given = {one.name: getattr(method, one.name) for one in method.parameters if one.kind == "fields"}
-    return {parameter: tuple(names) for parameter, names in given.items() if names is not None}
+def _conditions(
+    file: FileValues, method: Method, values: Floats, nominal: NDArray[np.bool_], streams: Streams, k: int
+) -> tuple[tuple[str, ...], Conditions, tuple[str, ...]]:
+    """Return the fields given which a method draws, what they hold, and what there is to say of them.
 
-
-def _refuse_unknown(
-    file: FileValues, method: Method, named: Mapping[str, Sequence[str]], variables: Sequence[str]
-) -> None:
-    """Refuse a field that a parameter names and the method cannot see, or must not keep.
-
-    Raises
-    ------
-    UsageError
+    Where nobody has named them, these are all that are written as they are, but keys, weights, and what would give
+    away what is drawn.
     """
-    for parameter, names in named.items():
-        for name in names:
-            if name not in file.columns:
-                raise UsageError(
-                    f"{parameter} of {method.name} names {name!r}, a field that the file does not have",
-                    where=str(file.source),
-                    hint=did_you_mean(name, file.columns),
-                )
-            if parameter == KEEP.name and name in file.masked:
-                raise UsageError(
-                    f"{parameter} of {method.name} names {name!r}, which is masked: it would be published as it was",
-                    where=str(file.source),
-                    hint=f"--role {name}=untouched says so; or leave it out of {parameter}",
-                )
-            if parameter != KEEP.name and name not in file.masked:
-                raise UsageError(
-                    f"{parameter} of {method.name} names {name!r}, which is not masked",
-                    where=str(file.source),
-                    hint=f"--role {name}=confidential; or leave it out of {parameter}",
-                )
-            if name in file.masked and name not in variables:
-                raise UsageError(
-                    f"{parameter} of {method.name} names {name!r}, which is masked by groups for its categories",
-                    where=str(file.source),
-                    hint="name numbers, or take a method that masks categories",
-                )
+    if not isinstance(method, ConditionedMethod):
+        return (), Conditions.none(file.n), ()
+    names: tuple[str, ...] = tuple(map(str, file.written if method.conditions is None else method.conditions))
+    if method.conditions is None:
+        names = tuple(name for name in names if file.tells_alike(name) and name not in map(str, method.strata))
+    if not names:
+        return (), Conditions.none(file.n), ()
+    categories = np.array([name not in file.numeric or file.in_categories(name, FEW) for name in names])
+    found = Conditions(file.coded(names), categories, max(k, LEAST_LEVEL))
+    if method.conditions is not None:
+        return names, found, (f"values are drawn given {', '.join(names)}",)
+    telling = found.telling(_filled(values, nominal), nominal, streams.generator("conditions"))
+    left = [at for at in range(len(names)) if at not in telling]
+    said = [f"values are drawn given {', '.join(names[at] for at in left)}"] if left else []
+    if telling:
+        gives = "gives" if len(telling) == 1 else "give"
+        said.append(
+            f"values are not drawn given {', '.join(names[at] for at in telling)}, which {gives} away more than "
+            f"{100 * EXPLAINED:g} % of the variance of what is drawn"
+        )
+    return tuple(names[at] for at in left), found.chosen(left), tuple(said)
 
 
 def _positioned(method: Method, named: Mapping[str, Sequence[str]], fields: Sequence[str]) -> Method:
@@ -267,13 +257,38 @@ def _filled(values: Floats, nominal: NDArray[np.bool_]) -> Floats:
     return np.where(missing, fillings, values)
 
 
-def _strata(inputs: MaskingInputs, blocks: Sequence[Block], variables: Sequence[str], least: int) -> Members:
+def _strata(
+    inputs: MaskingInputs,
+    method: Method,
+    blocks: Sequence[Block],
+    variables: Sequence[str],
+    least: int,
+    parting: Labels | None,
+) -> Members:
     """Return the strata: the smallest joins its nearest neighbour until none is too small."""
     pattern = codes_of(inputs.file.missing(variables))
     cells = disjuncts_of(inputs.rules, Partition(tuple(blocks))).cells()
     labels = codes_of(np.column_stack([pattern, cells]))
     points = inputs.file.points(variables)
     points = np.where(np.isnan(points), 0.0, points)
+    asked = np.zeros(len(labels), dtype=np.intp) if parting is None else parting
+    found, count = np.empty(len(labels), dtype=np.intp), 0
+    for rows in Members.of(asked):
+        if len(rows) < least:
+            raise InfeasibleError(
+                f"{method.name} needs {least} records for {len(variables)} variables, and a stratum of "
+                f"{', '.join(map(str, method.strata))} has {len(rows)}",
+                where=str(inputs.file.source),
+                hint="name fewer strata, recode them, or name them as conditions: these are pooled",
+                facts=[RefusalFacts("method", tuple(variables), records=len(rows))],
+            )
+        found[rows] = count + _joined(codes_of(labels[rows][:, None]), points[rows], pattern[rows], least)
+        count = int(found[rows].max()) + 1
+    return Members.of(found)
+
+
+def _joined(labels: Labels, points: Floats, pattern: Labels, least: int) -> Labels:
+    """Number records of one asked stratum by the strata that are large enough."""
     sizes = np.bincount(labels).astype(np.intp)
     sums = np.stack([np.bincount(labels, column) for column in points.T], axis=1)
     first = np.zeros(len(sizes), dtype=np.intp)
@@ -281,7 +296,7 @@ def _strata(inputs: MaskingInputs, blocks: Sequence[Block], variables: Sequence[
     into = np.arange(len(sizes))
     for smallest, other in _joins(sizes, sums, first, least):
         into[into == smallest] = other
-    return Members.of(codes_of(into[labels][:, None]))
+    return codes_of(into[labels][:, None])
 
 
 def _joins(sizes: NDArray[np.intp], sums: Floats, pattern: NDArray[np.intp], least: int) -> Iterator[tuple[int, int]]:

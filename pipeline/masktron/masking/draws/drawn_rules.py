@@ -53,8 +53,11 @@ class DrawnRules:
         )
         return cls(rules, tuple(fields), tuple(form for form in forms if rules.satisfied_by(form).any(axis=1).all()))
 
-    def among(self, records: NDArray[np.intp]) -> BrokenRules | None:
-        """Return what judges some of the records by their positions among these; None where no rule does."""
+    def among(self, records: NDArray[np.intp], beside: int = 0) -> BrokenRules | None:
+        """Return what judges some of the records by their positions among these; None where no rule does.
+
+        It takes values with some columns beside those of the fields, at which it does not look.
+        """
         if not self.forms:
             return None
 
@@ -62,7 +65,8 @@ class DrawnRules:
             return self._count(values, records[positions])
 
         read = {name for form in self.forms for name in variables_of(form)}
-        return BrokenRules(np.array([name in read for name in self.fields]), count)
+        read_at = np.array([*(name in read for name in self.fields), *[False] * beside])
+        return BrokenRules(read_at, count)
 
     def _count(self, values: Floats, records: NDArray[np.intp]) -> NDArray[np.intp]:
         file = self.rules.file

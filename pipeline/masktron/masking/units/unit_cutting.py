@@ -58,7 +58,15 @@ class Units:
         return len(self.members)
 
 
-def cut_into_units(rules: RecordRules, partition: Partition, k: int, most: int, *, sample: int = SAMPLE) -> Units:
+def cut_into_units(
+    rules: RecordRules,
+    partition: Partition,
+    k: int,
+    most: int,
+    *,
+    sample: int = SAMPLE,
+    unlike: NDArray[np.intp] | None = None,
+) -> Units:
     """Part the records that one partition of the plan groups.
 
     Parameters
@@ -71,12 +79,16 @@ def cut_into_units(rules: RecordRules, partition: Partition, k: int, most: int, 
         Records of a unit; a few more where these would be too few for one of their own. At least ``LEAST_UNIT * k``.
     sample : int
         Records of a stratum in which planes are looked for.
+    unlike : ndarray of intp, shape (n,), optional
+        Codes of records that never share a group. Records of one code are in one unit, or in units of their own.
 
     Notes
     -----
     Theorem: every unit has at least k records, if the file has. Proof: parts are joined to the next one, and the last
     one to the one before it, until they have `LEAST` times k records or there is one unit.
     """
+    if unlike is not None:
+        return _by_code(rules, partition, k, most, Members.of(unlike), sample)
     strata = Members.of(parted(rules, partition, FileConditions(rules), rules.file.patterns(partition.variables)))
     near = _Near(rules.file, partition, sample)
     units: list[Rows] = []
@@ -89,6 +101,21 @@ def cut_into_units(rules: RecordRules, partition: Partition, k: int, most: int, 
     small = (strata[stratum] for stratum in np.flatnonzero((strata.sizes > 0) & (strata.sizes <= most)).tolist())
     units = _without_remnant([*units, *_filled(small, most, LEAST * k)], LEAST * k)
     return Units(_members(units), tuple(cut))
+
+
+def _by_code(rules: RecordRules, partition: Partition, k: int, most: int, codes: Members, sample: int) -> Units:
+    """Cut the records of each code that are too many for a unit, and join the others whole."""
+    parts: list[Rows] = []
+    others: list[Rows] = []
+    cut: list[tuple[int, int, int]] = []
+    for rows in codes:
+        if len(rows) > most:
+            own = cut_into_units(rules.part(rows), partition, k, most, sample=sample)
+            made, count = [rows[members] for members in own.members], sum(units for _, units, _ in own.cut)
+            parts, others = [*parts, *made[:count]], [*others, *made[count:]]
+            cut += own.cut
+    whole = (rows for rows in codes if len(rows) <= most)
+    return Units(_members([*parts, *others, *_filled(whole, most, LEAST * k)]), tuple(cut))
 
 
 def _members(units: Sequence[Rows]) -> Members:
