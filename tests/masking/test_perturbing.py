@@ -187,7 +187,9 @@ def test_a_field_that_is_masked_cannot_be_kept(tmp_path: Path) -> None:
     rows = [{**row, "C": int(str(row["C"])) + at} for at, row in enumerate(amounts(60))]
     with pytest.raises(masktron.UsageError, match="names 'B', which is masked"):
         masked(tmp_path, rows, "A + B <= C", method="ipso", params={"conditions": ["B"]})
-    result = masked(tmp_path, rows, "A + B <= C", method="ipso", params={"conditions": ["B"]}, roles={"B": "untouched"})
+    result = masked(
+        tmp_path, rows, "A + B <= C", method="ipso", params={"conditions": ["B"]}, roles={"B": "untouched"}
+    )
     assert result.draw is not None
     assert {moment.name for moment in result.draw.moments} == {"A", "C"}
 

@@ -62,7 +62,13 @@ def test_formulas_survive_markdown() -> None:
     [
         ("mdav", estimators.Mdav(k=3), None, None, "three times (2, 1.33) and four times (11.5, 11.25)"),
         ("camp_crest", estimators.CampCrest(k=2, random_state=0), EIGHT, CLASSES, "21.08 and 23.92"),
-        ("ipso", estimators.Ipso(conditions=(1,), random_state=0), np.column_stack([SEVEN, np.arange(1.0, 8.0)]), None, ""),
+        (
+            "ipso",
+            estimators.Ipso(conditions=(1,), random_state=0),
+            np.column_stack([SEVEN, np.arange(1.0, 8.0)]),
+            None,
+            "",
+        ),
         ("muralidhar_sarathy", estimators.MuralidharSarathy(random_state=0), SEVEN, None, ""),
         ("rank_swapping", estimators.RankSwapping(random_state=0), SEVEN, None, ""),
         ("shuffling", estimators.Shuffling(random_state=1), LINE, None, ""),

@@ -174,8 +174,8 @@ def _category(own: Floats, chain: _Chain, generator: np.random.Generator, *, bay
     The coefficients, of coordinates with variance 1, have a normal prior with variance 1. Categories of few records
     are one class, in which they are drawn as often as they are there.
     """
-    from sklearn.linear_model import LogisticRegression  # noqa: PLC0415
     from sklearn.exceptions import ConvergenceWarning  # noqa: PLC0415 -- loads slowly
+    from sklearn.linear_model import LogisticRegression  # noqa: PLC0415
 
     n, before = len(own), chain.before()
     support, codes = np.unique(own, return_inverse=True)
