@@ -11,15 +11,16 @@ import pandas as pd
 import pytest
 
 import masktron
-from attacks import KEY, Membership
+from attacks import KEY, Membership, guessed
 from cli_runner import write_data, write_rules
 from examples import parts
 from masktron import methods
 from masktron.arrays import Floats
-from masktron.methods.base import Method, Partitioning
+from masktron.methods.base import ConditionedMethod, Method, Partitioning
 from paths import ROOT
 
 K = 5
+CONDITIONED = tuple(method for method in methods.ALL if issubclass(method, ConditionedMethod))
 DRAWING = tuple(method for method in methods.ALL if not issubclass(method, Partitioning))
 PUBLISHING = ("hierarchical", "rank_swapping", "shuffling")
 """Methods that publish respondents' own values by design, whose verdict has to say so."""
@@ -81,6 +82,45 @@ def test_membership_is_told_no_better_than_the_verdict_says(tmp_path: Path, name
         assert max(gain.hits, gain.fields) <= guess
     # what a record is drawn from is shared by k, or it links to its own
     assert gain.record <= guess + max(result.linkage / 100, 1 / K) / 2
+
+
+def survey(seed: int) -> Floats:
+    """Region, sex, age; income and wealth, which go with them: of two halves, one takes part."""
+    rng = np.random.default_rng(seed)
+    region, sex, age = rng.integers(0, 6, 1600), rng.integers(0, 2, 1600), rng.integers(18, 80, 1600)
+    income = np.rint(np.exp(7 + 0.3 * region + 0.4 * sex + 0.01 * age + rng.normal(0, 0.3, 1600)))
+    wealth = np.rint(np.exp(0.8 * np.log(income) + rng.normal(0, 0.3, 1600)))
+    return np.column_stack([region, sex, age, income, wealth]).astype(np.float64)
+
+
+@pytest.mark.parametrize("method", CONDITIONED, ids=lambda method: method.name)
+def test_fields_that_stay_tell_no_more_of_who_took_part_than_the_verdict_says(
+    tmp_path: Path, method: type[Method]
+) -> None:
+    """He knows region, sex and age, takes the drawn income of who has them for that of his respondent, and is right
+    more often for members: by what they share with k, or by what the verdict says of links by all values.
+    """
+    values = survey(5)
+    members, others = values[::2], values[1::2]
+    fields = ["region", "sex", "age", "income", "wealth"]
+    rows: list[dict[str, object]] = [dict(zip(fields, map(int, row), strict=True)) for row in members]
+    data, rules = write_data(tmp_path / "d.xml", rows), write_rules(tmp_path / "r.sch", "income >= 0")
+    roles = {"region": "quasi-identifier", "sex": "quasi-identifier", "age": "untouched"}
+    params = {"most": 2} if method.name in ("latent_class", "model_hybrid") else {}
+    result = masktron.mask(
+        data, rules, tmp_path / "m.xml", k=K, method=method.name, params=params, key=KEY, roles=roles,
+        numeric=["income", "wealth"],
+    )  # fmt: skip
+    assert any("drawn given region, sex, age" in note for note in result.notes)
+    published = pd.read_xml(tmp_path / "m.xml")[fields].to_numpy(dtype=np.float64)
+    found = [guessed(published, known, target=3, of=3) for known in (members, others)]
+    excess = found[0].mean() - found[1].mean()
+    error = math.sqrt(sum(hits.var() / len(hits) for hits in found))
+    assert excess <= max(1 / K, result.linkage / 100) + 3 * error
+    if method.name not in PUBLISHING:
+        gain = Membership.of(published[:, 3:], members[:, 3:], others[:, 3:])
+        guess = 0.5 + 3 * math.sqrt((2 * result.records_out + 1) / 12) / result.records_out
+        assert max(gain.hits, gain.fields) <= guess
 
 
 def test_values_of_leaves_tell_who_took_part_and_the_nearest_record_does_not(tmp_path: Path) -> None:

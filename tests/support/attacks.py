@@ -9,6 +9,7 @@ from itertools import product
 from unittest.mock import patch
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.spatial import cKDTree
 from sklearn.metrics import roc_auc_score
 
@@ -135,6 +136,23 @@ class Membership:
             fields=roc_auc_score(is_member, -np.log(distances / spread + 1e-6).sum(axis=1)),
             record=roc_auc_score(is_member, -records),
         )
+
+
+def guessed(published: Floats, known: Floats, *, target: int, of: int) -> NDArray[np.bool_]:
+    """Tell for whom the published value is within 5 % of the true one, of the record whose known fields are nearest.
+
+    Parameters
+    ----------
+    published, known : ndarray of float64, shape (n, p) and (m, p)
+        Files, and the true values of respondents.
+    target : int
+        Column of the value that is asked for.
+    of : int
+        He knows the first columns, that many: all but the last of them exactly.
+    """
+    spread = np.array([*[1e-6] * (of - 1), 1.0])
+    _, nearest = cKDTree(published[:, :of] / spread).query(known[:, :of] / spread)
+    return np.asarray(np.abs(published[nearest, target] - known[:, target]) <= 0.05 * known[:, target])
 
 
 def _nearest(values: Floats, published: Floats) -> Floats:

@@ -89,7 +89,7 @@ class FileValues:
                 if fact.order is not None and fact.role is Role.CONFIDENTIAL
             },
             masked=frozenset(plan.by_role(Role.CONFIDENTIAL)),
-            written=(*plan.by_role(Role.UNTOUCHED), *plan.by_role(Role.QUASI_IDENTIFIER)),
+            written=tuple(fact.name for fact in plan.fields if fact.role in (Role.UNTOUCHED, Role.QUASI_IDENTIFIER)),
             categories=frozenset(fact.name for fact in plan.fields if fact.declared_category),
             codes={fact.name: fact.code_numbers for fact in plan.fields},
             weights=kept(columns[weight[0]].values) if weight else None,
