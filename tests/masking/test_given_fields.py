@@ -159,3 +159,12 @@ def test_categories_are_drawn_by_sequential_regressions(tmp_path: Path) -> None:
     assert (after.job != data.job).mean() > 0.05
     high = after.groupby("region").job.apply(lambda jobs: (jobs == "high").mean())
     assert high["R5"] > high["R0"] + 0.5
+
+
+@pytest.mark.parametrize(("method", "least"), [("cart", 5), ("sequential", 10), ("rank_swapping", 30)])
+def test_rare_categories_are_said_to_be_taken_together(tmp_path: Path, method: str, least: int) -> None:
+    data = people().assign(town=lambda table: [f"T{at % 60}" for at in table.index])
+    result, _ = masked(tmp_path, data, method=method, roles={**ROLES, "town": "untouched"})
+    said = [note for note in result.notes if "taken together" in note]
+    assert len(said) == (method != "cart")
+    assert all(f"of town, categories of fewer than {least} records are taken together" in note for note in said)

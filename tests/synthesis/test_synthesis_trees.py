@@ -1,4 +1,4 @@
-"""Trees ask about categories in the order of their outcome, about numbers by rank, and hold k records in each leaf."""
+"""Trees ask about categories in the order of their outcome and about numbers by rank; leaves hold k records."""
 
 from __future__ import annotations
 

@@ -78,8 +78,10 @@ class Drawn:
 class Conditioning(Enum):
     """What a method does with fields that stay as they are."""
 
-    MODEL = "model"
-    """It draws given all of them."""
+    TREES = "trees"
+    """It draws in the leaves of trees that ask about them."""
+    REGRESSION = "regression"
+    """It draws from regressions on them."""
     NUMBERS = "numbers"
     """It draws given the numbers, within cells of like categories."""
     CELLS = "cells"
@@ -389,7 +391,7 @@ class ConditionedMethod(Method):
     def drawn_given(self, values: Floats, generator: np.random.Generator, context: RecordContext) -> Drawn:
         """Draw what does not stay, within cells where the method asks for them."""
         given = context.conditions
-        if given is None or not given or self.conditioning is Conditioning.MODEL:
+        if given is None or not given or self.conditioning in (Conditioning.TREES, Conditioning.REGRESSION):
             return self._mask(values, generator, context)
         parting = given if self.conditioning is Conditioning.CELLS else given.chosen(given.nominal)
         rest = replace(context, conditions=None if parting is given else given.chosen(~given.nominal))
@@ -401,6 +403,12 @@ class ConditionedMethod(Method):
             lambda _, rows: self._mask(values[rows], generator, rest.part(rows)),
             lambda runs: self.told(runs, context.classes),
         )
+
+    def least_category(self, conditions: Conditions, variables: int) -> int:
+        """Return the fewest records of a category among the conditions that is told apart from others."""
+        if self.conditioning is Conditioning.REGRESSION:
+            return conditions.least_regressed()
+        return int(getattr(self, "k", 2)) if self.conditioning is Conditioning.TREES else self.cell(variables)
 
     def cell(self, variables: int) -> int:
         """Return the fewest records of a cell in which so many variables are drawn."""

@@ -65,7 +65,7 @@ class CartMethod(ConditionedMethod):
         "linear relations that every record satisfies, to rounding",
         "columns with one value",
     )
-    conditioning: ClassVar[Conditioning] = Conditioning.MODEL
+    conditioning: ClassVar[Conditioning] = Conditioning.TREES
     parameters: ClassVar[tuple[Parameter, ...]] = (K, ORDER, SMOOTH, *GIVEN)
     categories: ClassVar[bool] = True
 

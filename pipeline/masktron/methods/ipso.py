@@ -54,7 +54,7 @@ class IpsoMethod(ConditionedMethod):
         "means, variances and covariances, also with kept fields, exactly",
         "exact linear relations between variables",
     )
-    conditioning: ClassVar[Conditioning] = Conditioning.MODEL
+    conditioning: ClassVar[Conditioning] = Conditioning.REGRESSION
     parameters: ClassVar[tuple[Parameter, ...]] = (
         Parameter(
             "variant",

@@ -25,8 +25,8 @@ class Parameter:
     name : str
         As in the constructor of the method.
     kind : {"integer", "number", "numbers", "choice", "flag", "fields"}
-        ``fields`` are names of fields on the command line, and positions of columns in Python. ``numbers`` are one
-        number, or one for each masked variable.
+        ``fields`` are names of fields on the command line, where ``none`` stands for no field, and positions of
+        columns in Python. ``numbers`` are one number, or one for each masked variable.
     says : str
         What it does, in one sentence.
     low, high : float
@@ -67,7 +67,7 @@ class Parameter:
                 case "flag":
                     return {"true": True, "false": False}[text.lower()]
                 case "fields" | "numbers":
-                    parts = (part.strip() for part in text.split(","))
+                    parts = (part.strip() for part in text.split(",") if text != "none")
                     return tuple(parts if self.kind == "fields" else map(float, parts))
                 case "choice":
                     return text
@@ -109,7 +109,7 @@ class Parameter:
             case "flag":
                 words = "true or false"
             case "fields":
-                words = "names of fields, separated by commas"
+                words = "names of fields, separated by commas, or none"
             case "numbers":
                 words = " ".join(("numbers", *self._bounds(), "separated by commas, one or one for each variable"))
             case _:

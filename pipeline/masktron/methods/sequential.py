@@ -56,7 +56,7 @@ class SequentialMethod(ConditionedMethod):
         "linear relations that every record satisfies, to rounding",
         "columns with one value",
     )
-    conditioning: ClassVar[Conditioning] = Conditioning.MODEL
+    conditioning: ClassVar[Conditioning] = Conditioning.REGRESSION
     parameters: ClassVar[tuple[Parameter, ...]] = (BAYESIAN, *GIVEN)
 
     categories: ClassVar[bool] = True

@@ -14,6 +14,10 @@ from masktron.synthesis.trees import Leaves, Question, outcome_of, pooled
 
 RECORDS = 10
 """Records for each regressor: categories are pooled until there are so many."""
+MOST = 100
+"""Regressors at most: categories are pooled until there are so few."""
+ASKED = 10_000
+"""Records in which conditions are looked for that give a variable away."""
 LEAST_LEVEL = 5
 """Fewest records of a category that has a coefficient of its own."""
 EXPLAINED = 0.99
@@ -66,17 +70,36 @@ class Conditions:
     def regressors(self) -> Floats:
         """Return columns for a regression: numbers, and indicators of categories and of what is missing; (n, r).
 
-        A missing number is the mean of the others. Categories of fewer than `least` records are one category. Of
-        more indicators than one for each `RECORDS` records, less the numbers, those of the rarest categories are
-        left out: `least` is doubled until there are no more.
+        A missing number is the mean of the others. Categories of fewer than `least` records are one category;
+        `least` is doubled until there are `RECORDS` records for each column, and at most `MOST` columns.
         """
         numbers = [np.where(np.isnan(one), _mean(one), one) for one in self.values[:, ~self.nominal].T]
-        codes = [*map(_coded, self.values[:, self.nominal].T)]
-        codes += [np.isnan(one).astype(np.intp) for one in self.values[:, ~self.nominal].T if np.isnan(one).any()]
-        most = max(0, len(self.values) // RECORDS - len(numbers))
-        levels = levels_of(codes, self.least, most)
+        codes = self._factors()
+        levels, _ = levels_of(codes, self.least, self._most())
         factors = [indicators(own[column]) for own, column in zip(levels, codes, strict=True)]
         return np.column_stack([np.empty((len(self.values), 0)), *numbers, *factors])
+
+    def least_regressed(self) -> int:
+        """Return the fewest records of a category that `regressors` tells apart."""
+        return levels_of(self._factors(), self.least, self._most())[1]
+
+    def together(self, least: int) -> Floats:
+        """Return the share of records in categories of fewer than `least`, which are one category; shape (q,)."""
+        shares = np.zeros(len(self.nominal))
+        for at in np.flatnonzero(self.nominal).tolist():
+            codes = _coded(self.values[:, at])
+            count = int(codes.max(initial=0)) + 1
+            levels = pooled(codes, count, least)
+            shared = np.bincount(levels)[levels] > 1
+            shares[at] = shared[codes].mean()
+        return shares
+
+    def _factors(self) -> list[Labels]:
+        missing = [np.isnan(one).astype(np.intp) for one in self.values[:, ~self.nominal].T if np.isnan(one).any()]
+        return [*map(_coded, self.values[:, self.nominal].T), *missing]
+
+    def _most(self) -> int:
+        return min(MOST, len(self.values) // RECORDS) - int((~self.nominal).sum())
 
     def cells(self, values: Floats, nominal: NDArray[np.bool_], least: int, generator: np.random.Generator) -> Labels:
         """Part records by their conditions, so that records of a cell are alike in what is drawn; shape (n,).
@@ -104,26 +127,28 @@ class Conditions:
         generator : numpy.random.Generator
         """
         told: list[int] = []
-        for column, category in zip(values.T, nominal.tolist(), strict=True):
+        step = -(-len(values) // ASKED)
+        some = replace(self, values=self.values[::step])
+        for column, category in zip(values[::step].T, nominal.tolist(), strict=True):
             outcome = outcome_of(column, generator, nominal=category)
             if (outcome == outcome[0]).all():
                 continue
             while (left := [at for at in range(len(self.nominal)) if at not in told]) and (
-                _explained(self.chosen(left).regressors(), outcome) > EXPLAINED
+                _explained(some.chosen(left).regressors(), outcome) > EXPLAINED
             ):
-                told.append(max(left, key=lambda at: _explained(self.chosen([at]).regressors(), outcome)))
+                told.append(max(left, key=lambda at: _explained(some.chosen([at]).regressors(), outcome)))
         return told
 
 
-def levels_of(columns: list[Labels], least: int, most: int) -> list[Labels]:
-    """Return the level of each code of some columns: codes of fewer than `least` records share one.
+def levels_of(columns: list[Labels], least: int, most: int) -> tuple[list[Labels], int]:
+    """Return the level of each code of some columns, and `least`: codes of fewer records share a level.
 
     `least` is doubled until the levels of all columns, but for the last of each, are at most `most`.
     """
     while True:
         levels = [pooled(codes, int(codes.max(initial=0)) + 1, least) for codes in columns]
         if sum(int(own.max(initial=0)) for own in levels) <= max(0, most):
-            return levels
+            return levels, least
         least *= 2
 
 

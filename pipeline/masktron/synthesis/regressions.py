@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from masktron.arrays import Floats, Labels
 from masktron.errors import InfeasibleError
 from masktron.synthesis.bootstrap import bayesian_bootstrap
-from masktron.synthesis.conditions import RECORDS, Conditions, levels_of
+from masktron.synthesis.conditions import MOST, RECORDS, Conditions, levels_of
 from masktron.synthesis.linear_relations import TOLD, basis
 from masktron.synthesis.threads import blas_in_one_thread
 from masktron.synthesis.trees import pooled
@@ -72,7 +72,8 @@ def draw_regressions(
     n, p = values.shape
     kinds = np.zeros(p, dtype=np.bool_) if nominal is None else nominal
     given = np.empty((n, 0)) if conditions is None else conditions.regressors()
-    factors = _Factors.of(values, kinds, n // RECORDS - given.shape[1] - int((~kinds).sum()))
+    most = min(MOST, n // RECORDS) - given.shape[1] - int((~kinds).sum())
+    factors = _Factors.of(values, kinds, most)
     chain = _Chain(np.column_stack([given, *(factors.columns(j, values[:, j]) for j in range(p))]))
     chain.take(given)
     drawn = np.empty((n, p))
@@ -100,7 +101,7 @@ class _Factors:
     def of(cls, values: Floats, nominal: NDArray[np.bool_], most: int) -> Self:
         places = np.flatnonzero(nominal).tolist()
         coded = [np.unique(values[:, j], return_inverse=True) for j in places]
-        levels = levels_of([codes.astype(np.intp) for _, codes in coded], LEAST_FREEDOM, most)
+        levels, _ = levels_of([codes.astype(np.intp) for _, codes in coded], LEAST_FREEDOM, most)
         return cls({j: (support, own) for j, (support, _), own in zip(places, coded, levels, strict=True)})
 
     def columns(self, column: int, values: Floats) -> Floats:

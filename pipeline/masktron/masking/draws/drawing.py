@@ -215,22 +215,38 @@ def _conditions(
     names: tuple[str, ...] = tuple(map(str, file.written if method.conditions is None else method.conditions))
     if method.conditions is None:
         names = tuple(name for name in names if file.tells_alike(name) and name not in map(str, method.strata))
-    if not names:
-        return (), Conditions.none(file.n), ()
-    categories = np.array([name not in file.numeric or file.in_categories(name, FEW) for name in names])
-    found = Conditions(file.coded(names), categories, max(k, LEAST_LEVEL))
-    if method.conditions is not None:
-        return names, found, (f"values are drawn given {', '.join(names)}",)
-    telling = found.telling(_filled(values, nominal), nominal, streams.generator("conditions"))
+    categories = [name not in file.numeric or file.in_categories(name, FEW) for name in names]
+    values_of = file.coded(names) if names else np.empty((file.n, 0))
+    found = Conditions(values_of, np.array(categories, dtype=np.bool_), max(k, LEAST_LEVEL))
+    telling: list[int] = []
+    if names and method.conditions is None:
+        telling = found.telling(_filled(values, nominal), nominal, streams.generator("conditions"))
     left = [at for at in range(len(names)) if at not in telling]
-    said = [f"values are drawn given {', '.join(names[at] for at in left)}"] if left else []
+    taken = tuple(names[at] for at in left)
+    said = list(_said(method, taken, found.chosen(left), values.shape[1]))
     if telling:
-        gives = "gives" if len(telling) == 1 else "give"
+        given_away = ", ".join(names[at] for at in telling)
         said.append(
-            f"values are not drawn given {', '.join(names[at] for at in telling)}, which {gives} away more than "
-            f"{100 * EXPLAINED:g} % of the variance of what is drawn"
+            f"values are not drawn given {given_away}: more than {100 * EXPLAINED:g} % of the variance of what is "
+            "drawn could be computed from it"
         )
-    return tuple(names[at] for at in left), found.chosen(left), tuple(said)
+    return taken, found.chosen(left), tuple(said)
+
+
+def _said(method: ConditionedMethod, names: Sequence[str], conditions: Conditions, variables: int) -> Iterator[str]:
+    """Say given which fields values are drawn, and which of their categories are too rare to be told apart."""
+    if not names:
+        return
+    least = method.least_category(conditions, variables)
+    together = conditions.together(least).tolist()
+    if apart := [name for name, share in zip(names, together, strict=True) if share < 1]:
+        yield f"values are drawn given {', '.join(apart)}"
+    for name, share in zip(names, together, strict=True):
+        if share:
+            yield (
+                f"of {name}, categories of fewer than {least} records are taken together: {100 * share:.1f} % of the "
+                "records"
+            )
 
 
 def _positioned(method: Method, named: Mapping[str, Sequence[str]], fields: Sequence[str]) -> Method:
