@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import math
 import re
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from scipy import optimize
+from scipy import optimize, stats
 
 from masktron import estimators, methods
 from masktron.masking.draws.drawing import FEW
 from masktron.methods.base import CELL, ConditionedMethod, Partitioning
 from masktron.synthesis.conditions import EXPLAINED, LEAST_LEVEL, RECORDS, Conditions
-from masktron.synthesis.trees import MOST_CELLS
+from masktron.synthesis.trees import MOST_CELLS, Question
 from paths import DOCS
 
 PAGES = [DOCS / "methods.md", *sorted((DOCS / "methods").glob("*.md"))]
@@ -28,7 +30,7 @@ LINE = np.column_stack([np.arange(1.0, 9.0), [3.0, 4.0, 8.0, 7.0, 12.0, 11.0, 15
 TEN = np.column_stack([np.repeat([1.0, 2.0], 5), [1.0, 2.0, 3.0, 4.0, 5.0, 11.0, 12.0, 13.0, 14.0, 15.0]])
 TWELVE = np.column_stack([np.repeat([1.0, 2.0, 3.0], 4), np.r_[1.0:5.0, 20.0:24.0, 5.0:9.0]])
 SIXTY = np.column_stack([np.repeat([1.0, 2.0], 30), np.r_[1.0:31.0, 16.0:46.0]])
-GIVEN = {"conditions": (0,), "nominal": (0,)}
+GIVEN: dict[str, Any] = {"conditions": (0,), "nominal": (0,)}
 
 
 def test_every_method_has_a_section_with_its_title_a_formula_or_steps_and_an_example() -> None:
@@ -118,54 +120,77 @@ def test_examples_come_out(
 )
 def test_examples_of_cells_come_out(name: str, estimator: Any, decimals: int) -> None:
     given = estimator(random_state=0, **GIVEN).fit_transform(SIXTY)[:, 1]
-    assert _listed(given[:4], decimals) in _text(name)
-    np.testing.assert_allclose(_by_region(given), [15.5, 30.5])
-    if name in {"rank_swapping", "shuffling"}:
-        assert sorted(given[:30]) == list(range(1, 31))
-    else:
-        np.testing.assert_allclose([given[:30].var(ddof=1), given[30:].var(ddof=1)], 77.5)
     alone = estimator(random_state=0).fit_transform(SIXTY[:, 1:])[:, 0]
-    lost = {
-        "hybrid_micro": f"the variances are {alone[:30].var(ddof=1):.1f} and {alone[30:].var(ddof=1):.1f}",
-        "microhybrid": f"without the condition {' and '.join(f'{mean:.1f}' for mean in _by_region(alone))}",
-        "model_hybrid": f"the means of the regions are {' and '.join(f'{mean:.1f}' for mean in _by_region(alone))}",
+    first, means = _rounded(given[:4], decimals), _rounded(_by_region(given), 1)
+    lost, one = _rounded(_by_region(alone), 1), [min(given[:30]), max(given[:30]), means[0]]
+    width = math.ceil(15 * 30 / 100)
+    expected = {
+        "hybrid_micro": [1, *first, 0, *means, *_rounded(_by_region(given, _spread), 1)],
+        "microhybrid": [1, *first, 0, *means, *lost],
+        "model_hybrid": [0, *first, 1, *means, *lost],
+        "rank_swapping": [15, 30, 15 * 30 / 100, width, 1, *first, 0, 1, *one, lost[0]],
+        "shuffling": [1, *first, 0, 1, *one, lost[0]],
     }
-    assert lost.get(name, f"without the condition it is {alone[:30].mean():.1f}") in _text(name)
+    expected["hybrid_micro"] += _rounded(_by_region(alone, _spread), 1)
+    assert _figures(SECTIONS[name], "Example of cells") == [len(SIXTY), *expected[name]]
+    assert means == [15.5, 30.5]
 
 
 def test_the_example_of_conditions_in_latent_classes_comes_out() -> None:
     values = np.column_stack([SIXTY, np.r_[np.tile([1.0, 1.0, 2.0], 10), np.tile([1.0, 2.0, 2.0], 10)]])
     given = estimators.LatentClass(conditions=(0,), nominal=(0, 2), random_state=0).fit_transform(values)[:, 1:]
-    assert f"region 1 has {_first_region(given, ' and the')}" in _text("latent_class")
     alone = estimators.LatentClass(nominal=(1,), random_state=0).fit_transform(values[:, 1:])
-    assert f"it has {_first_region(alone, ', and the')}" in _text("latent_class")
-    income, category = (100 * _by_region(column).var() / column.var() for column in values.T[1:])
-    assert (
-        f"{income:.1f} % of the variance of income and {category:.1f} % of that of the category, "
-        f"{(income + category) / 2:.1f} % on average"
-    ) in _text("latent_class")
+    shares = [100 * _by_region(column).var() / column.var() for column in values.T[1:]]
+    found = [
+        [*np.bincount(one[:30, 1].astype(int))[1:].tolist(), round(float(one[:30, 0].mean()), 1)]
+        for one in (given, alone)
+    ]
+    explained = _rounded([*shares, np.mean(shares)], 1)
+    expected = [len(SIXTY), 1, 2, *explained, 0, 1, *found[0], *found[1]]
+    assert _figures(SECTIONS["latent_class"], "Example of cells") == expected
+    assert found[0] == [20, 10, 15.5]
 
 
-def test_examples_of_regressors_and_leaves_come_out() -> None:
+def test_examples_of_regressors_come_out() -> None:
+    data = [1, *TEN[:5, 1], 2, *TEN[5:, 1]]
     drawn = estimators.Ipso(random_state=0, **GIVEN).fit_transform(TEN)[:, 1]
-    assert f"draws {_listed(drawn[:5], 1)} and {_listed(drawn[5:], 1)}." in _text("ipso")
-    np.testing.assert_allclose(_by_region(drawn), [3, 13])
     alone = _by_region(estimators.Ipso(random_state=0).fit_transform(TEN[:, 1:])[:, 0])
-    assert f"the means of the regions are {alone[0]:.1f} and {alone[1]:.1f}." in _text("ipso")
+    shown, sums = np.round(drawn, 1), _rounded(5 * _by_region(np.round(drawn, 1)), 6)
+    expected = [*data, 0, *shown, *sums, *_rounded(_by_region(drawn), 6), *_rounded(alone, 1)]
+    assert _figures(SECTIONS["ipso"], "Example of categories") == expected
     drawn = estimators.Sequential(bayesian=False, random_state=0, **GIVEN).fit_transform(TEN)[:, 1]
-    assert f"they are {_listed(drawn[:5], 2)} and {_listed(drawn[5:], 2)}." in _text("sequential")
+    means = _by_region(TEN[:, 1])
+    squares = float(np.square(TEN[:, 1] - np.repeat(means, 5)).sum())
+    expected = [*data, squares, *means, squares, 9, round(squares / 9, 3), 0, *_rounded(drawn, 2)]
+    assert _figures(SECTIONS["sequential"], "Example of conditions") == expected
+
+
+def test_the_example_of_leaves_comes_out() -> None:
+    incomes = TWELVE[:, 1].reshape(3, 4)
     drawn = estimators.Cart(k=4, smooth=False, random_state=0, **GIVEN).fit_transform(TWELVE)[:, 1]
-    parts = ", then ".join(_listed(drawn[at : at + 4], 0) for at in (0, 4, 8))
-    assert f"the regions become {parts}:" in _text("cart")
+    data = [figure for region, own in enumerate(incomes, 1) for figure in (region, *own)]
+    order = incomes.mean(axis=1).argsort() + 1
+    expected = [*data, *incomes.mean(axis=1), *order, 4, order[2], *order[:2], *order[:2], 0, *drawn, 5]
+    assert _figures(SECTIONS["cart"], "Example of conditions") == expected
+    assert all(value in own for value, own in zip(drawn, incomes.repeat(4, axis=0), strict=True))
+    asked = Question(TWELVE[:, 0], TWELVE[:, 0], nominal=True)
+    assert [len(np.unique(asked.columns(TWELVE[:, 1:], k)[0])) for k in (4, 5)] == [3, 1]
+
+
+def test_the_example_of_numbers_that_stay_comes_out() -> None:
     drawn = estimators.Shuffling(conditions=(1,), random_state=1).fit_transform(LINE)[:, 0]
-    assert f"Given y, x becomes {_listed(drawn, 0)}:" in _text("shuffling")
+    copula = round(2 * math.sin(math.pi / 6 * stats.spearmanr(LINE).statistic), 3)
+    after = "Example" + SECTIONS["shuffling"].split("Given y,")[1]
+    assert _figures(after, "Example") == [*drawn, 1, copula, 2, round(1 - copula**2, 3)]
 
 
 def test_the_example_of_a_drawn_category_comes_out() -> None:
     region, own = np.repeat([1.0, 2.0], 10), np.r_[np.repeat([1.0, 2.0], [8, 2]), np.repeat([1.0, 2.0], [2, 8])]
-    share = optimize.brentq(lambda p: 20 * (0.8 - p) - np.log(p / (1 - p)), 0.5, 0.8)
-    assert f"So p is {share:.3f}, and {1 - share:.3f} in region 2" in _text("sequential")
-    method = {"bayesian": False, "conditions": (0,), "nominal": (0, 1)}
+    share = float(optimize.brentq(lambda p: 20 * (0.8 - p) - np.log(p / (1 - p)), 0.5, 0.8))
+    counts = [10, 1, 8, 2, 10, 2, 2, 8]
+    expected = [*counts, 1, 1, 1, 2, 1, 20, 0.8, 1, 0, *_rounded([share, 1 - share], 3), 2]
+    assert _figures(SECTIONS["sequential"], "Example of categories") == expected
+    method: dict[str, Any] = {"bayesian": False, "conditions": (0,), "nominal": (0, 1)}
     values = np.column_stack([region, own])
     drawn = [estimators.Sequential(random_state=seed, **method).fit_transform(values)[:, 1] for seed in range(100)]
     same = (np.stack(drawn) == np.where(region == 1, 1, 2)).mean()
@@ -192,15 +217,23 @@ def test_each_method_that_draws_says_what_it_does_with_fields_that_stay() -> Non
 
 
 def test_figures_of_cells_pooling_and_strata_come_out() -> None:
-    words, income = " ".join(FIELDS.split()), SIXTY[:, 1]
-    explained = f"{income.var():.2f} (divided by n), or {100 * 7.5**2 / income.var():.1f} %"
-    assert f"{explained}. A split has to explain 10 / 60 = {1000 / 60:.1f} %" in words
-    pooled = Conditions(np.repeat([0.0, 1.0, 2.0], [24, 12, 4])[:, None], np.array([True])).regressors()
+    sizes, income, regions = [24, 12, 4], SIXTY[:, 1], [1, 1, 30, 2, 16, 45]
+    pooled = Conditions(np.repeat([0.0, 1.0, 2.0], sizes)[:, None], np.array([True])).regressors()
     assert pooled.sum(axis=0).tolist() == [24], "one indicator, of A"
+    rare = [LEAST_LEVEL, sum(sizes), RECORDS, sum(sizes) // RECORDS]
+    assert _figures(FIELDS, r"\*Example\*: 40") == [sum(sizes), *sizes, *rare]
+    means, away = _by_region(income), 7.5
+    between = [away, away, 2, away**2, round(income.var(), 2), round(100 * away**2 / income.var(), 1)]
+    split = [10, len(SIXTY), round(1000 / len(SIXTY), 1), 30, _spread(income[:30]), 1, len(SIXTY)]
+    assert np.abs(means - income.mean()).tolist() == [away, away]
+    assert _figures(FIELDS, r"\*Example\*: 60") == [len(SIXTY), *regions, *means, *between, *split]
     drawn = estimators.Noise(exact=True, strata=(0,), random_state=0).fit_transform(SIXTY)[:, 1]
-    np.testing.assert_allclose(_by_region(drawn), [15.5, 30.5])
-    own, whole = drawn[:30].var(ddof=1), drawn.var(ddof=1)
-    assert f"a share of {own:.1f}, the variance in each region, and not of {whole:.1f}" in words
+    variances = _rounded([*_by_region(drawn, _spread)[:1], _spread(drawn)], 1)
+    assert _figures(FIELDS, r"\*Example\*: the") == [len(SIXTY), *variances]
+
+
+def test_limits_of_conditions_are_those_of_the_program() -> None:
+    words = " ".join(FIELDS.split())
     for said in (
         f"more than {100 * EXPLAINED:g} % of the variance",
         f"at most {FEW} different values",
@@ -212,19 +245,22 @@ def test_figures_of_cells_pooling_and_strata_come_out() -> None:
         assert said in words
 
 
-def _first_region(values: NDArray[np.float64], joint: str) -> str:
-    count = int((values[:30, 1] == 1).sum())
-    return f"{count} a and {30 - count} b{joint} mean {values[:30, 0].mean():.1f}"
+def _figures(text: str, opening: str) -> list[float]:
+    """Return all numbers of the first paragraph that begins so, without their signs, in their order."""
+    found = re.search(rf"^\*?{opening}.*?(?=\n\n|\Z)", text, flags=re.MULTILINE | re.DOTALL)
+    assert found is not None, opening
+    return [float(figure) for figure in re.findall(r"\d+(?:\.\d+)?", re.sub(r"\]\([^)]*\)", "]", found[0]))]
 
 
-def _by_region(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    half = len(values) // 2
-    return np.array([values[:half].mean(), values[half:].mean()])
+def _by_region(
+    values: NDArray[np.float64], figure: Callable[[NDArray[np.float64]], float] = np.mean
+) -> NDArray[np.float64]:
+    return np.array([figure(half) for half in np.split(values, 2)])
 
 
-def _listed(values: NDArray[np.float64], decimals: int) -> str:
-    return ", ".join(f"{value:.{decimals}f}" for value in values)
+def _spread(values: NDArray[np.float64]) -> float:
+    return float(values.var(ddof=1))
 
 
-def _text(name: str) -> str:
-    return " ".join(SECTIONS[name].split())
+def _rounded(values: Iterable[float], decimals: int) -> list[float]:
+    return [round(float(value), decimals) for value in values]
