@@ -15,7 +15,7 @@ from scipy import optimize, stats
 from masktron import estimators, methods
 from masktron.masking.draws.drawing import FEW
 from masktron.methods.base import CELL, ConditionedMethod, Partitioning
-from masktron.synthesis.conditions import EXPLAINED, LEAST_LEVEL, RECORDS, Conditions
+from masktron.synthesis.conditions import EXPLAINED, LEAST_LEVEL, MOST, RECORDS, Conditions
 from masktron.synthesis.trees import MOST_CELLS, Question
 from paths import DOCS
 
@@ -238,7 +238,7 @@ def test_limits_of_conditions_are_those_of_the_program() -> None:
         f"more than {100 * EXPLAINED:g} % of the variance",
         f"at most {FEW} different values",
         f"fewer than {LEAST_LEVEL} records",
-        f"one indicator for every {RECORDS} records",
+        f"one regressor for every {RECORDS} records, and at most {MOST}",
         f"at least {CELL} records",
         f"at most {MOST_CELLS} cells",
     ):

@@ -37,8 +37,8 @@ class CartMethod(ConditionedMethod):
         Columns to draw first, in this order; the others follow as they stand. Without conditions, the
         first is drawn from its values alone. A total that stands after its parts is computed from them.
     smooth : bool
-        Whether numbers are drawn from a kernel density of their leaf, within its range. Values that k records share
-        stay as they are. Without it each number is a respondent's own, as in the source.
+        Whether numbers are drawn from a kernel density of their leaf, within or near its range. Values that k records
+        share stay as they are. Without it each number is a respondent's own, as in the source.
     conditions, nominal, strata : sequence of int
         See `masktron.methods.base.ConditionedMethod`. Trees ask about conditions as about variables drawn before.
     random_state : int, RandomState instance or None
