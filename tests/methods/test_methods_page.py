@@ -213,7 +213,7 @@ def test_each_method_that_draws_says_what_it_does_with_fields_that_stay() -> Non
     drawing = [kind for kind in methods.ALL if not issubclass(kind, Partitioning)]
     assert rows == {kind.name: issubclass(kind, ConditionedMethod) for kind in drawing}
     for name, conditioned in rows.items():
-        assert ("conditions.md" in SECTIONS[name]) == conditioned, name
+        assert ("](conditions.md" in SECTIONS[name]) == conditioned, name
 
 
 def test_figures_of_cells_pooling_and_strata_come_out() -> None:
