@@ -219,7 +219,7 @@ def test_each_method_that_draws_says_what_it_does_with_fields_that_stay() -> Non
 def test_figures_of_cells_pooling_and_strata_come_out() -> None:
     sizes, income, regions = [24, 12, 4], SIXTY[:, 1], [1, 1, 30, 2, 16, 45]
     pooled = Conditions(np.repeat([0.0, 1.0, 2.0], sizes)[:, None], np.array([True])).regressors()
-    assert pooled.sum(axis=0).tolist() == [24], "one indicator, of A"
+    assert pooled.sum(axis=0).tolist() == [28], "one indicator, of A and C"
     rare = [LEAST_LEVEL, sum(sizes), RECORDS, sum(sizes) // RECORDS]
     assert _figures(FIELDS, r"\*Example\*: 40") == [sum(sizes), *sizes, *rare]
     means, away = _by_region(income), 7.5

@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 from masktron.arrays import Floats
 from masktron.errors import InfeasibleError
 from masktron.synthesis.cart import draw_trees
-from masktron.synthesis.conditions import RECORDS, Conditions, levels_of
+from masktron.synthesis.conditions import RECORDS, Conditions, levels_of, leverages
 from masktron.synthesis.regressions import draw_regressions
+from masktron.synthesis.trees import pooled
 
 NONE = np.zeros(1, dtype=np.bool_)
 
@@ -39,11 +40,37 @@ def test_regressors_are_few_and_no_indicator_is_that_of_few_records(seed: int, n
     assert ((counts >= 5) & (counts <= n - 5)).all()
 
 
-def test_categories_are_pooled_until_there_are_few() -> None:
+def test_the_largest_categories_have_a_level_of_their_own() -> None:
     codes = np.repeat(np.arange(8), [5, 5, 5, 5, 10, 10, 20, 40])
-    assert [int(own.max()) for own in levels_of([codes, codes], 5, 14)[0]] == [7, 7]
-    assert [int(own.max()) for own in levels_of([codes, codes], 5, 13)[0]] == [4, 4]
-    assert [int(own.max()) for own in levels_of([codes], 5, 0)[0]] == [0]
+    assert [int(own.max()) for own in levels_of([codes, codes], 5, 16)] == [7, 7]
+    assert [int(own.max()) for own in levels_of([codes, codes], 5, 13)] == [7, 5]
+    few = levels_of([codes], 5, 3)[0]
+    assert [int(few[code]) for code in (7, 6, 4, 5, 0)] == [2, 1, 0, 3, 3]
+    assert [int(own.max()) for own in levels_of([codes], 5, 0)] == [0]
+    # one more than there is room for is no cliff
+    many = np.repeat(np.arange(101), 20)
+    assert int(levels_of([many], 5, 100)[0].max()) == 100
+
+
+def test_what_is_too_rare_joins_the_largest() -> None:
+    codes = np.repeat([0, 1, 2], [30, 3, 20])
+    levels = pooled(codes, 3, 5)
+    assert levels[1] == levels[0] != levels[2]
+    shares, tell = conditions(codes.astype(float), nominal=(True,)).together([levels])
+    assert shares.tolist() == [3 / 53]
+    assert tell.all()
+
+
+def test_no_record_has_all_weight_in_its_own_value() -> None:
+    """A region in which all but one record are of one town: the two tell that record apart."""
+    rng = np.random.default_rng(8)
+    region = np.repeat([0.0, 1.0, 2.0], [57, 60, 83])
+    town = np.concatenate([np.zeros(56), rng.integers(10, 14, 144)])
+    found = conditions(region, town, nominal=(True, True))
+    assert leverages(found.regressors()).max() <= 1 / 5
+    giant = conditions(np.append(rng.normal(size=199), 1e6), nominal=(False,))
+    assert leverages(giant.regressors()).max() > 0.99
+    assert leverages(giant.clipped(5).regressors()).max() < 0.1
 
 
 def test_cells_are_of_like_records_where_conditions_tell_something_and_one_where_they_do_not() -> None:
@@ -64,6 +91,11 @@ def test_a_condition_that_gives_a_variable_away_is_found() -> None:
     assert given_away.telling(own[:, None], NONE, rng) == [1]
     assert given_away.telling((job * 10)[:, None], ~NONE, rng) == [2]
     assert given_away.telling(rng.normal(size=(300, 1)), NONE, rng) == []
+    # curves, bands of ten records, records without a value
+    cube = conditions(own**3 + rng.normal(size=300) / 100, np.argsort(np.argsort(own)) // 10.0, nominal=(False, True))
+    assert cube.telling(own[:, None], NONE, rng) == [0, 1]
+    gaps = np.where(rng.random(300) < 0.2, np.nan, own)
+    assert given_away.telling(gaps[:, None], NONE, rng) == [1]
     # neither alone, both together
     both = conditions(own + other, other, nominal=(False, False))
     assert len(both.telling(own[:, None], NONE, rng)) == 1

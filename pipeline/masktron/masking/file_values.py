@@ -237,14 +237,15 @@ class FileValues:
         return np.where(self.columns[name].present, self.columns[name].ranked()[1].astype(np.float64), np.nan)
 
     def tells_alike(self, name: str) -> bool:
-        """Tell whether an unmasked field says what records have in common: neither one value, nor a name of each."""
+        """Tell whether an unmasked field says what records have in common.
+
+        One value does not, nor do texts or whole numbers that are others in each record: these name records.
+        """
         column = self.columns[name]
         count = len(column.texts())
-        if count < 2 or (count == self.n and name not in self.numeric):
-            return False
-        numbers = self.values[name] if name in self.numeric else None
-        counts_up = numbers is not None and count == self.n and bool((np.abs(np.diff(numbers)) == 1).all())
-        return not counts_up
+        if count < self.n:
+            return count > 1
+        return name in self.numeric and bool((self.values[name] != np.rint(self.values[name])).any())
 
     def in_categories(self, name: str, few: int) -> bool:
         """Tell whether an unmasked field of numbers is one of categories: declared so, or of few whole numbers."""

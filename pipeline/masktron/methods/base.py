@@ -20,7 +20,6 @@ from numpy.typing import NDArray
 
 from masktron.arrays import Floats, Labels
 from masktron.errors import InfeasibleError, UsageError
-from masktron.grouping.members import Members, codes_of_columns
 from masktron.kernels.groups import weighted_means
 from masktron.methods.contracts import IdenticalGroups, MethodContract
 from masktron.methods.parameters import (
@@ -82,6 +81,8 @@ class Conditioning(Enum):
     """It draws in the leaves of trees that ask about them."""
     REGRESSION = "regression"
     """It draws from regressions on them."""
+    EXACT = "exact"
+    """It does, and keeps the figures of these regressions exactly."""
     NUMBERS = "numbers"
     """It draws given the numbers, within cells of like categories."""
     CELLS = "cells"
@@ -319,7 +320,7 @@ class Method(ABC):
             return self._given(values, generator, context)
         if parting.all():
             raise UsageError("all variables part the records, so there is nothing to mask", hint=STRATA.says)
-        strata = Members.of(codes_of_columns(values[:, parting].T, len(values)))
+        strata = _rows(np.unique(values[:, parting], axis=0, return_inverse=True)[1].ravel())
         drawn = in_parts(
             strata,
             lambda _, rows: self._given(values[rows], generator, context.part(rows)),
@@ -371,7 +372,9 @@ class ConditionedMethod(Method):
     @override
     def _given(self, values: Floats, generator: np.random.Generator, context: RecordContext) -> Drawn:
         nominal = nominal_columns(self.nominal, context.kinds)
-        kept = kept_columns(() if self.conditions is None else self.conditions, values.shape[1], CONDITIONS)
+        # strata have one value each, so that they tell nothing
+        named = {*(() if self.conditions is None else self.conditions), *self.strata}
+        kept = kept_columns(named, values.shape[1], CONDITIONS)
         if not self.categories and (wrong := np.flatnonzero(nominal & ~kept)).size:
             raise UsageError(
                 f"{self.name} draws numbers, and column {wrong[0]} holds categories",
@@ -393,25 +396,40 @@ class ConditionedMethod(Method):
     def drawn_given(self, values: Floats, generator: np.random.Generator, context: RecordContext) -> Drawn:
         """Draw what does not stay, within cells where the method asks for them."""
         given = context.conditions
-        if given is None or not given or self.conditioning in (Conditioning.TREES, Conditioning.REGRESSION):
+        if given is None or not given or self.conditioning not in (Conditioning.NUMBERS, Conditioning.CELLS):
             return self._mask(values, generator, context)
         parting = given if self.conditioning is Conditioning.CELLS else given.chosen(given.nominal)
         rest = replace(context, conditions=None if parting is given else given.chosen(~given.nominal))
         if not parting:
             return self._mask(values, generator, rest)
         labels = parting.cells(values, context.kinds.of("nominal"), self.cell(values.shape[1], context.k), generator)
-        return in_parts(
-            Members.of(labels),
+        cells = _rows(labels)
+        drawn = in_parts(
+            cells,
             lambda _, rows: self._mask(values[rows], generator, rest.part(rows)),
             lambda runs: self.told(runs, context.classes),
             "cells",
         )
+        said = (
+            f"values are drawn in {len(cells)} cells of records with like conditions"
+            if len(cells) > 1
+            else "conditions explain too little to part records into cells: values are drawn as if there were none"
+        )
+        return replace(drawn, notes=(said, *drawn.notes))
 
-    def least_category(self, conditions: Conditions, variables: int, k: int) -> int:
-        """Return the fewest records of a category among the conditions that is told apart from others."""
-        if self.conditioning is Conditioning.REGRESSION:
-            return conditions.least_regressed()
-        return int(getattr(self, "k", k)) if self.conditioning is Conditioning.TREES else self.cell(variables, k)
+    def levels(self, conditions: Conditions, variables: int, k: int) -> list[Labels]:
+        """Return which categories among the conditions are told apart: the level of each, by column of categories."""
+        if self.conditioning in (Conditioning.REGRESSION, Conditioning.EXACT):
+            return conditions.regressed()
+        trees = self.conditioning is Conditioning.TREES
+        return conditions.pooled(int(getattr(self, "k", k)) if trees else self.cell(variables, k))
+
+    def regressors(self, conditions: Conditions) -> int:
+        """Return the columns of a regression on conditions, where the method draws from one."""
+        if self.conditioning is Conditioning.NUMBERS:
+            return int((~conditions.nominal).sum())
+        regresses = self.conditioning in (Conditioning.REGRESSION, Conditioning.EXACT)
+        return conditions.regressors().shape[1] if regresses else 0
 
     def cell(self, variables: int, k: int) -> int:
         """Return the fewest records of a cell in which so many variables are drawn, where groups have k."""
@@ -431,7 +449,7 @@ class ConditionedMethod(Method):
         columns = range(len(kept))
         for one in self.parameters:
             named = getattr(self, one.name)
-            if one.kind != "fields" or one.name in (CONDITIONS.name, NOMINAL.name) or named is None:
+            if one.kind != "fields" or one.name in (CONDITIONS.name, NOMINAL.name, STRATA.name) or named is None:
                 continue
             if both := [at for at in named if at in columns and kept[at]]:
                 raise UsageError(f"{one.name} names column {both[0]}, which is a condition", hint=one.says)
@@ -577,17 +595,17 @@ def _of_columns(broken: BrokenRules, values: Floats, drawn: NDArray[np.bool_]) -
 
 
 def in_parts(
-    parts: Members,
+    parts: Sequence[Labels],
     draw: Callable[[int, Labels], Drawn],
     told: Callable[[tuple[Labels, ...]], tuple[str, ...]],
-    called: str = "strata",
+    called: str = "parts",
 ) -> Drawn:
     """Join what is drawn for the records of each part by themselves.
 
     Parameters
     ----------
-    parts : Members
-        Every record in one.
+    parts : sequence of ndarray of intp
+        Positions of the records of each part, ascending; every record is in one.
     draw : callable
         Takes the number of a part and the positions of its records, ascending; returns what was drawn for them.
     told : callable
@@ -603,7 +621,7 @@ def in_parts(
     made = [draw(number, rows) for number, rows in enumerate(parts)]
     if len(parts) == 1:
         return made[0]
-    n, p = len(parts.order), made[0].values.shape[1]
+    n, p = sum(map(len, parts)), made[0].values.shape[1]
     values, marked = np.empty((n, p)), np.zeros((n, p), dtype=np.bool_)
     for rows, one in zip(parts, made, strict=True):
         values[rows] = one.values
@@ -616,9 +634,14 @@ def in_parts(
     return Drawn(values, labels, (*notes, *(told(runs) if runs else ())), drew, runs)
 
 
-def _numbered(parts: Members, groups: Iterable[Labels | None]) -> Labels:
+def _rows(labels: Labels) -> list[Labels]:
+    """Return the positions of the records of each label, 0 to g - 1."""
+    return np.split(np.argsort(labels, kind="stable"), np.cumsum(np.bincount(labels))[:-1])
+
+
+def _numbered(parts: Sequence[Labels], groups: Iterable[Labels | None]) -> Labels:
     """Number groups of parts one part after the other, shape (n,)."""
-    labels, count = np.empty(len(parts.order), dtype=np.intp), 0
+    labels, count = np.empty(sum(map(len, parts)), dtype=np.intp), 0
     for rows, own in zip(parts, groups, strict=True):
         assert own is not None  # noqa: S101 -- all parts have groups
         labels[rows] = count + own

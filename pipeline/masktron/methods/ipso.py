@@ -59,7 +59,7 @@ class IpsoMethod(ConditionedMethod):
         "slopes and spreads that differ between categories: they become the same in all",
         "relations with unmasked fields that are not conditions",
     )
-    conditioning: ClassVar[Conditioning] = Conditioning.REGRESSION
+    conditioning: ClassVar[Conditioning] = Conditioning.EXACT
     parameters: ClassVar[tuple[Parameter, ...]] = (
         Parameter(
             "variant",

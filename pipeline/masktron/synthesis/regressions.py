@@ -12,13 +12,15 @@ from numpy.typing import NDArray
 from masktron.arrays import Floats, Labels
 from masktron.errors import InfeasibleError
 from masktron.synthesis.bootstrap import bayesian_bootstrap
-from masktron.synthesis.conditions import MOST, RECORDS, Conditions, levels_of
+from masktron.synthesis.conditions import MOST, RECORDS, Conditions, indicators, levels_of
 from masktron.synthesis.linear_relations import TOLD, basis
 from masktron.synthesis.threads import blas_in_one_thread
 from masktron.synthesis.trees import pooled
 
 LEAST_FREEDOM = 5
 """Degrees of freedom that every regression keeps: with fewer, drawn values have no fourth moment."""
+_CLASSES = 500
+"""Classes of a logistic regression at most: its memory is their number times that of the records."""
 _STEPS = 200
 """Of the fit of a logistic regression, at most."""
 
@@ -101,7 +103,7 @@ class _Factors:
     def of(cls, values: Floats, nominal: NDArray[np.bool_], most: int) -> Self:
         places = np.flatnonzero(nominal).tolist()
         coded = [np.unique(values[:, j], return_inverse=True) for j in places]
-        levels, _ = levels_of([codes.astype(np.intp) for _, codes in coded], LEAST_FREEDOM, most)
+        levels = levels_of([codes.astype(np.intp) for _, codes in coded], LEAST_FREEDOM, most)
         return cls({j: (support, own) for j, (support, _), own in zip(places, coded, levels, strict=True)})
 
     def columns(self, column: int, values: Floats) -> Floats:
@@ -109,8 +111,7 @@ class _Factors:
         if column not in self.known:
             return values[:, None]
         support, levels = self.known[column]
-        own = levels[np.searchsorted(support, values)]
-        return np.asarray(own[:, None] == np.arange(int(levels.max())), dtype=np.float64)
+        return indicators(levels, np.searchsorted(support, values))
 
 
 class _Chain:
@@ -180,7 +181,7 @@ def _category(own: Floats, chain: _Chain, generator: np.random.Generator, *, bay
 
     n, before = len(own), chain.before()
     support, codes = np.unique(own, return_inverse=True)
-    classes = pooled(codes, len(support), LEAST_FREEDOM)[codes]
+    classes = pooled(codes, len(support), max(LEAST_FREEDOM, n // _CLASSES))[codes]
     reached = np.zeros(n, dtype=np.intp)
     if before.size and classes.max() > 0:
         weights = generator.standard_exponential(n) if bayesian else np.ones(n)

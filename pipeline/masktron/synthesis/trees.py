@@ -15,8 +15,9 @@ SKETCH = 16
 """Columns of the outcome of a variable with more categories than that."""
 MOST_CELLS = 64
 """Leaves of a tree whose leaves are cells."""
-_NOTICEABLE = 10.0
-"""A split of cells has to explain that many times what one does that means nothing, as an F statistic."""
+_NOTICEABLE, _BESIDE = 10.0, 2.0
+"""What a split of cells has to explain, in units of what one does that means nothing: of one variable, as an F
+statistic, and beside it of each other one."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -78,17 +79,25 @@ class Question:
         return places[own], places[levels[drawn]]
 
 
-def pooled(codes: Labels, count: int, least: int) -> Labels:
+def pooled(codes: Labels, count: int, least: int, apart: NDArray[np.bool_] | None = None) -> Labels:
     """Return the level of each of `count` categories: those of fewer than `least` records are one, the last.
 
-    Where these are fewer than `least` records together, the smallest other level is one with them.
+    Where these are fewer than `least` records together, they are one with the largest other level, whose figures they
+    change least.
+
+    Parameters
+    ----------
+    codes : ndarray of intp, shape (n,)
+    count, least : int
+    apart : ndarray of bool, shape (count,), optional
+        Categories that may have a level of their own; all by default.
     """
     sizes = np.bincount(codes, minlength=count)
-    large = sizes >= least
-    rest = int(sizes[~large].sum())
-    if 0 < rest < least and large.any():
-        large[np.flatnonzero(large)[sizes[large].argmin()]] = False
-    return np.asarray(np.where(large, np.cumsum(large) - 1, large.sum()), dtype=np.intp)
+    large = (sizes >= least) & (True if apart is None else apart)
+    levels = np.where(large, np.cumsum(large) - 1, large.sum())
+    if 0 < sizes[~large].sum() < least and large.any():
+        levels[~large] = levels[np.where(large, sizes, -1).argmax()]
+    return np.asarray(levels, dtype=np.intp)
 
 
 def outcome_of(values: Floats, generator: np.random.Generator, *, nominal: bool) -> Floats:
@@ -153,12 +162,18 @@ class Leaves:
             min_samples_leaf=k,
             random_state=seed,
             max_leaf_nodes=MOST_CELLS if cells else None,
-            min_impurity_decrease=_NOTICEABLE / n * float(outcome.var(axis=0).mean()) if cells else 0.0,
+            min_impurity_decrease=_noticeable(outcome) if cells else 0.0,
         )
         tree.fit(np.stack([own for own, _ in asked], axis=1), outcome)
         original, reached = (tree.apply(np.stack(side, axis=1)) for side in zip(*asked, strict=True))
         found, leaves = np.unique(original, return_inverse=True)
         return cls(leaves.astype(np.intp), np.searchsorted(found, reached).astype(np.intp))
+
+
+def _noticeable(outcome: Floats) -> float:
+    """Return the mean decrease of variance from which a split is taken for cells."""
+    n, d = outcome.shape
+    return float((_NOTICEABLE + _BESIDE * (d - 1)) / d / n * outcome.var(axis=0).mean())
 
 
 def _along(means: Floats, sizes: Labels) -> Floats:

@@ -24,12 +24,13 @@ from masktron.masking.file_values import FileValues
 from masktron.masking.groups.strata import disjuncts_of
 from masktron.masking.inputs import MaskingInputs
 from masktron.masking.named_fields import named_fields, refuse_unknown
-from masktron.methods.base import ROOM, ConditionedMethod, Drawn, Method, in_parts
+from masktron.methods.base import ROOM, ConditionedMethod, Conditioning, Drawn, Method, in_parts
 from masktron.methods.parameters import CONDITIONS, KEEP, STRATA
 from masktron.plan import Block, Partition
 from masktron.streams import Streams
-from masktron.synthesis.conditions import EXPLAINED, LEAST_LEVEL, Conditions
+from masktron.synthesis.conditions import EXPLAINED, LEAST_LEVEL, MOST, RECORDS, Conditions
 
+_GIVES_AWAY = f"more than {100 * EXPLAINED:g} % of the variance of what is drawn could be computed from it"
 FEW = 20
 """Different whole numbers up to which an unmasked field stands for categories."""
 
@@ -121,7 +122,10 @@ class Drawing:
                 )
         values = file.coded(fields)
         nominal = np.array([name not in file.numeric and name not in file.ranks for name in fields])
+        given, conditions, said = _conditions(file, method, values, nominal, streams, inputs.k)
         least = max(method.least(len(fields)), ROOM * (len(fields) + 1), ROOM * inputs.k)
+        if isinstance(method, ConditionedMethod) and (count := method.regressors(conditions)):
+            least = max(least, RECORDS * (len(fields) + count))
         least = max(method.least(len(fields)), min(least, file.n))
         if file.n < least:
             raise InfeasibleError(
@@ -132,7 +136,7 @@ class Drawing:
             )
         strata = _strata(inputs, method, blocks, variables, least, parting)
         judging = DrawnRules.of(inputs, blocks, fields) if method.exchanges else None
-        given, conditions, said = _conditions(file, method, values, nominal, streams, inputs.k)
+        said = (*said, *_said(method, given, conditions, len(fields), inputs.k, strata))
         placed = _positioned(method, {**named, CONDITIONS.name: given, STRATA.name: ()}, (*fields, *given))
         return cls(
             placed,
@@ -224,36 +228,42 @@ def _conditions(
     categories = [name not in file.numeric or file.in_categories(name, FEW) for name in names]
     values_of = file.coded(names) if names else np.empty((file.n, 0))
     found = Conditions(values_of, np.array(categories, dtype=np.bool_), max(k, LEAST_LEVEL))
-    telling: list[int] = []
-    if names and method.conditions is None:
-        telling = found.telling(_filled(values, nominal), nominal, streams.generator("conditions"))
-    left = [at for at in range(len(names)) if at not in telling]
-    taken = tuple(names[at] for at in left)
-    said = list(_said(method, taken, found.chosen(left), values.shape[1], k))
+    telling = found.telling(values, nominal, streams.generator("conditions")) if names else []
+    if method.conditions is not None:
+        return names, found, tuple(f"{names[at]}: {_GIVES_AWAY}" for at in telling)
+    numbers = np.flatnonzero(~found.nominal)[min(MOST, file.n // RECORDS) // 2 :].tolist()
+    left = [at for at in range(len(names)) if at not in telling and at not in numbers]
+    if method.conditioning is Conditioning.EXACT:
+        found = found.clipped(k)
+    said: tuple[str, ...] = ()
     if telling:
         given_away = ", ".join(names[at] for at in telling)
-        said.append(
-            f"values are not drawn given {given_away}: more than {100 * EXPLAINED:g} % of the variance of what is "
-            "drawn could be computed from it"
-        )
-    return taken, found.chosen(left), tuple(said)
+        said = (f"values are not drawn given {given_away}: {_GIVES_AWAY}",)
+    return tuple(names[at] for at in left), found.chosen(left), said
 
 
 def _said(
-    method: ConditionedMethod, names: Sequence[str], conditions: Conditions, variables: int, k: int
+    method: Method, names: Sequence[str], conditions: Conditions, variables: int, k: int, strata: Members
 ) -> Iterator[str]:
-    """Say given which fields values are drawn, and which of their categories are too rare to be told apart."""
-    if not names:
+    """Say given which fields values are drawn, and what is told apart of them, stratum by stratum."""
+    if not isinstance(method, ConditionedMethod) or not names:
         return
-    least = method.least_category(conditions, variables, k)
-    together = conditions.together(least).tolist()
-    if apart := [name for name, share in zip(names, together, strict=True) if share < 1]:
-        yield f"values are drawn given {', '.join(apart)}"
-    for name, share in zip(names, together, strict=True):
-        if share:
+    n = len(conditions.values)
+    telling, together = np.zeros(len(names)), np.zeros(len(names))
+    for rows in strata:
+        part = conditions.part(rows)
+        shares, tell = part.together(method.levels(part, variables, k))
+        telling += len(rows) * tell / n
+        together += len(rows) * shares / n
+    if whole := [name for name, share in zip(names, telling.tolist(), strict=True) if share > 1 - 0.5 / n]:
+        yield f"values are drawn given {', '.join(whole)}"
+    for name, share, rare in zip(names, telling.tolist(), together.tolist(), strict=True):
+        if name not in whole:
+            yield f"values are drawn given {name} in {100 * share:.1f} % of the records; in others it is too uniform"
+        if rare:
             yield (
-                f"of {name}, categories of fewer than {least} records are taken together: {100 * share:.1f} % of the "
-                "records"
+                f"of {name}, categories that are too rare are not told apart from others: they hold "
+                f"{100 * rare:.1f} % of the records"
             )
 
 
