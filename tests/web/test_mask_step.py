@@ -60,6 +60,7 @@ def test_every_method_has_words() -> None:
         ("files/a.xml", "masked.xml"),
         ("files/a.dat", "masked.xml"),
         ("files/a.sas7bdat", "masked.xpt"),
+        ("files/a.ods", "masked.xlsx"),
     ],
 )
 def test_the_masked_file_has_the_format_of_the_data(data: str, name: str) -> None:
