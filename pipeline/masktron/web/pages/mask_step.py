@@ -336,7 +336,7 @@ def _saved(visit: Visit, project: Project, form: FormFields) -> None:
     table = project.settings.table
     if changes := {name: value for name, value in _changes(project, form).items() if value != table.get(name)}:
         told = [f"{name} {_said(value)}" for name, value in changes.items()]
-        project.settings.update(changes, said=f"Masking: {', '.join(told)}", by=visit.user)
+        project.settings.update(changes, said=f"Masking: {', '.join(told)}")
 
 
 def _said(value: Any) -> str:
