@@ -133,7 +133,6 @@ def lay_runs(project: Path, data: str) -> None:
         command = {
             "arguments": words,
             "asked": "2026-01-01T00:00:00.000+00:00",
-            "by": "local",
             "copies": ["rules.sch"],
         }
         ended = {"code": 0, "problem": "", "began": settled, "ended": settled + 9}
@@ -216,7 +215,7 @@ def asked_of(
     took = upload(first, where, data)
     # the upload has begun a run that reads the file
     run = f"{where}/runs/0001-describe"
-    lay_runs(next(projects.glob(f"users/*/{where.rpartition('/')[2]}")), f"files/{data.name}")
+    lay_runs(next(projects.glob(f"{where.rpartition('/')[2]}")), f"files/{data.name}")
     ended = threading.Event()
 
     def poll() -> None:

@@ -17,6 +17,7 @@ from masktron.report.tables.doctor import tables
 from masktron.results import DoctorResult
 from masktron.sources.known_formats import format_names, installed_apart
 from missing_packages import blocked
+from ods_files import write_ods
 from schema_files import conforms
 from statistical_files import write_sas7bdat
 
@@ -40,6 +41,8 @@ def samples(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
             found[one.name] = folder / f"data{one.suffixes[0]}"
             if one.name == "sas7bdat":
                 write_sas7bdat(found[one.name], {"a": [1.0, 3.0], "b": [2.0, 4.0]}, {}, {})
+            elif one.name == "ods":
+                write_ods(found[one.name], [["a", "b"], [1, 2], [3, 4]])
             elif one.name != "csv":
                 run_convert(folder / "data.csv", found[one.name])
     return found

@@ -45,7 +45,7 @@ RULES = ("B <= A", "AGE >= 16")
 HIERARCHY = "11;North;*\n12;North;*\n21;South;*\n22;South;*\n"
 AGE_CLASSES = [("0-19", "20-39", "40-59", "60+")[sum(age >= one for one in (20, 40, 60))] for age in AGES]
 REGION_CLASSES = [("North", "North", "South", "South")[at % 4] for at in range(SIZE)]
-OF_FORMAT = ["parquet", "arrow", "sqlite", "duckdb", "xlsx", "ods", "xpt"]
+OF_FORMAT = ["parquet", "arrow", "sqlite", "duckdb", "xlsx", "xpt"]
 
 
 @pytest.fixture

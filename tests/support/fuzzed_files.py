@@ -18,6 +18,7 @@ import pyreadstat
 
 from masktron.sources.known_formats import table_format
 from masktron.sources.opening import open_source
+from ods_files import write_ods
 from statistical_files import write_sas7bdat
 
 RECORDS = 24
@@ -39,12 +40,12 @@ def honest_files(folder: Path) -> dict[str, bytes]:
     table = open_source(folder / "plain.csv").table  # type: ignore[attr-defined]
     for name, suffix in (
         ("xlsx", "xlsx"),
-        ("ods", "ods"),
         ("sqlite", "sqlite"),
         ("duckdb", "duckdb"),
         ("xpt", "xpt"),
     ):
         table_format(name).create(folder / f"made.{suffix}", table, {})
+    write_ods(folder / "made.ods", [["A", "B", "NAME"], *(list(row.values()) for row in rows)])
     _write_statistical(folder, rows)
     return {path.name: path.read_bytes() for path in sorted(folder.iterdir())}
 

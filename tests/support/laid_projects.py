@@ -25,7 +25,7 @@ STEPS = ("describe", "rules", "suggest", "validate", "keys", "hierarchy", "choos
 
 def empty_project(store: ProjectStore) -> Project:
     """Make a project in which nobody has done anything."""
-    return store.make("local", "Nothing as yet")
+    return store.make("Nothing as yet")
 
 
 def filled_project(store: ProjectStore) -> Project:
@@ -57,7 +57,7 @@ def filled_project(store: ProjectStore) -> Project:
 def failed_project(store: ProjectStore) -> Project:
     """Make a project of the sample in which every step has ended with an error, or has found something."""
     project, data = _sample(store, "Every error")
-    project.settings.update({"k": 10, "grouping": "all", "limits": {"linkage": 5}}, said="k", by="local")
+    project.settings.update({"k": 10, "grouping": "all", "limits": {"linkage": 5}}, said="k")
     mask = _lay_masking(project, data)
     outside = {**_verdict(), "problems": [f"{LONG} is not as the manifest says"], "rules": []}
     laid_run(project, "check", ["check", InRunOf(mask, "masked.xml")], {"check.json": outside}, code=1)
@@ -87,13 +87,13 @@ def busy_project(store: ProjectStore) -> Project:
     """Make a project of the sample whose runs wait for a file ``go``, as `quick_masktron` does."""
     project, _ = _sample(store, "Every run under way")
     for step in STEPS:
-        prepared_run(project, step, [*SETTINGS, "wait=go"], by="local")
+        prepared_run(project, step, [*SETTINGS, "wait=go"])
     return project
 
 
 def _sample(store: ProjectStore, name: str) -> tuple[Project, str]:
-    project = store.make_sample("local")
-    project.change_facts(said=f"Name: {name}", by="local", name=name)
+    project = store.make_sample()
+    project.change_facts(said=f"Name: {name}", name=name)
     data = project.data()
     assert data is not None
     return project, data
@@ -124,8 +124,8 @@ def _lay_keys(project: Project, data: str) -> None:
     roles = {**project.settings.table["roles"], LONG: "quasi-identifier", "F1": "quasi-identifier"}
     recode = {LONG: f"{hierarchy_name(LONG)}:1"}
     rows = "".join(f"{at};{'a class with a long name ' * 2}{at // 10};*\n" for at in range(70))
-    project.write({hierarchy_name(LONG): rows.encode()}, said="classes", by="local")
-    project.settings.update({"roles": roles, "recode": recode, "keys": {"k": 3}}, said="keys", by="local")
+    project.write({hierarchy_name(LONG): rows.encode()}, said="classes")
+    project.settings.update({"roles": roles, "recode": recode, "keys": {"k": 3}}, said="keys")
     laid_run(project, "keys", ["keys", data, "--rules", RULES, *SETTINGS], {"keys.json": keys_tried(LONG, "F1")})
     told = {"job": "hierarchy", "field": LONG, "values": 70, "classes": [7, 1]}
     files = {"hierarchy.json": told, "proposed.hierarchy.csv": rows}

@@ -24,7 +24,7 @@ from masktron.sources.tables.frames import ArrowFrameFormat, FrameFormat, Pandas
 from masktron.sources.tables.table_model import Table
 from masktron.sources.variables import Variable
 
-SUFFIXES = ("xml", "csv", "tsv", "parquet", "arrow", "sav", "dta", "xpt", "xlsx", "ods", "sqlite", "duckdb")
+SUFFIXES = ("xml", "csv", "tsv", "parquet", "arrow", "sav", "dta", "xpt", "xlsx", "sqlite", "duckdb")
 FRAMES = ("pandas", "pyarrow")
 """Data frames, by the library that holds them."""
 FORMATS = (*SUFFIXES, *FRAMES)

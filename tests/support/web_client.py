@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import select
 import signal
 import socket
 import subprocess
@@ -21,6 +20,7 @@ from starlette.testclient import TestClient
 from masktron.web.access.gate import Cookie, TokenDoor
 from masktron.web.access.sessions import Lifetime, Sessions
 from masktron.web.app import web_app
+from masktron.web.opening_page import OpeningPage
 from masktron.web.runs.one_run import runs_of
 from masktron.web.runs.run_queue import RunQueue
 from masktron.web.store.projects import Project, ProjectStore
@@ -69,8 +69,8 @@ class Office:
 
 def made_office(folder: Path, *, door: Any = None, scheme: str = "http", **changes: Any) -> Office:
     """Make a server whose projects are in a folder; its runs begin when somebody calls `beat` of its queue."""
-    store_options = {name: changes.pop(name) for name in ("pickable", "room", "keep") if name in changes}
-    queue_options = {name: changes.pop(name) for name in ("at_once", "each") if name in changes}
+    store_options = {name: changes.pop(name) for name in ("pickable", "keep") if name in changes}
+    queue_options = {name: changes.pop(name) for name in ("at_once",) if name in changes}
     lifetime = changes.pop("lifetime", Lifetime(3600.0, 600.0))
     store = ProjectStore(folder / "projects", **store_options)
     sessions = Sessions(folder / "projects" / "sessions.json", lifetime)
@@ -123,7 +123,7 @@ def undone(client: TestClient, path: str) -> Any:
 def sample_of(office: Office, client: TestClient) -> tuple[Project, str]:
     """Open the sample, and return the project and its path."""
     where = sent(client, "/", "sample").headers["location"]
-    project = office.store.get("local", where.rpartition("/")[2])
+    project = office.store.get(where.rpartition("/")[2])
     assert project is not None
     return project, where
 
@@ -146,12 +146,9 @@ class Served:
 
     @property
     def opened(self) -> str:
-        assert self.process.stdout is not None
-        stream = self.process.stdout.fileno()
-        # what is used is told before the browser has its answer
-        while select.select([stream], [], [], 0)[0] and (piece := os.read(stream, 1 << 16)):
-            self.said += piece.decode()
-        return re.findall(r"http://\S+", self.said)[-1]
+        address = OpeningPage(self.log.with_name("projects")).address()
+        assert address is not None
+        return address
 
     @property
     def port(self) -> int:

@@ -40,7 +40,7 @@ def laid_run(
     error: Mapping[str, Any] | None = None,
 ) -> CommandRun:
     """Return a run that has ended: with its outputs (text, bytes, or plain data as JSON), its code and its error."""
-    run = prepared_run(project, step, arguments, by=project.owner)
+    run = prepared_run(project, step, arguments)
     began = time.time() - 5
     for name, content in (outputs or {}).items():
         data = (

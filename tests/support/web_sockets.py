@@ -7,7 +7,6 @@ import socket
 
 import uvicorn
 
-from masktron.web.access.gate import PEER_USER
 from masktron.web.web_connection import WebConnection
 
 HEAD = b"GET / HTTP/1.1\r\nhost: x\r\n"
@@ -17,9 +16,7 @@ LAST = HEAD + b"connection: close\r\n\r\n"
 async def _app(scope: dict[str, object], receive: object, send: object) -> None:
     assert callable(send)
     if scope["type"] == "http":
-        state = scope["state"]
-        assert isinstance(state, dict)
-        headers = [(b"content-length", b"2"), (b"peer", str(state.get(PEER_USER)).encode())]
+        headers = [(b"content-length", b"2")]
         await send({"type": "http.response.start", "status": 200, "headers": headers})
         await send({"type": "http.response.body", "body": b"ok"})
 

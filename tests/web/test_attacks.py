@@ -25,7 +25,7 @@ TURN = "\u202egpj"
 
 @pytest.fixture
 def project(office: Office) -> Project:
-    return office.store.make("local", f"{SCRIPT} survey")
+    return office.store.make(f"{SCRIPT} survey")
 
 
 def put(client: TestClient, project: Project, name: str, content: bytes) -> int:
@@ -100,7 +100,7 @@ def test_archives_are_kept_as_they_are_and_never_unpacked(
      "runs/0001-x/picture/link.svg", "runs/0001-x/report/link.html", "runs/0001-x/files/link.html", "files/a.csv"],
 )  # fmt: skip
 def test_no_path_leads_out_of_what_is_listed(client: TestClient, project: Project, path: str) -> None:
-    run = prepared_run(project, "x", ["describe"], by="local")
+    run = prepared_run(project, "x", ["describe"])
     (project.files / "a.csv").write_text("A\n1\n")
     for name in ("link.html", "link.svg"):
         (run.folder / name).symlink_to("/etc/passwd")
@@ -108,7 +108,7 @@ def test_no_path_leads_out_of_what_is_listed(client: TestClient, project: Projec
 
 
 def test_pictures_and_downloads_of_a_run_carry_no_script(client: TestClient, project: Project) -> None:
-    run = prepared_run(project, "x", ["describe"], by="local")
+    run = prepared_run(project, "x", ["describe"])
     (run.folder / "map.svg").write_text(f"<svg xmlns='http://www.w3.org/2000/svg'>{SCRIPT}</svg>")
     (run.folder / "page.html").write_text(SCRIPT)
     where = f"/projects/{project.identity}/runs/{run.name}"
@@ -193,9 +193,9 @@ def rulebook(kind: str) -> bytes:
 def read_with(office: Office, project: Project, content: bytes) -> CommandRun:
     """Validate by a rulebook, as a run of the page does."""
     (project.files / "d.csv").write_bytes(b"A,B\n1,2\n3,4\n")
-    project.write({"rules.sch": content}, said="rules", by="local")
+    project.write({"rules.sch": content}, said="rules")
     words = ["validate", "files/d.csv", "--rules", InRun("rules.sch"), "--json", InRun("validate.json")]
-    return ended(office, office.parts.queue.start(project, "validate", words, by="local"))
+    return ended(office, office.parts.queue.start(project, "validate", words))
 
 
 @pytest.mark.parametrize(
@@ -230,9 +230,9 @@ def test_script_in_the_data_and_the_rules_is_shown_and_never_obeyed(
     message = SCHEMA.format(doctype="", binding="xslt", evil="", test="A &gt;= 0").replace(
         "at least 0", f"<![CDATA[{SCRIPT}{PICTURE}{TURN}]]> <sch:value-of select='A'/>"
     )
-    project.write({"rules.sch": message.encode()}, said=f"rules {SCRIPT}", by="local")
+    project.write({"rules.sch": message.encode()}, said=f"rules {SCRIPT}")
     words = ["validate", project.data() or "", "--rules", InRun("rules.sch"), "--html", InRun("report.html")]
-    run = ended(office, office.parts.queue.start(project, "validate", words, by="local"))
+    run = ended(office, office.parts.queue.start(project, "validate", words))
     assert run.exit_code == 1, run.stderr
     for path in ("", "/data", "/history", f"/runs/{run.name}"):
         require_harmless(client.get(f"/projects/{project.identity}{path}").text)
@@ -278,7 +278,7 @@ def test_folders_that_there_are_not_are_not_picked_from(tmp_path: Path, number: 
     (tmp_path / "share" / "d.csv").write_text("A\n1\n")
     office = made_office(tmp_path, pickable=(tmp_path / "share",))
     client = office.browser()
-    project = office.store.make("local", "a survey")
+    project = office.store.make("a survey")
     where = f"/projects/{project.identity}/data"
     answer = sent(client, where, "pick", folder=number, file="d.csv")
     assert (answer.status_code, "there is no such folder" in answer.text) == (422, True)

@@ -12,7 +12,7 @@ import pytest
 
 from browser import axe_findings, shown, started
 from masktron.resources import packaged_text
-from masktron.web.opening_page import opening_page
+from masktron.web.opening_page import OpeningPage
 from masktron.web.runs.one_run import CommandRun, RunState, prepared_run, runs_of
 from masktron.web.runs.run_kinds import KEYS_DRAFT
 from masktron.web.store.project_settings import NAME as SETTINGS
@@ -35,20 +35,20 @@ def chromium() -> Iterator[Any]:
 @pytest.fixture(scope="module")
 def project(tmp_path_factory: pytest.TempPathFactory) -> Project:
     """The sample, with a run that has ended, one that waits for a file, one that waits for its turn."""
-    project = ProjectStore(tmp_path_factory.mktemp("web") / "projects").make_sample("local")
+    project = ProjectStore(tmp_path_factory.mktemp("web") / "projects").make_sample()
     out = "runs/0001-mask"
     words = (["fail"], ["wait=go", "late"], [f"write={out}/masked.csv", "late"])
     for arguments in words:
-        prepared_run(project, "mask", arguments, by="local")
+        prepared_run(project, "mask", arguments)
     return project
 
 
 @pytest.fixture(scope="module")
 def server(chromium: Any, project: Project) -> Iterator[Served]:
     with pytest.MonkeyPatch.context() as patch:
-        put_before_masktron(project.folder.parents[3], patch)
+        put_before_masktron(project.folder.parents[1], patch)
         patch.setattr("web_client.WEB", [sys.executable, "-P", "-c", "from masktron.cli import main; main()", "web"])
-        with served(project.folder.parents[2]) as found:
+        with served(project.folder.parent) as found:
             until(lambda: run_of(project, 2).state is RunState.RUNNING and bool(run_of(project, 2).stages))
             yield found
             (project.folder / "go").touch()
@@ -83,7 +83,7 @@ def test_a_file_is_uploaded_by_keyboard_alone(
 
 
 def test_progress_comes_by_itself_and_cancelling_ends_it(chromium: Any, server: Served, project: Project) -> None:
-    run = prepared_run(project, "check", ["sleep=60"], by="local")
+    run = prepared_run(project, "check", ["sleep=60"])
     with shown(chromium, server.opened) as page:
         page.goto(f"{server.address}/projects/{project.identity}/runs/{run.name}")
         page.get_by_text("waits for its turn").wait_for()
@@ -119,11 +119,11 @@ NAMES = ("AGE", "REGION", "Town_x002C__x0020_code")
 @pytest.fixture
 def keyed(project: Project) -> Project:
     """A project with three keys, one of which has a comma in the file; nothing was typed as yet."""
-    mine = ProjectStore(project.folder.parents[2]).make("local", "Keys")
+    mine = ProjectStore(project.folder.parent).make("Keys")
     (mine.files / "a.csv").write_text('AGE,REGION,"Town, code",A\n16,n,t,1\n')
-    mine.choose_data("a.csv", by="local")
-    mine.write({"rules.sch": RULES}, said="Rules", by="local")
-    mine.settings.update({"roles": dict.fromkeys(NAMES, "quasi-identifier")}, said="roles", by="local")
+    mine.choose_data("a.csv")
+    mine.write({"rules.sch": RULES}, said="Rules")
+    mine.settings.update({"roles": dict.fromkeys(NAMES, "quasi-identifier")}, said="roles")
     town = {**text_field(NAMES[2], "t", "u"), "column": "Town, code"}
     found = described({"name": "AGE"}, text_field("REGION", "n", "s"), town, {"name": "A"})
     laid_run(mine, "describe", ["describe", "files/a.csv"], {"describe.json": found})
@@ -207,8 +207,9 @@ def test_a_report_runs_its_script_and_reaches_nothing(chromium: Any, server: Ser
         assert any("Content Security Policy" in one for one in page.complaints)
 
 
-def test_a_page_of_a_file_opens_it(chromium: Any, server: Served, project: Project, tmp_path: Path) -> None:
+def test_a_page_of_a_file_opens_it(chromium: Any, server: Served, project: Project) -> None:
     """As `masktron web` has a browser opened: no address in an argument, and a cookie for this site alone."""
-    with opening_page(tmp_path, server.opened) as file, shown(chromium, file) as page:
-        page.wait_for_url(f"{server.address}/projects/{project.identity}")
-        assert page.locator("h1").inner_text() == project.facts.name
+    with shown(chromium, OpeningPage(project.folder.parent).path) as page:
+        page.wait_for_url(f"{server.address}/")
+        assert project.facts.name in page.locator("main").inner_text()
+        assert "token" not in page.url

@@ -54,10 +54,10 @@ MAP = TuneResult(
 
 @pytest.fixture
 def project(office: Office) -> Project:
-    found = office.store.make("local", "a survey")
+    found = office.store.make("a survey")
     (found.files / "a.csv").write_text("A,B\n1,2\n")
-    found.choose_data("a.csv", by="local")
-    found.write({"rules.sch": b"<schema/>"}, said="Rules", by="local")
+    found.choose_data("a.csv")
+    found.write({"rules.sch": b"<schema/>"}, said="Rules")
     return found
 
 
@@ -119,7 +119,7 @@ def test_errors_stand_at_their_field(client: TestClient, project: Project, field
 
 
 def test_what_was_found_is_shown_and_taken(client: TestClient, project: Project) -> None:
-    project.settings.update({"k": 9, "limits": {"linkage": 50}}, said="x", by="local")
+    project.settings.update({"k": 9, "limits": {"linkage": 50}}, said="x")
     tried(project)
     page = client.get(path(project)).text
     assert (
@@ -232,8 +232,8 @@ def test_the_picture_has_an_address_of_its_own_whenever_it_is_drawn(client: Test
 
 
 def test_no_more_time_is_left_than_was_given(client: TestClient, project: Project) -> None:
-    project.settings.update({"tune": {"budget": "2m"}}, said="x", by="local")
-    run = prepared_run(project, "choose", WORDS, by="local")
+    project.settings.update({"tune": {"budget": "2m"}}, said="x")
+    run = prepared_run(project, "choose", WORDS)
     (run.folder / run_process.PROCESS).write_text(json.dumps({"pid": 1, "began": time.time() - 60}))
     said = {"at": 1, "stage": "trying", "done": 4, "size": 49, "unit": "runs", "seconds": 60, "left": 990}
     (run.folder / run_process.PROGRESS).write_text(json.dumps(said) + "\n")
@@ -263,7 +263,7 @@ def test_a_way_that_treats_keys_is_taken_with_its_treatment(client: TestClient, 
     candidates = tuple(replace(measured, recode=recode, key_k=key_k) for recode, key_k in ways)
     found = replace(MAP, candidates=candidates, front=(), recommended=None)
     laid_run(project, "choose", WORDS, {"tune.json": found.as_dict(), "map.svg": "<svg/>", "map.html": "x"})
-    project.settings.update({"keys": {"k": 4, "subsets": 2}}, said="x", by="local")
+    project.settings.update({"keys": {"k": 4, "subsets": 2}}, said="x")
     for number in (1, 2):
         before = project.settings.config
         posted(client, project, "take", {"run": "0001-choose", "candidate": str(number)})
@@ -284,7 +284,7 @@ def test_a_way_that_draws_and_swaps_keys_is_shown_and_taken(client: TestClient, 
     other = replace(measured, swap={"regions": ("A",), "rate": 0.2}, key_k=2)
     found = replace(MAP, candidates=(drawn, other, measured), front=(), recommended=None)
     laid_run(project, "choose", WORDS, {"tune.json": found.as_dict(), "map.svg": "<svg/>", "map.html": "x"})
-    project.settings.update({"swap": {"regions": ["A"], "keys": ["C"]}}, said="x", by="local")
+    project.settings.update({"swap": {"regions": ["A"], "keys": ["C"]}}, said="x")
     page = client.get(path(project)).text
     assert "pram B change:0.2, swap A rate 0.1" in page and "swap A rate 0.2, key k = 2" in page
     for number, candidate in enumerate(found.candidates):

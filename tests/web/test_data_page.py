@@ -43,9 +43,9 @@ def office(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Office]:
 
 @pytest.fixture
 def project(office: Office) -> Project:
-    project = office.store.make("local", "a survey")
+    project = office.store.make("a survey")
     (project.files / "d.csv").write_text("A\n1\n")
-    project.choose_data("d.csv", by="local")
+    project.choose_data("d.csv")
     return project
 
 
@@ -141,7 +141,7 @@ def test_a_result_that_is_too_large_is_told_and_other_data_can_be_chosen(
 
 
 def test_settings_of_other_data_can_be_left_out(office: Office, client: TestClient, project: Project) -> None:
-    project.settings.update({"roles": {"B": "key"}}, said="roles", by="local")
+    project.settings.update({"roles": {"B": "key"}}, said="roles")
     read(office, client, project, described([FIELD]))
     told = {"what": "settings are declared for B", "where": "", "hint": "", "kind": "UsageError", "exit_code": 2}
     (runs_of(project)[0].folder / "error.json").write_text(json.dumps(told))
@@ -149,5 +149,5 @@ def test_settings_of_other_data_can_be_left_out(office: Office, client: TestClie
     sent(client, f"/projects/{project.identity}/data", "leave-settings")
     assert project.settings.table == {}
     assert len(runs_of(project)) == 2
-    assert project.undo("local").said == "All settings left out, for other data"
+    assert project.undo().said == "All settings left out, for other data"
     assert project.settings.table == {"roles": {"B": "key"}}

@@ -114,14 +114,14 @@ def test_a_way_to_mask_is_taken_without_script(chromium: Any, server: Served, st
 
 
 def test_the_way_on_top_follows_a_run_that_ends(chromium: Any, tmp_path: Path) -> None:
-    project = ProjectStore(tmp_path / "projects").make("local", "a survey")
+    project = ProjectStore(tmp_path / "projects").make("a survey")
     (project.files / "a.csv").write_text("A\n1\n")
-    project.choose_data("a.csv", by="local")
-    project.write({"rules.sch": b"<schema/>"}, said="Rules", by="local")
+    project.choose_data("a.csv")
+    project.write({"rules.sch": b"<schema/>"}, said="Rules")
     with served(tmp_path / "projects") as server, shown(chromium, server.opened) as page:
         # aside, so that the server does not start it
         words = ["validate", "files/a.csv", InRun("rules.sch")]
-        run = prepared_run(project, "validate", words, by="local", draft={})
+        run = prepared_run(project, "validate", words, draft={})
         (run.folder / run_process.PROCESS).write_text(json.dumps({"pid": 1, "began": time.time()}))
         lock = run_process.locked(run.folder)
         assert lock is not None

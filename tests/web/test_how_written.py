@@ -22,9 +22,9 @@ BUTTON = re.compile(
 
 @pytest.fixture
 def project(office: Office) -> Project:
-    found = office.store.make("local", "a survey")
+    found = office.store.make("a survey")
     (found.files / "d.csv").write_bytes(GERMAN.encode("cp1252"))
-    found.choose_data("d.csv", by="local")
+    found.choose_data("d.csv")
     return found
 
 
@@ -70,7 +70,7 @@ def test_all_of_it_is_said_at_once(office: Office, client: TestClient, project: 
     assert project.settings.table == {"format_options": {**said, "null": "k.A."}}
     # what was said is what the form shows, and is taken back there
     assert '<option value="semicolon" selected>' in text and 'value="k.A."' in text
-    project.settings.update({"format_options": {"delimiter": ";", "encoding": "cp1252"}}, said="by hand", by="local")
+    project.settings.update({"format_options": {"delimiter": ";", "encoding": "cp1252"}}, said="by hand")
     text = client.get(f"/projects/{project.identity}/data").text
     assert '<option value=";" selected>' in text
     sent(

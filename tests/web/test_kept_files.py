@@ -34,7 +34,7 @@ def settled(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def project(tmp_path: Path) -> Project:
-    return made_office(tmp_path).store.make("local", "a survey")
+    return made_office(tmp_path).store.make("a survey")
 
 
 class Reading:
@@ -198,7 +198,7 @@ def test_a_run_under_way_is_never_kept(project: Project) -> None:
     assert run.state is RunState.WAITING and not run.is_over
     (run.folder / "exit.json").write_bytes(exit_code)
     assert run.state is RunState.ENDED and run.is_over
-    run.cancel("local")
+    run.cancel()
     assert run.state is RunState.ENDED  # it had ended
     (run.folder / "exit.json").write_text(json.dumps({**json.loads(exit_code), "code": 143}))
     assert run.state is RunState.CANCELLED

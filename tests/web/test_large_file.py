@@ -124,7 +124,7 @@ def test_the_whole_way_with_a_large_file(chromium: Any, large: tuple[Path, int],
         with served(projects) as server:
             watch.pid = server.process.pid
             path = urlsplit(masked_to_the_middle(chromium, server, data, records)).path
-            project = next(one for one in ProjectStore(projects).of("local") if one.facts.name == "Large")
+            project = next(one for one in ProjectStore(projects).newest() if one.facts.name == "Large")
             masked = latest_run(project, "mask")
             kill(server)
         assert (project.files / data.name).stat().st_size == data.stat().st_size

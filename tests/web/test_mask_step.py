@@ -23,10 +23,10 @@ WORDS = ["mask", "files/a.csv", "--rules", InRun("rules.sch")]
 
 @pytest.fixture
 def project(office: Office) -> Project:
-    found = office.store.make("local", "a survey")
+    found = office.store.make("a survey")
     (found.files / "a.csv").write_text("A,B\n1,2\n")
-    found.choose_data("a.csv", by="local")
-    found.write({"rules.sch": b"<schema/>"}, said="Rules", by="local")
+    found.choose_data("a.csv")
+    found.write({"rules.sch": b"<schema/>"}, said="Rules")
     return found
 
 
@@ -60,6 +60,7 @@ def test_every_method_has_words() -> None:
         ("files/a.xml", "masked.xml"),
         ("files/a.dat", "masked.xml"),
         ("files/a.sas7bdat", "masked.xpt"),
+        ("files/a.ods", "masked.xlsx"),
     ],
 )
 def test_the_masked_file_has_the_format_of_the_data(data: str, name: str) -> None:
@@ -119,7 +120,7 @@ def test_the_plan_is_asked_of_explain(client: TestClient, project: Project) -> N
     laid_run(project, "plan", ["explain", InRun("rules.sch"), "--data", "files/a.csv"], {"plan.json": plan})
     page = client.get(path(project)).text
     assert all(one in page for one in ("A, B", "A + B = T", "mean keeps sum", "the text field NAME has no role"))
-    project.settings.update({"k": 9}, said="k", by="local")
+    project.settings.update({"k": 9}, said="k")
     assert "mean keeps sum" not in client.get(path(project)).text
 
 
@@ -148,14 +149,14 @@ def test_errors_stand_at_their_field(
 
 
 def test_without_rules_or_data_nothing_is_started(client: TestClient, office: Office, project: Project) -> None:
-    project.write({"rules.sch": None}, said="gone", by="local")
+    project.write({"rules.sch": None}, said="gone")
     assert "there are no rules" in posted(client, project, "mask", FORM).text
-    other = office.store.make("local", "empty")
+    other = office.store.make("empty")
     assert "there are no data" in posted(client, other, "mask", FORM).text
 
 
 def test_a_result_is_told_in_sentences(client: TestClient, project: Project) -> None:
-    project.settings.update({"limits": {"linkage": 20}}, said="x", by="local")
+    project.settings.update({"limits": {"linkage": 20}}, said="x")
     laid_run(project, "mask", WORDS, {"mask.json": MASKED, "internal.html": "x", "masked.csv": "A\n1\n"})
     page = client.get(path(project)).text
     assert all(
@@ -171,9 +172,9 @@ def test_a_result_is_told_in_sentences(client: TestClient, project: Project) -> 
     )
     assert "/report/internal.html" in page and "--key runs/0001-mask/masked.manifest.json" in page
     assert state_of(project).done
-    project.settings.update({"tune": {"budget": "2m"}}, said="x", by="local")
+    project.settings.update({"tune": {"budget": "2m"}}, said="x")
     assert state_of(project).done  # of no matter to mask
-    project.settings.update({"k": 9}, said="x", by="local")
+    project.settings.update({"k": 9}, said="x")
     assert not state_of(project).done and "have changed since" in client.get(path(project)).text
 
 
@@ -208,7 +209,7 @@ def test_what_stopped_it_has_a_button_that_helps(
     button: str,
     after: dict[str, Any],
 ) -> None:
-    project.settings.update({"grouping": "rules", **settings}, said="x", by="local")
+    project.settings.update({"grouping": "rules", **settings}, said="x")
     failed(project, code, **error)
     page = client.get(path(project)).text
     assert "Nothing was published" in page and error["what"] in page and button in page
@@ -226,7 +227,7 @@ def test_what_stopped_it_has_a_button_that_helps(
 def test_an_error_of_k_stands_at_k(client: TestClient, project: Project) -> None:
     failed(project, 5, kind="InfeasibleError", what="12 records cannot form a group of k = 5", hint="lower k to 12")
     assert "lower k to 12" in client.get(path(project)).text.partition('id="k-error"')[2].partition("</p>")[0]
-    project.settings.update({"k": 3}, said="x", by="local")
+    project.settings.update({"k": 3}, said="x")
     assert 'id="k-error"' not in client.get(path(project)).text  # that was another k
 
 
@@ -320,7 +321,7 @@ def test_what_must_be_looked_at_is_not_green(client: TestClient, project: Projec
 
 
 def test_values_below_0_are_forbidden_by_a_click(client: TestClient, project: Project) -> None:
-    project.write({"rules.sch": EMPTY}, said="Rules", by="local")
+    project.write({"rules.sch": EMPTY}, said="Rules")
     run = laid_run(project, "mask", WORDS, {"mask.json": {**MASKED, "concerns": CONCERNS}})
     assert posted(client, project, "forbid", {"run": run.name}).status_code == 422
     assert posted(client, project, "forbid", {"run": "0009-mask", "forbid": "KIDS"}).status_code == 422

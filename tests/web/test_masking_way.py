@@ -24,13 +24,13 @@ SHOWN = ("describe.json", "plan.json", "tune.json", "masked.csv", "masked.parque
 
 @pytest.fixture
 def project(office: Office, tmp_path: Path) -> Project:
-    found = office.store.make("local", "a survey")
+    found = office.store.make("a survey")
     rows = [{"Id": 100 + at, "NAME": f"N {at % 7}", **row} for at, row in enumerate(numbers(60))]
     lines = [",".join(rows[0]), *(",".join(map(str, row.values())) for row in rows)]
     (found.files / "d.csv").write_text("\n".join(lines) + "\n")
-    found.choose_data("d.csv", by="local")
+    found.choose_data("d.csv")
     write_rules(tmp_path / "r.sch", "A + B = T", context="row")
-    found.write({"rules.sch": (tmp_path / "r.sch").read_bytes()}, said="rules", by="local")
+    found.write({"rules.sch": (tmp_path / "r.sch").read_bytes()}, said="rules")
     return found
 
 

@@ -35,10 +35,10 @@ SAID = '[levels.Household]\nkey = "@id"\nfields = ["Size", "Region", "Total"]\n[
 
 
 def project_of(office: Office, data: Path, rules: Path) -> Project:
-    found = office.store.make("local", "households")
+    found = office.store.make("households")
     (found.files / data.name).write_bytes(data.read_bytes())
-    found.choose_data(data.name, by="local")
-    found.write({"rules.sch": rules.read_bytes()}, said="rules", by="local")
+    found.choose_data(data.name)
+    found.write({"rules.sch": rules.read_bytes()}, said="rules")
     return found
 
 
@@ -94,7 +94,7 @@ def test_each_level_has_one_weight(office: Office, project: Project) -> None:
 
 def test_a_table_for_each_level_is_refused_with_what_to_use(project: Project) -> None:
     with pytest.raises(UsageError, match=r"levels\.Person has a table of its own") as refused:
-        project.settings.update({"levels": TWO}, said="levels", by="local")
+        project.settings.update({"levels": TWO}, said="levels")
     assert "nested XML" in refused.value.hint and "masktron mask" in refused.value.hint
 
 

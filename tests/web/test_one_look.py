@@ -31,10 +31,10 @@ EMPTY = b'<schema xmlns="http://purl.oclc.org/dsdl/schematron"><title>t</title><
 
 @pytest.fixture
 def project(office: Office) -> Project:
-    found = office.store.make("local", "a survey")
+    found = office.store.make("a survey")
     (found.files / "a.csv").write_text("A,B\n1,2\n")
-    found.choose_data("a.csv", by="local")
-    found.write({"rules.sch": EMPTY}, said="Rules", by="local")
+    found.choose_data("a.csv")
+    found.write({"rules.sch": EMPTY}, said="Rules")
     return found
 
 
@@ -44,7 +44,7 @@ def test_a_run_that_ends_while_its_page_is_made_is_asked_for_again(
 ) -> None:
     if page == "release":
         laid_run(project, "mask", ["mask", "files/a.csv"], {"mask.json": {"job": "mask"}, "masked.csv": "A\n1\n"})
-    run = prepared_run(project, STEPS[page], WORDS[page], by="local")
+    run = prepared_run(project, STEPS[page], WORDS[page])
     asked: list[str] = []
 
     def ends_at_once(one: CommandRun) -> RunState:

@@ -20,11 +20,11 @@ SETTINGS = "masktron.toml"
 
 @pytest.fixture
 def project(tmp_path: Path) -> Project:
-    return ProjectStore(tmp_path).make("ann", "a survey")
+    return ProjectStore(tmp_path).make("a survey")
 
 
 def k_is(project: Project, k: int) -> None:
-    project.settings.update({"k": k}, said=f"k is {k}", by="ann")
+    project.settings.update({"k": k}, said=f"k is {k}")
 
 
 def said(project: Project) -> list[str]:
@@ -38,11 +38,11 @@ def test_only_the_change_that_is_meant_is_undone(project: Project) -> None:
     k_is(project, 7)
     for number in (str(shown.number), "", "x", f"0{shown.number + 1}"):
         with pytest.raises(UsageError, match="something else was done since"):
-            project.undo("ann", number)
-    assert project.undo("ann", str(shown.number + 1)).said == "k is 7"
-    assert project.undo("ann", str(shown.number)).said == "k is 5"
+            project.undo(number)
+    assert project.undo(str(shown.number + 1)).said == "k is 7"
+    assert project.undo(str(shown.number)).said == "k is 5"
     with pytest.raises(UsageError, match="nothing left"):
-        project.undo("ann", str(shown.number))
+        project.undo(str(shown.number))
 
 
 @pytest.mark.parametrize("page", ["history", "rules"])
@@ -76,29 +76,29 @@ def test_what_somebody_has_written_by_hand_is_a_change_of_its_own(project: Proje
     last = project.history.undoable()
     assert last is not None and last.said == "k is 5"
     with pytest.raises(UsageError, match="something else was done since"):
-        project.undo("ann", str(last.number))
+        project.undo(str(last.number))
     assert said(project) == ["k is 5", f"{OUTSIDE}: {SETTINGS}, rules.sch"]
     assert project.settings.text == by_hand
-    project.undo("ann")
+    project.undo()
     assert project.settings.text == "k = 5\n" and not project.has_rules
-    project.undo("ann")
+    project.undo()
     assert project.settings.text == ""
 
 
 def test_a_file_that_somebody_has_removed_comes_back(project: Project) -> None:
     k_is(project, 5)
     (project.folder / SETTINGS).unlink()
-    project.write({"rules.sch": b"<a/>"}, said="rules", by="ann")
+    project.write({"rules.sch": b"<a/>"}, said="rules")
     assert said(project) == ["k is 5", f"{OUTSIDE}: {SETTINGS}", "rules"]
-    project.undo("ann")
-    project.undo("ann")
+    project.undo()
+    project.undo()
     assert project.settings.text == "k = 5\n"
 
 
 def test_a_change_whose_line_is_missing_is_undone_before_those_before_it(
     project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    project.write({"rules.sch": b"<a/>"}, said="rules", by="ann")
+    project.write({"rules.sch": b"<a/>"}, said="rules")
 
     def killed(*_: object) -> None:
         raise KeyboardInterrupt
@@ -108,9 +108,9 @@ def test_a_change_whose_line_is_missing_is_undone_before_those_before_it(
         with pytest.raises(KeyboardInterrupt):
             k_is(project, 11)
     assert project.settings.config.k == 11 and said(project) == ["rules"]
-    project.undo("ann")
+    project.undo()
     assert (project.settings.text, project.has_rules) == ("", True)
-    project.undo("ann")
+    project.undo()
     assert not project.has_rules
 
 
@@ -119,18 +119,18 @@ def test_a_line_of_the_table_is_all_that_a_new_file_takes(
 ) -> None:
     project, where = sample_of(office, client)
     with pytest.raises(ValueError, match="has no history"):
-        project.write({"notes.txt": b"n"}, said="x", by="local")
+        project.write({"notes.txt": b"n"}, said="x")
     notes = ProjectFile(re.compile(r"notes\.txt"), downloaded=True, copied=True)
     monkeypatch.setattr("masktron.web.store.project_files.PROJECT_FILES", (*PROJECT_FILES, notes))
-    project.write({"notes.txt": b"n"}, said="Notes", by="local")
+    project.write({"notes.txt": b"n"}, said="Notes")
     assert client.get(f"{where}/download/notes.txt").content == b"n"
-    run = prepared_run(project, "mask", ["mask"], by="local")
+    run = prepared_run(project, "mask", ["mask"])
     assert (run.folder / "notes.txt").read_bytes() == b"n" and "notes.txt" in run.copies
-    assert project.undo("local").said == "Notes" and not (project.folder / "notes.txt").exists()
+    assert project.undo().said == "Notes" and not (project.folder / "notes.txt").exists()
 
 
 def test_the_facts_of_a_project_are_neither_downloaded_nor_copied(office: Office, client: TestClient) -> None:
     project, where = sample_of(office, client)
     assert client.get(f"{where}/download/project.json").status_code == 404
-    assert prepared_run(project, "mask", ["mask"], by="local").copies == ["patterns.sch", "rules.sch", SETTINGS]
+    assert prepared_run(project, "mask", ["mask"]).copies == ["patterns.sch", "rules.sch", SETTINGS]
     assert [one.matches(f"{SETTINGS}x") for one in PROJECT_FILES] == [False] * len(PROJECT_FILES)

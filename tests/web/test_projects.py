@@ -22,7 +22,7 @@ from masktron.web.runs import run_queue
 from masktron.web.runs.one_run import CommandRun, prepared_run, runs_of
 from masktron.web.store import projects
 from masktron.web.store.projects import Project, ProjectGoneError, ProjectStore
-from masktron.web.store.sole_server import sole_user
+from masktron.web.store.sole_server import sole_server
 from masktron.web.web_page import FormFields, field_named, problem_of
 from web_client import Office, csrf_of, sample_of, sent, undone
 
@@ -34,19 +34,14 @@ def store(tmp_path: Path) -> ProjectStore:
 
 @pytest.fixture
 def project(store: ProjectStore) -> Project:
-    return store.make("ann", "a survey")
+    return store.make("a survey")
 
 
-def test_a_project_is_its_users_alone_whatever_they_are_called(store: ProjectStore, project: Project) -> None:
-    names = ["bob", "../../x", "ann/..", "ANN", "", "ann "]
-    for name in names:
-        assert store.get(name, project.identity) is None
-        assert store.of(name) == []
-    for identity in (f"../{project.folder.parent.name}/{project.identity}", project.identity.upper(), "", ".."):
-        assert store.get("ann", identity) is None
-    assert store.get("ann", project.identity) == project
-    store.make("../../x", "theirs")
-    assert {one.owner for one in store.all()} == {"ann", "../../x"}
+def test_an_address_names_no_path(store: ProjectStore, project: Project) -> None:
+    for identity in (f"../{store.root.name}/{project.identity}", project.identity.upper(), "", ".."):
+        assert store.get(identity) is None
+    assert store.get(project.identity) == project
+    assert list(store.all()) == [project]
     inside = [Path(where) for where, _, _ in os.walk(store.root)]
     assert all(one.stat().st_mode & 0o077 == 0 for one in inside)
 
@@ -54,7 +49,7 @@ def test_a_project_is_its_users_alone_whatever_they_are_called(store: ProjectSto
 @pytest.mark.parametrize("name", ["", "   ", "x" * 101])
 def test_names_of_projects(store: ProjectStore, name: str) -> None:
     with pytest.raises(UsageError, match="name:"):
-        store.make("ann", name)
+        store.make(name)
 
 
 def test_every_change_can_be_undone(project: Project) -> None:
@@ -62,55 +57,55 @@ def test_every_change_can_be_undone(project: Project) -> None:
     states = []
     for number in (3, 4, 5):
         states.append(project.settings.text)
-        project.settings.update({"k": number}, said=f"k is {number}", by="ann")
-    project.write({"rules.sch": b"<a/>"}, said="rules", by="bob")
+        project.settings.update({"k": number}, said=f"k is {number}")
+    project.write({"rules.sch": b"<a/>"}, said="rules")
     assert [one.said for one in history.changes()][1:] == ["k is 3", "k is 4", "k is 5", "rules"]
-    assert project.undo("ann").said == "rules" and not project.has_rules
+    assert project.undo().said == "rules" and not project.has_rules
     for state in reversed(states):
-        project.undo("ann")
+        project.undo()
         assert project.settings.text == state
     with pytest.raises(UsageError, match="nothing left to undo"):
-        project.undo("ann")
-    project.settings.update({"k": 9}, said="k is 9", by="ann")
-    project.undo("ann")
+        project.undo()
+    project.settings.update({"k": 9}, said="k is 9")
+    project.undo()
     assert project.settings.text == ""
     assert history.changes()[-1].said == "Undone: k is 9"
 
 
 def test_what_changes_nothing_is_no_change(project: Project) -> None:
-    project.settings.update({"k": 3}, said="k is 3", by="ann")
-    project.settings.update({"k": 3}, said="k is 3", by="ann")
+    project.settings.update({"k": 3}, said="k is 3")
+    project.settings.update({"k": 3}, said="k is 3")
     assert len(project.history.changes()) == 2
 
 
 def test_a_change_by_hand_comes_back_too(project: Project) -> None:
-    project.settings.update({"k": 3}, said="k is 3", by="ann")
+    project.settings.update({"k": 3}, said="k is 3")
     (project.folder / "masktron.toml").write_text("# by hand\nk = 8\n")
-    project.settings.update({"k": 9}, said="k is 9", by="ann")
-    project.undo("ann")
+    project.settings.update({"k": 9}, said="k is 9")
+    project.undo()
     assert project.settings.text == "# by hand\nk = 8\n"
 
 
 def test_a_history_that_was_cut_goes_on(project: Project) -> None:
     lines = project.folder / "history.jsonl"
     lines.write_text(lines.read_text() + '{"number": 2, "ti')
-    project.settings.update({"k": 3}, said="k is 3", by="ann")
+    project.settings.update({"k": 3}, said="k is 3")
     assert [one.said for one in project.history.changes()] == ["Project 'a survey' made", "k is 3"]
 
 
 @pytest.mark.parametrize("name", ["../x.sch", "files/a.sch", "history.jsonl", ".x.sch", "x", "a/b.sch", "runs"])
 def test_only_files_with_fixed_names_have_a_history(project: Project, name: str) -> None:
     with pytest.raises(ValueError, match="has no history"):
-        project.write({name: b"x"}, said="x", by="ann")
+        project.write({name: b"x"}, said="x")
 
 
 def test_settings_are_what_the_command_line_reads(project: Project) -> None:
     table = {"k": 7, "roles": {"A B": "key", "ü": "identifier"}, "nominal": ["A"], "limits": {"linkage": 5}}
-    project.settings.update(table, said="settings", by="ann")
+    project.settings.update(table, said="settings")
     found = load_config(project.folder / "masktron.toml")
     assert (found.k, found.roles["A B"].value, found.nominal) == (7, "key", ("A",))
     assert project.settings.config == found
-    project.settings.update({"roles": None}, said="no roles", by="ann")
+    project.settings.update({"roles": None}, said="no roles")
     assert project.settings.table == {"k": 7, "nominal": ["A"], "limits": {"linkage": 5}}
 
 
@@ -118,8 +113,8 @@ def test_comments_of_settings_stay(project: Project) -> None:
     text = (
         "# why\nk = 5  # as last year\nmethod = 'mdav'\n\n[roles]\n# asked for\nID = 'key'\nW = 'weight'  # theirs\n"
     )
-    project.settings.replace(text, said="uploaded", by="ann")
-    project.settings.update({"k": 7, "method": None, "roles": {"ID": "key", "N": "key"}}, said="k is 7", by="ann")
+    project.settings.replace(text, said="uploaded")
+    project.settings.update({"k": 7, "method": None, "roles": {"ID": "key", "N": "key"}}, said="k is 7")
     assert project.settings.table == {"k": 7, "roles": {"ID": "key", "N": "key"}}
     for comment in ("# why", "# as last year", "# asked for", "# theirs"):
         assert comment in project.settings.text
@@ -144,7 +139,7 @@ def test_comments_of_settings_stay(project: Project) -> None:
 )
 def test_settings_that_cannot_be_are_refused(project: Project, changes: dict[str, Any], what: str) -> None:
     with pytest.raises(UsageError, match=what):
-        project.settings.update(changes, said="x", by="ann")
+        project.settings.update(changes, said="x")
     assert project.settings.text == ""
 
 
@@ -161,8 +156,8 @@ def test_a_link_in_a_folder_that_was_sent_leads_nowhere(project: Project, tmp_pa
 @pytest.mark.parametrize("text", ["k = ", "[" * 10_000, 'metadata = "/etc/passwd"', "k = 1"])
 def test_a_file_of_settings_is_checked_before_it_is_taken(project: Project, text: str) -> None:
     with pytest.raises(UsageError):
-        project.settings.replace(text, said="x", by="ann")
-    project.settings.replace("# mine\nk = 4\n", said="x", by="ann")
+        project.settings.replace(text, said="x")
+    project.settings.replace("# mine\nk = 4\n", said="x")
     assert project.settings.text == "# mine\nk = 4\n"
     assert project.settings.for_run(2) == b"# mine\nk = 4\n"
 
@@ -204,14 +199,14 @@ def test_forms_are_read_field_by_field() -> None:
 
 def test_old_projects_go_and_busy_ones_stay(tmp_path: Path) -> None:
     store = ProjectStore(tmp_path, keep=2.0)
-    old, busy, new = (store.make("ann", name) for name in ("old", "busy", "new"))
+    old, busy, new = (store.make(name) for name in ("old", "busy", "new"))
     assert store.remove_old(set()) == 0
     for project in (old, busy):
         for where, folders, names in os.walk(project.folder):
             for name in (".", *folders, *names):
                 os.utime(Path(where) / name, (time.time() - 3 * 86_400,) * 2)
     assert store.remove_old({busy.folder}) == 1
-    assert {one.facts.name for one in store.of("ann")} == {"busy", "new"} and not old.folder.exists()
+    assert {one.facts.name for one in store.newest()} == {"busy", "new"} and not old.folder.exists()
     assert new.folder.exists()
     assert ProjectStore(tmp_path).remove_old(set()) == 0
 
@@ -219,19 +214,19 @@ def test_old_projects_go_and_busy_ones_stay(tmp_path: Path) -> None:
 def test_a_deletion_that_was_killed_is_ended_later(store: ProjectStore, project: Project) -> None:
     gone = project.folder.with_name(f".gone-{project.identity}")
     project.folder.rename(gone)
-    assert store.of("ann") == []
+    assert store.newest() == []
     store.remove_old(set())
     assert not gone.exists()
 
 
 CHANGED: dict[str, Callable[[Project], object]] = {
-    "rules": lambda project: project.write({"rules.sch": b"<a/>"}, said="rules", by="ann"),
-    "settings": lambda project: project.settings.update({"k": 3}, said="k", by="ann"),
-    "facts": lambda project: project.change_facts(said="x", by="ann", name="other"),
-    "undo": lambda project: project.undo("ann"),
+    "rules": lambda project: project.write({"rules.sch": b"<a/>"}, said="rules"),
+    "settings": lambda project: project.settings.update({"k": 3}, said="k"),
+    "facts": lambda project: project.change_facts(said="x", name="other"),
+    "undo": lambda project: project.undo(),
     "upload": lambda project: project.keep_upload(project.files / ".half", "a.csv"),
-    "run": lambda project: prepared_run(project, "describe", ["describe"], by="ann"),
-    "cancel": lambda project: CommandRun(project, 1, "describe").cancel("ann"),
+    "run": lambda project: prepared_run(project, "describe", ["describe"]),
+    "cancel": lambda project: CommandRun(project, 1, "describe").cancel(),
 }
 
 
@@ -241,13 +236,13 @@ def test_nothing_is_written_where_a_project_was(store: ProjectStore, project: Pr
     with pytest.raises(ProjectGoneError):
         CHANGED[what](project)
     store.delete(project)  # by another window
-    assert not project.folder.exists() and project.changed() == 0.0 and store.taken("ann") < 100
+    assert not project.folder.exists() and project.changed() == 0.0 and store.taken() < 100
 
 
 def test_a_project_is_deleted_in_two_windows(office: Office, monkeypatch: pytest.MonkeyPatch) -> None:
     client = office.browser()
     project, _ = sample_of(office, client)
-    prepared_run(project, "describe", ["describe"], by="local")
+    prepared_run(project, "describe", ["describe"])
     monkeypatch.setattr(ProjectStore, "get", lambda *_: project)
     found = runs_of(project)
     monkeypatch.setattr(run_queue, "runs_of", lambda _: found)  # as they were a moment ago
@@ -257,7 +252,7 @@ def test_a_project_is_deleted_in_two_windows(office: Office, monkeypatch: pytest
 
 
 def test_what_was_left_of_a_project_goes(store: ProjectStore, project: Project) -> None:
-    orphan = store.make("ann", "another").folder
+    orphan = store.make("another").folder
     (orphan / "project.json").unlink()
     link = orphan.with_name("0" * 16)
     link.symlink_to(store.root)
@@ -295,10 +290,10 @@ def test_a_page_of_a_project_that_is_deleted_meanwhile_says_that_there_is_nothin
 
 
 def test_a_folder_of_projects_has_one_server(tmp_path: Path) -> None:
-    with sole_user(tmp_path), pytest.raises(UsageError, match="another masktron web"), sole_user(tmp_path):
-        pass
-    with sole_user(tmp_path):
-        pass
+    with sole_server(tmp_path) as first, sole_server(tmp_path) as second:
+        assert (first, second) == (True, False)
+    with sole_server(tmp_path) as again:
+        assert again
 
 
 def test_a_click_opens_the_sample(office: Office) -> None:
@@ -314,7 +309,7 @@ def test_a_click_opens_the_sample(office: Office) -> None:
 def test_the_history_is_shown_and_undone(office: Office) -> None:
     client = office.browser()
     project, where = sample_of(office, client)
-    project.settings.update({"k": 6}, said="<b>k</b> is 6", by="local")
+    project.settings.update({"k": 6}, said="<b>k</b> is 6")
     text = client.get(f"{where}/history").text
     assert "&lt;b&gt;k&lt;/b&gt; is 6" in text and "<b>k" not in text
     assert undone(client, f"{where}/history").headers["location"] == f"{where}/history"
@@ -378,7 +373,7 @@ def test_settings_that_somebody_broke_are_told_on_the_page(office: Office) -> No
 
 def test_what_cannot_be_removed_keeps_no_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     store = ProjectStore(tmp_path)
-    first, second = (store.make("ann", name) for name in ("a", "b"))
+    first, second = (store.make(name) for name in ("a", "b"))
     gone = [one.folder.rename(one.folder.with_name(f".gone-{one.identity}")) for one in (first, second)]
     real, asked = shutil.rmtree, list[Path]()
 

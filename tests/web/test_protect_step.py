@@ -32,12 +32,12 @@ ROLES = {"AGE": "quasi-identifier", "REGION": "quasi-identifier", "A": "confiden
 
 @pytest.fixture
 def project(office: Office) -> Project:
-    found = office.store.make("local", "a survey")
+    found = office.store.make("a survey")
     lines = [",".join(map(str, row)) for row in ROWS]
     (found.files / "a.csv").write_text("AGE,REGION,A,B\n" + "\n".join(lines) + "\n")
-    found.choose_data("a.csv", by="local")
-    found.write({"rules.sch": RULES}, said="Rules", by="local")
-    found.settings.update({"roles": ROLES, "k": 3}, said="roles", by="local")
+    found.choose_data("a.csv")
+    found.write({"rules.sch": RULES}, said="Rules")
+    found.settings.update({"roles": ROLES, "k": 3}, said="roles")
     fields = ({"name": "AGE"}, text_field("REGION", "N1", "N2", "S1"), {"name": "A"}, {"name": "B"})
     laid_run(found, "describe", ["describe", "files/a.csv"], {"describe.json": described(*fields)})
     return found
@@ -58,7 +58,7 @@ def table(project: Project) -> dict[str, Any]:
 
 
 def classes(project: Project) -> None:
-    project.write({"REGION.hierarchy.csv": CLASSES}, said="classes", by="local")
+    project.write({"REGION.hierarchy.csv": CLASSES}, said="classes")
 
 
 def uploaded(client: TestClient, project: Project, content: bytes, name: str = "region.csv") -> Any:
@@ -143,7 +143,7 @@ def test_what_cannot_be_is_said_at_its_field_and_nothing_is_written(
 def test_settings_name_no_hierarchy_outside_the_project(project: Project) -> None:
     for how in ("/etc/passwd", "../x.hierarchy.csv:1", "files/x.hierarchy.csv", ".hierarchy.csv", "x.csv:2"):
         with pytest.raises(UsageError, match="no hierarchy of the project"):
-            project.settings.replace(f'[recode]\nAGE = "{how}"\n', said="x", by="local")
+            project.settings.replace(f'[recode]\nAGE = "{how}"\n', said="x")
 
 
 def test_what_is_typed_is_tried_and_not_saved(client: TestClient, project: Project) -> None:
@@ -234,15 +234,15 @@ def test_cells_that_are_not_there_are_refused(client: TestClient, project: Proje
 
 def test_a_hierarchy_in_use_stays(client: TestClient, project: Project) -> None:
     classes(project)
-    project.settings.update({"recode": {"REGION": "REGION.hierarchy.csv:1"}}, said="x", by="local")
+    project.settings.update({"recode": {"REGION": "REGION.hierarchy.csv:1"}}, said="x")
     assert posted(client, project, "remove", "/hierarchy/REGION").status_code == 422
-    project.settings.update({"recode": None}, said="x", by="local")
+    project.settings.update({"recode": None}, said="x")
     assert posted(client, project, "remove", "/hierarchy/REGION").status_code == 303
     assert not (project.folder / "REGION.hierarchy.csv").exists()
 
 
 def test_a_proposal_is_taken(client: TestClient, project: Project) -> None:
-    assert posted(client, project, "propose", "/hierarchy/AGE", by="width", width="--json=x").status_code == 303
+    assert posted(client, project, "propose", "/hierarchy/AGE", width="--json=x").status_code == 303
     run = latest_run(project, "hierarchy")
     assert run is not None and run.command["arguments"][2:6] == [
         "--field=AGE", "--out", f"runs/{run.name}/proposed.hierarchy.csv", "--width=--json=x",
@@ -276,7 +276,7 @@ def test_the_web_and_a_shell_give_the_same_bytes(
     run = latest_run(project, "mask")
     assert run is not None
     # the settings that the page offers say something else from now on
-    project.write({"REGION.hierarchy.csv": b"N1;X;*\nN2;X;*\nS1;X;*\n"}, said="other", by="local")
+    project.write({"REGION.hierarchy.csv": b"N1;X;*\nN2;X;*\nS1;X;*\n"}, said="other")
     monkeypatch.chdir(project.folder)
     words = [one for one in run.command["arguments"] if "html" not in one]
     outcome = Runner(capsys)(*words)
@@ -308,14 +308,14 @@ def test_the_web_and_a_shell_give_the_same_bytes(
 def test_settings_name_no_file_of_a_matrix(project: Project) -> None:
     for path in ("/etc/passwd", "../other.csv", "m.csv,within:AGE"):
         with pytest.raises(UsageError, match="a project has no files of matrices"):
-            project.settings.update({"pram": {"REGION": path}}, said="x", by="x")
-    project.settings.update({"pram": {"REGION": "change:0.1"}}, said="x", by="x")
+            project.settings.update({"pram": {"REGION": path}}, said="x")
+    project.settings.update({"pram": {"REGION": "change:0.1"}}, said="x")
 
 
 def test_draws_and_swaps_are_written_and_shown_as_they_were_typed(client: TestClient, project: Project) -> None:
     before = {"AGE+A": "stay:0.5, change : 0.2", "REGION": "change:0.3"}
     roles = {**ROLES, "A": "quasi-identifier", "B": "quasi-identifier"}
-    project.settings.update({"pram": {**before}, "roles": roles}, said="x", by="local")
+    project.settings.update({"pram": {**before}, "roles": roles}, said="x")
     shown = client.get(path(project)).text
     assert 'name="swap.keys" type="text" value=""' in shown
     assert 'name="pram.AGE+A" type="text" value="0.2,stay:0.5"' in shown and 'value="0.3"' in shown
@@ -367,7 +367,7 @@ def test_what_draws_come_to_is_told_before_anything_is_masked(
     client: TestClient, project: Project, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     typed = {"pram__AGE": "0.2", "swap__regions": "REGION", "swap__keys": "A", "swap__k": "2"}
-    project.settings.update({"roles": {**ROLES, "A": "quasi-identifier"}}, said="roles", by="local")
+    project.settings.update({"roles": {**ROLES, "A": "quasi-identifier"}}, said="roles")
     assert posted(client, project, "save", **typed, way__AGE="width", recode__AGE="10").status_code == 303
     monkeypatch.chdir(project.folder)
     words = ["keys", "files/a.csv", "--rules", "rules.sch", "--config", "masktron.toml", "--json", "../keys.json"]
@@ -384,7 +384,7 @@ def test_what_draws_come_to_is_told_before_anything_is_masked(
     assert "these are draws of a trial" in text
     # other draws make what was measured out of date
     assert "settings have changed since this was measured" not in text
-    project.settings.update({"pram": {"AGE": "change:0.1"}}, said="x", by="local")
+    project.settings.update({"pram": {"AGE": "change:0.1"}}, said="x")
     assert "settings have changed since this was measured" in client.get(path(project)).text
 
 
@@ -432,7 +432,7 @@ def test_rules_that_ask_nothing_any_more_are_counted(client: TestClient, project
         ([*tried["fates"], idle], "1 rule asks nothing any more of any class, and finds no error there."),
         ([idle, {**idle, "rule": "b"}], "2 rules ask nothing any more of any class, and find no error there."),
     ):
-        project.settings.update({"recode": {"AGE": "width:5"}}, said="x", by="local")
+        project.settings.update({"recode": {"AGE": "width:5"}}, said="x")
         laid_run(
             project, "keys", ["keys", "files/a.csv", "--rules", InRun("rules.sch")],
             {"keys.json": {**tried, "fates": fates}},

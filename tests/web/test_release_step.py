@@ -29,11 +29,11 @@ MASKED = b"A,B\n1,2\n"
 
 @pytest.fixture
 def project(office: Office) -> Project:
-    found = office.store.make("local", "a survey")
+    found = office.store.make("a survey")
     (found.files / "a.csv").write_text("A,B\n1,2\n")
-    found.choose_data("a.csv", by="local")
-    found.write({"rules.sch": b"<schema/>"}, said="Rules", by="local")
-    found.settings.update({"k": 3}, said="k", by="local")
+    found.choose_data("a.csv")
+    found.write({"rules.sch": b"<schema/>"}, said="Rules")
+    found.settings.update({"k": 3}, said="k")
     return found
 
 
@@ -73,7 +73,7 @@ def state_of(project: Project) -> Any:
 def test_every_format_can_be_written() -> None:
     for one in known_formats():
         if one.name != "xml":
-            assert (one.name in FORMATS) == (one.name in one.load().writes), one.name
+            assert (one.name in FORMATS) == (not one.instead), one.name
 
 
 def test_nothing_is_released_before_it_is_masked(client: TestClient, project: Project) -> None:
@@ -232,7 +232,7 @@ def test_another_format_leaves_after_the_file_from_which_it_was_written(client: 
 
 def test_another_format_is_converted_and_checked_on_its_own(client: TestClient, project: Project) -> None:
     made = masked(project)
-    project.settings.update({"format_options": {"delimiter": ";"}}, said="x", by="local")
+    project.settings.update({"format_options": {"delimiter": ";"}}, said="x")
     assert posted(client, project, "convert", format="spss").status_code == 303
     run = latest_run(project, "convert")
     assert run is not None and run.shown_command == (
@@ -254,7 +254,7 @@ def test_another_format_is_converted_and_checked_on_its_own(client: TestClient, 
 
 def test_the_register_is_shown(client: TestClient, project: Project) -> None:
     masked(project)
-    project.settings.update({"register": "releases.jsonl"}, said="x", by="local")
+    project.settings.update({"register": "releases.jsonl"}, said="x")
     assert "has no entry" in client.get(path(project)).text
     entry = {
         "kind": "release", "at": "2026-11-01T08:00:00+00:00", "output": {"name": "masked.csv", "sha256": "ab" * 32},

@@ -20,9 +20,9 @@ FIELDS = ({"name": "A"}, text_field("NAME", "x", "y"), text_field("SIZE", "small
 
 @pytest.fixture
 def project(office: Office) -> Project:
-    found = office.store.make("local", "a survey")
+    found = office.store.make("a survey")
     (found.files / "a.csv").write_text("A,NAME,SIZE,W\n1,x,small,2\n")
-    found.choose_data("a.csv", by="local")
+    found.choose_data("a.csv")
     return found
 
 
@@ -110,12 +110,12 @@ def test_what_is_not_on_the_page_stays(client: TestClient, project: Project) -> 
         "k": 7, "roles": {"W": "weight", "A": "key"}, "missing": {"A": ["-9"], "*": ["NA"]}, "numeric": ["W"],
         "nominal": ["A"],
     }  # fmt: skip
-    project.settings.update(before, said="x", by="local")
+    project.settings.update(before, said="x")
     assert posted(client, project, "save", roles__A="", kind__A="number", missing__A="-8,-7").status_code == 303
     assert project.settings.table == {
         "k": 7, "roles": {"W": "weight"}, "missing": {"*": ["NA"], "A": ["-7", "-8"]}, "numeric": ["W", "A"]
     }  # fmt: skip
-    project.undo("local")
+    project.undo()
     assert project.settings.table == before
 
 
@@ -145,7 +145,7 @@ def test_a_field_that_differs_in_every_record_is_pointed_out(client: TestClient,
     read(project, {"name": "A", "distinct": 400}, {"name": "B", "distinct": 399})
     page = client.get(path(project)).text
     assert page.count("It differs in every record") == 1
-    project.settings.update({"roles": {"A": "key"}}, said="x", by="local")
+    project.settings.update({"roles": {"A": "key"}}, said="x")
     assert "It differs in every record" not in client.get(path(project)).text
 
 
@@ -162,7 +162,7 @@ def test_names_are_those_of_the_file_and_codes_that_no_record_has_are_told(
 ) -> None:
     rent = {"name": "Rent_x0020__x20AC_", "column": "Rent €", "unmet_codes": ["9999", "-1"]}
     read(project, rent, {"name": "@id"}, {"name": "B", "unmet_codes": ["7"]})
-    project.settings.update({"missing": {"Rent_x0020__x20AC_": ["9999"]}}, said="codes", by="local")
+    project.settings.update({"missing": {"Rent_x0020__x20AC_": ["9999"]}}, said="codes")
     text = client.get(path(project)).text
     assert ">Rent €</h3>" in text and ">@id</h3>" in text and ">Rent_x0020__x20AC_<" not in text
     # -1 and 7 are no longer declared
@@ -178,7 +178,7 @@ def test_what_nearly_names_each_record_is_said_and_amounts_are_not_ordered(
         {"name": "SEX", "kind": None, "why": "3 different integers, as few as codes are", "distinct": 3},
     ]  # fmt: skip
     read(project, *fields)
-    project.settings.update({"roles": {"AGE": "key"}}, said="a key", by="local")
+    project.settings.update({"roles": {"AGE": "key"}}, said="a key")
     cards = {one.partition("<")[0]: one for one in client.get(path(project)).text.split('<h3 id="field-')[1:]}
     said = {name.partition('">')[2]: one for name, one in cards.items()}
     assert "It differs in nearly every record" in said["ID"] and "It differs in every record" in said["NO"]

@@ -38,9 +38,9 @@ OWN = f"""<schema xmlns="{SCHEMATRON}">
 def own(office: Office, client: TestClient) -> tuple[Project, str]:
     """A project with rules of its own, and no data."""
     where = sent(client, "/", "new", name="own").headers["location"]
-    project = office.store.get("local", where.rpartition("/")[2])
+    project = office.store.get(where.rpartition("/")[2])
     assert project is not None
-    project.write({"rules.sch": OWN.encode()}, said="rules", by="local")
+    project.write({"rules.sch": OWN.encode()}, said="rules")
     return project, where
 
 
@@ -142,7 +142,7 @@ def test_each_rule_shows_what_is_known_of_it(client: TestClient, own: tuple[Proj
     doubted = client.get(f"{where}/rules?show=doubts").text
     assert 'id="rule-1"' in doubted and "included" not in doubted
     # once the rules have changed, no count is shown for what it is not
-    project.write({"rules.sch": OWN.replace("A + B = C", "A + B = D").encode()}, said="x", by="local")
+    project.write({"rules.sch": OWN.replace("A + B = C", "A + B = D").encode()}, said="x")
     text = client.get(f"{where}/rules").text
     assert "7 of 1,000 fail" not in text and "have changed since" in text and "look here" in text
 
@@ -160,7 +160,7 @@ def test_long_rulebooks_are_paged(client: TestClient, own: tuple[Project, str]) 
     project, where = own
     rules = "".join(f'<assert id="r{number}" test="A">m</assert>' for number in range(120))
     text = f'<schema xmlns="{SCHEMATRON}"><pattern><rule context="R">{rules}</rule></pattern></schema>'
-    project.write({"rules.sch": text.encode()}, said="x", by="local")
+    project.write({"rules.sch": text.encode()}, said="x")
     pages = [client.get(f"{where}/rules?page={page}").text for page in ("1", "2", "3", "99", "-1", "x")]
     firsts = [[name for name in ("r0", "r49", "r50", "r100", "r119") if f"<h2>{name}</h2>" in page] for page in pages]
     assert firsts == [["r0", "r49"], ["r50"], ["r100", "r119"], ["r100", "r119"], ["r0", "r49"], ["r0", "r49"]]
@@ -219,7 +219,7 @@ def test_a_change_of_somebody_else_is_not_overwritten(client: TestClient, own: t
     project, where = own
     stamp = client.get(f"{where}/rules/edit/1").text.split('name="stamp" value="')[1].split('"')[0]
     other = OWN.replace("A + B = C", "A + B = E")
-    project.write({"rules.sch": other.encode()}, said="another", by="ann")
+    project.write({"rules.sch": other.encode()}, said="another")
     fields = {"id": "sum", "context": "Record", "test": "mine", "message": "m", "stamp": stamp}
     answer = sent(client, f"{where}/rules/edit/1", "save", **fields)
     assert answer.status_code == 422 and "have changed since" in answer.text and "mine" in answer.text
@@ -257,13 +257,13 @@ def test_a_new_rule_is_asked_of_what_most_rules_are_asked_of(client: TestClient,
         for one in ("Person[A]", "Person[A]", "Person[A]", "Household", "Person", "Person")
     )
     text = f'<schema xmlns="http://purl.oclc.org/dsdl/schematron">{rules}</schema>'
-    project.write({"rules.sch": text.encode()}, said="rules", by="local")
+    project.write({"rules.sch": text.encode()}, said="rules")
     assert 'name="context" type="text" value="Person"' in client.get(f"{where}/rules/edit/new").text
 
 
 def test_the_first_rule_makes_a_rulebook(office: Office, client: TestClient) -> None:
     where = sent(client, "/", "new", name="empty").headers["location"]
-    project = office.store.get("local", where.rpartition("/")[2])
+    project = office.store.get(where.rpartition("/")[2])
     assert project is not None
     assert "There are no rules as yet" in client.get(f"{where}/rules").text
     typed(client, where, "new", "save", id="", context="R", test="A", message="m {A}")
@@ -275,7 +275,7 @@ def test_what_is_typed_is_tried_out_alone_and_beside_the_others(
     office: Office, client: TestClient, own: tuple[Project, str]
 ) -> None:
     project, where = own
-    project.settings.update({"k": 7, "allow": ["low"]}, said="x", by="local")
+    project.settings.update({"k": 7, "allow": ["low"]}, said="x")
     fields = {"id": "sum", "context": "Record", "test": "A + B = 2 * C", "message": "m"}
     answer = typed(client, where, "1", "check", script="1", **fields)
     assert answer.status_code == 200 and "<html" not in answer.text
@@ -338,7 +338,7 @@ def test_a_draft_waits_for_no_long_run_and_for_no_former_draft(
 
     monkeypatch.setattr(queue, "_begin", begin)
     monkeypatch.setattr(queue, "_is_over", lambda _: False)
-    queue.start(project, "mask", ["sleep"], by="local")
+    queue.start(project, "mask", ["sleep"])
     typed(client, where, "1", "check", script="1", id="sum", context="Record", test="A", message="m")
     queue.beat()
     assert begun == ["0001-mask", "0002-draft"]  # the other draft waits for the one that is quick
@@ -375,7 +375,7 @@ def test_proposals_are_accepted_one_by_one(office: Office, client: TestClient) -
     assert "&lt;b&gt;B&lt;/b&gt; <value-of" in project.rulebook
     last = project.history.undoable()
     assert last is not None and f"--suggested=runs/{run.name}/suggest.json --accept=2)" in last.said
-    project.undo("local")
+    project.undo()
     assert project.rulebook == before
 
 
@@ -385,7 +385,7 @@ def test_proposals_of_other_data_are_not_accepted(office: Office, client: TestCl
     sent(client, page, "look")
     run = told(the_run(project, "suggest"), suggested({}), "suggest.json")
     (project.files / "other.csv").write_text("A\n1\n")
-    project.choose_data("other.csv", by="local")
+    project.choose_data("other.csv")
     assert "Accept" not in client.get(page).text
     assert sent(client, page, "accept", run=run.name, accept="1").status_code == 422
 
@@ -393,18 +393,18 @@ def test_proposals_of_other_data_are_not_accepted(office: Office, client: TestCl
 def read_data(project: Project) -> None:
     """Lay down what reading the data has found: two fields, one with a blank."""
     (project.files / "d.csv").write_text("A,davon Kinder\n1,2\n")
-    project.choose_data("d.csv", by="local")
+    project.choose_data("d.csv")
     fields = described({"name": "A"}, {"name": "davon_x0020_Kinder", "column": "davon Kinder"})
     laid_run(project, "describe", ["describe", "files/d.csv"], {"describe.json": {**fields, "record": "/Data/Row"}})
 
 
 def test_a_new_rule_knows_records_and_fields(client: TestClient, own: tuple[Project, str]) -> None:
     project, where = own
-    project.write({"rules.sch": None}, said="none", by="local")
+    project.write({"rules.sch": None}, said="none")
     read_data(project)
     page = client.get(f"{where}/rules/edit/new").text
     assert 'value="Row"' in page and 'data-inserts="davon_x0020_Kinder"' in page and "davon Kinder</span>" in page
-    project.write({"rules.sch": OWN.encode()}, said="rules", by="local")
+    project.write({"rules.sch": OWN.encode()}, said="rules")
     assert 'value="Record"' in client.get(f"{where}/rules/edit/new").text
 
 
@@ -437,7 +437,7 @@ def test_a_rule_that_cannot_be_read_is_marked_and_the_others_keep_what_is_known(
     rule = {"id": "sum", "context": "Record", "test": "A + B = C", "fired": 1000, "failed": 7}
     told(the_run(project), explained([{**rule, "origin": "runs/0001-rules/rules.sch:5"}]), "explain.json")
     wrong = OWN.replace('id="low" test="A &lt; 5"', 'test="A &lt; &lt; 5"')
-    project.write({"rules.sch": wrong.encode()}, said="wrong", by="local")
+    project.write({"rules.sch": wrong.encode()}, said="wrong")
     sent(client, f"{where}/rules", "check")
     assert "being checked" in client.get(where).text
     run = the_run(project)
@@ -460,7 +460,7 @@ def test_an_error_of_other_data_is_not_told_of_these(client: TestClient, own: tu
     failed(the_run(project, "suggest"), "a field has no name", "files/d.csv", "give it one")
     assert "a field has no name" in client.get(page).text
     (project.files / "other.csv").write_text("A\n1\n")
-    project.choose_data("other.csv", by="local")
+    project.choose_data("other.csv")
     text = client.get(page).text
     assert "a field has no name" not in text and "Look at the data" in text
 
@@ -493,7 +493,7 @@ def test_what_the_survey_knows_takes_the_place_of_a_guess(office: Office, client
 def test_a_message_names_fields_as_the_file_does(client: TestClient, own: tuple[Project, str]) -> None:
     project, where = own
     (project.files / "d.csv").write_text("of them,A\n1,2\n")
-    project.choose_data("d.csv", by="local")
+    project.choose_data("d.csv")
     result = described({"name": "of_x0020_them", "column": "of them"}, {"name": "A"})
     laid_run(project, "describe", ["describe", "files/d.csv"], {"describe.json": result})
     typed(client, where, "new", "save", id="x", context="R", test="A", message="more { of them } than {A} or {B C}")

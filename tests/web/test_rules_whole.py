@@ -53,10 +53,10 @@ def office(tmp_path: Path) -> Iterator[Office]:
 def test_from_a_file_without_rules_to_a_validated_one(office: Office) -> None:
     client = office.browser()
     where = sent(client, "/", "new", name="survey").headers["location"]
-    project = office.store.get("local", where.rpartition("/")[2])
+    project = office.store.get(where.rpartition("/")[2])
     assert project is not None
     (project.files / "survey.csv").write_text(survey(wrong=3))
-    project.choose_data("survey.csv", by="local")
+    project.choose_data("survey.csv")
     sent(client, f"{where}/rules/suggested", "look")
     found = ended(office, project, "suggest").result("suggest.json")
     assert found is not None
@@ -120,12 +120,12 @@ def chromium() -> Iterator[Any]:
 
 @pytest.fixture(scope="module")
 def project(tmp_path_factory: pytest.TempPathFactory) -> Project:
-    return ProjectStore(tmp_path_factory.mktemp("web") / "projects").make_sample("local")
+    return ProjectStore(tmp_path_factory.mktemp("web") / "projects").make_sample()
 
 
 @pytest.fixture(scope="module")
 def server(chromium: Any, project: Project) -> Iterator[Served]:
-    with served(project.folder.parents[2]) as found:
+    with served(project.folder.parent) as found:
         yield found
 
 

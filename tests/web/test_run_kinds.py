@@ -56,12 +56,12 @@ BEGUN: dict[str, tuple[str, dict[str, Any]]] = {
 
 
 def made_project(office: Office) -> Project:
-    found = office.store.make("local", "a survey")
+    found = office.store.make("a survey")
     (found.files / "a.csv").write_text("A,B,T\n1,2,3\n2,3,5\n")
     (found.files / "areas.xml").write_text("<areas/>")
     (found.files / "a.json").write_text("{}")
-    found.choose_data("a.csv", by="local")
-    found.write({"rules.sch": RULES, "part.sch": PART}, said="Rules", by="local")
+    found.choose_data("a.csv")
+    found.write({"rules.sch": RULES, "part.sch": PART}, said="Rules")
     return found
 
 
@@ -79,7 +79,7 @@ def begun(client: TestClient, project: Project, step: str) -> CommandRun:
     made = masked(project) if step in ("check", "convert") else None
     if step in ("keys", "keys-draft", "hierarchy"):  # of a field that others know
         laid_run(project, "describe", ["describe", "files/a.csv"], {"describe.json": described({"name": "A"})})
-        project.settings.update({"roles": {"A": "quasi-identifier"}}, said="x", by="local")
+        project.settings.update({"roles": {"A": "quasi-identifier"}}, said="x")
     page, form = BEGUN[step]
     path = f"/projects/{project.identity}/{page}"
     run = {} if made is None else {"run": made.name}
@@ -144,11 +144,11 @@ def _instead(path: Path) -> None:
 
 def _other_data(project: Project) -> None:
     (project.files / "b.csv").write_text("A,B,T\n1,2,3\n")
-    project.choose_data("b.csv", by="local")
+    project.choose_data("b.csv")
 
 
 def _set(**changes: Any) -> Callable[[Project], None]:
-    return lambda project: project.settings.update(changes, said="x", by="local")
+    return lambda project: project.settings.update(changes, said="x")
 
 
 KEYS = {"keys", "keys-draft"}
@@ -160,10 +160,10 @@ CHANGES: dict[str, tuple[Callable[[Project], None], set[str]]] = {
     "other data": (_other_data, ON_DATA),
     "the data written anew": (lambda project: _again(project.files / "a.csv"), ON_DATA),
     "other data in their place": (lambda project: _instead(project.files / "a.csv"), ON_DATA),
-    "the rulebook": (lambda p: p.write({"rules.sch": RULES + b"\n"}, said="x", by="local"), ON_RULES),
-    "what it takes in": (lambda p: p.write({"part.sch": PART + b"\n"}, said="x", by="local"), ON_RULES),
-    "a part more": (lambda p: p.write({"more.sch": PART}, said="x", by="local"), ON_RULES),
-    "a part less": (lambda p: p.write({"part.sch": None}, said="x", by="local"), ON_RULES),
+    "the rulebook": (lambda p: p.write({"rules.sch": RULES + b"\n"}, said="x"), ON_RULES),
+    "what it takes in": (lambda p: p.write({"part.sch": PART + b"\n"}, said="x"), ON_RULES),
+    "a part more": (lambda p: p.write({"more.sch": PART}, said="x"), ON_RULES),
+    "a part less": (lambda p: p.write({"part.sch": None}, said="x"), ON_RULES),
     "how the data are read": (_set(format_options={"delimiter": ";"}), ON_DATA),
     "households in one table": (_set(levels={"Home": {"key": "A"}, "One": {"same_table": True}}), ON_DATA),
     "the unit that is protected": (_set(protect="Person"), {"choose", "plan", "mask"} | KEYS),
@@ -177,7 +177,7 @@ CHANGES: dict[str, tuple[Callable[[Project], None], set[str]]] = {
     "recoding": (_set(recode={"B": "width:5"}), {"choose", "plan", "mask"} | KEYS),
     "suppression": (_set(keys={"k": 3}), {"choose", "plan", "mask"} | KEYS),
     "a hierarchy": (
-        lambda p: p.write({"B.hierarchy.csv": b"2;*\n3;*\n"}, said="x", by="local"),
+        lambda p: p.write({"B.hierarchy.csv": b"2;*\n3;*\n"}, said="x"),
         {"choose", "plan", "mask"} | KEYS,
     ),
     "k": (_set(k=4), {"plan", "mask"}),
@@ -185,8 +185,8 @@ CHANGES: dict[str, tuple[Callable[[Project], None], set[str]]] = {
     "records that break a rule": (_set(invalid="exclude"), {"choose", "plan", "mask"}),
     "limits": (_set(limits={"linkage": 9}), {"choose", "plan", "mask"}),
     "what is tried": (_set(tune={"budget": "2m"}), set()),
-    "the name of the project": (lambda p: p.change_facts(said="x", by="local", name="other"), set()),
-    "a comment": (lambda p: p.settings.replace(f"# a comment\n{p.settings.text}", said="x", by="local"), set()),
+    "the name of the project": (lambda p: p.change_facts(said="x", name="other"), set()),
+    "a comment": (lambda p: p.settings.replace(f"# a comment\n{p.settings.text}", said="x"), set()),
     "another upload": (lambda project: shutil.copy(project.files / "a.csv", project.files / "c.csv"), set()),
 }
 """What changes in a project, and the kinds whose runs speak of something else from then on."""
@@ -197,9 +197,9 @@ def settled(tmp_path_factory: pytest.TempPathFactory) -> Project:
     """A project with a run of each kind."""
     project = made_project(made_office(tmp_path_factory.mktemp("web")))
     given = {"k": 3, "documents": {"areas": "files/areas.xml"}, "metadata": "files/a.json"}
-    project.write({"B.hierarchy.csv": b"2;*\n"}, said="x", by="local")
+    project.write({"B.hierarchy.csv": b"2;*\n"}, said="x")
     given |= {"recode": {"B": "B.hierarchy.csv:1"}}
-    project.settings.update(given, said="x", by="local")
+    project.settings.update(given, said="x")
     for step, kind in KINDS.items():
         laid_run(project, step, kind.command(["x", "files/a.csv", "--rules", InRun("rules.sch")]))
     return project
@@ -208,7 +208,7 @@ def settled(tmp_path_factory: pytest.TempPathFactory) -> Project:
 @pytest.fixture
 def runs(settled: Project, tmp_path: Path) -> dict[str, CommandRun]:
     """Runs of all kinds that are current, in a project of this test."""
-    project = Project(tmp_path / "project", "local")
+    project = Project(tmp_path / "project")
     shutil.copytree(settled.folder, project.folder)
     found = {run.step: run for run in runs_of(project)}
     for run in found.values():  # a copy is another file
@@ -230,10 +230,10 @@ def test_a_change_makes_what_depends_on_it_out_of_date_and_nothing_else(
 def test_undone_changes_are_none(runs: dict[str, CommandRun]) -> None:
     project = runs["mask"].project
     _set(roles={"A": "key"})(project)
-    project.write({"rules.sch": RULES + b"\n"}, said="x", by="local")
+    project.write({"rules.sch": RULES + b"\n"}, said="x")
     assert not is_current(runs["validate"]) and not is_current(runs["describe"])
-    project.undo("local")
-    project.undo("local")
+    project.undo()
+    project.undo()
     assert all(is_current(run) for run in runs.values())
 
 
@@ -266,9 +266,9 @@ def test_pages_say_that_settings_have_changed(client: TestClient, project: Proje
     laid_run(project, "describe", ["describe", "files/a.csv"], {"describe.json": described})
     laid_run(project, "suggest", ["suggest", "files/a.csv"], {"suggest.json": suggested})
     for page in ("data", "rules/suggested"):
-        project.settings.update({"missing": None}, said="x", by="local")
+        project.settings.update({"missing": None}, said="x")
         assert "have changed since" not in client.get(f"{where}/{page}").text
-        project.settings.update({"missing": {"A": ["9"]}}, said="x", by="local")
+        project.settings.update({"missing": {"A": ["9"]}}, said="x")
         assert "have changed since" in client.get(f"{where}/{page}").text
 
 
@@ -279,7 +279,7 @@ def test_an_original_is_not_the_data_that_were_judged(project: Project) -> None:
     words = ["validate", data, "--rules", InRun("rules.sch"), "--original", "files/former.csv"]
     run = laid_run(project, "validate", words, {"validate.json": {"job": "validate"}})
     assert run.is_of(data) and not run.is_of("files/former.csv") and is_current(run)
-    project.choose_data("former.csv", by="local")
+    project.choose_data("former.csv")
     assert not is_current(run)
 
 

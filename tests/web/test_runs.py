@@ -39,11 +39,11 @@ def office(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Office]:
 
 @pytest.fixture
 def project(office: Office) -> Project:
-    return office.store.make("local", "a survey")
+    return office.store.make("a survey")
 
 
 def started(office: Office, project: Project, *words: str | InRun | InRunOf, step: str = "mask") -> CommandRun:
-    return office.parts.queue.start(project, step, words, by="local")
+    return office.parts.queue.start(project, step, words)
 
 
 def reaches(office: Office, run: CommandRun, state: RunState) -> bool:
@@ -99,12 +99,12 @@ def test_the_error_of_a_command_is_told_with_what_where_and_hint(office: Office,
 
 
 def test_a_run_works_with_the_rules_and_settings_of_its_start(office: Office, project: Project) -> None:
-    project.write({"rules.sch": b"<rules/>", "parts.sch": b"<parts/>"}, said="rules", by="local")
+    project.write({"rules.sch": b"<rules/>", "parts.sch": b"<parts/>"}, said="rules")
     settings = {"k": 3, "documents": {"areas.xml": "files/areas.xml"}, "metadata": "files/m.json"}
-    project.settings.update(settings, said="settings", by="local")
+    project.settings.update(settings, said="settings")
     run = started(office, project, "x", "--config", InRun("masktron.toml"), "--rules", InRun("rules.sch"))
-    project.write({"rules.sch": b"<others/>"}, said="rules", by="local")
-    project.settings.update({"k": 4, "documents": None}, said="k", by="local")
+    project.write({"rules.sch": b"<others/>"}, said="rules")
+    project.settings.update({"k": 4, "documents": None}, said="k")
     ended(office, run)
     assert (run.folder / "rules.sch").read_bytes() == b"<rules/>"
     assert run.copies == ["parts.sch", "rules.sch", "masktron.toml"] and run.outputs == []
@@ -126,20 +126,20 @@ def test_uploads_are_no_modules_of_a_command(
 
 
 def test_so_many_at_once_and_the_others_wait_in_order(office: Office, project: Project) -> None:
-    office = office.again(at_once=3, each=2)
-    other = office.store.make("bob", "another")
+    office = office.again(at_once=3)
+    other = office.store.make("another")
     own = [started(office, project, "sleep=30") for _ in range(4)]
     theirs = [started(office, other, "sleep=30") for _ in range(2)]
-    until(lambda: all(reaches(office, run, RunState.RUNNING) for run in (*own[:2], theirs[0])))
+    until(lambda: all(reaches(office, run, RunState.RUNNING) for run in own[:3]))
     for _ in range(3):
         office.parts.queue.beat()
     states = [run.state.value for run in (*own, *theirs)]
-    assert states == ["running", "running", "waiting", "waiting", "running", "waiting"]
-    assert [office.parts.queue.place(run) for run in (own[2], own[3], theirs[1])] == [0, 1, 2]
-    office.parts.queue.cancel(own[2], "local")
-    assert own[2].state is RunState.CANCELLED
+    assert states == ["running"] * 3 + ["waiting"] * 3
+    assert [office.parts.queue.place(run) for run in (own[3], *theirs)] == [0, 1, 2]
+    office.parts.queue.cancel(own[3])
+    assert own[3].state is RunState.CANCELLED
     for run in (*own, *theirs):
-        office.parts.queue.cancel(run, "local")
+        office.parts.queue.cancel(run)
     until(lambda: all(reaches(office, run, RunState.CANCELLED) for run in (*own, *theirs)))
 
 
@@ -147,7 +147,7 @@ def test_fifty_runs_at_once(office: Office, project: Project, monkeypatch: pytes
     monkeypatch.setattr(run_queue, "MOST_WAITING", MOST_WAITING)
     runs = [started(office, project, "sleep=0", f"{number}") for number in range(MOST_WAITING)]
     for _ in range(50 - MOST_WAITING):
-        with pytest.raises(ResourceError, match="8 of your runs wait already"):
+        with pytest.raises(ResourceError, match="8 runs wait already"):
             started(office, project, "sleep=0")
     most = 0
 
@@ -185,7 +185,7 @@ def test_runs_that_are_asked_for_at_the_same_time_are_no_more_than_may_wait(
     with ThreadPoolExecutor(12) as pool:
         assert sum(pool.map(asked, range(12))) == MOST_WAITING
     # places that are left are there for others
-    office.parts.queue.cancel(runs_of(project)[0], "local")
+    office.parts.queue.cancel(runs_of(project)[0])
     monkeypatch.setattr(run_queue, "prepared_run", prepared_run)
     assert asked(0)
 
@@ -195,7 +195,7 @@ def test_cancel_ends_the_processes_of_a_run_alone(office: Office, project: Proje
     until(lambda: reaches(office, run, RunState.RUNNING) and bool(run.stages))
     pid = run.pid
     assert pid is not None and os.getpgid(pid) == pid != os.getpgid(0)
-    office.parts.queue.cancel(run, "local")
+    office.parts.queue.cancel(run)
     until(lambda: reaches(office, run, RunState.CANCELLED), within=10.0)
     until(lambda: not lives(pid))
     assert run.exit_code == 128 + signal.SIGTERM
@@ -210,7 +210,7 @@ def test_a_run_that_does_not_hear_is_killed(
     run = started(office, project, "stubborn", "sleep=60")
     until(lambda: reaches(office, run, RunState.RUNNING) and bool(run.stages))
     pid = run.pid
-    office.parts.queue.cancel(run, "local")
+    office.parts.queue.cancel(run)
     until(lambda: reaches(office, run, RunState.CANCELLED), within=10.0)
     assert pid is not None
     until(lambda: not lives(pid))
@@ -245,7 +245,7 @@ def test_after_a_reboot_a_run_is_shown_as_ended_without_a_result(office: Office,
     (run.folder / run_process.PROCESS).write_text(json.dumps({"pid": os.getpid(), "began": 0.0}))
     second = office.again()
     second.parts.queue.recover()
-    second.parts.queue.cancel(run, "local")
+    second.parts.queue.cancel(run)
     second.parts.queue.beat()
     assert run.state is RunState.CANCELLED and second.parts.queue.busy() == set()
 
@@ -262,26 +262,6 @@ def test_what_could_not_be_started_is_told(office: Office, project: Project, mon
     monkeypatch.setattr("masktron.web.runs.run_queue.interpreter", lambda: "/bin/false")
     run = ended(office, started(office, project, "hello"))
     assert run.error is not None and "code 1 before it began" in run.error.what
-
-
-def test_no_file_of_a_run_is_larger_than_the_room_that_is_left(office: Office) -> None:
-    office = office.again(room=60_000)
-    project = office.store.make("local", "a survey")
-    run = ended(office, started(office, project, "big=runs/0001-mask/out"))
-    assert run.exit_code == 1 and "File too large" in run.stderr
-    assert (run.folder / "out").stat().st_size < 60_000
-    (project.files / "x").write_bytes(b"0" * 60_000)
-    with pytest.raises(ResourceError, match="no room"):
-        started(office, project, "hello")
-
-
-def test_all_files_of_a_run_together_have_the_room_that_is_left(office: Office) -> None:
-    office = office.again(room=180_000)
-    project = office.store.make("local", "a survey")
-    files = [f"big=runs/0001-mask/{name}" for name in ("one", "two")]
-    run = ended(office, started(office, project, *files, "sleep=20"))
-    assert run.exit_code == 128 + signal.SIGTERM
-    assert run.error is not None and "too much room: more than the 0.1" in run.error.what
 
 
 @pytest.mark.parametrize("name", ["0001-mask/..", "..", "0001-Mask", "1-mask", "0001-mask\n", "0002-mask", "0001-"])
@@ -364,7 +344,7 @@ def test_temporary_files_of_a_run_go_with_it(office: Office, project: Project) -
     for killed_by in (office, office.again()):
         run, written = begun("sleep=60")
         until(lambda run=run, written=written: reaches(office, run, RunState.RUNNING) and written.exists())
-        assert written.parent.stat().st_mode & 0o777 == 0o700 and office.store.taken("local") > 9
+        assert written.parent.stat().st_mode & 0o777 == 0o700 and office.store.taken() > 9
         assert run.pid is not None and run.outputs == []
         os.killpg(run.pid, signal.SIGKILL)
         until(lambda run=run: not run.is_held)
@@ -377,7 +357,7 @@ def test_temporary_files_of_a_run_go_with_it(office: Office, project: Project) -
             assert run.state is RunState.LOST and not written.parent.exists()
     run, written = begun("sleep=60")
     until(lambda: reaches(office, run, RunState.RUNNING) and written.exists())
-    office.parts.queue.end_project(project, "local")
+    office.parts.queue.end_project(project)
     office.store.delete(project)
     assert not written.exists() and not list(office.folder.rglob("document.xml"))
 
@@ -416,7 +396,7 @@ def test_a_command_whose_watcher_was_killed_works_on_and_can_be_cancelled(office
     until(lambda: not lives(run.pid or 0))
     office.parts.queue.beat()
     assert run.state is RunState.RUNNING and office.parts.queue.busy() == {project.folder}
-    office.parts.queue.cancel(run, "local")
+    office.parts.queue.cancel(run)
     until(lambda: reaches(office, run, RunState.CANCELLED))
     assert not run.is_held
 
@@ -459,7 +439,7 @@ def test_who_asks_whether_a_run_works_is_not_taken_for_it(
     office: Office, project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run = started(office, project, "hello")
-    run.cancel("local")
+    run.cancel()
     bystander = subprocess.Popen(["sleep", "60"], start_new_session=True)
     (run.folder / run_process.PROCESS).write_text(json.dumps({"pid": bystander.pid, "began": 0.0}))
     real, signalled = run_process.locked, list[bool]()
@@ -485,7 +465,7 @@ def test_drafts_that_come_at_once_take_the_place_of_each_other(office: Office, p
     def types() -> None:
         for _ in range(8):
             try:
-                queue.try_out(project, "draft", ["x"], {"rules.sch": b"<a/>"}, by="local")
+                queue.try_out(project, "draft", ["x"], {"rules.sch": b"<a/>"})
             except BaseException as error:  # noqa: BLE001
                 errors.append(error)
 
@@ -519,7 +499,7 @@ sys.exit(run_process.main([{str(run.folder)!r}]))
 
 def test_a_run_that_is_cancelled_before_its_command_begins_does_nothing(office: Office, project: Project) -> None:
     run = started(office, project, "write=x.txt")
-    run.cancel("local")
+    run.cancel()
     assert carried_out(run).returncode == 1
     assert run.state is RunState.CANCELLED and run.pid is None and not (project.folder / "x.txt").exists()
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import http.client
-import io
 import os
 import re
 import signal
@@ -87,7 +86,10 @@ def browser(server: Served) -> Browser:
 
 
 def test_it_opens_on_the_sample_and_prints_its_address(server: Served, browser: Browser) -> None:
-    assert re.fullmatch(r"http://127\.0\.0\.1:\d+/projects/[0-9a-f]{16}\?token=[\w-]{43}", server.opened)
+    assert re.fullmatch(
+        r"http://127\.0\.0\.1:\d+/projects/[0-9a-f]{16}\?token=[\w-]{43}\n",
+        server.said.removeprefix("masktron web: "),
+    )
     status, _, text = browser.get(browser.first)
     assert (status, "Sample: a household survey" in text) == (200, True)
     assert "server" not in browser.get("/")[1]
@@ -121,7 +123,7 @@ def upload(browser: Browser, content: bytes, length: int | None, *, ended: bool 
 
 
 def files_of(server: Served) -> set[str]:
-    (project,) = ProjectStore(server.log.with_name("projects")).of("local")
+    (project,) = ProjectStore(server.log.with_name("projects")).newest()
     return {one.name for one in project.files.iterdir()}
 
 
@@ -144,7 +146,7 @@ def test_a_stranger_learns_nothing(server: Served) -> None:
     for path in ("/", "/static/web.css", "/projects/"):
         asking.request("GET", path)
         answer = asking.getresponse()
-        assert (answer.status, b"masktron web has printed" in answer.read()) == (403, True)
+        assert (answer.status, b"Run masktron web again" in answer.read()) == (403, True)
     asking.close()
 
 
@@ -155,8 +157,8 @@ def test_runs_outlive_the_server_and_another_one_shows_them(tmp_path: Path, monk
         "web_client.WEB", [sys.executable, "-P", "-c", "from masktron.cli import main; main()", "web"]
     )
     projects = tmp_path / "projects"
-    project = ProjectStore(projects).make_sample("local")
-    working, waiting = (prepared_run(project, "mask", ["wait=go", "late"], by="local") for _ in range(2))
+    project = ProjectStore(projects).make_sample()
+    working, waiting = (prepared_run(project, "mask", ["wait=go", "late"]) for _ in range(2))
     with served(projects) as first:
         browser = Browser(first)
         until(lambda: working.state is RunState.RUNNING and bool(working.stages))
@@ -198,9 +200,7 @@ def run(capsys: pytest.CaptureFixture[str]) -> Runner:
     return Runner(capsys)
 
 
-def test_two_servers_do_not_share_a_folder_or_a_port(server: Served, tmp_path: Path, run: Runner) -> None:
-    outcome = run("web", "--no-browser", "--projects", server.log.with_name("projects"))
-    assert (outcome.code, "another masktron web" in outcome.err) == (2, True)
+def test_two_servers_do_not_share_a_port(server: Served, tmp_path: Path, run: Runner) -> None:
     outcome = run("web", "--no-browser", "--projects", tmp_path / "x", "--port", server.port)
     assert (outcome.code, "cannot listen there" in outcome.err) == (2, True)
 
@@ -208,11 +208,10 @@ def test_two_servers_do_not_share_a_folder_or_a_port(server: Served, tmp_path: P
 @pytest.mark.parametrize(
     ("arguments", "what"),
     [
-        (("--host", "0.0.0.0"), "anybody on the network"),  # noqa: S104
+        (("--behind-proxy",), "go together"),
         (("--port", "70000"), "--port must be"),
         (("--keep", "-1"), "--keep must be"),
         (("--max-upload", "0"), "--max-upload must be"),
-        (("--add-user", "ann"), "--add-user needs --auth"),
         (("--folder", "/no/such/folder"), "there is no such folder"),
     ],
 )
@@ -222,26 +221,16 @@ def test_bad_options_are_refused(tmp_path: Path, run: Runner, arguments: tuple[s
     assert not (tmp_path / "projects").exists()
 
 
-def test_users_are_added_by_the_command(tmp_path: Path, run: Runner, monkeypatch: pytest.MonkeyPatch) -> None:
-    arguments = ("web", "--auth", tmp_path / "users", "--add-user", "ann")
-    monkeypatch.setattr("sys.stdin", io.StringIO("four words nobody expects\n"))
-    assert run(*arguments).out == "ann may log in\n"
-    assert (tmp_path / "users").stat().st_mode & 0o777 == 0o600
-    monkeypatch.setattr("sys.stdin", io.StringIO("short\n"))
-    outcome = run(*arguments)
-    assert (outcome.code, "12 to 256 characters" in outcome.err) == (2, True)
-
-
 @pytest.mark.full
 def test_what_the_page_makes_is_what_the_shown_command_makes(tmp_path: Path) -> None:
     """A real run of mask, and its command in a shell: the same bytes with the key of the first."""
     store = ProjectStore(tmp_path / "projects")
-    project = store.make("local", "a survey")
+    project = store.make("a survey")
     write_data(project.files / "d.xml", numbers())
-    project.choose_data("d.xml", by="local")
+    project.choose_data("d.xml")
     write_rules(tmp_path / "r.sch", "A + B = T")
-    project.write({"rules.sch": (tmp_path / "r.sch").read_bytes()}, said="rules", by="local")
-    project.settings.update({"k": 3}, said="k is 3", by="local")
+    project.write({"rules.sch": (tmp_path / "r.sch").read_bytes()}, said="rules")
+    project.settings.update({"k": 3}, said="k is 3")
     queue = RunQueue(store)
     data = project.data()
     assert data is not None
@@ -254,7 +243,7 @@ def test_what_the_page_makes_is_what_the_shown_command_makes(tmp_path: Path) -> 
         InRun("masktron.toml"),
         "--shuffle",
     ]
-    run = queue.start(project, "mask", [*words, "--out", InRun("masked.xml")], by="local")
+    run = queue.start(project, "mask", [*words, "--out", InRun("masked.xml")])
     until(lambda: queue.beat() is not None or run.is_over, within=60.0)
     assert run.exit_code == 0, run.stderr
     assert [one.name for one in run.outputs] == ["masked.manifest.json", "masked.xml"]
@@ -278,3 +267,36 @@ def test_a_slow_page_is_no_reason_to_wait(server: Served, browser: Browser) -> N
         began = time.monotonic()
         assert browser.get(browser.first)[0] == 200
         assert time.monotonic() - began < 5
+
+
+def test_a_second_command_opens_the_server_that_runs(tmp_path: Path, run: Runner) -> None:
+    """The browser was closed, and its cookie has gone with it."""
+    projects = tmp_path / "projects"
+    page = projects / "open.html"
+    with served(projects) as found:
+        first, printed = Browser(found), found.said
+        used = re.findall(r"http://\S+", printed)[0]
+        again = run("web", "--no-browser", "--projects", projects)
+        address = found.opened
+        assert (again.code, again.out) == (0, f"masktron web is running: {address}\n")
+        assert address.startswith(f"{found.address}/?token=") and address.partition("?")[2] != used.partition("?")[2]
+        assert page.stat().st_mode & 0o777 == 0o600
+        second = Browser(found)
+        assert second.get("/")[0] == first.get("/")[0] == 200
+        assert run("web", "--no-browser", "--projects", projects).out != again.out  # each opens one browser
+        page.chmod(0o644)
+        refused = run("web", "--no-browser", "--projects", projects)
+        assert (refused.code, "another masktron web has this folder" in refused.err) == (2, True)
+    assert not page.exists()
+
+
+def test_a_page_of_a_server_that_was_killed_leads_nowhere(tmp_path: Path, run: Runner) -> None:
+    projects = tmp_path / "projects"
+    with served(projects) as found:
+        found.process.kill()
+        found.process.wait(10)
+    assert (projects / "open.html").exists()
+    proxy = ("--behind-proxy", "--proxy-header", "X-User: ann", "--proxy-account", os.geteuid())
+    with served(projects, *proxy):
+        refused = run("web", "--no-browser", "--projects", projects)
+        assert (refused.code, "does not say how to open it" in refused.err) == (2, True)

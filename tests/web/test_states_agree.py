@@ -21,11 +21,11 @@ CONTENT = b"A,B\n1,2\n"
 
 @pytest.fixture
 def project(office: Office) -> Project:
-    found = office.store.make("local", "a survey")
+    found = office.store.make("a survey")
     for name in ("a.csv", "b.csv"):
         (found.files / name).write_bytes(CONTENT)
-    found.choose_data("a.csv", by="local")
-    found.write({"rules.sch": b"<schema/>"}, said="Rules", by="local")
+    found.choose_data("a.csv")
+    found.write({"rules.sch": b"<schema/>"}, said="Rules")
     return found
 
 
@@ -40,7 +40,7 @@ def page(client: TestClient, project: Project, name: str) -> str:
 
 
 def k_is(project: Project, k: int) -> None:
-    project.settings.update({"k": k}, said=f"k is {k}", by="local")
+    project.settings.update({"k": k}, said=f"k is {k}")
 
 
 def masked(project: Project, records: int = 11) -> CommandRun:
@@ -52,7 +52,7 @@ def masked(project: Project, records: int = 11) -> CommandRun:
 
 
 def tried(project: Project) -> CommandRun:
-    project.settings.update({"method": "mdav"}, said="taken", by="local")
+    project.settings.update({"method": "mdav"}, said="taken")
     config = project.settings.config
     candidate = {
         "method": config.method, "k": config.k, "grouping": config.grouping, "aggregator": None, "params": {},
@@ -69,8 +69,8 @@ def test_what_was_chosen_for_other_data_is_not_done(project: Project) -> None:
     assert step(project, "choose").state.done
     k_is(project, 7)  # the way that was taken is another one, and the figures still hold
     assert step(project, "choose").state.says == "take one of the ways that were tried"
-    project.undo("local")
-    project.choose_data("b.csv", by="local")
+    project.undo()
+    project.choose_data("b.csv")
     assert (step(project, "choose").state.done, step(project, "choose").state.says) == (
         False,
         "data, rules or settings have changed since",
@@ -90,7 +90,7 @@ def test_after_an_undo_all_speak_of_the_run_that_holds_again(client: TestClient,
         other = first if run is second else second
         assert f"/runs/{other.name}" not in page(client, project, "mask") + release
         assert "have changed since" not in page(client, project, "mask") + release
-        project.undo("local")
+        project.undo()
     assert step(project, "mask").state.says != "masked"
     assert f"/runs/{second.name}" in page(client, project, "mask"), "of none that holds, the latest is shown"
 
@@ -126,7 +126,7 @@ def test_another_format_is_written_from_a_file_that_is_read_as_settings_say(
     client: TestClient, project: Project
 ) -> None:
     settings = {"format": "csv", "record": "row", "format_options": {"delimiter": ";"}}
-    project.settings.update(settings, said="x", by="local")
+    project.settings.update(settings, said="x")
     masked(project)
     assert sent(client, f"/projects/{project.identity}/release", "convert", format="xml").status_code == 303
     run = latest_run(project, "convert")
@@ -136,22 +136,22 @@ def test_another_format_is_written_from_a_file_that_is_read_as_settings_say(
 
 def test_an_upload_that_a_run_needs_stays(office: Office, client: TestClient, project: Project) -> None:
     (project.files / "areas.xml").write_text("<a/>")
-    project.settings.update({"documents": {"areas": "files/areas.xml"}}, said="x", by="local")
+    project.settings.update({"documents": {"areas": "files/areas.xml"}}, said="x")
     where = f"/projects/{project.identity}/data"
-    run = office.parts.queue.start(project, "mask", ["mask", "files/a.csv"], by="local")
+    run = office.parts.queue.start(project, "mask", ["mask", "files/a.csv"])
     for name in ("a.csv", "areas.xml"):
         answer = sent(client, where, "remove", file=name)
         assert (answer.status_code, f"the run {run.name} needs this file" in answer.text) == (422, True)
     assert sent(client, where, "remove", file="b.csv").status_code == 303
-    office.parts.queue.cancel(run, "local")
-    reading = office.parts.queue.start(project, "describe", ["describe", "files/a.csv"], by="local")
+    office.parts.queue.cancel(run)
+    reading = office.parts.queue.start(project, "describe", ["describe", "files/a.csv"])
     assert sent(client, where, "remove", file="a.csv").status_code == 303
     assert reading.state is RunState.CANCELLED
     assert set(project.uploads()) == {"areas.xml"}
 
 
 def test_undo_waits_for_whoever_changes_the_project(project: Project) -> None:
-    undoing = threading.Thread(target=project.undo, args=("local",))
+    undoing = threading.Thread(target=project.undo)
     with project.lock():
         undoing.start()
         undoing.join(0.3)
@@ -163,7 +163,7 @@ def test_undo_waits_for_whoever_changes_the_project(project: Project) -> None:
 def test_drafts_of_another_rule_are_not_told_of_this_one(client: TestClient, project: Project) -> None:
     rules = b"""<schema xmlns="http://purl.oclc.org/dsdl/schematron"><pattern><rule context="record">
 <assert id="sum" test="A &lt; B">m</assert></rule></pattern></schema>"""
-    project.write({"rules.sch": rules}, said="x", by="local")
+    project.write({"rules.sch": rules}, said="x")
     drafts = {"draft": b"A &lt;= B", "draft-whole": b"A &lt; 77"}
     made = {}
     for kind, test in drafts.items():
@@ -208,7 +208,7 @@ def test_roles_are_not_done_while_fields_are_to_be_decided(client: TestClient, p
     assert (state.done, state.says) == (False, "8 fields to decide: codes or amounts")
     assert "fields to decide (8)" in page(client, project, "roles")
     assert '<p class="verdict good">Every text field' not in page(client, project, "roles")
-    project.settings.update({"numeric": names}, said="amounts", by="local")
+    project.settings.update({"numeric": names}, said="amounts")
     assert (step(project, "roles").state.done, step(project, "roles").state.says) == (
         True,
         "9 of 9 fields are masked",
@@ -245,7 +245,7 @@ def test_what_is_done_with_a_problem_is_told_as_a_problem(client: TestClient, pr
 def test_the_map_of_choose_is_named_only_where_it_has_what_was_masked(client: TestClient, project: Project) -> None:
     risk = {"figure": "disclosure_risk", "group": "risk", "value": 40.0, "unit": "%", "meaning": "x"}
     figures = [{**risk, "figure": "linkage", "value": 12.5}, risk]
-    project.settings.update({"method": "mdav"}, said="taken", by="local")
+    project.settings.update({"method": "mdav"}, said="taken")
 
     def shown() -> str:
         laid_run(

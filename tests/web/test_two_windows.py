@@ -28,10 +28,10 @@ def office(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Office]:
 
 @pytest.fixture
 def project(office: Office) -> Project:
-    found = office.store.make("local", "a survey")
+    found = office.store.make("a survey")
     (found.files / "d.csv").write_text("A,B\n1,2\n")
-    found.choose_data("d.csv", by="local")
-    found.write({"rules.sch": b"<schema xmlns='http://purl.oclc.org/dsdl/schematron'/>"}, said="rules", by="local")
+    found.choose_data("d.csv")
+    found.write({"rules.sch": b"<schema xmlns='http://purl.oclc.org/dsdl/schematron'/>"}, said="rules")
     result = {**described({"name": "A"}, {"name": "B"}), "format": "csv", "record": ""}
     laid_run(found, "describe", ["describe", "files/d.csv"], {"describe.json": result})
     return found
@@ -65,7 +65,7 @@ def test_what_another_window_saved_stays(
     client: TestClient, project: Project, page: str, action: str, fields: dict[str, str], others: dict[str, Any]
 ) -> None:
     seen = seen_on(client, project, page, action)
-    project.settings.update(others, said="in another window", by="local")
+    project.settings.update(others, said="in another window")
     answer = sent(client, project, page, action, seen=seen, **fields)
     assert answer.status_code == 422 and OLDER in answer.text
     assert project.settings.table == others
@@ -82,17 +82,17 @@ def test_other_settings_are_no_hindrance(
     client: TestClient, project: Project, page: str, action: str, fields: dict[str, str]
 ) -> None:
     seen = seen_on(client, project, page, action)
-    project.settings.update({"allow": ["x"]}, said="in another window", by="local")
+    project.settings.update({"allow": ["x"]}, said="in another window")
     assert sent(client, project, page, action, seen=seen, **fields).status_code == 303
 
 
 @pytest.mark.parametrize("page", ["rules", "history"])
 def test_only_the_change_that_is_shown_is_undone(client: TestClient, project: Project, page: str) -> None:
     where = f"/projects/{project.identity}/{page}"
-    project.settings.update({"k": 5}, said="one", by="local")
+    project.settings.update({"k": 5}, said="one")
     shown = re.search(r'name="change" value="(\d+)"', client.get(where).text)
     assert shown is not None
-    project.settings.update({"k": 6}, said="another", by="local")
+    project.settings.update({"k": 6}, said="another")
     answer = sent(client, project, page, "undo", change=shown[1])
     assert answer.status_code == 422 and "something else was done since" in answer.text
     assert project.settings.table == {"k": 6}

@@ -76,7 +76,7 @@ def test_results_of_another_version_are_not_current_and_close_no_page(
 
 @pytest.fixture
 def other(office: Office) -> Project:
-    return office.store.make("local", "another survey")
+    return office.store.make("another survey")
 
 
 @pytest.mark.parametrize("content", ['{"name": "x", "made": "", "notes": "y"}', "[]", "", "{", '{"name": "x"}'])
@@ -92,20 +92,8 @@ def test_a_project_that_cannot_be_read_leaves_the_others(
     assert client.get(where(project)).status_code == 200
 
 
-@pytest.mark.parametrize("content", ["", "[]", "{}", "{"])
-def test_a_server_begins_although_a_user_cannot_be_read(
-    office: Office, project: Project, content: str, caplog: pytest.LogCaptureFixture
-) -> None:
-    theirs = office.store.make("bob", "theirs")
-    run = office.parts.queue.start(project, "mask", ["mask"], by="local")
-    (theirs.folder.parent / "user.json").write_text(content)
-    again = office.again()
-    again.parts.queue.recover()
-    assert again.parts.queue.place(run) == 0 and "Error at" in caplog.text
-
-
 def test_a_server_begins_although_a_run_cannot_be_read(office: Office, project: Project) -> None:
-    broken, run = (office.parts.queue.start(project, "mask", ["mask"], by="local") for _ in range(2))
+    broken, run = (office.parts.queue.start(project, "mask", ["mask"]) for _ in range(2))
     (broken.folder / "command.json").write_text("[]")
     again = office.again()
     again.parts.queue.recover()
@@ -144,7 +132,7 @@ def test_a_run_that_finds_no_room_keeps_its_turn(
     office: Office, project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     queue = office.parts.queue
-    first, second = (queue.start(project, "mask", ["mask"], by="local") for _ in range(2))
+    first, second = (queue.start(project, "mask", ["mask"]) for _ in range(2))
     with monkeypatch.context() as full:
         full.setattr("masktron.web.store.disk.create_private", no_room)
         full.setattr("masktron.web.runs.run_queue.subprocess.Popen", no_room)

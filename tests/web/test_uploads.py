@@ -14,12 +14,13 @@ from hypothesis import strategies as st
 from starlette.testclient import TestClient
 
 from masktron.errors import UsageError
+from masktron.scratch import create_private
 from masktron.web.runs.one_run import latest_run
+from masktron.web.store import picking
 from masktron.web.store.file_names import LONGEST, free_name, harmless_name
 from masktron.web.store.picking import copied, listed
 from masktron.web.store.projects import Project
-from masktron.web.store.room_left import Arrivals, RoomLeft, UploadRefusedError
-from masktron.web.store.uploading import Uploaded, UploadLimits, uploaded
+from masktron.web.store.uploading import Uploaded, UploadLimits, UploadRefusedError, uploaded
 from quick_masktron import put_before_masktron
 from web_client import Office, csrf_of, end_runs, made_office, sent
 
@@ -87,12 +88,8 @@ def test_nothing_outside_a_folder_can_be_picked(folder: Path, tmp_path: Path, na
     place = tmp_path / "place"
     place.mkdir()
     with pytest.raises(UsageError, match="no such file"):
-        copied(folder, name, place, room(100))
+        copied(folder, name, place, 100)
     assert list(place.iterdir()) == []
-
-
-def room(left: int) -> RoomLeft:
-    return Arrivals(lambda _: left).begin("local")
 
 
 def test_what_can_be_picked_is_listed_and_copied(folder: Path, tmp_path: Path) -> None:
@@ -101,12 +98,12 @@ def test_what_can_be_picked_is_listed_and_copied(folder: Path, tmp_path: Path) -
     for name in ("up", "..", "2024/../..", "/etc"):
         with pytest.raises(UsageError, match="no such folder"):
             listed(folder, name)
-    copy = copied(folder, "2024/a b.csv", tmp_path, room(4))
+    copy = copied(folder, "2024/a b.csv", tmp_path, 4)
     assert copy.read_text() == "A\n1\n" and copy.name.startswith(".") and copy.stat().st_mode & 0o777 == 0o600
     os.mkfifo(folder / "pipe")
     for name, left, what in (("2024/a b.csv", 3, "no room"), ("pipe", 9, "no such file")):
         with pytest.raises(UsageError, match=what):
-            copied(folder, name, folder / "2024", room(left))
+            copied(folder, name, folder / "2024", left)
     assert listed(folder, "2024") == ([], [("a b.csv", 4)])
 
 
@@ -115,28 +112,16 @@ def test_what_changes_while_it_is_copied_is_not_kept(
 ) -> None:
     place = tmp_path / "place"
     place.mkdir()
-    taken = RoomLeft.take
 
-    def take(one: RoomLeft, size: int) -> None:
-        taken(one, size)
+    def create(path: Path) -> int:
         with (folder / "survey.csv").open("a") as stream:
-            stream.write("2\n" * (size == 4))
+            stream.write("2\n" * 2_000_000)
+        return create_private(path)
 
-    monkeypatch.setattr(RoomLeft, "take", take)
+    monkeypatch.setattr(picking, "create_private", create)
     with pytest.raises(UsageError, match="changed the file"):
-        copied(folder, "survey.csv", place, room(100))
+        copied(folder, "survey.csv", place, 100)
     assert list(place.iterdir()) == []
-
-
-def test_files_that_come_together_share_the_room() -> None:
-    arrivals = Arrivals(lambda user: 100)
-    first, second, other = arrivals.begin("ann"), arrivals.begin("ann"), arrivals.begin("bob")
-    first.take(60)
-    second.take(40)
-    for one in (first, second):
-        with pytest.raises(UploadRefusedError, match="no room"):
-            one.take(1)
-    other.take(100)
 
 
 def form(*parts: tuple[str, str | None, bytes], boundary: str = "b", ended: bool = True) -> bytes:
@@ -155,8 +140,7 @@ def received(folder: Path, body: bytes, *, pieces: int = 1 << 16, pause: float =
             await asyncio.sleep(pause)
             yield body[at : at + pieces]
 
-    room = Arrivals(lambda _: limits.pop("room", 5000)).begin("local")
-    found = UploadLimits(**{"file": 1000, "room": room, **limits})
+    found = UploadLimits(**{"file": 1000, "room": 5000, **limits})
     kind = "multipart/form-data; boundary=b"
     return asyncio.run(uploaded(stream(), kind, folder, limits=found, is_token=lambda given: given == "right"))
 
@@ -182,7 +166,6 @@ REFUSED = {
     "wrong token": (form(("csrf", None, b"wrong"), ("file", "a.csv", b"A")), 403, {}),
     "token after the file": (form(("file", "a.csv", b"A"), TOKEN), 403, {}),
     "too large": (form(TOKEN, ("file", "a.csv", b"A" * 1001)), 413, {}),
-    "no room": (form(TOKEN, ("file", "a.csv", b"A" * 900)), 413, {"room": 800}),
     "cut short": (form(TOKEN, ("file", "a.csv", b"A" * 100), ended=False), 400, {}),
     "cut in the file": (form(TOKEN, ("file", "a.csv", b"A" * 100))[:-40], 400, {}),
     "no file": (form(TOKEN), 400, {}),
@@ -218,14 +201,14 @@ def test_an_upload_that_stands_still_or_crawls_ends(tmp_path: Path) -> None:
 @pytest.fixture
 def office(tmp_path: Path, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Office]:
     put_before_masktron(tmp_path, monkeypatch)
-    found = made_office(tmp_path, pickable=(folder,), largest_upload=50_000, room=80_000)
+    found = made_office(tmp_path, pickable=(folder,), largest_upload=50_000)
     yield found
     end_runs(found)
 
 
 @pytest.fixture
 def project(office: Office) -> Project:
-    return office.store.make("local", "a survey")
+    return office.store.make("a survey")
 
 
 def put(client: TestClient, project: Project, name: str, content: bytes, token: str | None = None) -> Any:
@@ -269,14 +252,6 @@ def test_uploads_of_other_sessions_are_refused(office: Office, client: TestClien
     assert list(project.files.iterdir()) == []
 
 
-def test_a_user_has_so_much_room(client: TestClient, project: Project) -> None:
-    assert put(client, project, "a.csv", b"A" * 40_000).status_code == 303
-    answer = put(client, project, "b.csv", b"A" * 40_000)
-    assert answer.status_code == 413
-    project.remove_upload("a.csv")
-    assert put(client, project, "b.csv", b"A" * 40_000).status_code == 303
-
-
 def test_uploads_that_come_at_the_same_time_are_no_more_than_may_be(
     client: TestClient, project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -313,27 +288,13 @@ def test_files_are_picked_from_folders_and_copied(client: TestClient, project: P
     assert sent(client, where, "pick", file="2024/a b.csv", folder="0").status_code == 422
 
 
-def test_uploads_at_the_same_time_and_copies_share_the_room(
-    office: Office, client: TestClient, project: Project, folder: Path
+def test_a_copy_that_the_disk_has_no_room_for_is_refused(
+    office: Office, client: TestClient, project: Project, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    other = office.store.arrivals.begin("local")
-    (folder / "large.csv").write_bytes(b"A" * 60_000)
-    assert sent(client, f"/projects/{project.identity}/data", "pick", file="large.csv", folder="0").status_code == 303
-    with pytest.raises(UploadRefusedError, match="no room"):
-        other.take(30_000)
-    answer = sent(client, f"/projects/{project.identity}/data", "pick", file="large.csv", folder="0")
-    assert answer.status_code == 422 and "no room left" in answer.text
-    assert project.uploads() == {"large.csv": 60_000}
-
-
-def test_a_copy_that_is_refused_takes_no_room_from_others(
-    office: Office, client: TestClient, project: Project, folder: Path
-) -> None:
-    other = office.store.arrivals.begin("local")
+    monkeypatch.setattr(office.store, "left", lambda: 200_000)
     (folder / "huge.csv").write_bytes(b"A" * 300_000)
     answer = sent(client, f"/projects/{project.identity}/data", "pick", file="huge.csv", folder="0")
     assert answer.status_code == 422 and "no room left" in answer.text and project.uploads() == {}
-    other.take(30_000)
 
 
 def test_an_upload_is_removed_at_once(client: TestClient, project: Project) -> None:

@@ -74,12 +74,12 @@ def test_the_command_is_the_one_that_was_asked_for(client: TestClient, sample: t
 
 def test_a_project_without_data_or_rules_says_what_it_needs(office: Office, client: TestClient) -> None:
     where = sent(client, "/", "new", name="empty").headers["location"]
-    project = office.store.get("local", where.rpartition("/")[2])
+    project = office.store.get(where.rpartition("/")[2])
     assert project is not None
     answer = sent(client, f"{where}/validate", "begin")
     assert answer.status_code == 422 and "there are no data as yet" in answer.text
     (project.files / "a.csv").write_text("A\n1\n")
-    project.choose_data("a.csv", by="local")
+    project.choose_data("a.csv")
     answer = sent(client, f"{where}/validate", "begin")
     assert answer.status_code == 422 and "there are no rules as yet" in answer.text
 
@@ -163,7 +163,7 @@ def test_what_was_judged_before_a_change_is_no_result(client: TestClient, sample
     project, where = sample
     told(begun(client, project, where), validated([{"id": "a"}], []), "validate.json")
     assert "Every rule holds" in client.get(f"{where}/validate").text and "every rule holds" in client.get(where).text
-    project.write({"rules.sch": project.rulebook.replace("Savings", "Income").encode()}, said="x", by="local")
+    project.write({"rules.sch": project.rulebook.replace("Savings", "Income").encode()}, said="x")
     assert "have changed since" in client.get(f"{where}/validate").text
     assert "every rule holds" not in client.get(where).text
 

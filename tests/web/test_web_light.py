@@ -32,9 +32,9 @@ def test_the_server_loads_nothing_heavy() -> None:
         "import masktron.cli, masktron.web.server\n"
         "from masktron.web.store.projects import ProjectStore\n"
         "from masktron.web.templating import rendered\n"
-        "project = ProjectStore(Path(tempfile.mkdtemp())).make_sample('local')\n"
-        "project.settings.update({'k': 7}, said='k is 7', by='local')\n"
-        "rendered('nothing.html', what='', hint='', user=None, has_logout=False)"
+        "project = ProjectStore(Path(tempfile.mkdtemp())).make_sample()\n"
+        "project.settings.update({'k': 7}, said='k is 7')\n"
+        "rendered('nothing.html', what='', hint='')"
     )
     assert loaded(code) == "[]"
 

@@ -1,4 +1,4 @@
-"""From an upload to a release by clicks and typing alone: a CSV, the sample, two users at once."""
+"""From an upload to a release by clicks and typing alone: a CSV, and the sample."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ import pytest
 
 from browser import shown, started
 from looks import LIGHT, PHONE, TWICE, Window, findings
-from masktron.web.access.passwords import add_user
 from paths import ROOT
 from quick_masktron import put_before_masktron
 from web_client import served
@@ -30,7 +29,6 @@ AMOUNTS = ("Adults", "Children", "Size")
 MISSING = dict.fromkeys(("Rent", "Housing", "Savings"), "-9")
 SIZE = """<schema xmlns="http://purl.oclc.org/dsdl/schematron"><pattern><rule context="Record">
 <assert id="size" test="Adults + Children = number(Size)">Size</assert></rule></pattern></schema>"""
-PASSWORD = "heron lantern cactus"  # noqa: S105
 
 
 @pytest.fixture
@@ -154,55 +152,3 @@ def test_the_sample(chromium: Any, tmp_path: Path) -> None:
         released(user, "masked.xml", ROOT / "sample_xml" / "household.xml", tmp_path, rulebook)
         assert page.complaints == []
         assert all(one.startswith((server.address, "data:", "blob:")) for one in page.asked)
-
-
-@pytest.mark.full
-def test_two_users_at_once(chromium: Any, households: Path, tmp_path: Path) -> None:
-    """Each has a browser, a password and a survey of his own; both mask at the same time, and see their own alone."""
-    users, rulebook, lines = tmp_path / "users", tmp_path / "size.sch", households.read_text().splitlines()
-    surveys = {"ann": lines[:151], "ben": [lines[0], *lines[200:380]]}
-    rulebook.write_text(SIZE)
-    for name, own in surveys.items():
-        add_user(users, name, PASSWORD)
-        (tmp_path / name).mkdir()
-        (tmp_path / name / f"{name}.csv").write_text("\n".join(own) + "\n")
-    with (
-        served(tmp_path / "projects", "--auth", users) as server,
-        shown(chromium, server.opened) as first,
-        shown(chromium, server.opened) as second,
-    ):
-        both = {"ann": WebUser(first, server.address, LONG), "ben": WebUser(second, server.address, LONG)}
-        assert findings(first) == []
-        for name, user in both.items():
-            user.page.get_by_label("Name", exact=True).fill(name)
-            user.page.get_by_label("Password").fill(PASSWORD)
-            user.press("Log in")
-            user.make_project(f"Survey of {name}")
-        for name, user in both.items():
-            user.upload(tmp_path / name / f"{name}.csv", f"{len(surveys[name]) - 1} records of 28 fields")
-            user.upload_rules(rulebook)
-            user.say_roles(ROLES, AMOUNTS, MISSING)
-            user.go("Mask")
-        for user in both.values():
-            user.begin_masking()
-        for name, user in both.items():
-            user.see_masked()
-            user.release("masked.csv")
-            masked = user.download("masked.csv", tmp_path / name).read_text().splitlines()
-            kept = lines[0].split(",").index("Id")
-            assert len(masked) == len(surveys[name])
-            assert [one.split(",")[0] for one in masked[1:]] == [one.split(",")[kept] for one in surveys[name][1:]]
-        addresses = {name: user.page.url for name, user in both.items()}
-        for name, other in (("ann", "ben"), ("ben", "ann")):
-            page, theirs = both[name].page, addresses[other]
-            for address in (
-                theirs,
-                theirs.replace("/release", ""),
-                theirs.replace("/release", "/runs/0001-describe"),
-            ):
-                answer = page.goto(address)
-                assert answer is not None and answer.status == 404
-                assert f"Survey of {other}" not in page.content() and f"{other}.csv" not in page.content()
-            page.goto(f"{server.address}/")
-            text = page.locator("main").inner_text()
-            assert f"Survey of {name}" in text and other not in text

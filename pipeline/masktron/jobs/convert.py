@@ -14,7 +14,7 @@ from masktron.errors import UsageError, ViolationError
 from masktron.files import refuse_outputs
 from masktron.progress import Progress, no_progress
 from masktron.results import ConvertResult
-from masktron.sources.known_formats import XML, format_of_name, table_format
+from masktron.sources.known_formats import XML, format_of_name, require_written, table_format
 from masktron.sources.opening import format_of, open_source, require_options
 from masktron.write.atomic import blamed
 from masktron.write.publication import publication, require_new
@@ -77,6 +77,7 @@ def run_convert(
             f"{out.name!r} does not say its format", where=str(out), hint="name it in --to, or end it with .csv"
         )
     target = format_of(out, writing)
+    require_written(out, target)
     require_options(out, target, writing.options)
     refuse_outputs({"the output": out}, {"the data": data, "the metadata": reading.metadata})
     require_new(out, [data], replaces=replaces)
@@ -131,14 +132,13 @@ def run_convert(
                     where=str(out),
                     hint="choose another format",
                 )
-    columns = tuple(variable.column for variable in table.variables)
     return ConvertResult(
         data=str(data),
         output=str(out),
         source_format=format_of(data, reading),
         target_format=target,
         records=len(table),
-        columns=columns,
+        columns=tuple(variable.column for variable in table.variables),
         losses=tuple(losses),
         notes=notes,
     )

@@ -86,8 +86,8 @@ def run_doctor(*, warm_up: bool = False, progress: Progress) -> DoctorResult:
 
 def _format(one: Format, unusable: Container[str]) -> FormatProbe:
     reads = not any(name in unusable for name in one.packages)
-    writes = one.writes and reads and not any(name in unusable for name in one.to_write)
-    asked = (*one.packages, *(one.to_write if one.writes else ()))
+    writes = not one.instead and reads and not any(name in unusable for name in one.to_write)
+    asked = (*one.packages, *one.to_write)
     return FormatProbe(
         one.name, one.what, one.suffixes, reads, writes, tuple(name for name in asked if name in unusable)
     )

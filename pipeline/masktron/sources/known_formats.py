@@ -37,8 +37,8 @@ class Format:
         What it takes beside the packages of every installation.
     to_write : tuple of str
         What writing takes beside that.
-    writes : bool
-        Whether files of it can be written at all.
+    instead : tuple of str
+        Names of the formats that are written in its place: files of it are only read.
     """
 
     name: str
@@ -48,7 +48,7 @@ class Format:
     implementation: str
     packages: tuple[str, ...] = ()
     to_write: tuple[str, ...] = ()
-    writes: bool = True
+    instead: tuple[str, ...] = ()
 
     def load(self) -> TableFormat:
         """Return the format."""
@@ -71,7 +71,10 @@ _FORMATS: dict[str, Format] = {
             packages=_CALAMINE,
             to_write=("xlsxwriter",),
         ),
-        Format("ods", (".ods",), "an OpenDocument spreadsheet", f"{_TABLES}.workbooks", "OdsFormat", _CALAMINE),
+        Format(
+            *("ods", (".ods",), "an OpenDocument spreadsheet", f"{_TABLES}.workbooks", "OdsFormat", _CALAMINE),
+            instead=("xlsx", "csv"),
+        ),
         Format(
             *("sqlite", (".sqlite", ".sqlite3", ".db"), "an SQLite database"),
             *(f"{_TABLES}.sqlite_files", "SqliteFormat", ("adbc-driver-sqlite",)),
@@ -82,7 +85,7 @@ _FORMATS: dict[str, Format] = {
         Format("xpt", (".xpt", ".xport"), "a SAS transport file", f"{_TABLES}.sas", "XportFormat", _READSTAT),
         Format(
             *("sas7bdat", (".sas7bdat",), "a SAS data set", f"{_TABLES}.sas", "Sas7bdatFormat", _READSTAT),
-            writes=False,
+            instead=("xpt", "csv"),
         ),
     )
 }
@@ -153,6 +156,28 @@ def format_of_name(path: Path) -> str | None:
     name = path.name.lower()
     ends = ((suffix, one.name) for one in _FORMATS.values() for suffix in one.suffixes if name.endswith(suffix))
     return max(ends, key=lambda end: len(end[0]), default=("", None))[1]
+
+
+def written_formats(name: str) -> tuple[str, ...]:
+    """Return the names of the formats in which a file of a format is released: its own, unless it is only read."""
+    known = (_FORMATS | _SERVERS).get(name)
+    return known.instead if known is not None and known.instead else (name,)
+
+
+def require_written(out: Path, name: str) -> None:
+    """Refuse an output in a format that is only read.
+
+    Raises
+    ------
+    UsageError
+    """
+    if name not in (written := written_formats(name)):
+        names = (f"{out.name.removesuffix(out.suffix)}{suffixes_of(one)[0]}" for one in written)
+        raise UsageError(
+            f"masktron reads .{name} files, but does not write them",
+            where=str(out),
+            hint=f"name the output {' or '.join(names)}",
+        )
 
 
 def suffixes_of(name: str | None) -> tuple[str, ...]:

@@ -10,7 +10,14 @@ from masktron.addresses import AddressPath, is_address
 from masktron.errors import UsageError
 from masktron.files import read_text
 from masktron.sources.frame_path import FramePath
-from masktron.sources.known_formats import XML, format_of_name, suffixes_of, table_format
+from masktron.sources.known_formats import (
+    XML,
+    format_of_name,
+    require_written,
+    suffixes_of,
+    table_format,
+    written_formats,
+)
 
 _FOREIGN = {
     **dict.fromkeys((".json", ".jsonl", ".ndjson"), "JSON"),
@@ -116,8 +123,7 @@ def refuse_other_names(out: Path, read: str, data: Path) -> None:
     if isinstance(data, FramePath):
         _require_format(out)
         return
-    writes = (XML,) if read == XML else table_format(read).writes
-    found = format_of_name(out)
+    writes, found = written_formats(read), format_of_name(out)
     if found in writes or (found is None and read == XML and out.suffix.lower() not in _FOREIGN):
         if read != XML and (why := table_format(read).misnamed(data, out)):
             raise UsageError(
@@ -126,6 +132,8 @@ def refuse_other_names(out: Path, read: str, data: Path) -> None:
                 hint=f"name it like {data.name}",
             )
         return
+    if found is not None:
+        require_written(out, found)
     stands_for = f"format {found}" if found else _FOREIGN.get(out.suffix.lower(), "no format")
     if isinstance(out, AddressPath):
         better = f"name a file like {data.name}" if not isinstance(data, AddressPath) else "name a table like that"
@@ -146,9 +154,10 @@ def _require_format(out: Path) -> None:
     if isinstance(out, FramePath) or out.suffix.lower() == ".xml":
         return
     found = format_of_name(out)
-    if found is None or found not in table_format(found).writes:
+    if found is None:
         raise UsageError(
             f"{out.name!r} does not say a format that masktron writes",
             where=str(out),
             hint="end it with .parquet, .csv or .xml, or with what masktron formats lists",
         )
+    require_written(out, found)

@@ -17,7 +17,6 @@ from starlette.types import ASGIApp
 
 from masktron.web.access.answer_headers import AnswerHeaders
 from masktron.web.access.gate import Gate
-from masktron.web.handlers.entrance import Entrance
 from masktron.web.handlers.project_pages import ProjectPages
 from masktron.web.handlers.run_files import RunFiles
 from masktron.web.mistakes import note_mistake
@@ -35,18 +34,15 @@ _OLD_EVERY = 3600.0
 
 def web_app(parts: WebParts) -> ASGIApp:
     """Put the application together."""
-    pages, entrance, files = ProjectPages(parts), Entrance(parts), RunFiles(parts)
+    pages, files = ProjectPages(parts), RunFiles(parts)
     routes = [
-        Route("/", entrance.projects, methods=["GET", "POST"]),
+        Route("/", pages.projects, methods=["GET", "POST"]),
         Route("/static/{name}", files.static),
         Route("/projects/{project}/download/{name}", files.document),
         Route("/projects/{project}/runs/{run}/files/{name}", files.output),
         Route("/projects/{project}/runs/{run}/report/{name}", files.report),
         Route("/projects/{project}/runs/{run}/picture/{name}", files.picture),
     ]
-    if parts.keeper is not None:
-        routes += [Route("/login", entrance.login, methods=["GET", "POST"])]
-    routes += [Route("/logout", entrance.logout, methods=["POST"])]
     for page in PAGES:
         path = f"/projects/{{project}}/{page.path}".rstrip("/")
         if page.take is not None:

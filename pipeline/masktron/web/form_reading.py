@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections import Counter
 from collections.abc import AsyncIterator
 from contextlib import suppress
 from urllib.parse import parse_qsl
@@ -19,9 +18,8 @@ from masktron.web.web_page import FormFields
 FORM_BYTES = 4 << 20
 """Of a form without a file: a rulebook that is edited is the largest."""
 SMALL_FORM = 16 << 10
-"""Of a form for somebody who is not known, with a name and a password; larger ones are few at a time."""
-MOST_LARGE, MOST_LARGE_EACH = 8, 2
-"""Larger forms that are read at the same time, of all users and of each: they are in memory."""
+MOST_LARGE = 8
+"""Forms larger than that which are read at the same time: they are in memory."""
 _FORM_SECONDS = 30.0
 _PASSING_OVER = 20.0
 """Seconds for which the rest of a refused upload is read."""
@@ -31,43 +29,32 @@ class FormReader:
     """Reads forms, of which the large ones are few at a time."""
 
     def __init__(self) -> None:
-        self._large: Counter[str] = Counter()
+        self._large = 0
 
-    async def read(self, request: Request, *, most: int = FORM_BYTES) -> FormFields | Response:
-        """Read a form without files, and refuse one that is not of this session.
-
-        Parameters
-        ----------
-        request : Request
-        most : int
-            Bytes that it may have.
-        """
+    async def read(self, request: Request) -> FormFields | Response:
+        """Read a form without files, and refuse one that is not of this session."""
         kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
         if kind != "application/x-www-form-urlencoded":
             return problem_page("this is no form of this server", "reload the page", 415)
-        user = str(request.state.user)
         body = bytearray()
         is_large = False
         try:
             async with asyncio.timeout(_FORM_SECONDS):
                 async for piece in request.stream():
                     body += piece
-                    if len(body) > most:
+                    if len(body) > FORM_BYTES:
                         return problem_page("the form is too long", "upload the text as a file", 413)
                     if len(body) > SMALL_FORM and not is_large:
-                        if not self._has_place(user):
+                        if self._large >= MOST_LARGE:
                             return problem_page("too many large forms come at once", "send it once more", 503)
                         is_large = True
-                        self._large[user] += 1
+                        self._large += 1
             return _form_of(body, request)
         except TimeoutError:
             return problem_page("the form came too slowly", "send it once more", 408)
         finally:
             if is_large:
-                self._large -= Counter({user: 1})
-
-    def _has_place(self, user: str) -> bool:
-        return self._large.total() < MOST_LARGE and self._large[user] < MOST_LARGE_EACH
+                self._large -= 1
 
 
 def _form_of(body: bytearray, request: Request) -> FormFields | Response:

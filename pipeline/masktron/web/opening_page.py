@@ -1,49 +1,73 @@
-"""The page that leads a browser to the server: an address in a process's arguments could be read by every user."""
+"""The page that leads a browser to the server, for its owner alone, as long as the server runs.
+
+An address in the arguments of a process could be read by every user of the machine. And a second ``masktron web`` on
+the same folder finds the server by this page.
+"""
 
 from __future__ import annotations
 
+import hashlib
 import os
-import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
-from html import escape
+import re
+from html import escape, unescape
 from pathlib import Path
+
+from masktron.web.store.disk import write_bytes
 
 _SNAPS = Path("/snap")
 
 
-@contextmanager
-def opening_page(folder: Path, address: str) -> Iterator[Path]:
-    """Write a page, for its owner alone, that leads to an address, and remove it in the end.
+class OpeningPage:
+    """A page with the address that opens the next browser.
 
     Parameters
     ----------
     folder : Path
-        Where it is to be, if browsers can read it there.
-    address : str
-        With the token.
-
-    Raises
-    ------
-    OSError
-        It cannot be written.
+        Of the projects; the page is there, if browsers can read it there.
     """
-    descriptor, name = tempfile.mkstemp(".html", "masktron-web-", _readable(folder))
-    path = Path(name)
-    try:
-        with os.fdopen(descriptor, "w", encoding="utf-8") as stream:
-            stream.write(
-                f'<!DOCTYPE html>\n<meta charset="utf-8">\n<title>masktron</title>\n'
-                f'<meta http-equiv="refresh" content="0; url={escape(address)}">\n'
-                f'<p><a href="{escape(address)}">masktron web</a></p>\n'
-            )
-        yield path
-    finally:
-        path.unlink(missing_ok=True)
 
+    def __init__(self, folder: Path) -> None:
+        home = Path.home()
+        hidden = any(part.startswith(".") for part in folder.parts)
+        # a browser in a snap sees nothing hidden, and its own /tmp alone
+        if hidden and _SNAPS.is_dir() and os.access(home, os.W_OK):
+            self.path = home / f"masktron-web-{hashlib.sha256(str(folder).encode()).hexdigest()[:12]}.html"
+        else:
+            self.path = folder / "open.html"
 
-def _readable(folder: Path) -> Path:
-    """Return the folder, or the user's: a browser in a snap sees nothing hidden, and its own /tmp alone."""
-    hidden = any(part.startswith(".") for part in folder.parts)
-    home = Path.home()
-    return home if hidden and _SNAPS.is_dir() and os.access(home, os.W_OK) else folder
+    def write(self, address: str) -> None:
+        """Lead to an address from now on.
+
+        Parameters
+        ----------
+        address : str
+            With the token.
+
+        Raises
+        ------
+        ResourceError, OSError
+            It cannot be written.
+        """
+        text = (
+            f'<!DOCTYPE html>\n<meta charset="utf-8">\n<title>masktron</title>\n'
+            f'<meta http-equiv="refresh" content="0; url={escape(address)}">\n'
+            f'<p><a href="{escape(address)}">masktron web</a></p>\n'
+        )
+        write_bytes(self.path, text.encode())
+
+    def address(self) -> str | None:
+        """Return the address; None where there is no page, or others could have written or read it."""
+        try:
+            descriptor = os.open(self.path, os.O_RDONLY | os.O_NOFOLLOW)
+        except OSError:
+            return None
+        with os.fdopen(descriptor, encoding="utf-8") as stream:
+            found = os.fstat(descriptor)
+            if found.st_uid != os.geteuid() or found.st_mode & 0o077:
+                return None
+            address = re.search(r'href="([^"]*)"', stream.read())
+        return None if address is None else unescape(address[1])
+
+    def remove(self) -> None:
+        """Remove it, as the server ends."""
+        self.path.unlink(missing_ok=True)

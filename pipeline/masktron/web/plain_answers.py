@@ -20,11 +20,11 @@ def redirected(where: Redirect) -> Response:
 
 def problem_page(what: str, hint: str, status: int) -> Response:
     """Return a page that says what is wrong, and what to do."""
-    return HTMLResponse(rendered("nothing.html", what=what, hint=hint, user=None, has_logout=False), status)
+    return HTMLResponse(rendered("nothing.html", what=what, hint=hint), status)
 
 
 def nothing_here() -> Response:
-    """Return that there is nothing: the same where there is none, and where it is another's."""
+    """Return that there is nothing."""
     return problem_page("There is nothing here", "go back to your projects", 404)
 
 

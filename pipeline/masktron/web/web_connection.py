@@ -1,4 +1,4 @@
-"""Connections: whose are accepted, how many in all and from one address, and how slowly a request may arrive."""
+"""Connections: whose are accepted, how many, and how slowly a request may arrive."""
 
 from __future__ import annotations
 
@@ -14,15 +14,12 @@ import h11
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from masktron.web.access.answer_headers import HEADERS
-from masktron.web.access.gate import PEER_USER
-from masktron.web.access.peers import NOBODY_KNOWN, End, OwnPeers, PeerUsers, network_of
+from masktron.web.access.peers import OwnPeers
 
 _LOG = logging.getLogger("masktron.web")
 HEADER_SECONDS = 15.0
 """From the first byte of a request to the end of its headers, however busily it sends them."""
 MOST_CONNECTIONS = 200
-MOST_OF_ADDRESS = 60
-"""Of one address, or network of IPv6, unless all come by a proxy: a browser opens six."""
 
 MOST_REFUSED = 50
 """Foreign connections that are refused in one go, before the server does its other work."""
@@ -33,7 +30,8 @@ _RESET = struct.pack("ii", 1, 0)
 
 _FOREIGN = (
     "This server is for the user of this machine who has started it, and this connection is another user's, or it "
-    "does not show whose it is. Connect as that user (ssh -L does), or start masktron web with --auth FILE."
+    "does not show whose it is. Connect as that user, as ssh -L does. A proxy has to connect as the account that "
+    "--proxy-account names."
 )
 
 
@@ -89,31 +87,16 @@ class WebConnection(H11Protocol):
 
     header_seconds = HEADER_SECONDS
     most = MOST_CONNECTIONS
-    most_of_address = MOST_OF_ADDRESS
-    peer_users: PeerUsers | None = None
-    """Says which user of this machine connects, so that a session is worth nothing to another one."""
     _deadline: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Take a connection, unless there are too many."""
         super().connection_made(transport)
-        own = sum(_address(one) == _address(self) for one in self.connections)
-        if len(self.connections) > self.most or own > self.most_of_address:
+        if len(self.connections) > self.most:
             transport.write(_plain(503, "There are too many connections.", retry=True))
             transport.close()
             return
-        if self.peer_users is not None:
-            ends = self._ends()
-            found = NOBODY_KNOWN if ends is None else self.peer_users.user_of(*ends)
-            # the state of the application, of which each request gets a copy
-            self.app_state = {**self.app_state, PEER_USER: found}
         self._watch()
-
-    def _ends(self) -> tuple[End, End] | None:
-        """Return the other end and ours; None where it has gone already."""
-        if self.client is None or self.server is None or self.server[1] is None:
-            return None
-        return self.client, (self.server[0], self.server[1])
 
     def data_received(self, data: bytes) -> None:
         """Take bytes; those of headers have to end in time."""
@@ -148,26 +131,6 @@ class WebConnection(H11Protocol):
         if not self.transport.is_closing():
             self.transport.write(_plain(408, "The request came too slowly."))
             self.transport.close()
-
-
-def for_users(users: PeerUsers | None) -> type[WebConnection]:
-    """Return connections of which it is noted which user of this machine they come from, if any."""
-
-    class SeenConnection(WebConnection):
-        peer_users = users
-
-    return SeenConnection
-
-
-class ProxiedConnection(WebConnection):
-    """The same where all connections come from one proxy."""
-
-    most_of_address = MOST_CONNECTIONS
-
-
-def _address(connection: object) -> str | None:
-    client = getattr(connection, "client", None)
-    return None if client is None else network_of(str(client[0]))
 
 
 def _plain(status: int, text: str, *, retry: bool = False) -> bytes:

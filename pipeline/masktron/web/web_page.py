@@ -29,7 +29,7 @@ _WORD = re.compile(r"[A-Za-z][\w.-]*")
 
 
 class NothingHereError(Exception):
-    """What an address or a form names is not there, or is another's: the answer says no more than that."""
+    """What an address or a form names is not there."""
 
 
 class FormFields:
@@ -122,9 +122,8 @@ class StepState:
 
 @dataclass(frozen=True, slots=True)
 class Visit:
-    """One request: who asks, for what, and what a page may do for it."""
+    """One request: what is asked for, and what a page may do for it."""
 
-    user: str
     store: ProjectStore
     queue: RunQueue
     query: Mapping[str, str] = field(default_factory=dict)
@@ -136,13 +135,13 @@ class Visit:
 
     def start(self, project: Project, kind: RunKind, arguments: Sequence[Argument]) -> CommandRun:
         """Start a run, with the settings as they are now; see `RunQueue.start`."""
-        return self.queue.start(project, kind.step, kind.command(arguments), by=self.user)
+        return self.queue.start(project, kind.step, kind.command(arguments))
 
     def try_out(
         self, project: Project, kind: RunKind, arguments: Sequence[Argument], files: Mapping[str, bytes]
     ) -> CommandRun:
         """Start a short run on a draft, in place of the former one; see `RunQueue.try_out`."""
-        return self.queue.try_out(project, kind.step, kind.command(arguments), files, by=self.user)
+        return self.queue.try_out(project, kind.step, kind.command(arguments), files)
 
     @staticmethod
     def path(project: Project, page: str = "") -> str:

@@ -7,8 +7,7 @@ from dataclasses import dataclass, field
 
 from starlette.requests import Request
 
-from masktron.web.access.gate import Cookie, Door, PasswordDoor, user_of
-from masktron.web.access.passwords import Doorkeeper
+from masktron.web.access.gate import Cookie, Door
 from masktron.web.access.sessions import Sessions
 from masktron.web.form_reading import FormReader
 from masktron.web.runs.run_queue import RunQueue
@@ -33,12 +32,8 @@ class WebParts:
         ``http`` or ``https``, as browsers see it.
     largest_upload : int
         Bytes.
-    keeper : Doorkeeper or None
-        Who looks at passwords, where users have some.
     is_local : bool
         Whether browser and server are on one machine.
-    is_proxied : bool
-        Whether requests come by a reverse proxy.
     upload_limits : mapping
         Of `UploadLimits`, where they are not the usual ones.
     forms : FormReader
@@ -52,25 +47,17 @@ class WebParts:
     hosts: frozenset[str]
     scheme: str = "http"
     largest_upload: int = 2 << 30
-    keeper: Doorkeeper | None = None
     is_local: bool = True
-    is_proxied: bool = False
     upload_limits: Mapping[str, float] = field(default_factory=dict)
     forms: FormReader = field(default_factory=FormReader)
 
-    @property
-    def has_logout(self) -> bool:
-        """Whether users have a session that they end themselves."""
-        return isinstance(self.door, PasswordDoor)
-
     def project_of(self, request: Request) -> Project | None:
-        """Return the project of an address; None alike where there is none and where it is another's."""
-        return self.store.get(user_of(request), request.path_params["project"])
+        """Return the project of an address; None where there is none."""
+        return self.store.get(request.path_params["project"])
 
     def visit_of(self, request: Request) -> Visit:
         """Return what a page gets to know of a request."""
         return Visit(
-            user_of(request),
             self.store,
             self.queue,
             dict(request.query_params),

@@ -29,6 +29,7 @@ from masktron.memory import bounded_memory
 from masktron.sources.opening import open_source
 from masktron.sources.tables import database_files
 from masktron.sources.tables.separated.csv_format import CsvFormat
+from ods_files import write_ods
 from read_apart import reader
 
 ENDLESS = "CREATE VIEW data AS WITH RECURSIVE r(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM r) SELECT {} FROM r"
@@ -264,7 +265,9 @@ def test_a_sheet_that_spans_more_than_it_fills_is_refused(tmp_path: Path) -> Non
     with pytest.raises(DocumentError, match="the cells of the sheet span"):
         read(workbook)
     cell = b'<table:table-cell table:number-columns-repeated="16000"'
-    workbook = spanning(tmp_path / "a.ods", "content.xml", b"<table:table-cell", cell)
+    workbook = tmp_path / "a.ods"
+    write_ods(workbook, [["A"], [1]])
+    replace_part(workbook, "content.xml", b"<table:table-cell", cell)
     row = b'<table:table-row table:number-rows-repeated="900000"'
     replace_part(workbook, "content.xml", b"<table:table-row", row)
     with pytest.raises(DocumentError, match="the cells of the sheet span"):
@@ -273,8 +276,7 @@ def test_a_sheet_that_spans_more_than_it_fills_is_refused(tmp_path: Path) -> Non
 
 def test_the_bound_of_a_sheet_is_computed_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "a.ods"
-    path.with_suffix(".csv").write_text("A\n" + "1\n" * 50)
-    masktron.convert(path.with_suffix(".csv"), path)
+    write_ods(path, [["A"], *[[1]] * 50])
     calls: list[int] = []
     before = zipfile.ZipFile.infolist
     monkeypatch.setattr(zipfile.ZipFile, "infolist", lambda archive: (calls.append(1), before(archive))[1])

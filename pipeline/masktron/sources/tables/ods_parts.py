@@ -28,7 +28,6 @@ _CONTENT = "content.xml"
 _OFFICE = "{urn:oasis:names:tc:opendocument:xmlns:office:1.0}"
 _TABLE = "{urn:oasis:names:tc:opendocument:xmlns:table:1.0}"
 _TEXT = "{urn:oasis:names:tc:opendocument:xmlns:text:1.0}"
-_STYLE = "{urn:oasis:names:tc:opendocument:xmlns:style:1.0}"
 _CALCEXT = "{urn:org:documentfoundation:names:experimental:calc:xmlns:calcext:1.0}"
 _NUMBERS = {"float", "percentage", "currency"}
 _RANGE = re.compile(
@@ -38,12 +37,11 @@ _MOST_COLUMNS, _MOST_ROWS = 16_384, 1_048_576
 
 
 def outline(archive: zipfile.ZipFile, where: str) -> SheetOutline:
-    """Return the sheets, names and number formats of a workbook."""
+    """Return the sheets and names of a workbook."""
     sheets: list[SheetName] = []
     names: list[NamedRange] = []
-    formats: dict[str, str] = {}
     with part_of(archive, _CONTENT, where) as stream:
-        wanted = (f"{_TABLE}table", f"{_TABLE}named-range", f"{_TABLE}table-row", f"{_OFFICE}automatic-styles")
+        wanted = (f"{_TABLE}table", f"{_TABLE}named-range", f"{_TABLE}table-row")
         for element in elements(stream, wanted, where):
             if element.tag == wanted[0]:
                 sheets.append(SheetName(element.get(f"{_TABLE}name") or ""))
@@ -53,9 +51,7 @@ def outline(archive: zipfile.ZipFile, where: str) -> SheetOutline:
                     sheet = (found[1] or "").replace("''", "'") or found[2] or ""
                     cells_ = f"{found[3]}:{found[4] or found[3]}".replace("$", "")
                     names.append(NamedRange(element.get(f"{_TABLE}name") or "", sheet, cells_))
-            elif element.tag == wanted[3]:
-                formats.update(_formats(element))
-    return SheetOutline(tuple(sheets), tuple(names), formats=formats)
+    return SheetOutline(tuple(sheets), tuple(names))
 
 
 def cells(
@@ -110,20 +106,19 @@ def cells(
 def _cell(cell: etree._Element, row: int, column: int, here: str) -> XmlCell | None:
     kind = cell.get(f"{_OFFICE}value-type")
     formula = cell.get(f"{_TABLE}formula") is not None
-    style = cell.get(f"{_TABLE}style-name") or ""
     if cell.get(f"{_CALCEXT}value-type") == "error":
         raise DocumentError(
             f"cell {address(row, column)} holds an error", where=here, hint="correct or empty the cell"
         )
     if kind in _NUMBERS:
         return XmlCell(
-            row, column, "n", number_lexeme(cell.get(f"{_OFFICE}value") or "", row, column, here), style, formula
+            row, column, "n", number_lexeme(cell.get(f"{_OFFICE}value") or "", row, column, here), "", formula
         )
     if kind == "boolean":
-        return XmlCell(row, column, "b", cell.get(f"{_OFFICE}boolean-value") or "false", style, formula)
+        return XmlCell(row, column, "b", cell.get(f"{_OFFICE}boolean-value") or "false", "", formula)
     if kind == "date":
         return XmlCell(
-            row, column, "d", _date(cell.get(f"{_OFFICE}date-value") or "", row, column, here), style, formula
+            row, column, "d", _date(cell.get(f"{_OFFICE}date-value") or "", row, column, here), "", formula
         )
     if kind == "time":
         raise DocumentError(
@@ -134,7 +129,7 @@ def _cell(cell: etree._Element, row: int, column: int, here: str) -> XmlCell | N
     if kind == "string":
         said = cell.get(f"{_OFFICE}string-value")
         text = said if said is not None else "\n".join(_paragraph(p) for p in cell.iterfind(f"{_TEXT}p"))
-        return XmlCell(row, column, "t", text, style, formula) if text else None
+        return XmlCell(row, column, "t", text, "", formula) if text else None
     if kind is None:
         return None
     raise DocumentError(f"cell {address(row, column)} is of the type {kind!r}, which is unknown", where=here)
@@ -174,18 +169,3 @@ def _paragraph(element: etree._Element) -> str:
 
     gather(element)
     return "".join(parts)
-
-
-def _formats(styles: etree._Element) -> dict[str, str]:
-    """Return the data style, as XML, of each style of cells."""
-    data = {
-        name: etree.tostring(one, encoding="unicode", with_tail=False)
-        for one in styles
-        if (name := one.get(f"{_STYLE}name"))
-        and one.tag.startswith("{urn:oasis:names:tc:opendocument:xmlns:datastyle:")
-    }
-    return {
-        one.get(f"{_STYLE}name") or "": data[used]
-        for one in styles.iterfind(f"{_STYLE}style")
-        if (used := one.get(f"{_STYLE}data-style-name")) in data
-    }

@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 
 from masktron.errors import DocumentError, FormatOption, UsageError
 from masktron.sources.column_forms import ColumnForm, all_numbers
-from masktron.sources.known_formats import format_names
 from masktron.sources.records import Typed
 from masktron.sources.tables.column_names import xml_names
 from masktron.sources.tables.created_columns import (
@@ -26,6 +25,7 @@ from masktron.sources.tables.created_columns import (
 )
 from masktron.sources.tables.new_names import NamesAllowed
 from masktron.sources.tables.pyreadstat_files import pyreadstat_library, read_file, told_of
+from masktron.sources.tables.read_only import ReadOnlyFormat
 from masktron.sources.tables.read_statistical import rows_again, sas_clock
 from masktron.sources.tables.sas_transport import (
     SasFile,
@@ -222,16 +222,11 @@ def _names_of(version: int) -> NamesAllowed:
     )
 
 
-class Sas7bdatFormat(TableFormat):
+class Sas7bdatFormat(ReadOnlyFormat):
     """SAS data sets, which nobody outside SAS writes."""
 
     name: ClassVar[str] = "sas7bdat"
     options: ClassVar[Mapping[str, str]] = {"encoding": "of its texts, where the file does not say it or is wrong"}
-
-    @property
-    def writes(self) -> tuple[str, ...]:
-        """A transport file, or CSV."""
-        return tuple(name for name in ("xpt", "csv") if name in format_names())
 
     def read(self, path: Path, options: Options) -> Table:
         """Read a file."""
@@ -247,13 +242,11 @@ class Sas7bdatFormat(TableFormat):
             variables.append(_variable(name, columns[name], meta.column_names_to_labels.get(column) or ""))
         size = len(next(iter(found.values()), ()))
         encoding = options.get("encoding") or meta.file_encoding or "UTF-8"
-        written = "a .sas7bdat cannot be written: what is released is a transport file (.xpt) or CSV"
         return Table(
             tuple(variables),
             _table_of(cells, size),
             title=meta.file_label or "",
             carried=SasCarried(columns, shown, encoding),
-            of_release=(written,),
         )
 
     def read_again(self, path: Path, table: Table) -> SecondReading:
@@ -273,22 +266,6 @@ class Sas7bdatFormat(TableFormat):
     def reshaped(self, table: Table, forms: Mapping[str, ColumnForm]) -> Table:
         """Return a table in which columns are texts that have to hold more than numbers."""
         return _with_texts(table, forms)
-
-    def write(self, target: Path, release: TableRelease) -> None:
-        """Refuse: nobody outside SAS writes such a file."""
-        raise _only_sas(target)
-
-    def create(self, target: Path, table: Table, options: Options) -> None:
-        """Refuse: nobody outside SAS writes such a file."""
-        raise _only_sas(target)
-
-
-def _only_sas(target: Path) -> UsageError:
-    return UsageError(
-        "a .sas7bdat cannot be written: SAS has not published the format, and SAS itself reads no other's",
-        where=str(target),
-        hint="write a transport file (.xpt), which SAS imports with PROC COPY or %XPT2LOC, or CSV",
-    )
 
 
 def _version(options: Options) -> int:

@@ -127,11 +127,6 @@ class TableFormat(ABC):
         """Return how a file is written, by the options that say so; nothing where a file itself tells all of it."""
         return {}
 
-    @property
-    def writes(self) -> tuple[str, ...]:
-        """Names of the formats that `write` writes: its own, but for one that can only be read."""
-        return (self.name,)
-
     @abstractmethod
     def read(self, path: Path, options: Options) -> Table:
         """Read a file.

@@ -32,7 +32,7 @@ from masktron.sources.array_stores import FolderStore
 from masktron.sources.column_forms import ColumnForm
 from masktron.sources.flat_records import FlatRecords
 from masktron.sources.frame_path import FramePath
-from masktron.sources.known_formats import format_of_name, table_format
+from masktron.sources.known_formats import format_of_name, table_format, written_formats
 from masktron.sources.missing_codes import codes_of_field
 from masktron.sources.names import NO_CONTEXTS, ContextNames, Vocabulary
 from masktron.sources.records import Coded, Layout, Records, Shape
@@ -209,7 +209,12 @@ class TableSource(Source):
     @property
     def notes(self) -> tuple[str, ...]:
         """What a user should know of how the file reads, and of what is written of it and what is not."""
-        return (*self.table.notes, *self.table.of_release) if self._stream is None else self._stream.notes
+        if self._stream is not None:
+            return self._stream.notes
+        notes, name = (*self.table.notes, *self.table.of_release), self.format.name
+        if name not in (writes := written_formats(name)):
+            return (*notes, f"masktron does not write .{name} files: a release is {' or '.join(writes)}")
+        return notes
 
     @cached_property
     def _stream(self) -> TableStream | None:
@@ -501,7 +506,8 @@ class TableSource(Source):
     def written_as(self, out: Path) -> Self:
         """Return a source that writes the format for which the name stands, where its own can only be read."""
         name = format_of_name(out)
-        if self.format.name in self.format.writes or name not in self.format.writes:
+        writes = written_formats(self.format.name)
+        if self.format.name in writes or name not in writes:
             return self
         found = copy(self)
         found._written = table_format(name)

@@ -20,7 +20,6 @@ from masktron.errors import CannotHoldError, DocumentError, UsageError
 from masktron.extras import library
 from masktron.sources.column_forms import ColumnForm, all_numbers
 from masktron.sources.tables import ods_parts, xlsx_parts
-from masktron.sources.tables.ods_writer import OdsCell, write_ods
 from masktron.sources.tables.office_files import (
     AroundSheet,
     SheetName,
@@ -31,6 +30,7 @@ from masktron.sources.tables.office_files import (
     package,
     require_span,
 )
+from masktron.sources.tables.read_only import ReadOnlyFormat
 from masktron.sources.tables.sheet_cells import (
     DATE,
     NOTHING,
@@ -139,6 +139,28 @@ class _Workbook(TableFormat):
                 kinds[name] = np.full(len(table), TEXT, dtype=kinds[name].dtype)
         return replace(table, carried=replace(carried, kinds=kinds))
 
+    def line_of(self, table: Table, record: int) -> int:
+        """Return the row of a record."""
+        carried: WorkbookCarried = table.carried
+        return carried.top + (carried.place.header is not False) + record + 1
+
+    @abstractmethod
+    def _outline(self, archive: zipfile.ZipFile, where: str) -> SheetOutline:
+        """Return what a workbook says of itself."""
+
+    @abstractmethod
+    def _cells(
+        self, archive: zipfile.ZipFile, sheet: SheetName, book: SheetOutline, where: str, beside: AroundSheet
+    ) -> Iterator[XmlCell]:
+        """Give the cells of a sheet from its XML."""
+
+
+class XlsxFormat(_Workbook):
+    """Excel's workbooks since 2007."""
+
+    name: ClassVar[str] = "xlsx"
+    what: ClassVar[str] = "an Excel workbook"
+
     def write(self, target: Path, release: TableRelease) -> None:
         """Write a workbook with this sheet alone; cells that have not changed have the type that they had."""
         carried: WorkbookCarried = release.original.carried
@@ -189,10 +211,13 @@ class _Workbook(TableFormat):
         if blank:
             yield f"that a text of no characters is more than no value: {', '.join(blank)}"
 
-    def line_of(self, table: Table, record: int) -> int:
-        """Return the row of a record."""
-        carried: WorkbookCarried = table.carried
-        return carried.top + (carried.place.header is not False) + record + 1
+    def _outline(self, archive: zipfile.ZipFile, where: str) -> SheetOutline:
+        return xlsx_parts.outline(archive, where)
+
+    def _cells(
+        self, archive: zipfile.ZipFile, sheet: SheetName, book: SheetOutline, where: str, beside: AroundSheet
+    ) -> Iterator[XmlCell]:
+        return xlsx_parts.cells(archive, sheet, book, where, beside)
 
     def _kind_of(self, lexeme: str | None, there: set[str], column: str) -> str:
         """Return the type of a cell with a masked value: one that its column has."""
@@ -200,7 +225,7 @@ class _Workbook(TableFormat):
             return NOTHING
         if (NUMBER in there or not there) and is_number(lexeme):
             return NUMBER
-        if DATE in there and self._is_date(lexeme):
+        if DATE in there and moment_of_cell(lexeme) is not None:
             return DATE
         if TRUTH in there and lexeme in {"true", "false"}:
             return TRUTH
@@ -228,42 +253,10 @@ class _Workbook(TableFormat):
         elif pa.types.is_boolean(stored):
             kind, fits = TRUTH, {"true", "false"}.__contains__
         elif pa.types.is_date(stored) or pa.types.is_timestamp(stored):
-            kind, fits = DATE, self._is_date
+            kind, fits = DATE, lambda text: moment_of_cell(text) is not None
         if fits is not None and not all(fits(text) for text in lexemes if text):
             kind = TEXT
         return np.array([kind if text else NOTHING for text in lexemes], dtype="U1")
-
-    def _is_date(self, lexeme: str) -> bool:
-        return moment_of_cell(lexeme) is not None
-
-    @abstractmethod
-    def _outline(self, archive: zipfile.ZipFile, where: str) -> SheetOutline:
-        """Return what a workbook says of itself."""
-
-    @abstractmethod
-    def _cells(
-        self, archive: zipfile.ZipFile, sheet: SheetName, book: SheetOutline, where: str, beside: AroundSheet
-    ) -> Iterator[XmlCell]:
-        """Give the cells of a sheet from its XML."""
-
-    @abstractmethod
-    def _save(self, target: Path, sheet: Sheet) -> None:
-        """Write a workbook."""
-
-
-class XlsxFormat(_Workbook):
-    """Excel's workbooks since 2007."""
-
-    name: ClassVar[str] = "xlsx"
-    what: ClassVar[str] = "an Excel workbook"
-
-    def _outline(self, archive: zipfile.ZipFile, where: str) -> SheetOutline:
-        return xlsx_parts.outline(archive, where)
-
-    def _cells(
-        self, archive: zipfile.ZipFile, sheet: SheetName, book: SheetOutline, where: str, beside: AroundSheet
-    ) -> Iterator[XmlCell]:
-        return xlsx_parts.cells(archive, sheet, book, where, beside)
 
     def _save(self, target: Path, sheet: Sheet) -> None:
         xlsxwriter = library("xlsxwriter", "an Excel workbook")
@@ -321,8 +314,8 @@ class _Exact(float):
         return repr(float(self)).removesuffix(".0")
 
 
-class OdsFormat(_Workbook):
-    """OpenDocument spreadsheets."""
+class OdsFormat(_Workbook, ReadOnlyFormat):
+    """OpenDocument spreadsheets, which are only read."""
 
     name: ClassVar[str] = "ods"
     what: ClassVar[str] = "an OpenDocument spreadsheet"
@@ -334,36 +327,3 @@ class OdsFormat(_Workbook):
         self, archive: zipfile.ZipFile, sheet: SheetName, book: SheetOutline, where: str, beside: AroundSheet
     ) -> Iterator[XmlCell]:
         return ods_parts.cells(archive, sheet, book, where, beside)
-
-    def _is_date(self, lexeme: str) -> bool:
-        return super()._is_date(lexeme) and not isinstance(moment_of_cell(lexeme), datetime.time)
-
-    def _save(self, target: Path, sheet: Sheet) -> None:
-        styles: list[tuple[str, str]] = []
-        named: list[dict[str, str]] = []
-        for at, ((_, kinds), formats) in enumerate(zip(sheet.columns, sheet.formats, strict=True)):
-            # a format may have words in it, and what no released cell has is not released
-            used = {kind: data for kind, data in formats.items() if (kinds == kind).any()}
-            named.append({kind: f"c{at}{kind}" for kind in used})
-            styles += [(f"c{at}{kind}", data) for kind, data in used.items()]
-        lists = [(texts, kinds.tolist(), style) for (texts, kinds), style in zip(sheet.columns, named, strict=True)]
-        records = len(lists[0][0]) if lists else 0
-
-        def rows() -> Iterator[list[OdsCell]]:
-            if sheet.header:
-                yield [(name, TEXT, "") for name in sheet.header]
-            for row in range(records):
-                yield [(texts[row], kinds[row], style.get(kinds[row], "")) for texts, kinds, style in lists]
-
-        write_ods(
-            target,
-            sheet.place.sheet.name,
-            rows(),
-            before=sheet.place.before,
-            top=sheet.top,
-            left=sheet.left,
-            styles=styles,
-            named=(sheet.place.name, max(1, records + bool(sheet.header)), max(1, len(lists)))
-            if sheet.place.name
-            else None,
-        )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hmac
-import re
 import secrets
 import threading
 from collections.abc import Callable, Mapping
@@ -16,18 +15,10 @@ from starlette.requests import HTTPConnection, Request
 from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from masktron.web.access.passwords import Doorkeeper
 from masktron.web.access.sessions import Session, Sessions
 from masktron.web.templating import rendered
 
-LOCAL_USER = "local"
-"""Whoever has the token of a server that listens on its own machine alone."""
-PEER_USER = "peer_user"
-"""In the state of a request: which user of this machine it comes from."""
 _STATIC = "/static/"
-_OPEN = ("/login", _STATIC)
-"""What somebody may ask for who has not said who he is, where users have passwords."""
-_USER_NAME = re.compile(r"[\w.@+ \\-]{1,128}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,41 +39,33 @@ class Cookie:
         """Return the header that sets it; it goes when the browser is closed."""
         return f"{self.name}={secret}; Path=/; HttpOnly; SameSite=Strict{'; Secure' if self.secure else ''}"
 
-    @property
-    def removal(self) -> str:
-        """The header that removes it."""
-        return f"{self.header('')}; Max-Age=0"
-
 
 @dataclass(frozen=True, slots=True)
 class Entered:
-    """Who may go on: the user, and the secret of the session.
+    """A request may go on, with the secret of its session.
 
     Attributes
     ----------
-    user : str or None
-        None on the pages for those who have not said who they are.
     secret : str
         What the tokens of forms are made of.
     is_new : bool
         Whether the browser has to be told its cookie.
     """
 
-    user: str | None
     secret: str
     is_new: bool = False
 
 
 class Door(Protocol):
-    """How users are known."""
+    """How the owner is known."""
 
     def enter(self, request: Request, secret: str, session: Session | None) -> Entered | Response:
-        """Say who it is, or answer for the pages."""
+        """Let a request in, or answer for the pages."""
         ...
 
 
 class TokenDoor:
-    """Whoever has the token of the printed address, on the machine itself; each opens one browser.
+    """Whoever has the token, on the machine itself; each opens one browser.
 
     Parameters
     ----------
@@ -92,13 +75,13 @@ class TokenDoor:
     Attributes
     ----------
     used : callable or None
-        Called when a token has opened a browser; `token` is the next one by then.
+        Called with the next token when one has opened a browser.
     """
 
     def __init__(self, sessions: Sessions, cookie: Cookie) -> None:
         self._sessions = sessions
         self._cookie = cookie
-        self.used: Callable[[], None] | None = None
+        self.used: Callable[[str], None] | None = None
         self._lock = threading.Lock()
         self._token = secrets.token_urlsafe(32)
 
@@ -109,21 +92,20 @@ class TokenDoor:
 
     def enter(self, request: Request, secret: str, session: Session | None) -> Entered | Response:
         """Take the token once, and then the cookie."""
-        known = session is not None and session.user == LOCAL_USER
         given = request.query_params.get("token")
         if given is not None and request.method == "GET":
-            if known:  # the same browser, by an address that it has used
+            if session is not None:  # the same browser, by an address that it has used
                 return RedirectResponse(_own_path(request.url.path), 303)
             return self._opened(request) if self._takes(given) else _closed()
-        return Entered(LOCAL_USER, secret) if known else _closed()
+        return Entered(secret) if session is not None else _closed()
 
     def _takes(self, given: str) -> bool:
         with self._lock:
             if not hmac.compare_digest(given.encode(), self._token.encode()):
                 return False
             self._token = secrets.token_urlsafe(32)
-        if self.used is not None:
-            self.used()
+            if self.used is not None:
+                self.used(self._token)
         return True
 
     def _opened(self, request: Request) -> Response:
@@ -134,65 +116,42 @@ class TokenDoor:
             answer = RedirectResponse(where, 303)
         else:
             # where a page of a file has led here, a browser would follow a redirect without a strict cookie
-            answer = HTMLResponse(rendered("opened.html", where=where, user=None, has_logout=False))
-        answer.headers["set-cookie"] = self._cookie.header(self._sessions.begin(LOCAL_USER))
+            answer = HTMLResponse(rendered("opened.html", where=where))
+        answer.headers["set-cookie"] = self._cookie.header(self._sessions.begin())
         return answer
 
 
-class PasswordDoor:
-    """Whoever has given a name and a password."""
-
-    def __init__(self, keeper: Doorkeeper) -> None:
-        self._keeper = keeper
-
-    def enter(self, request: Request, secret: str, session: Session | None) -> Entered | Response:
-        """Take the cookie of a session with a user that is one still; else lead to the page that asks for one."""
-        # browsers send cookies to all ports of a name, and so to servers of other users of this machine
-        if session is not None and session.peer != peer_of(request):
-            session = None
-        if session is not None and session.user is not None and self._keeper.is_current(session.user, session.stamp):
-            return Entered(session.user, secret)
-        if request.url.path.startswith(_OPEN):
-            # a secret that is kept nowhere: it binds the form to this browser
-            return Entered(None, secret or secrets.token_urlsafe(32), not secret)
-        if request.method == "GET":
-            return RedirectResponse("/login", 303)
-        return PlainTextResponse("Your session has ended. Log in once more.", 401)
-
-
 class ProxyDoor:
-    """Whom a reverse proxy names in a header.
+    """Whoever comes by the office's own proxy, which names the owner of the server in a header.
+
+    Only connections of the proxy's account reach it (`OwnListener`): on any other, the header could be anybody's.
 
     Parameters
     ----------
-    header : str
-    trusted : frozenset of str
-        Addresses of the proxy: from any other, the header could be anybody's.
+    header, name : str
+        The header, and the one name that it may carry.
     sessions : Sessions
     """
 
-    def __init__(self, header: str, trusted: frozenset[str], sessions: Sessions) -> None:
+    def __init__(self, header: str, name: str, sessions: Sessions) -> None:
         self._header = header
-        self._trusted = trusted
+        self._name = name
         self._sessions = sessions
 
     def enter(self, request: Request, secret: str, session: Session | None) -> Entered | Response:
-        """Take the name from the header of each request; the session is there for the tokens of forms alone."""
-        names = request.headers.getlist(self._header)
-        if request.client is None or request.client.host not in self._trusted or len(names) != 1:
-            return PlainTextResponse("This server is asked by its proxy alone.", 403)
-        if not _USER_NAME.fullmatch(names[0]):
-            return PlainTextResponse("The proxy has named no user.", 403)
-        if session is not None and session.user == names[0]:
-            return Entered(names[0], secret)
+        """Read the header of each request; the session is there for the tokens of forms alone."""
+        if request.headers.getlist(self._header) != [self._name]:
+            return PlainTextResponse("The proxy does not name the owner of this server.", 403)
+        if session is not None:
+            return Entered(secret)
         if request.method != "GET" or request.url.path.startswith(_STATIC):
             # nothing with a form: a secret that is kept nowhere
-            return Entered(names[0], secrets.token_urlsafe(32))
-        return Entered(names[0], self._sessions.begin(names[0]), is_new=True)
+            return Entered(secrets.token_urlsafe(32))
+        return Entered(self._sessions.begin(), is_new=True)
 
 
 class Gate:
-    """Refuses what does not come from a page of this server, and says who asks.
+    """Refuses what does not come from a page of this server, and gives each its session.
 
     Parameters
     ----------
@@ -217,7 +176,7 @@ class Gate:
         self._cookie = cookie
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass a request on, with ``state`` that says who asks, or answer it."""
+        """Pass a request on, with the secret of its session in ``state``, or answer it."""
         if scope["type"] == "lifespan":
             await self._app(scope, receive, send)
             return
@@ -231,7 +190,7 @@ class Gate:
         if isinstance(entered, Response):
             await entered(scope, receive, send)
             return
-        scope.setdefault("state", {}).update(user=entered.user, secret=entered.secret)
+        scope.setdefault("state", {}).update(secret=entered.secret)
         told = self._cookie.header(entered.secret) if entered.is_new else None
 
         async def with_cookie(message: Message) -> None:
@@ -267,27 +226,13 @@ class Gate:
         return self._door.enter(request, secret, session)
 
 
-def user_of(connection: HTTPConnection) -> str:
-    """Return the user of a request behind the gate."""
-    user = connection.state.user
-    if not isinstance(user, str):
-        raise TypeError("a page for users was asked for by nobody")
-    return user
-
-
 def secret_of(connection: HTTPConnection) -> str:
     """Return what the tokens of forms are made of."""
     return str(connection.state.secret)
 
 
-def peer_of(connection: HTTPConnection) -> int | None:
-    """Return the number of the user of this machine who has connected; None where he is not seen."""
-    found = connection.scope.get("state", {}).get(PEER_USER)
-    return None if found is None else int(found)
-
-
 def _closed() -> Response:
-    return PlainTextResponse("Open the address that masktron web has printed last: each opens one browser.", 403)
+    return PlainTextResponse("Run masktron web again on this machine: it opens a browser that gets in.", 403)
 
 
 def _own_path(path: str) -> str:

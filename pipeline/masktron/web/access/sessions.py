@@ -7,7 +7,6 @@ import hmac
 import secrets
 import threading
 import time
-from collections import Counter
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -16,13 +15,13 @@ from masktron.web.store.disk import read_plain, write_plain
 
 _WRITTEN_EVERY = 60.0
 """Seconds between two notes of when a session was last used."""
-MOST, MOST_EACH = 500, 20
-"""Sessions that there may be, in all and of one user; then one ends of whoever has most, or of the user."""
+MOST = 20
+"""Sessions that there may be; then the one ends that was used longest ago."""
 
 
 @dataclass(frozen=True, slots=True)
 class Lifetime:
-    """How long a session lasts, in seconds: in all, and without a word from its user."""
+    """How long a session lasts, in seconds: in all, and without a request."""
 
     whole: float
     idle: float
@@ -34,21 +33,12 @@ class Session:
 
     Attributes
     ----------
-    user : str or None
-        None before anybody has given a name and a password.
     began, used : float
         In seconds since 1970.
-    stamp : str
-        Of the password with which it began: with another one it is over.
-    peer : int or None
-        The number of the user of this machine whose browser it is; None where he is not seen, as on other machines.
     """
 
-    user: str | None
     began: float
     used: float
-    stamp: str = ""
-    peer: int | None = None
 
 
 class Sessions:
@@ -68,16 +58,17 @@ class Sessions:
         self._clock = clock
         self._lock = threading.Lock()
         self._written = 0.0
-        self._found = {key: Session(**one) for key, one in (read_plain(path) or {}).items()}
+        self._found = {key: Session(one["began"], one["used"]) for key, one in (read_plain(path) or {}).items()}
 
-    def begin(self, user: str | None, stamp: str = "", peer: int | None = None) -> str:
+    def begin(self) -> str:
         """Begin a session and return what its cookie holds."""
         secret = secrets.token_urlsafe(32)
         now = self._clock()
         with self._lock:
             self._found = {key: one for key, one in self._found.items() if self._lives(one, now)}
-            self._make_way(user)
-            self._found[_hash(secret)] = Session(user, now, now, stamp, peer)
+            if len(self._found) >= MOST:
+                del self._found[min(self._found, key=lambda key: self._found[key].used)]
+            self._found[_hash(secret)] = Session(now, now)
             self._write(now)
         return secret
 
@@ -105,24 +96,6 @@ class Sessions:
                 if now - self._written > _WRITTEN_EVERY:
                     self._write(now)
             return found
-
-    def end(self, secret: str) -> None:
-        """End a session."""
-        with self._lock:
-            if self._found.pop(_hash(secret), None) is not None:
-                self._write(self._clock())
-
-    def _make_way(self, user: str | None) -> None:
-        """End the session that was used longest ago: of the user himself, else of whoever has most of them."""
-        numbers = Counter(one.user for one in self._found.values())
-        if numbers[user] >= MOST_EACH:
-            ending = user
-        elif numbers.total() >= MOST:
-            ending = numbers.most_common(1)[0][0]
-        else:
-            return
-        of_user = [key for key, one in self._found.items() if one.user == ending]
-        del self._found[min(of_user, key=lambda key: self._found[key].used)]
 
     def _lives(self, session: Session, now: float) -> bool:
         return now - session.began < self._lifetime.whole and now - session.used < self._lifetime.idle

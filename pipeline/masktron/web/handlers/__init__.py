@@ -1,4 +1,4 @@
-"""What answers for each kind of address: `project_pages`, `entrance`, `run_files`.
+"""What answers for each kind of address: `project_pages`, `run_files`.
 
 They turn requests into visits and forms, and what a page returns into an answer; what a page shows is in ``pages/``.
 """

@@ -1,4 +1,4 @@
-"""Pages of projects: each is shown, takes its forms, and its uploads."""
+"""The list of projects, and their pages: each is shown, takes its forms, and its uploads."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
 from masktron.errors import MasktronError, UsageError
-from masktron.web.access.gate import secret_of, user_of
+from masktron.web.access.gate import secret_of
 from masktron.web.access.sessions import form_token, is_form_token
 from masktron.web.form_reading import passed_over
+from masktron.web.pages import projects_list
 from masktron.web.plain_answers import nothing_here, problem_page, redirected
 from masktron.web.runs.one_run import one_look
 from masktron.web.store.projects import MOST_UPLOADS, Project
-from masktron.web.store.room_left import UploadRefusedError
-from masktron.web.store.uploading import Uploaded, UploadLimits, uploaded
+from masktron.web.store.uploading import Uploaded, UploadLimits, UploadRefusedError, uploaded
 from masktron.web.templating import rendered
 from masktron.web.way import onward, way_of
 from masktron.web.web_page import FormFields, NothingHereError, PageProblem, Redirect, WebPage, problem_of
@@ -29,6 +29,36 @@ class ProjectPages:
 
     def __init__(self, parts: WebParts) -> None:
         self._parts = parts
+
+    async def projects(self, request: Request) -> Response:
+        """Answer for the list of projects, and take its forms."""
+        form = await self._parts.forms.read(request) if request.method == "POST" else None
+        if isinstance(form, Response):
+            return form
+        return await run_in_threadpool(self._projects, request, form)
+
+    def _projects(self, request: Request, form: FormFields | None) -> Response:
+        visit = self._parts.visit_of(request)
+        problems: list[PageProblem] = []
+        if form is not None:
+            action = projects_list.ACTIONS.get(form.text("action"))
+            if action is None:
+                return problem_page("there is no such form", "reload the page", 400)
+            try:
+                return redirected(action(visit, form))
+            except MasktronError as error:
+                problems = [problem_of(error, form.names)]
+            except NothingHereError:
+                return nothing_here()
+        text = rendered(
+            "projects.html",
+            csrf=form_token(secret_of(request)),
+            problems=problems,
+            given=form,
+            keep=self._parts.store.keep,
+            **projects_list.show(visit),
+        )
+        return HTMLResponse(text, 422 if problems else 200)
 
     def page_of(self, page: WebPage) -> Callable[[Request], Awaitable[Response]]:
         """Return what answers for a page of a project: it shows it, and takes its forms."""
@@ -70,14 +100,13 @@ class ProjectPages:
         return answer
 
     async def _received(self, request: Request, project: Project, body: AsyncIterator[bytes]) -> str:
-        room = await run_in_threadpool(self._parts.store.arrivals.begin, project.owner)
         await run_in_threadpool(_require_place, project)
         length = request.headers.get("content-length", "")
         found = await uploaded(
             body,
             request.headers.get("content-type", ""),
             project.files,
-            limits=UploadLimits(self._parts.largest_upload, room, **self._parts.upload_limits),
+            limits=UploadLimits(self._parts.largest_upload, self._parts.store.left(), **self._parts.upload_limits),
             is_token=lambda given: is_form_token(given, secret_of(request)),
             length=int(length) if length.isascii() and length.isdigit() and len(length) < 20 else None,
         )
@@ -163,9 +192,7 @@ class ProjectPages:
 
     def _common(self, request: Request, project: Project, page: WebPage) -> dict[str, Any]:
         return {
-            "user": user_of(request),
             "csrf": form_token(secret_of(request)),
-            "has_logout": self._parts.has_logout,
             "project": project,
             "facts": project.facts,
             "page": page,

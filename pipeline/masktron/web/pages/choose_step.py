@@ -236,7 +236,6 @@ def _begin(visit: Visit, project: Project, form: FormFields) -> Redirect:
     project.settings.update(
         {"tune": asked, "limits": limits_from(form, config) or None},
         said="What Choose tries, and limits",
-        by=visit.user,
     )
     words = ["tune", data, "--rules", rules, "--out", KEPT, "--json", InRun(RESULT)]
     visit.start(project, run_kinds.CHOOSE, [*words, "--map", InRun(PICTURE), "--html", InRun(PAGE)])
@@ -252,7 +251,7 @@ def _take(visit: Visit, project: Project, form: FormFields) -> Redirect:
         raise UsageError("there is no such way to mask with figures", hint="reload the page")
     one = candidates[number]
     name = _name(one)
-    project.settings.update(_settings(one, project.settings.config), said=f"Chosen: {name}", by=visit.user)
+    project.settings.update(_settings(one, project.settings.config), said=f"Chosen: {name}")
     return Redirect(visit.path(project, "choose") + "#chosen")
 
 

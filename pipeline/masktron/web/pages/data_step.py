@@ -42,7 +42,7 @@ def _show(visit: Visit, project: Project) -> dict[str, Any]:
         "data": project.data(),
         "has_settings": _has_others(project),
         "folders": [_folder(place, visit, number) for number, place in enumerate(project.pickable)],
-        "largest": min(visit.largest_upload, visit.store.left(visit.user)),
+        "largest": min(visit.largest_upload, visit.store.left()),
         "run": run,
         "run_path": None if run is None else visit.path_of_run(run),
         "active": run is not None and not run.is_over,
@@ -142,7 +142,7 @@ def _words(project: Project) -> list[Argument]:
 
 
 def _took(visit: Visit, project: Project, name: str) -> Redirect:
-    project.choose_data(name, by=visit.user)
+    project.choose_data(name)
     look_at(visit, project)
     return Redirect(visit.path(project, "data"))
 
@@ -156,7 +156,7 @@ def _pick(visit: Visit, project: Project, form: FormFields) -> Redirect:
     if number is None or number >= len(project.pickable):
         raise UsageError("there is no such folder", hint="pick a file from the list")
     folder = project.pickable[number]
-    project.choose_data(visit.store.pick(project, folder, form.raw("file")), folder=folder, by=visit.user)
+    project.choose_data(visit.store.pick(project, folder, form.raw("file")), folder=folder)
     look_at(visit, project)
     return Redirect(visit.path(project, "data"))
 
@@ -177,7 +177,7 @@ def _read_others(visit: Visit, project: Project, form: FormFields) -> Redirect:
 
 def _leave_settings(visit: Visit, project: Project, _: FormFields) -> Redirect:
     """Begin anew with settings: those that are there are about fields of other data."""
-    project.settings.replace("", said="All settings left out, for other data", by=visit.user)
+    project.settings.replace("", said="All settings left out, for other data")
     look_at(visit, project)
     return Redirect(visit.path(project, "data"))
 
@@ -185,13 +185,13 @@ def _leave_settings(visit: Visit, project: Project, _: FormFields) -> Redirect:
 def _written(visit: Visit, project: Project, form: FormFields) -> Redirect:
     """Read the file as the form says that it is written."""
     options = options_said(project, form)
-    project.settings.update({"format_options": options or None}, said="How the file is written", by=visit.user)
+    project.settings.update({"format_options": options or None}, said="How the file is written")
     return _read(visit, project, form)
 
 
 def _households(visit: Visit, project: Project, form: FormFields) -> Redirect:
     """Read the table as records that stand in records, or no more."""
-    project.settings.update({"levels": levels_said(form)}, said="Which records stand in which", by=visit.user)
+    project.settings.update({"levels": levels_said(form)}, said="Which records stand in which")
     return _read(visit, project, form)
 
 
@@ -199,7 +199,7 @@ def _help(visit: Visit, project: Project, form: FormFields) -> Redirect:
     """Read the file with an option that the error of the latest reading offers."""
     option = option_offered(project, form)
     options = {**project.settings.config.format_options, option.name: option.value}
-    project.settings.update({"format_options": options}, said=label_of(option), by=visit.user)
+    project.settings.update({"format_options": options}, said=label_of(option))
     return _read(visit, project, form)
 
 
@@ -211,7 +211,7 @@ def _remove(visit: Visit, project: Project, form: FormFields) -> Redirect:
     if others := [run for run in needs if run not in reading]:
         raise UsageError(f"the run {others[-1].name} needs this file", hint="wait until it has ended, or cancel it")
     for run in reading:
-        visit.queue.cancel(run, visit.user)
+        visit.queue.cancel(run)
     project.remove_upload(name)
     return Redirect(visit.path(project, "data"))
 

@@ -140,7 +140,7 @@ def _took(visit: Visit, project: Project, upload: str) -> Redirect:
 
 
 def _kept(visit: Visit, project: Project, name: str, content: bytes, said: str) -> Redirect:
-    project.write({hierarchy_name(name): content}, said=f"Hierarchy of {name} {said}", by=visit.user)
+    project.write({hierarchy_name(name): content}, said=f"Hierarchy of {name} {said}")
     return Redirect(_path(visit, project, name))
 
 
@@ -175,7 +175,7 @@ def _remove(visit: Visit, project: Project, _: FormFields) -> Redirect:
     name = _field(visit, project)["name"]
     if hierarchy_name(name) in hierarchies_of(project.settings.table).values():
         raise UsageError("the field is recoded by this hierarchy", hint="recode it otherwise first")
-    project.write({hierarchy_name(name): None}, said=f"Hierarchy of {name} removed", by=visit.user)
+    project.write({hierarchy_name(name): None}, said=f"Hierarchy of {name} removed")
     return Redirect(visit.path(project, "protect"))
 
 

@@ -15,13 +15,12 @@ def _show(visit: Visit, project: Project) -> dict[str, Any]:
     changes = project.history.changes()
     undone = {one.undoes for one in changes}
     entries = [
-        {"time": one.time, "by": one.by, "said": one.said, "undone": one.number in undone, "path": None, "state": ""}
+        {"time": one.time, "said": one.said, "undone": one.number in undone, "path": None, "state": ""}
         for one in reversed(changes)
     ]
     entries += [
         {
             "time": run.command["asked"],
-            "by": run.command["by"],
             "said": run.shown_command,
             "undone": False,
             "path": visit.path_of_run(run),
@@ -36,7 +35,7 @@ def _show(visit: Visit, project: Project) -> dict[str, Any]:
 
 
 def _undo(visit: Visit, project: Project, form: FormFields) -> Redirect:
-    project.undo(visit.user, form.text("change"))
+    project.undo(form.text("change"))
     return Redirect(visit.path(project, "history"))
 
 

@@ -66,7 +66,7 @@ def measure_keys(visit: Visit, project: Project) -> CommandRun:
     words = keys_arguments(project)
     run = latest_run(project, run_kinds.KEYS.step)
     if run is not None and not run.is_over:
-        visit.queue.cancel(run, visit.user)
+        visit.queue.cancel(run)
     return visit.start(project, run_kinds.KEYS, words)
 
 

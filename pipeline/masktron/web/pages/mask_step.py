@@ -16,7 +16,7 @@ from masktron.report.level_figures_table import LEVEL_COLUMNS, level_rows
 from masktron.results.mask import is_judge
 from masktron.results.tried_treatment import KeyTreatment
 from masktron.rulebook_text.rule_changes import NewRule, with_rules
-from masktron.sources.known_formats import known_formats
+from masktron.sources.known_formats import known_formats, suffixes_of
 from masktron.web.pages.choose_step import chosen_candidate
 from masktron.web.pages.form_values import at_fields, limits_from, whole_from
 from masktron.web.pages.key_facts import treated_context
@@ -40,8 +40,6 @@ from masktron.web.web_page import FormFields, Redirect, StepState, Visit, WebPag
 
 RESULT, PAGE, ABOUT = "mask.json", "internal.html", "about.html"
 PLAN_RESULT, PLAN_PAGE = "plan.json", "plan.html"
-_INSTEAD = {".sas7bdat": ".xpt"}
-"""What is written in the place of a format that can only be read."""
 _FIELDS = (
     "method",
     "k",
@@ -67,9 +65,9 @@ _ENDINGS = {
 def masked_name(data: str) -> str:
     """Return the name of the masked file: that of the data tells the format, by its end alone."""
     name = PurePosixPath(data).name.lower()
-    ends = (suffix for one in known_formats() for suffix in one.suffixes if name.endswith(suffix))
-    end = max(ends, key=len, default=".xml")
-    return f"masked{_INSTEAD.get(end, end)}"
+    ends = ((suffix, one) for one in known_formats() for suffix in one.suffixes if name.endswith(suffix))
+    end, found = max(ends, key=lambda one: len(one[0]), default=(".xml", None))
+    return f"masked{suffixes_of(found.instead[0])[0] if found is not None and found.instead else end}"
 
 
 def _show(visit: Visit, project: Project) -> dict[str, Any]:
@@ -338,7 +336,7 @@ def _saved(visit: Visit, project: Project, form: FormFields) -> None:
     table = project.settings.table
     if changes := {name: value for name, value in _changes(project, form).items() if value != table.get(name)}:
         told = [f"{name} {_said(value)}" for name, value in changes.items()]
-        project.settings.update(changes, said=f"Masking: {', '.join(told)}", by=visit.user)
+        project.settings.update(changes, said=f"Masking: {', '.join(told)}")
 
 
 def _said(value: Any) -> str:

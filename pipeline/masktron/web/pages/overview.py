@@ -26,7 +26,7 @@ def _rename(visit: Visit, project: Project, form: FormFields) -> Redirect:
     name = " ".join(form.text("name").split())
     if not 1 <= len(name) <= 100:
         raise UsageError("name: 1 to 100 characters", hint="such as the name of the survey")
-    project.change_facts(said=f"Name: {name}", by=visit.user, name=name)
+    project.change_facts(said=f"Name: {name}", name=name)
     return Redirect(visit.path(project))
 
 

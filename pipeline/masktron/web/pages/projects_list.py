@@ -15,7 +15,7 @@ from masktron.web.web_page import FormFields, NothingHereError, Redirect, Visit
 
 def show(visit: Visit) -> dict[str, Any]:
     """Return what the template gets."""
-    projects = visit.store.of(visit.user)
+    projects = visit.store.newest()
     return {
         "projects": [
             {
@@ -26,8 +26,8 @@ def show(visit: Visit) -> dict[str, Any]:
             }
             for one in projects
         ],
-        "taken": visit.store.taken(visit.user),
-        "room": visit.store.room,
+        "taken": visit.store.taken(),
+        "left": visit.store.left(),
     }
 
 
@@ -41,19 +41,19 @@ def _facts(project: Project) -> ProjectFacts:
 
 
 def _new(visit: Visit, form: FormFields) -> Redirect:
-    return Redirect(visit.path(visit.store.make(visit.user, form.text("name"))))
+    return Redirect(visit.path(visit.store.make(form.text("name"))))
 
 
 def _sample(visit: Visit, _: FormFields) -> Redirect:
-    return Redirect(visit.path(visit.store.make_sample(visit.user)))
+    return Redirect(visit.path(visit.store.make_sample()))
 
 
 def _delete(visit: Visit, form: FormFields) -> Redirect:
-    project = visit.store.get(visit.user, form.text("project"))
+    project = visit.store.get(form.text("project"))
     if project is None:
         raise NothingHereError
     with suppress(ProjectGoneError):  # by another window
-        visit.queue.end_project(project, visit.user)
+        visit.queue.end_project(project)
     visit.store.delete(project)
     return Redirect("/")
 

@@ -212,7 +212,7 @@ def _save(visit: Visit, project: Project, form: FormFields) -> Redirect:
             "keys of nested files are not treated yet",
             hint="treat them in a flat file, or leave them as they are and look at the risk",
         )
-    project.settings.update(changes, said=f"Keys: {_said(changes)}", by=visit.user)
+    project.settings.update(changes, said=f"Keys: {_said(changes)}")
     if project.settings.config != config or current_keys(project) is None:
         measure_keys(visit, project)
     return Redirect(visit.path(project, "protect"))

@@ -48,7 +48,6 @@ FORMATS: Mapping[str, str] = {
     "xpt": "SAS (transport file)",
     "parquet": "Parquet",
     "arrow": "Arrow",
-    "ods": "OpenDocument spreadsheet",
     "sqlite": "SQLite",
     "duckdb": "DuckDB",
     "xml": "XML",

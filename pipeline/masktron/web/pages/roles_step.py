@@ -185,9 +185,7 @@ def _save(visit: Visit, project: Project, form: FormFields) -> Redirect:
         "missing": _missing(form, config),
     }
     _require_one_weight(project, roles)
-    project.settings.update(
-        {name: value or None for name, value in changes.items()}, said="Roles of the fields", by=visit.user
-    )
+    project.settings.update({name: value or None for name, value in changes.items()}, said="Roles of the fields")
     look_at(visit, project)
     return Redirect(_back(visit, project))
 
@@ -262,7 +260,7 @@ def _decide(visit: Visit, project: Project, form: FormFields) -> Redirect:
         raise UsageError("every text field has a role", hint="reload the page")
     roles = {**{name: one.value for name, one in config.roles.items()}, **dict.fromkeys(names, role)}
     _require_one_weight(project, roles)
-    project.settings.update({"roles": roles}, said=f"Role {role}: {', '.join(names)}", by=visit.user)
+    project.settings.update({"roles": roles}, said=f"Role {role}: {', '.join(names)}")
     look_at(visit, project)
     return Redirect(visit.path(project, "roles"))
 

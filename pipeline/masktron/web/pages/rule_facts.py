@@ -244,7 +244,7 @@ def check_rules(visit: Visit, project: Project) -> CommandRun:
     """Start a check of the rules; one that is under way is of former rules, and ends."""
     run = latest_run(project, run_kinds.RULES_CHECK.step)
     if run is not None and not run.is_over:
-        visit.queue.cancel(run, visit.user)
+        visit.queue.cancel(run)
     return visit.start(project, run_kinds.RULES_CHECK, explain_arguments(project, page=True))
 
 

@@ -49,7 +49,7 @@ _INCLUDES = KeptFiles(_taken_in, room=5_000_000)
 
 def saved(visit: Visit, project: Project, files: Mapping[str, bytes | None], said: str) -> Redirect:
     """Write rules, have them checked, and go to their list."""
-    project.write(files, said=said, by=visit.user)
+    project.write(files, said=said)
     where = visit.path(project, "rules")
     if RULES in files and files[RULES] is None:
         return Redirect(where)
@@ -211,7 +211,7 @@ def _check(visit: Visit, project: Project, _: FormFields) -> Redirect:
 
 
 def _undo(visit: Visit, project: Project, form: FormFields) -> Redirect:
-    project.undo(visit.user, form.text("change"))
+    project.undo(form.text("change"))
     if project.has_rules:
         check_rules(visit, project)
     return Redirect(visit.path(project, "rules"))

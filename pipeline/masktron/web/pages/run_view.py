@@ -79,7 +79,7 @@ def _again(run: CommandRun) -> str | None:
 def _cancel(visit: Visit, project: Project, _: FormFields) -> Redirect:
     run = _found(visit, project)
     if not run.is_over:
-        visit.queue.cancel(run, visit.user)
+        visit.queue.cancel(run)
     return Redirect(visit.path_of_run(run))
 
 

@@ -165,7 +165,7 @@ def cancel_run(visit: Visit, project: Project, step: str) -> None:
     """Cancel the latest run of a step, unless it is over."""
     run = latest_run(project, step)
     if run is not None and not run.is_over:
-        visit.queue.cancel(run, visit.user)
+        visit.queue.cancel(run)
 
 
 def sha256_of(path: Path) -> str | None:

@@ -159,14 +159,12 @@ def _number_of_rules(project: Project) -> int:
 
 
 def _exclude(visit: Visit, project: Project, _: FormFields) -> Redirect:
-    project.settings.update(
-        {"invalid": "exclude"}, said="Records that break a rule are left out when masking", by=visit.user
-    )
+    project.settings.update({"invalid": "exclude"}, said="Records that break a rule are left out when masking")
     return Redirect(visit.path(project, "validate"))
 
 
 def _include(visit: Visit, project: Project, _: FormFields) -> Redirect:
-    project.settings.update({"invalid": None}, said="Records that break a rule stop the masking", by=visit.user)
+    project.settings.update({"invalid": None}, said="Records that break a rule stop the masking")
     return Redirect(visit.path(project, "validate"))
 
 

@@ -139,8 +139,8 @@ class CommandRun:
 
     @property
     def command(self) -> Mapping[str, Any]:
-        """What was asked for: ``arguments``, ``asked`` (when), ``by``."""
-        return read_plain(self.path_of(run_process.COMMAND)) or {"arguments": [], "asked": "", "by": ""}
+        """What was asked for: ``arguments``, ``asked`` (when)."""
+        return read_plain(self.path_of(run_process.COMMAND)) or {"arguments": [], "asked": ""}
 
     def stamp_then(self, name: str) -> list[int] | None:
         """Return the stamp that a file which it reads had when it was asked for; None where it does not know it."""
@@ -309,11 +309,11 @@ class CommandRun:
             raise UnreadableResultError(f"{name} is of another version of masktron", hint="do this step once more")
         return found
 
-    def cancel(self, by: str) -> None:
+    def cancel(self) -> None:
         """Take note that somebody wants it to end; `RunQueue` sees to it."""
         with self.project.changing():
             if not self.is_cancelled:
-                write_plain(self.folder / run_process.CANCEL, {"by": by, "time": now()})
+                write_plain(self.folder / run_process.CANCEL, {"time": now()})
 
 
 @contextmanager
@@ -384,8 +384,6 @@ def prepared_run(
     step: str,
     arguments: Sequence[Argument],
     *,
-    by: str,
-    largest_file: int | None = None,
     draft: Mapping[str, bytes] | None = None,
 ) -> CommandRun:
     """Make the folder of a run, with copies of rules and settings as they are now, and its command.
@@ -398,9 +396,6 @@ def prepared_run(
     arguments : sequence of str, InRun or InRunOf
         Of the command, without ``masktron``. What a user typed stands behind the ``=`` of an option, so that it
         cannot be another option.
-    by : str
-    largest_file : int, optional
-        Bytes that a file may have that it writes.
     draft : mapping of str to bytes, optional
         Files that take the place of the copies: what is tried out. Such a run does not wait for the others.
 
@@ -423,9 +418,7 @@ def prepared_run(
         command: dict[str, Any] = {
             "arguments": plain,
             "asked": now(),
-            "by": by,
             "copies": copies,
-            "largest_file": largest_file,
             "stamps": _stamps(run, arguments),
             "schema_version": SCHEMA_VERSION,
         }

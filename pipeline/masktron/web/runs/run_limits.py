@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -26,8 +25,3 @@ class RunLimits:
 def is_memory_seen() -> bool:
     """Tell whether the system says what processes hold: Linux does."""
     return Path("/proc/self/smaps_rollup").exists()
-
-
-def memory_of_machine() -> int:
-    """Return the bytes of memory that the machine has; 0 where nobody can see what a run holds of it."""
-    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") if is_memory_seen() else 0

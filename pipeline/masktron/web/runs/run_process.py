@@ -11,7 +11,6 @@ import contextlib
 import json
 import math
 import os
-import resource
 import shutil
 import signal
 import subprocess
@@ -30,7 +29,7 @@ ERROR = "error.json"
 STDOUT = "stdout.txt"
 STDERR = "stderr.txt"
 SCRATCH = ".tmp"
-"""The temporary files of a command: below its project, so that they go with it and take room like all else."""
+"""The temporary files of a command: below its project, so that they go with it."""
 INTERNAL = frozenset({COMMAND, PROCESS, EXIT, CANCEL, PROGRESS, ERROR, STDOUT, STDERR})
 """Files of a run that are no outputs of its command."""
 TOO_MUCH = "the run took too much"
@@ -85,13 +84,6 @@ def _carried_out(
         "PYTHONUTF8": "1",
         "COLUMNS": "118",
     }
-    most = command.get("largest_file")
-
-    def prepare() -> None:
-        os.nice(NICE)
-        if most is not None:
-            resource.setrlimit(resource.RLIMIT_FSIZE, (most, most))
-
     os.umask(0o077)
     with (folder / STDOUT).open("wb") as out, (folder / STDERR).open("wb") as err:
         try:
@@ -104,31 +96,27 @@ def _carried_out(
                 stderr=err,
                 env=environment,
                 pass_fds=(lock,),
-                preexec_fn=prepare,  # noqa: PLW1509 -- there is one thread
+                preexec_fn=lambda: os.nice(NICE),  # noqa: PLW1509 -- there is one thread
             )
         except OSError as error:
             return None, str(error.strerror)
         if asked:  # before there was a command that could hear it
             process.terminate()
-        code, problem = _watched(process, seconds, memory, folder, most)
+        code, problem = _watched(process, seconds, memory)
     return (128 - code if code < 0 else code), problem
 
 
-def _watched(
-    process: subprocess.Popen[bytes], seconds: float, memory: int, folder: Path, room: int | None
-) -> tuple[int, str]:
+def _watched(process: subprocess.Popen[bytes], seconds: float, memory: int) -> tuple[int, str]:
     """Wait for a command, and end it where it takes more than it may; then the problem says so."""
     limit = time.monotonic() + seconds if seconds else math.inf
     while True:
         try:
-            return process.wait(_LOOK if seconds or memory or room is not None else None), ""
+            return process.wait(_LOOK if seconds or memory else None), ""
         except subprocess.TimeoutExpired:
             if time.monotonic() > limit:
                 return _ended(process), f"{TOO_MUCH} time: more than {seconds / 60:g} minutes"
             if memory and memory_of(process.pid) > memory:
                 return _ended(process), f"{TOO_MUCH} memory: more than {memory // 1_000_000:,} MB"
-            if room is not None and bytes_in(folder) > room:  # the limit of the system is for each file alone
-                return _ended(process), f"{TOO_MUCH} room: more than the {room / 1_000_000:,.3g} MB that were left"
 
 
 def _ended(process: subprocess.Popen[bytes]) -> int:
@@ -141,16 +129,6 @@ def _ended(process: subprocess.Popen[bytes]) -> int:
             with contextlib.suppress(ProcessLookupError):  # it ended with its parent
                 os.kill(pid, signal.SIGKILL)
         return process.wait()
-
-
-def bytes_in(folder: Path) -> int:
-    """Return the bytes that the files below a folder have."""
-    total = 0
-    for where, _, names in os.walk(folder):
-        for name in names:
-            with contextlib.suppress(FileNotFoundError):  # a temporary file
-                total += os.lstat(os.path.join(where, name)).st_size  # noqa: PTH118
-    return total
 
 
 def memory_of(pid: int) -> int:

@@ -1,4 +1,4 @@
-"""Which runs work now: at most so many at once, for all and for each user; the others wait, on disk."""
+"""Which runs work now: at most so many at once; the others wait, on disk."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ import subprocess
 import sys
 import threading
 import time
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -30,14 +29,12 @@ BEAT = 0.25
 """Seconds between two looks at the runs under way."""
 GRACE = 8.0
 """Seconds that a cancelled run has to clean up, before it is killed."""
-_DRAFTS = 4
-"""Runs that try drafts out at the same time."""
-_DRAFTS_EACH = 1
-"""Of one user, beside those that are about to end."""
+_DRAFTS = 1
+"""Runs that try drafts out at the same time, beside those that are about to end."""
 _PAUSE = 10.0
 """Seconds until a run that found no room is tried again."""
 MOST_WAITING = 20
-"""Runs of a user that may wait."""
+"""Runs that may wait."""
 
 
 @dataclass(slots=True)
@@ -60,20 +57,17 @@ class RunQueue:
     store : ProjectStore
     at_once : int
         Runs that work at the same time.
-    each : int
-        Of one user.
     limits : RunLimits, optional
         What each may take.
     """
 
-    def __init__(self, store: ProjectStore, at_once: int = 1, each: int = 1, limits: RunLimits | None = None) -> None:
+    def __init__(self, store: ProjectStore, at_once: int = 1, limits: RunLimits | None = None) -> None:
         self._store = store
         self._at_once = at_once
-        self._each = each
         self._limits = RunLimits() if limits is None else limits
         self._lock = threading.Lock()
         self._waiting: list[CommandRun] = []
-        self._entering: Counter[str] = Counter()
+        self._entering = 0
         self._working: dict[Path, _Working] = {}
         self._not_before = 0.0
         """When runs may begin again, after there was no room."""
@@ -95,31 +89,27 @@ class RunQueue:
                         note_mistake(error)
             self._waiting += [run for _, _, run in sorted(found, key=lambda one: one[:2])]
 
-    def start(self, project: Project, step: str, arguments: Sequence[Argument], *, by: str) -> CommandRun:
+    def start(self, project: Project, step: str, arguments: Sequence[Argument]) -> CommandRun:
         """Enter a run, and return it at once; it works as soon as its turn comes.
 
         Raises
         ------
         ResourceError
-            Too many of the user's runs wait, or there is no room on the disk for what it writes.
+            Too many runs wait, or there is no room on the disk.
         """
-        owner = project.owner
         with self._lock:
             # those that are just being entered count: their folders are made outside the lock
-            waiting = sum(run.project.owner == owner for run in self._waiting)
-            if waiting + self._entering[owner] >= MOST_WAITING:
-                raise ResourceError(
-                    f"{MOST_WAITING} of your runs wait already", hint="wait for one to end, or cancel some"
-                )
-            self._entering[owner] += 1
+            if len(self._waiting) + self._entering >= MOST_WAITING:
+                raise ResourceError(f"{MOST_WAITING} runs wait already", hint="wait for one to end, or cancel some")
+            self._entering += 1
         try:
-            return self._entered(project, step, arguments, by)
+            return self._entered(project, step, arguments)
         finally:
             with self._lock:
-                self._entering -= Counter({owner: 1})
+                self._entering -= 1
 
     def try_out(
-        self, project: Project, step: str, arguments: Sequence[Argument], files: Mapping[str, bytes], *, by: str
+        self, project: Project, step: str, arguments: Sequence[Argument], files: Mapping[str, bytes]
     ) -> CommandRun:
         """Start a short run on a draft beside those that take their turns; the former one of the step ends and goes.
 
@@ -131,7 +121,6 @@ class RunQueue:
         arguments : sequence of str, InRun or InRunOf
         files : mapping of str to bytes
             The draft, by the names of files in the folder of the run.
-        by : str
 
         Raises
         ------
@@ -144,8 +133,8 @@ class RunQueue:
                 if run.is_over:
                     gone.append(run.folder.rename(run.folder.with_name(f"{GONE}{run.name}-{secrets.token_hex(4)}")))
                 elif not run.is_cancelled:
-                    self.cancel(run, by)
-            run = self._entered(project, step, arguments, by, files)
+                    self.cancel(run)
+            run = self._entered(project, step, arguments, files)
         for folder in gone:
             shutil.rmtree(folder)
         return run
@@ -155,27 +144,24 @@ class RunQueue:
         project: Project,
         step: str,
         arguments: Sequence[Argument],
-        by: str,
         draft: Mapping[str, bytes] | None = None,
     ) -> CommandRun:
-        if not (left := self._store.left(project.owner)):
-            raise ResourceError("there is no room left for what the run writes", hint="delete projects or uploads")
-        run = prepared_run(project, step, arguments, by=by, largest_file=left, draft=draft)
+        run = prepared_run(project, step, arguments, draft=draft)
         with self._lock:
             self._waiting.append(run)
         return run
 
-    def cancel(self, run: CommandRun, by: str) -> None:
+    def cancel(self, run: CommandRun) -> None:
         """End a run: at once if it waits, else as soon as its process has cleaned up."""
-        run.cancel(by)
+        run.cancel()
         with self._lock:
             self._waiting = [one for one in self._waiting if one.folder != run.folder]
 
-    def end_project(self, project: Project, by: str) -> None:
+    def end_project(self, project: Project) -> None:
         """Cancel all runs of a project and wait until none of its processes is left, so that it can be deleted."""
         runs = [run for run in runs_of(project) if not run.is_over]
         for run in runs:
-            self.cancel(run, by)
+            self.cancel(run)
             with self._lock:
                 working = self._working.get(run.folder)
             if working is not None:
@@ -220,23 +206,22 @@ class RunQueue:
                     _remove_scratch(working.run)
                 elif working.run.is_cancelled:
                     self._end(working)
-            for aside, at_once, each in ((False, self._at_once, self._each), (True, _DRAFTS, _DRAFTS_EACH)):
-                self._begin_some(aside, at_once, each)
+            for aside, at_once in ((False, self._at_once), (True, _DRAFTS)):
+                self._begin_some(aside, at_once)
 
-    def _begin_some(self, aside: bool, at_once: int, each: int) -> None:
+    def _begin_some(self, aside: bool, at_once: int) -> None:
         if time.monotonic() < self._not_before:
             return
         works = [one.run for one in self._working.values() if one.run.is_aside == aside]
         # who types on does not wait for what has been typed before
-        users = Counter(run.project.owner for run in works if not (aside and run.is_cancelled))
+        busy = sum(not (aside and run.is_cancelled) for run in works)
         for run in [one for one in self._waiting if one.is_aside == aside]:
-            if users.total() >= at_once:
+            if busy >= at_once:
                 break
-            if users[run.project.owner] < each:
-                self._waiting.remove(run)
-                if run.folder.is_dir() and not run.is_cancelled:
-                    self._try(run)
-                    users[run.project.owner] += 1
+            self._waiting.remove(run)
+            if run.folder.is_dir() and not run.is_cancelled:
+                self._try(run)
+                busy += 1
 
     def _try(self, run: CommandRun) -> None:
         try:

@@ -16,7 +16,6 @@ from pathlib import Path, PurePosixPath
 
 from masktron.errors import DocumentError, UsageError
 from masktron.scratch import create_private
-from masktron.web.store.room_left import RoomLeft
 
 _PIECE = 1 << 20
 _PLAIN = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
@@ -50,7 +49,7 @@ def listed(folder: Path, relative: str = "") -> tuple[list[str], list[tuple[str,
     return sorted(folders), sorted(files)
 
 
-def copied(folder: Path, relative: str, place: Path, room: RoomLeft) -> Path:
+def copied(folder: Path, relative: str, place: Path, room: int) -> Path:
     """Copy a file of a folder that may be picked from, and return the copy, which has a name of its own as yet.
 
     Parameters
@@ -61,8 +60,8 @@ def copied(folder: Path, relative: str, place: Path, room: RoomLeft) -> Path:
         The file in it.
     place : Path
         The folder of the copy.
-    room : RoomLeft
-        For the copy.
+    room : int
+        Bytes that it may have.
 
     Raises
     ------
@@ -77,10 +76,9 @@ def copied(folder: Path, relative: str, place: Path, room: RoomLeft) -> Path:
     try:
         with os.fdopen(descriptor, "rb", buffering=0) as source:
             before = _state(descriptor)
-            room.require(before[0])
+            _require_room(before[0], room)
             with os.fdopen(create_private(half), "wb") as stream:
-                while piece := source.read(_PIECE):
-                    room.take(len(piece))
+                while stream.tell() <= before[0] and (piece := source.read(_PIECE)):
                     stream.write(piece)
             _require_same(descriptor, before)
     except OSError as error:
@@ -90,6 +88,11 @@ def copied(folder: Path, relative: str, place: Path, room: RoomLeft) -> Path:
         half.unlink(missing_ok=True)
         raise
     return half
+
+
+def _require_room(size: int, room: int) -> None:
+    if size > room:
+        raise UsageError("there is no room left for this file", hint="delete projects or uploads")
 
 
 def _state(descriptor: int) -> tuple[int, int, int]:

@@ -32,7 +32,6 @@ class Change:
 
     number: int
     time: str
-    by: str
     said: str
     """What was done, in a sentence for the reader."""
     files: Mapping[str, tuple[str | None, str | None]]
@@ -60,7 +59,6 @@ class History:
             Change(
                 one["number"],
                 one["time"],
-                one["by"],
                 one["said"],
                 {name: (pair[0], pair[1]) for name, pair in one["files"].items()},
                 one["undoes"],
@@ -78,7 +76,7 @@ class History:
                 standing.pop()
         return standing[-1] if len(standing) > 1 else None
 
-    def write(self, files: Mapping[str, bytes | None], *, said: str, by: str) -> None:
+    def write(self, files: Mapping[str, bytes | None], *, said: str) -> None:
         """Write files, or remove those whose content is None, and take note of it; nothing where nothing changes.
 
         What was changed otherwise meanwhile gets a line before that.
@@ -89,14 +87,13 @@ class History:
             A file of another name: what pages write has fixed names, and no user chooses one.
         """
         self._notice()
-        self._write(files, said, by, None)
+        self._write(files, said, None)
 
-    def undo(self, by: str, number: str | None = None) -> Change:
+    def undo(self, number: str | None = None) -> Change:
         """Bring back what the last change that still stands has changed, and return it.
 
         Parameters
         ----------
-        by : str
         number : str, optional
             Of the change that is meant, as a form says it: no other one is undone.
 
@@ -111,10 +108,10 @@ class History:
         if number is not None and number != str(last.number):
             raise UsageError(f"something else was done since: {last.said}", hint="look whether that is to be undone")
         former = {name: self._content(before) for name, (before, _) in last.files.items()}
-        self._write(former, f"Undone: {last.said}", by, last.number)
+        self._write(former, f"Undone: {last.said}", last.number)
         return last
 
-    def _write(self, files: Mapping[str, bytes | None], said: str, by: str, undoes: int | None) -> None:
+    def _write(self, files: Mapping[str, bytes | None], said: str, undoes: int | None) -> None:
         hashes = {}
         for name, content in files.items():
             if project_file(name) is None:
@@ -129,7 +126,7 @@ class History:
                 (self._folder / name).unlink(missing_ok=True)
             else:
                 write_bytes(self._folder / name, content)
-        self._note(hashes, said, by, undoes)
+        self._note(hashes, said, undoes)
 
     def _notice(self) -> None:
         """Add a line about files that are not as the last change has left them."""
@@ -141,13 +138,11 @@ class History:
             if (None if digest is None else digest.hex()) != known.get(name):
                 found[name] = known.get(name), self._keep(bytes_of(self._folder / name))
         if found:
-            self._note(found, f"{OUTSIDE}: {', '.join(found)}", "", None)
+            self._note(found, f"{OUTSIDE}: {', '.join(found)}", None)
 
-    def _note(
-        self, hashes: Mapping[str, tuple[str | None, str | None]], said: str, by: str, undoes: int | None
-    ) -> None:
+    def _note(self, hashes: Mapping[str, tuple[str | None, str | None]], said: str, undoes: int | None) -> None:
         number = max((one.number for one in self.changes()), default=0) + 1
-        line = {"number": number, "time": now(), "by": by, "said": said, "files": hashes, "undoes": undoes}
+        line = {"number": number, "time": now(), "said": said, "files": hashes, "undoes": undoes}
         add_line(self._lines, line)
 
     def _keep(self, content: bytes | None) -> str | None:

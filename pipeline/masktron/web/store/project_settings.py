@@ -93,7 +93,7 @@ class ProjectSettings:
             return hashlib.sha256(bytes_of(self._path) or b"").hexdigest()[:16]
         return hashlib.sha256(toml_text(said).encode()).hexdigest()[:16]
 
-    def update(self, changes: Mapping[str, Any], *, said: str, by: str) -> None:
+    def update(self, changes: Mapping[str, Any], *, said: str) -> None:
         """Change some settings; one that is None goes. Comments and all else stay as they are.
 
         Raises
@@ -102,7 +102,7 @@ class ProjectSettings:
             A value is not what its setting can have, or names a file outside the project: nothing is written.
         """
         with self._lock:
-            self._write({NAME: self.changed(changes).encode()}, said=said, by=by)
+            self._write({NAME: self.changed(changes).encode()}, said=said)
 
     def changed(self, changes: Mapping[str, Any]) -> str:
         """Return the file with other settings, as `update` would write it.
@@ -121,7 +121,7 @@ class ProjectSettings:
         # what is too intricate to be changed where it stands is written anew
         return str(there) if _says(str(there), wanted) else toml_text(wanted)
 
-    def replace(self, text: str, *, said: str, by: str) -> None:
+    def replace(self, text: str, *, said: str) -> None:
         """Take another file of settings as it is.
 
         Raises
@@ -130,7 +130,7 @@ class ProjectSettings:
             As `update` does, or it is no TOML.
         """
         _checked(table_of(text))
-        self._write({NAME: text.encode()}, said=said, by=by)
+        self._write({NAME: text.encode()}, said=said)
 
     def for_run(
         self, depth: int, *, without: Collection[str] = (), changes: Mapping[str, Any] | None = None

@@ -1,4 +1,4 @@
-"""Projects: folders of one user each, which the command line reads as well.
+"""Projects: folders that the command line reads as well.
 
 A project has ``project.json`` (its name and its data), ``files/`` (uploads), ``rules.sch`` with what it includes,
 ``masktron.toml``, ``runs/`` and its history.
@@ -6,7 +6,6 @@ A project has ``project.json`` (its name and its data), ``files/`` (uploads), ``
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import re
@@ -24,12 +23,11 @@ from masktron.errors import DocumentError, UsageError
 from masktron.resources import resource
 from masktron.toml_text import TomlText
 from masktron.web.mistakes import note_mistake
-from masktron.web.store.disk import bytes_of, make_private, plain_files, read_plain, room_of, write_plain
+from masktron.web.store.disk import bytes_of, make_private, plain_files, read_plain, room_of
 from masktron.web.store.file_names import free_name, harmless_name
 from masktron.web.store.picking import copied
 from masktron.web.store.project_history import Change, History, now
 from masktron.web.store.project_settings import ProjectSettings
-from masktron.web.store.room_left import Arrivals
 
 RUNS = "runs"
 """The folder of the runs of a project."""
@@ -40,7 +38,7 @@ RULES = "rules.sch"
 GONE = ".gone-"
 """How folders begin that are being deleted."""
 MOST_PROJECTS, MOST_UPLOADS = 200, 200
-"""Of a user, and of a project."""
+"""In all, and of a project."""
 SAMPLE = "household"
 """The sample that a click opens."""
 _MOST_COPIED = 4
@@ -80,16 +78,15 @@ class ProjectFacts:
 
 @dataclass(frozen=True, slots=True)
 class Project:
-    """One project: its folder, and who may see it."""
+    """One project: its folder."""
 
     folder: Path
-    owner: str
     pickable: tuple[Path, ...] = ()
     """Folders of the server from which data may be picked."""
 
     @property
     def identity(self) -> str:
-        """Its name in addresses: random, and told to nobody but its owner."""
+        """Its name in addresses: random."""
         return self.folder.name
 
     @property
@@ -174,7 +171,7 @@ class Project:
                 raise ProjectGoneError
             yield
 
-    def write(self, files: Mapping[str, bytes | None], *, said: str, by: str) -> None:
+    def write(self, files: Mapping[str, bytes | None], *, said: str) -> None:
         """Write files that have a history: ``masktron.toml``, ``*.sch``; None removes one.
 
         Parameters
@@ -182,18 +179,15 @@ class Project:
         files : mapping of str to bytes or None
         said : str
             What was done, in a sentence for whoever reads the history.
-        by : str
-            The user.
         """
         with self.changing():
-            self.history.write(files, said=said, by=by)
+            self.history.write(files, said=said)
 
-    def undo(self, by: str, number: str | None = None) -> Change:
+    def undo(self, number: str | None = None) -> Change:
         """Undo the last change; see `History.undo`.
 
         Parameters
         ----------
-        by : str
         number : str, optional
             Of the change that is meant.
 
@@ -203,9 +197,9 @@ class Project:
             There is none, or another change is the last one by now.
         """
         with self.changing():
-            return self.history.undo(by, number)
+            return self.history.undo(number)
 
-    def choose_data(self, name: str, *, folder: Path | None = None, by: str) -> None:
+    def choose_data(self, name: str, *, folder: Path | None = None) -> None:
         """Take an upload as the microdata.
 
         Parameters
@@ -213,7 +207,6 @@ class Project:
         name : str
         folder : Path, optional
             The folder from which it was copied; see `ProjectStore.pick`.
-        by : str
 
         Raises
         ------
@@ -223,12 +216,12 @@ class Project:
         if name not in self.uploads():
             raise UsageError("there is no such upload", hint="upload it once more")
         place = None if folder is None else str(folder)
-        self.change_facts(said=f"Data: {name}", by=by, data=name, folder=place)
+        self.change_facts(said=f"Data: {name}", data=name, folder=place)
 
-    def change_facts(self, *, said: str, by: str, **changes: str | None) -> None:
+    def change_facts(self, *, said: str, **changes: str | None) -> None:
         """Change what ``project.json`` says."""
         with self.changing():
-            self.write({FACTS: _plain(replace(self.facts, **changes))}, said=said, by=by)  # type: ignore[arg-type]
+            self.write({FACTS: _plain(replace(self.facts, **changes))}, said=said)  # type: ignore[arg-type]
 
     def keep_upload(self, half: Path, name: str) -> str:
         """Give an upload that is whole its name, or one with a number where it is taken, and return it.
@@ -301,75 +294,56 @@ def _lock_of(folder: str) -> threading.RLock:
 
 
 class ProjectStore:
-    """All projects, below one folder: a folder for each user, named so that no name of a user is a path.
+    """All projects, below one folder.
 
     Parameters
     ----------
     root : Path
     pickable : tuple of Path
         Folders of the server from which data may be picked.
-    room : int
-        Bytes that the projects of a user may take.
     keep : float or None
         Days after the last change of a project when it is deleted; never where None.
     """
 
-    def __init__(
-        self, root: Path, *, pickable: tuple[Path, ...] = (), room: int = 1 << 40, keep: float | None = None
-    ) -> None:
+    def __init__(self, root: Path, *, pickable: tuple[Path, ...] = (), keep: float | None = None) -> None:
         self.root = root
         self.pickable = pickable
-        self.room = room
         self.keep = keep
-        self.arrivals = Arrivals(self.left)
         self._copying = threading.BoundedSemaphore(_MOST_COPIED)
-        make_private(root / "users")
+        make_private(root)
 
-    def of(self, user: str) -> list[Project]:
-        """Return the projects of a user, those changed last first."""
-        found = list(self._projects(self._folder(user), user))
-        return sorted(found, key=lambda one: one.changed(), reverse=True)
+    def newest(self) -> list[Project]:
+        """Return all projects, those changed last first."""
+        return sorted(self.all(), key=lambda one: one.changed(), reverse=True)
 
-    def all(self) -> Iterator[Project]:
-        """Return all projects; those of a user whose ``user.json`` cannot be read are passed over, and noted."""
-        with os.scandir(self.root / "users") as users:
-            folders = [Path(one.path) for one in users if one.is_dir(follow_symlinks=False)]
-        for folder in folders:
-            try:
-                owner = str((read_plain(folder / "user.json") or {})["name"])
-            except (TypeError, ValueError, LookupError) as error:  # the others go on
-                note_mistake(error)
-                continue
-            yield from self._projects(folder, owner)
+    def get(self, identity: str) -> Project | None:
+        """Return a project; None where there is none."""
+        folder = self.root / identity
+        return (
+            Project(folder, self.pickable) if _IDENTITY.fullmatch(identity) and (folder / FACTS).is_file() else None
+        )
 
-    def get(self, user: str, identity: str) -> Project | None:
-        """Return a project of a user; None alike where there is none and where it is another's."""
-        if not _IDENTITY.fullmatch(identity):
-            return None
-        folder = self._folder(user) / identity
-        return Project(folder, user, self.pickable) if (folder / FACTS).is_file() else None
-
-    def make(self, user: str, name: str) -> Project:
+    def make(self, name: str) -> Project:
         """Make a project without data.
 
         Raises
         ------
         UsageError
-            The name is empty or too long, or there is no room.
+            The name is empty or too long, or there are too many projects.
         """
         name = " ".join(name.split())
         if not name:
             raise UsageError("name: a project needs one", hint="such as the name of the survey")
         if len(name) > _LONGEST_NAME:
             raise UsageError(f"name: at most {_LONGEST_NAME} characters", hint="shorten it")
-        return self._make(user, ProjectFacts(name, now()))
+        return self._make(ProjectFacts(name, now()))
 
-    def make_sample(self, user: str) -> Project:
+    def make_sample(self) -> Project:
         """Make a project of the sample that comes with masktron: data, rules, settings but for how keys are recoded.
 
         A project has no place for the hierarchies, and `tune` does not recode; so the limits on keys go as well.
         """
-        project = self._make(user, ProjectFacts("Sample: a household survey", now(), sample=True))
+        project = self._make(ProjectFacts("Sample: a household survey", now(), sample=True))
         data = f"{SAMPLE}.xml"
         shutil.copyfile(resource(f"sample_xml/{data}"), project.files / data)
         (project.files / data).chmod(0o600)
@@ -379,7 +353,7 @@ class ProjectStore:
             settings.remove((table,))
         files["masktron.toml"] = str(settings).encode()
         files[FACTS] = _plain(replace(project.facts, data=data))
-        project.write(files, said="The sample: 2,000 households, 26 rules, settings", by=user)
+        project.write(files, said="The sample: 2,000 households, 26 rules, settings")
         return project
 
     def delete(self, project: Project) -> None:
@@ -410,18 +384,18 @@ class ProjectStore:
         if not self._copying.acquire(blocking=False):
             raise UsageError("other files are being copied at the moment", hint="pick it once more in a minute")
         try:
-            half = copied(folder, relative, project.files, self.arrivals.begin(project.owner))
+            half = copied(folder, relative, project.files, self.left())
             return project.keep_upload(half, harmless_name(relative))
         finally:
             self._copying.release()
 
-    def taken(self, user: str) -> int:
-        """Return the bytes that the projects of a user take."""
-        return room_of(self._folder(user))
+    def taken(self) -> int:
+        """Return the bytes that all projects take."""
+        return room_of(self.root)
 
-    def left(self, user: str) -> int:
-        """Return the bytes that they may still take."""
-        return max(0, self.room - self.taken(user))
+    def left(self) -> int:
+        """Return the bytes that are free on the disk."""
+        return shutil.disk_usage(self.root).free
 
     def remove_old(self, busy: set[Path]) -> int:
         """Delete projects that nobody has changed for the days that they are kept, and return how many.
@@ -431,14 +405,14 @@ class ProjectStore:
         busy : set of Path
             Folders of projects that have a run under way: they stay.
         """
-        for gone in self.root.glob(f"users/*/{GONE}*"):  # what a server that was killed has begun
+        for gone in self.root.glob(f"{GONE}*"):  # what a server that was killed has begun
             try:
                 shutil.rmtree(gone)
             except OSError as error:  # the next look may find it mended, and others are not kept for it
                 note_mistake(error)
-        for folder in self.root.glob("users/*/*"):
+        for folder in self.root.iterdir():
             if _IDENTITY.fullmatch(folder.name) and folder.is_dir() and not folder.is_symlink():
-                self._remove_orphan(Project(folder, ""))
+                self._remove_orphan(Project(folder))
         if self.keep is None:
             return 0
         limit = time.time() - self.keep * 86_400
@@ -453,31 +427,20 @@ class ProjectStore:
             if not project.is_there:
                 self.delete(project)
 
-    def _make(self, user: str, facts: ProjectFacts) -> Project:
-        if not self.left(user):
-            raise UsageError("there is no room for another project", hint="delete one that is done")
-        folder = self._folder(user)
-        if sum(1 for _ in self._projects(folder, user)) >= MOST_PROJECTS:
+    def _make(self, facts: ProjectFacts) -> Project:
+        if sum(1 for _ in self.all()) >= MOST_PROJECTS:
             raise UsageError(f"there are {MOST_PROJECTS} projects already", hint="delete one that is done")
-        make_private(folder)
-        if not (folder / "user.json").exists():
-            write_plain(folder / "user.json", {"name": user})
-        project = Project(folder / secrets.token_hex(8), user, self.pickable)
+        project = Project(self.root / secrets.token_hex(8), self.pickable)
         with project.lock():
             for part in (project.folder, project.files, project.runs):
                 make_private(part)
-            project.history.write({FACTS: _plain(facts)}, said=f"Project {facts.name!r} made", by=user)
+            project.history.write({FACTS: _plain(facts)}, said=f"Project {facts.name!r} made")
         return project
 
-    def _projects(self, folder: Path, owner: str) -> Iterator[Project]:
-        try:
-            with os.scandir(folder) as entries:
-                names = [one.name for one in entries if _IDENTITY.fullmatch(one.name)]
-        except FileNotFoundError:
-            return
+    def all(self) -> Iterator[Project]:
+        """Return all projects."""
+        with os.scandir(self.root) as entries:
+            names = [one.name for one in entries if _IDENTITY.fullmatch(one.name)]
         for name in names:
-            if (folder / name / FACTS).is_file():
-                yield Project(folder / name, owner, self.pickable)
-
-    def _folder(self, user: str) -> Path:
-        return self.root / "users" / hashlib.sha256(user.encode()).hexdigest()[:32]
+            if (self.root / name / FACTS).is_file():
+                yield Project(self.root / name, self.pickable)

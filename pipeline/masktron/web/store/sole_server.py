@@ -12,13 +12,13 @@ from masktron.web.store.disk import make_private
 
 
 @contextmanager
-def sole_user(root: Path) -> Iterator[None]:
-    """Hold the folder of all projects for this server alone.
+def sole_server(root: Path) -> Iterator[bool]:
+    """Hold the folder of all projects for this server; gives False where another one has it.
 
     Raises
     ------
     UsageError
-        Another server has it, or files there cannot be locked.
+        Files there cannot be locked.
     """
     import fcntl  # noqa: PLC0415 -- not on Windows
 
@@ -28,13 +28,13 @@ def sole_user(root: Path) -> Iterator[None]:
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            raise UsageError(
-                "another masktron web has this folder", where=str(root), hint="end it, or name another: --projects"
-            ) from None
+            is_sole = False
         except OSError as error:
             raise UsageError(
                 f"files cannot be locked there: {error.strerror}", where=str(root), hint="name another: --projects"
             ) from error
-        yield
+        else:
+            is_sole = True
+        yield is_sole
     finally:
         os.close(descriptor)

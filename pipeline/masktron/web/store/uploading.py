@@ -14,10 +14,9 @@ from typing import TYPE_CHECKING, BinaryIO
 from python_multipart.exceptions import FormParserError
 from python_multipart.multipart import MultipartParser, parse_options_header
 
-from masktron.errors import DocumentError
+from masktron.errors import DocumentError, UsageError
 from masktron.scratch import create_private
 from masktron.web.store.file_names import harmless_name
-from masktron.web.store.room_left import RoomLeft, UploadRefusedError
 
 if TYPE_CHECKING:
     from python_multipart.multipart import MultipartCallbacks
@@ -29,6 +28,14 @@ _ENVELOPE = 1 << 16
 """What a form may have around its file."""
 
 
+class UploadRefusedError(UsageError):
+    """A file that is not kept, with the status of the answer."""
+
+    def __init__(self, status: int, what: str, hint: str = "") -> None:
+        super().__init__(what, hint=hint)
+        self.status = status
+
+
 @dataclass(frozen=True, slots=True)
 class UploadLimits:
     """What an upload may take.
@@ -37,8 +44,8 @@ class UploadLimits:
     ----------
     file : int
         Bytes.
-    room : RoomLeft
-        What the user has left.
+    room : int
+        Bytes that are free on the disk.
     silence : float
         Seconds without a byte.
     slowest : float
@@ -48,7 +55,7 @@ class UploadLimits:
     """
 
     file: int
-    room: RoomLeft
+    room: int
     silence: float = 20.0
     slowest: float = 16_384.0
     patience: float = 30.0
@@ -152,7 +159,6 @@ class _Form:
         self._size += len(data)
         if self._size > self._limits.file:
             raise too_large(self._limits.file)
-        self._limits.room.take(len(data))
         self._stream.write(data)
 
     def _end(self) -> None:
@@ -201,7 +207,7 @@ async def uploaded(
     kind, options = parse_options_header(content_type)
     if kind != b"multipart/form-data" or not options.get(b"boundary"):
         raise UploadRefusedError(400, "this is no form with a file", "reload the page, and upload once more")
-    most = min(limits.file, limits.room.left)
+    most = min(limits.file, limits.room)
     if length is not None and length > most + _ENVELOPE:
         raise too_large(most)
     form = _Form(folder, limits, is_token)
