@@ -27,7 +27,7 @@ PANELS: Mapping[str, list[str]] = MappingProxyType(
             "--digits --suppressed --loss --importance --level --ratio --measures --risk --utility --budget "
             "--seeds --sample --warm --no-browser --port --host --host-name --projects --folder --auth "
             "--add-user --behind-proxy --proxy-header --proxy-from --tls-cert --tls-key --workers --resume "
-            "--executor --scheduler --pyschematron-all --dry-run"
+            "--executor --scheduler --dry-run"
         ),
         "Limits": _options(
             "--limit --max-failures --allow --allow-unfired --allow-lost --allow-empty --max-observed-share "
