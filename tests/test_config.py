@@ -57,7 +57,6 @@ def test_a_file_sets_everything(tmp_path: Path) -> None:
         ({"allow": [1]}, "allow must be a list of rule ids"),
         ({"seed": 1.5}, "seed must be an integer"),
         ({"group_size_vars": True}, "group_size_vars must be an integer"),
-        ({"pyschematron_all": 1}, "pyschematron_all must be true or false, not 1"),
         ({"keep_missing": "no"}, "keep_missing must be true or false, not 'no'"),
         ({"order": "any"}, "order must be one of auto, random, keep"),
         ({"record": 5}, "record must be a name"),

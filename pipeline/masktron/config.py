@@ -316,8 +316,6 @@ class Config:
     scheduler : str or None
         Address of a Dask scheduler, as ``tcp://HOST:8786``. When None, there is a cluster of `workers` on this
         machine (as many as there are cores when that is None, too), which ends with the run.
-    pyschematron_all : bool
-        Whether pyschematron judges every written record, as libxml2 and Saxon do; else some hundreds to 2,000.
     recode : mapping of field name to str
         How unmasked fields are recoded before the numbers are masked, with rules to match: ``age.csv:2`` (a level of
         a hierarchy), ``width:5``, ``breaks:0,15,25,65``, ``round:100``, ``bottom:16,top:90:median``. A field without
@@ -404,7 +402,6 @@ class Config:
     rule_timeout: float = field(default=RULE_SECONDS, metadata=HARMLESS)
     allow_unfired: tuple[str, ...] = field(default=(), metadata=WEAKENS)
     key: bytes | None = field(default=None, repr=False, metadata=NAMED_ONLY)
-    pyschematron_all: bool = field(default=False, metadata=HARMLESS)
     documents: Mapping[str, Path] = field(
         default_factory=dict, metadata=declared(files=_moved_documents, option="--document {}=FILE", weakens=dict)
     )
@@ -448,9 +445,9 @@ class Config:
             _is_number(self.rule_timeout) and 0 < self.rule_timeout <= MOST_SECONDS,
             f"rule_timeout must be a number of seconds above 0, at most {MOST_SECONDS:g}, not {self.rule_timeout!r}",
         )
-        for name in ("keep_missing", "pyschematron_all"):
-            value = getattr(self, name)
-            _require(isinstance(value, bool), f"{name} must be true or false, not {value!r}")
+        _require(
+            isinstance(self.keep_missing, bool), f"keep_missing must be true or false, not {self.keep_missing!r}"
+        )
         for name in ("record", "format", "phase", "aggregator", "scheduler", "protect"):
             value = getattr(self, name)
             _require(value is None or isinstance(value, str), f"{name} must be a name, not {value!r}")

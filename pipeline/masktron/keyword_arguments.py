@@ -82,7 +82,6 @@ SWITCHES: Mapping[str, str] = MappingProxyType(
                 "allow-empty",
                 "release-safe",
                 "replace",
-                "pyschematron-all",
                 "dry-run",
                 "header",
                 "resume",

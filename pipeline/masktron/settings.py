@@ -68,7 +68,6 @@ class Settings(PairSettings, total=False):
     params: Mapping[str, Param | list[str | int | float]]
     aggregator: str | None
     rule_timeout: float
-    pyschematron_all: bool
     recode: Mapping[str, str | PathLike[str]]
     allow_lost: Fields
     key_k: int | None

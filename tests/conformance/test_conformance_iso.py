@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from lxml import etree
 
+import pyschematron_oracle
 from differential import by_masktron, conformance
 from differential.case import ISO
 from differential.conformance import Conformance
@@ -16,7 +17,6 @@ from examples import spread
 from masktron.errors import RulebookError
 from masktron.evaluation import exact
 from masktron.evaluation.request import EvaluationRequest
-from masktron.evaluation.second_opinion import compare, evaluate_with_pyschematron
 from masktron.report.formats.svrl import SVRL
 from masktron.rulebook.schematron.reader import read_rules
 from masktron.rulebook.schematron.terms import ATTRIBUTES, CHILDREN, RICH, SHARED, TERMS
@@ -71,6 +71,13 @@ def test_what_is_carried_out_is_right_and_reported(case: Conformance, tmp_path: 
         assert report.xpath(f"boolean({test})", namespaces={"svrl": SVRL}), (test, etree.tostring(report).decode())
 
 
+PYSCHEMATRON_DEPARTS = {
+    *("diagnostics", "group", "marks", "phase-from-and-first-match", "phase-from-paths", "properties", "references"),
+    *("subject", "visit-each-and-first-match", "visit-each-twice"),
+}
+"""Cases in which pyschematron compares the text of a field with a number in XPath 1.0, or has to match attributes."""
+
+
 @pytest.mark.parametrize(
     "case",
     spread([p for p, case in zip(CASES, READ, strict=True) if case.version == "1.0" and not case.refused], every=2),
@@ -78,13 +85,9 @@ def test_what_is_carried_out_is_right_and_reported(case: Conformance, tmp_path: 
 def test_pyschematron_agrees(case: Conformance, tmp_path: Path) -> None:
     data, rules = case.write(tmp_path)
     rulebook = read_rules(rules, case.phase)
-    layout = surveyed(data)
-    agreement = compare(
-        exact.evaluate(EvaluationRequest(data, rulebook, layout)),
-        evaluate_with_pyschematron(EvaluationRequest(data, rulebook, layout)),
-        rulebook,
-    )
-    assert not agreement.blocking
+    done = exact.evaluate(EvaluationRequest(data, rulebook, surveyed(data)))
+    counted = list(zip(done.fired, done.failed + done.errors, strict=True))
+    assert (pyschematron_oracle.counts(rulebook, data) == counted) == (case.name not in PYSCHEMATRON_DEPARTS)
 
 
 REWRITTEN = {"rule/@visit-each", "phase/@from", "group"}

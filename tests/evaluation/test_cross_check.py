@@ -23,12 +23,11 @@ from masktron.engines.engine_process import EngineProcess, TooLongError
 from masktron.errors import DocumentError, ResourceError
 from masktron.evaluation import cross_check, parallel, tasks_by_executor
 from masktron.evaluation import worker_pool as pool_module
-from masktron.evaluation.cross_check import CrossCheck, EnginePart, PartProgress, Question, ask, by_processes
+from masktron.evaluation.cross_check import EnginePart, PartProgress, Question, ask, by_processes
 from masktron.evaluation.exact import evaluate
 from masktron.evaluation.parallel import EngineCounts
 from masktron.evaluation.request import EvaluationRequest
 from masktron.evaluation.runner import EngineChoice
-from masktron.evaluation.second_opinion import evaluate_with_pyschematron
 from masktron.evaluation.worker_pool import RefusedError, WorkerPool, WorkerPoolError
 from masktron.executor.contract import Executor
 from masktron.executor.serial import Serial
@@ -71,8 +70,8 @@ def written(folder: Path, text: str = PLAIN) -> tuple[Path, Layout]:
     return path, survey(path, record="Record")[0]
 
 
-def asking(engines: tuple[EngineChoice, ...] = ENGINES, *, sample: int = 5, records: int = 60) -> Question:
-    return Question(engines, frozenset(), records, sample)
+def asking(engines: tuple[EngineChoice, ...] = ENGINES, *, records: int = 60) -> Question:
+    return Question(engines, frozenset(), records)
 
 
 def by_pool(
@@ -84,7 +83,7 @@ def by_pool(
     processes: int = 2,
     size: int = 300,
     told: PartProgress | None = None,
-) -> CrossCheck:
+) -> tuple[EngineCounts, ...]:
     found = by_processes(
         EvaluationRequest(path, book, layout), question, processes=processes, small=0, size=size, told=told
     )
@@ -113,35 +112,25 @@ class ByHand(Serial):
 
 def by_executor(
     path: Path, book: Rulebook, layout: Layout, question: Question, executor: Executor, **options: Any
-) -> CrossCheck:
+) -> tuple[EngineCounts, ...]:
     request = EvaluationRequest(path, book, layout, executor=executor)
     found = by_processes(request, question, small=0, size=300, by_executor=0, **options)
     return ask(request, question, found=found)
 
 
-def alone(path: Path, book: Rulebook, layout: Layout, question: Question) -> CrossCheck:
+def alone(path: Path, book: Rulebook, layout: Layout, question: Question) -> tuple[EngineCounts, ...]:
     """Each engine by itself, over the file as a whole."""
-    counts = tuple(
+    return tuple(
         EngineCounts.of(evaluate(EvaluationRequest(path, book, layout, engine=choice))) for choice in question.engines
     )
-    few = question.positions
-    return CrossCheck(
-        counts, evaluate_with_pyschematron(EvaluationRequest(path, book, layout), records=few) if len(few) else None
-    )
 
 
-def assert_same(found: CrossCheck, expected: CrossCheck) -> None:
-    assert len(found.counts) == len(expected.counts)
-    for own, other in zip(found.counts, expected.counts, strict=True):
+def assert_same(found: tuple[EngineCounts, ...], expected: tuple[EngineCounts, ...]) -> None:
+    assert len(found) == len(expected)
+    for own, other in zip(found, expected, strict=True):
         assert (own.records, own.engine) == (other.records, other.engine)
         for name in ("fired", "failed", "errors", "first"):
             assert np.array_equal(getattr(own, name), getattr(other, name)), name
-    assert (found.sampled is None) == (expected.sampled is None)
-    if found.sampled is not None and expected.sampled is not None:
-        for name in ("records", "verdicts", "fired", "failed", "errors"):
-            assert np.array_equal(getattr(found.sampled, name), getattr(expected.sampled, name)), name
-        for name in ("complete", "not_compared", "crashed", "problems", "oddities", "engine"):
-            assert getattr(found.sampled, name) == getattr(expected.sampled, name), name
 
 
 def forbid(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -151,7 +140,6 @@ def forbid(monkeypatch: pytest.MonkeyPatch) -> None:
         raise AssertionError("not by processes")
 
     monkeypatch.setattr(cross_check, "count", never)
-    monkeypatch.setattr(cross_check, "evaluate_with_pyschematron", never)
 
 
 @pytest.mark.parametrize("processes", parts([2, 1, 3], 1))
@@ -161,22 +149,9 @@ def test_processes_find_what_each_engine_finds_alone(
     path, layout = written(tmp_path)
     book = rules(tmp_path)
     expected = alone(path, book, layout, asking())
-    assert expected.counts[0].failed.all()
-    assert expected.sampled is not None
-    assert expected.sampled.records.tolist() == [0, 14, 29, 44, 59]
-    assert expected.sampled.failed.any()
+    assert expected[0].failed.all()
     forbid(monkeypatch)
     assert_same(by_pool(path, book, layout, asking(), processes=processes), expected)
-
-
-def test_a_sample_of_all_records_is_complete(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path, layout = written(tmp_path)
-    book = rules(tmp_path)
-    expected = alone(path, book, layout, asking(sample=99))
-    assert expected.sampled is not None
-    assert expected.sampled.complete
-    forbid(monkeypatch)
-    assert_same(by_pool(path, book, layout, asking(sample=99), processes=1), expected)
 
 
 def test_an_executor_finds_what_each_engine_finds_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -187,11 +162,9 @@ def test_an_executor_finds_what_each_engine_finds_alone(tmp_path: Path, monkeypa
     monkeypatch.setattr(tasks_by_executor, "TOGETHER", 3)
     executor, told = ByHand(), list[tuple[EnginePart, int]]()
     assert_same(by_executor(path, book, layout, asking(), executor, told=lambda *what: told.append(what)), expected)
-    # the sample alone; slices of one engine together, in the order of the file
-    lanes = [{task.lane for task in piece} for piece in executor.given]
-    assert lanes[0] == {-1}
-    assert all(len(own) == 1 for own in lanes)
-    assert {len(piece) for piece in executor.given[1:]} >= {3}
+    # slices of one engine together, in the order of the file
+    assert all(len({task.lane for task in piece}) == 1 for piece in executor.given)
+    assert {len(piece) for piece in executor.given} >= {3}
     assert executor.stages == {"asking engines about data.xml"}
     for part in ("auto", "saxon"):
         done = [number for name, number in told if name == part]
@@ -251,7 +224,7 @@ def test_a_worker_that_sees_another_file_of_the_name_has_no_say(tmp_path: Path) 
                 path.replace(other)
                 (tmp_path / "own").replace(path)
 
-    book, question, executor = rules(tmp_path), asking(sample=0), Elsewhere()
+    book, question, executor = rules(tmp_path), asking(), Elsewhere()
     found = by_executor(path, book, layout, question, executor)
     assert executor.given
     assert_same(found, alone(path, book, layout, question))
@@ -266,7 +239,7 @@ def test_what_takes_too_long_in_a_worker_is_left_to_who_can_name_it(
     monkeypatch.setattr(tasks_by_executor, "TOGETHER", 3)
     executor = ByHand()
     found = by_processes(
-        EvaluationRequest(path, book, layout, executor=executor), asking(sample=0), small=0, size=300, by_executor=0
+        EvaluationRequest(path, book, layout, executor=executor), asking(), small=0, size=300, by_executor=0
     )
     assert found.counts.keys() == {0}
     # and Saxon is asked no more
@@ -278,7 +251,7 @@ def test_an_engine_that_is_killed_in_a_worker_is_started_once_more(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, times: int
 ) -> None:
     path, layout = written(tmp_path)
-    book, question = rules(tmp_path), asking(sample=0)
+    book, question = rules(tmp_path), asking()
     real, killed = EngineProcess.within, list[str]()
 
     def within(self: EngineProcess, seconds: float | None, name: str, *given: Any) -> Any:
@@ -316,7 +289,7 @@ def test_errors_of_an_engine_are_those_of_evaluate(tmp_path: Path, name: str) ->
     text = "<Data>\n" + "\n".join(record(at) for at in range(4000)) + "\n</Data>\n"
     path, layout = written(tmp_path, text)
     path.write_text(text.replace('id="3990"><V1>', 'id="3990"><V2>'))
-    book, question = rules(tmp_path, head=HEAD[name]), asking(("auto",), sample=0, records=4000)
+    book, question = rules(tmp_path, head=HEAD[name]), asking(("auto",), records=4000)
     said: list[int] = []
     with pytest.raises(DocumentError, match="the end tag does not match"):
         by_pool(path, book, layout, question, size=20_000, told=lambda _, done: said.append(done))
@@ -343,12 +316,12 @@ def test_what_cannot_be_cut_is_left_to_each_engine(tmp_path: Path, name: str) ->
     book, question = rules(tmp_path), asking(records=records)
     found = by_pool(path, book, layout, question, processes=1)
     expected = alone(path, book, layout, question)
-    assert [one.records for one in expected.counts] == [records] * 2
+    assert [one.records for one in expected] == [records] * 2
     assert_same(found, expected)
     # what an executor has found out, if anything, is right
     request = EvaluationRequest(path, book, layout, executor=ByHand())
     for lane, (own, _) in by_processes(request, question, small=0, size=300, by_executor=0).counts.items():
-        assert (own.records, own.fired.tolist()) == (records, expected.counts[lane].fired.tolist())
+        assert (own.records, own.fired.tolist()) == (records, expected[lane].fired.tolist())
 
 
 def test_a_rule_across_records_is_left_to_each_engine(tmp_path: Path) -> None:
@@ -368,7 +341,7 @@ def test_a_file_that_changes_meanwhile_is_asked_about_anew(tmp_path: Path, monke
     def touch(_engine: EngineChoice | None, _done: int) -> None:
         os.utime(path, ns=(1, 1))
 
-    by_pool(path, book, layout, asking(sample=0), processes=1, told=touch)
+    by_pool(path, book, layout, asking(), processes=1, told=touch)
     assert sorted(again) == sorted(ENGINES)  # Saxon is asked in a thread of its own
 
 
@@ -380,12 +353,12 @@ def test_progress_counts_the_records_of_each_engine(tmp_path: Path) -> None:
         path,
         rules(tmp_path),
         layout,
-        asking(sample=40),
+        asking(),
         told=lambda engine, done: said.setdefault(engine, []).append(done),
     )
-    assert set(said) == {"auto", "saxon", None}
+    assert set(said) == {"auto", "saxon"}
     assert all(done == sorted(done) for done in said.values())
-    assert [said[engine][-1] for engine in ("auto", "saxon", None)] == [60, 60, 40]
+    assert [said[engine][-1] for engine in ("auto", "saxon")] == [60, 60]
     assert all(len(done) > 1 for done in said.values())
 
 
@@ -567,45 +540,3 @@ def test_places_are_those_of_the_records(tmp_path: Path) -> None:
         found, records = places(frame, [0, 7, 8, 59, 60], size)
         assert records == 60
         assert [whole[begin:end].strip() for begin, end in found] == [record(at) for at in (0, 7, 8, 59)]
-
-
-def test_pyschematron_works_while_another_engine_is_asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path, layout = written(tmp_path)
-    book, heard, real = rules(tmp_path), threading.Event(), cross_check.count
-
-    def count(*given: Any, **options: Any) -> EngineCounts:
-        assert heard.wait(60), "nobody else was asked"
-        return real(*given, **options)
-
-    def told(part: cross_check.EnginePart, _done: int) -> None:
-        if part is None:
-            heard.set()
-
-    monkeypatch.setattr(cross_check, "count", count)
-    found = ask(EvaluationRequest(path, book, layout), asking(), told=told)
-    assert found.sampled is not None
-    assert found.sampled.records.tolist() == asking().positions.tolist()
-
-
-def test_an_engine_that_stops_takes_pyschematron_along(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path, layout = written(tmp_path)
-    begun, ended = threading.Event(), threading.Event()
-
-    def endless(request: EvaluationRequest, **_: Any) -> None:
-        try:
-            while True:
-                request.tell(0)
-                begun.set()
-                time.sleep(0.001)
-        finally:
-            ended.set()
-
-    def broken(*_: Any, **options: Any) -> EngineCounts:
-        assert begun.wait(60)
-        raise DocumentError("broken")
-
-    monkeypatch.setattr(cross_check, "evaluate_with_pyschematron", endless)
-    monkeypatch.setattr(cross_check, "count", broken)
-    with pytest.raises(DocumentError, match="broken"):
-        ask(EvaluationRequest(path, rules(tmp_path), layout), asking())
-    assert ended.is_set()

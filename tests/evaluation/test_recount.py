@@ -300,7 +300,6 @@ def test_mask_publishes_nothing_over_an_aggregate_that_we_gather_wrongly(
         ("masktron's", 2, True),
         ("libxml2", 2, True),
         ("SaxonC-HE", 2, True),
-        ("pyschematron", 1, True),
     ]
     assert "2 of 2" in str(result)
     out.unlink()
@@ -359,7 +358,7 @@ def test_what_an_engine_could_not_be_asked_is_named(tmp_path: Path, monkeypatch:
     done = masktron.mask(
         data, rules, tmp_path / "out.xml", k=4, roles={"Id": "key", "N": "untouched"}, numeric=["Area"]
     )
-    assert [one.rules for one in done.engines] == [2, 1, 1, 1]
+    assert [one.rules for one in done.engines] == [2, 1, 1]
     assert why.removeprefix("rule ") in done.engines[0].notes
     only = masktron.check(data, write_rules(tmp_path / "only.sch", "not(sum(//N) = 1)"))
     assert not [line for line in only.checked if "counts the same" in line]
@@ -392,7 +391,7 @@ def test_processes_recount_what_one_does_alone(tmp_path: Path, monkeypatch: pyte
     assert max(done for _, done in said) == len(data)
     # what processes have found out is taken as it is
     monkeypatch.setattr("masktron.evaluation.cross_check._recounted", None)
-    counts = ask(request, question, found=found).counts
+    counts = ask(request, question, found=found)
     expected = evaluate(request)
     for one in counts:
         assert (one.fired.tolist(), one.failed.tolist()) == (expected.fired.tolist(), expected.failed.tolist())

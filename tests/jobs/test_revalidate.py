@@ -20,7 +20,6 @@ from masktron.evaluation import exact, parallel
 from masktron.evaluation.columns.outcome import Outcome
 from masktron.evaluation.columns.program import compile_program
 from masktron.evaluation.cross_check import Question, by_processes
-from masktron.evaluation.deviations import deviations
 from masktron.evaluation.findings import Evaluation
 from masktron.evaluation.request import EvaluationRequest
 from masktron.evaluation.tiers import CompiledColumns
@@ -28,9 +27,8 @@ from masktron.jobs import job as opening
 from masktron.jobs import revalidate as module
 from masktron.jobs.job import Job, open_job
 from masktron.jobs.mask import run_mask
-from masktron.jobs.revalidate import Asking, revalidate, sample_of, second_opinions
+from masktron.jobs.revalidate import Asking, revalidate, second_opinions
 from masktron.progress import no_progress
-from masktron.report.rendering import render, summary_of, tables_of
 from masktron.results import EngineResult
 from masktron.sources.columns import Batch
 from masktron.sources.lexical import libxml2_number
@@ -83,7 +81,7 @@ def test_rules_across_records_of_a_large_file_are_recounted(
     assert module.to_recount(job, job.source, None) == {1}
     done = revalidate(job.source, job, original=job.source, binding=range(2), progress=no_progress)
     assert done.engines[0].notes == ()
-    assert [(one.rules, one.not_judged) for one in done.engines] == [(2, ()), (2, ()), (2, ()), (1, ())]
+    assert [(one.rules, one.not_judged) for one in done.engines] == [(2, ())] * 3
     only = masktron.check(data, write_rules(tmp_path / "only.sch", "count(//Record[Id = current()/Id]) = 1"))
     assert only.complies
     assert sum("counts the same on 40 records, for 1 of 1 rule" in line for line in only.checked) == 2
@@ -154,7 +152,7 @@ def test_what_decides_may_come_from_anywhere(tmp_path: Path, data: Path, monkeyp
     monkeypatch.setattr(module, "evaluate", None)
     verdict = revalidate(job.source, job, original=job.source, binding=[0], progress=no_progress, decided=decided)
     assert verdict.evaluation is decided
-    assert [one.engine.split()[0] for one in verdict.engines] == ["columns", "libxml2", "SaxonC-HE", "pyschematron"]
+    assert [one.engine.split()[0] for one in verdict.engines] == ["columns", "libxml2", "SaxonC-HE"]
     assert all(one.agrees for one in verdict.engines)
 
 
@@ -231,10 +229,9 @@ def test_columns_decide_on_large_files_and_engines_read_every_record(
     config = Config(k=4, roles={"Id": Role.KEY})
     engines = run_mask(data, rules, out, config=config, progress=lambda *told: said.append(told)).engines
     names = ["libxml2"] * (not binding) + ["SaxonC-HE"]
-    assert [one.engine.split()[0] for one in engines] == ["masktron's", *names, "pyschematron"]
+    assert [one.engine.split()[0] for one in engines] == ["masktron's", *names]
     assert all(one.agrees and one.records == 40 for one in engines)
-    # pyschematron is shown with what it counts, known deviations and all
-    assert not any(one.violations for one in engines[:-1])
+    assert not any(one.violations for one in engines)
     done = dict(said)
     assert done["re-validating the written file"] == 40
     assert [count for stage, count in done.items() if stage.startswith("asking ")] == [40] * len(names)
@@ -341,7 +338,7 @@ def test_mask_writes_nothing_that_libxml2_alone_refuses(tmp_path: Path) -> None:
     assert not (tmp_path / "kept.xml").exists()
     result = masktron.mask(data, rules, tmp_path / "masked.xml", k=3)
     assert any("R1: libxml2 by itself refuses 9 records" in note for note in result.notes)
-    assert [(one.violations, one.agrees, one.deviations) for one in result.engines[:2]] == [(0, True, ())] * 2
+    assert [(one.violations, one.agrees, one.misreads) for one in result.engines] == [(0, True, False)] * 2
     assert masktron.validate(tmp_path / "masked.xml", rules).evaluation.departures == ()
 
 
@@ -424,27 +421,11 @@ def test_engines_begin_before_the_decision_and_are_asked_once(
 
     options: Any = {"original": job.source, "binding": [0, 1], "progress": progress}
     engines = revalidate(job.source, job, **options).engines
-    assert [one.engine.split()[0] for one in engines] == ["masktron's", "libxml2", "SaxonC-HE", "pyschematron"]
-    assert [one.records for one in engines] == [LARGE] * 3 + [module.SAMPLE]
-    assert [one.violations for one in engines[:-1]] == [1, 1, 1]
-    assert engines[-1].violations == module.SAMPLE  # a number never equals a field there: a known deviation
+    assert [one.engine.split()[0] for one in engines] == ["masktron's", "libxml2", "SaxonC-HE"]
+    assert [one.records for one in engines] == [LARGE] * 3
+    assert [one.violations for one in engines] == [1, 1, 1]
     assert all(one.agrees for one in engines)
-    assert put == [Question(("unaided", "saxon"), frozenset(), LARGE, module.SAMPLE)]
-
-
-def test_many_rules_make_the_sample_of_pyschematron_smaller() -> None:
-    assert [sample_of(rules) for rules in (0, 1, 10, 25, 40, 41, 1000)] == [2000, 2000, 2000, 800, 500, 500, 500]
-
-
-def test_pyschematron_judges_all_records_where_it_is_asked_to(
-    tmp_path: Path, data: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(module, "SAMPLE", 7)
-    rules = write_rules(tmp_path / "rules.sch", "A + B = T")
-    for everything, judged in ((False, 7), (True, 40)):
-        out = tmp_path / f"{judged}.xml"
-        done = masktron.mask(data, rules, out, k=3, roles={"Id": "untouched"}, pyschematron_all=everything)
-        assert [one.records for one in done.engines] == [40, 40, judged]
+    assert put == [Question(("unaided", "saxon"), frozenset(), LARGE)]
 
 
 @pytest.mark.full
@@ -455,7 +436,7 @@ def test_another_question_than_was_put_is_put_anew(
     alone = exact.evaluate(EvaluationRequest(larger, job.rulebook, job.source.layout))
     options: Any = {"original": job.source, "binding": [0], "progress": no_progress}
     engines = revalidate(job.source, job, decided=alone, **options).engines
-    assert [one.engine.split()[0] for one in engines] == ["libxml2", "SaxonC-HE", "pyschematron"]
+    assert [one.engine.split()[0] for one in engines] == ["libxml2", "SaxonC-HE"]
     assert [question.engines for question in put] == [("unaided", "saxon"), ("saxon",)]
 
 
@@ -471,44 +452,6 @@ def test_what_stops_the_reader_stops_the_engines(
     assert len(put) <= 1
     assert LARGE not in heard
     assert not [one for one in threading.enumerate() if one.name.startswith("masktron-")]
-
-
-def test_an_engine_that_agrees_but_for_known_deviations_says_so(tmp_path: Path) -> None:
-    """It once said yes, beside a note that a rule is violated in every record."""
-    data = write_data(tmp_path / "d.xml", [{**row, "C": 5} for row in numbers(20)])
-    rules = write_rules(tmp_path / "r.sch", "A + B = T", "C = 5", "not(0.1 + 0.2 = 0.3)", "not(C != 5)")
-    result = masktron.mask(data, rules, tmp_path / "o.xml", k=3, roles={"C": "untouched"})
-    libxml2, saxon, other = result.engines
-    assert (libxml2.deviations, saxon.deviations) == ((), ())
-    assert other.agrees
-    assert other.deviations == ("equal-number-text", "decimal-literal")
-    assert set(other.deviations) <= {row.id for row in deviations()}
-    assert [engine["deviations"] for engine in result.as_dict()["engines"]] == [[], [], list(other.deviations)]
-    shown = " ".join(render(tables_of(result), width=300).split())
-    counted = [int(note.rpartition("violated ")[2].split()[0].strip(";,.")) for note in other.notes]
-    assert other.violations == sum(counted) > 0
-    assert "pyschematron" not in shown and "known deviation" not in shown
-    assert "libxslt 1.1" in shown
-    assert shown.count(" agrees ") == 2
-
-
-def test_pyschematron_neither_blocks_nor_shows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Even where no known deviation explains what it counts, only results as data tell."""
-    monkeypatch.setattr("masktron.evaluation.second_opinion.explanations", lambda _: ())
-    data = write_data(tmp_path / "d.xml", [{**row, "C": 5} for row in numbers(20)])
-    rules = write_rules(tmp_path / "r.sch", "A + B = T", "C = 5")
-    result = masktron.mask(data, rules, tmp_path / "o.xml", k=3, roles={"C": "untouched"})
-    assert result.valid
-    told = {one["engine"].split()[0]: one["agrees"] for one in result.as_dict()["engines"]}
-    assert told == {"libxml2": True, "SaxonC-HE": True, "pyschematron": False}
-    page, public = tmp_path / "page.html", tmp_path / "public.html"
-    masktron.write_report(tmp_path / "o.manifest.json", html=page, html_public=public)
-    shown = [render(tables_of(result), width=300), render(summary_of(result), width=300), str(result)]
-    for text in (*shown, page.read_text(), public.read_text()):
-        assert "Saxon" in text
-        assert (
-            "pyschematron says" not in text and "known deviation" not in text and "does not agree" not in text.lower()
-        )
 
 
 @pytest.mark.parametrize("text", ["5.0e1", "+50", "1E3"])

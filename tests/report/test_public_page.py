@@ -11,7 +11,7 @@ from masktron.methods.contracts import KINDS
 from masktron.report.pages.html import html_of
 from masktron.report.pages.public_page import public_page
 from masktron.report.protection import PUBLIC_REASONS
-from masktron.results.public_release import KeptFigure, PublicEngine, PublicField, PublicRelease, PublicRule
+from masktron.results.public_release import KeptFigure, PublicField, PublicRelease, PublicRule
 from masktron.results.verdict import Statement
 
 TOLD = PublicField(
@@ -98,13 +98,6 @@ def test_codes_of_fields_that_were_not_masked_are_told_too() -> None:
     text, _ = shown(replace(RELEASE, fields=(TOLD, CODE, kept)))
     told = text.partition("codes that mean missing")[2][:60]
     assert "RENT" in told and "803" in told and "-9" in told
-
-
-def test_an_engine_that_deviates_has_its_reason_beside_it() -> None:
-    engines = (PublicEngine("Saxon", 3, 500), PublicEngine("libxml2", 3, 500, ("a number never equals (x)",)))
-    text, _ = shown(replace(RELEASE, engines=engines))
-    assert "libxml2 answers otherwise about some rules" in text and "a number never equals (x)" in text
-    assert "Saxon answers" not in text
 
 
 @pytest.mark.parametrize("contract", [one.kind for one in KINDS])

@@ -12,15 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import masktron
-from cli_runner import write_data, write_rules
+from cli_runner import write_rules
 from examples import examples
 from masktron.evaluation.columns.outcome import NotColumnar
 from masktron.evaluation.columns.xpath2_regex import translated
-from masktron.evaluation.request import EvaluationRequest
-from masktron.evaluation.second_opinion import evaluate_with_pyschematron
 from masktron.rulebook.backtracking import suspects
-from masktron.rulebook.schematron.reader import read_rules
-from masktron.sources.xml.plain import detect_layout
 from masktron.xpath.regex_ambiguity import NotAnalysedError, ambiguity
 
 AMBIGUOUS = [
@@ -161,19 +157,6 @@ def test_patterns_are_shown_as_they_are_written(tmp_path: Path) -> None:
     assert re.search(r"on a text of the kind '[^']+', 5\d characters long", said)
 
 
-def test_pythons_matcher_is_not_asked(tmp_path: Path) -> None:
+def test_pythons_matcher_is_not_asked() -> None:
     with pytest.raises(NotColumnar, match="exponentially"):
         translated("^(a+)+$")
-    data = write_data(tmp_path / "d.xml", [{"A": "a" * 60 + "b", "B": 1}])
-    rulebook = read_rules(write_rules(tmp_path / "r.sch", "B > 0", "matches(A, '^(a+)+$')", "B > 1", binding="xslt2"))
-    opinion = evaluate_with_pyschematron(EvaluationRequest(data, rulebook, detect_layout(data)))
-    assert opinion.not_compared == {1: "a pattern that can be read in exponentially many ways"}
-    assert (opinion.fired.tolist(), opinion.failed.tolist()) == ([1, 0, 1], [0, 0, 1])
-
-
-def test_mask_says_what_pyschematron_was_not_asked(tmp_path: Path) -> None:
-    data = write_data(tmp_path / "d.xml", [{"A": 3 * i, "C": "aa"} for i in range(12)])
-    rules = write_rules(tmp_path / "r.sch", "number(A) ge 0", "matches(C, '^(a+)+$')", binding="xslt2")
-    result = masktron.mask(data, rules, tmp_path / "m.xml", k=3, roles={"C": "untouched"})
-    why = "R2: not compared with pyschematron, for a pattern that can be read in exponentially many ways"
-    assert why in [note for engine in result.engines for note in engine.notes]

@@ -269,15 +269,3 @@ def test_the_map_of_choose_is_named_only_where_it_has_what_was_masked(client: Te
     assert "on the map of Choose 41 %, by other draws" in shown()
     k_is(project, 9)
     assert "map of Choose" not in shown(), "it has another way to mask"
-
-
-def test_only_engines_whose_verdict_counts_are_shown(client: TestClient, project: Project) -> None:
-    engines = [{"engine": "Saxon", "agrees": True, "rules": 2, "records": 11, "violations": 0, "deviations": []},
-               {"engine": "pyschematron", "agrees": True, "rules": 2, "records": 11, "violations": 3000,
-                "deviations": ["decimal-literal"]}]  # fmt: skip
-    laid_run(
-        project, "mask", ["mask", "files/a.csv", "--rules", RULES], {"mask.json": {**MASKED, "engines": engines}}
-    )
-    shown = " ".join(page(client, project, "mask").split())
-    assert "Saxon agrees (2 rules" in shown
-    assert "pyschematron" not in shown

@@ -57,9 +57,7 @@ def promises(result: MaskResult, k: int, data: Path, rules: Path, out: Path) -> 
     assert result.valid
     assert result.violations == 0
     assert result.min_group >= k
-    # where the third engine is known to be wrong, its deviation is named
-    assert all(engine.agrees and (not engine.violations or engine.deviations) for engine in result.engines)
-    assert {engine.engine.split()[0] for engine in result.engines} >= {"pyschematron"}
+    assert all(engine.agrees and not engine.violations for engine in result.engines)
     verdict = masktron.check(out, rules, original=data, manifest=out.with_suffix(".manifest.json"))
     assert verdict.complies, verdict
 

@@ -25,12 +25,8 @@ import masktron
 from cli_runner import SCHEMATRON, Runner, write_rules
 from examples import FULL
 from masktron.errors import MasktronError
-from masktron.evaluation.request import EvaluationRequest
-from masktron.evaluation.second_opinion import evaluate_with_pyschematron
 from masktron.rulebook.forbidden import FORBIDDEN
 from masktron.rulebook.functions import FUNCTIONS
-from masktron.rulebook.schematron.reader import read_rules
-from masktron.sources.xml.plain import survey
 from masktron.xpath.namespaces import FUNCTIONS_NAMESPACE
 from xpath_functions import ARRAY, CONSTRUCTORS, FN, MAP, MATH, XPATH1, XPATH2, calls
 
@@ -305,22 +301,3 @@ def test_an_exception_carries_nothing_either(
     with pytest.raises(Exception) as told:
         masktron.validate(data, rules)
     assert SECRET in str(told.value)
-
-
-@pytest.mark.parametrize(
-    ("context", "test"),
-    [
-        ("Record", "xs:integer(V) > 0"),
-        ("Record", "error((), V)"),
-        ("Record", "matches('x', concat(V, '('))"),
-        ("Record", "xs:date(V) = xs:date(D)"),
-        ("Record[xs:integer(V) > 1]", "V = 2"),
-    ],
-)
-def test_the_second_opinion_quotes_no_value(context: str, test: str, data: Path, tmp_path: Path) -> None:
-    """Its errors stand in notes of `mask`, which its table shows."""
-    rules = read_rules(write_rules(tmp_path / "r.sch", test, binding="xslt3", context=context))
-    opinion = evaluate_with_pyschematron(EvaluationRequest(data, rules, survey(data)[0]))
-    said = f"{opinion.problems} {opinion.crashed}"
-    assert "Error" in said
-    assert_nothing(said.encode(), test)

@@ -183,10 +183,6 @@ def mask(
     executor: options.Executor = None,
     scheduler: options.Scheduler = None,
     rule_timeout: options.RuleTimeout = None,
-    pyschematron_all: Annotated[
-        bool,
-        typer.Option("--pyschematron-all", help="Let pyschematron judge all written records instead of a sample."),
-    ] = False,
     record: options.Record = None,
     format: options.Format = None,  # noqa: A002 -- the name of the option
     format_option: options.FormatOptions = None,
@@ -263,7 +259,6 @@ def mask(
         workers=workers,
         executor=executor,
         scheduler=scheduler,
-        pyschematron_all=pyschematron_all or None,
         limit=limit,
         document=document,
         record=record,

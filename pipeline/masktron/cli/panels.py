@@ -26,7 +26,7 @@ PANELS: Mapping[str, list[str]] = MappingProxyType(
             "--id --context --test --message --soft --accept --rename --to --to-option --width --levels "
             "--digits --suppressed --loss --importance --level --ratio --measures --risk --utility --budget "
             "--seeds --sample --warm --no-browser --port --host-name --projects --folder --behind-proxy "
-            "--proxy-header --proxy-account --workers --resume --executor --scheduler --pyschematron-all --dry-run"
+            "--proxy-header --proxy-account --workers --resume --executor --scheduler --dry-run"
         ),
         "Limits": _options(
             "--limit --max-failures --allow --allow-unfired --allow-lost --allow-empty --max-observed-share "

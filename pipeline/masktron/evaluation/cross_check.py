@@ -1,10 +1,9 @@
 """Engines that are not ours over one file, all at the same time: in processes, which take slices of it in turn.
 
-Saxon and pyschematron hold the lock of the interpreter while they work, so threads would queue. Every process can do
-everything: a slice for libxml2, a slice for Saxon, the sample for pyschematron; each takes the next that is waiting,
-so that the cores are busy to the end. What is found does not depend on who did what: slices are counted one by one
-and added up in the order of the file, and the sample, in which one document may change what is said of the next, is
-one task. Each engine still reads with its own parser, and what a slice has to be is tested by the engine.
+Saxon holds the lock of the interpreter while it works, so threads would queue. Every process can do everything: a
+slice for libxml2, a slice for Saxon; each takes the next that is waiting, so that the cores are busy to the end. What
+is found does not depend on who did what: slices are counted one by one and added up in the order of the file. Each
+engine still reads with its own parser, and what a slice has to be is tested by the engine.
 
 Where the request has an executor, its workers do these tasks, several at a time
 (`masktron.evaluation.tasks_by_executor`).
@@ -19,9 +18,6 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
-
-import numpy as np
-from numpy.typing import NDArray
 
 from masktron.engines.engine_process import EngineProcess
 from masktron.engines.saxon import engine
@@ -38,12 +34,11 @@ from masktron.evaluation.parallel import (
     runs_on,
     slice_judge,
 )
-from masktron.evaluation.programs import EngineError, Guard, NotFramedError
+from masktron.evaluation.programs import EngineError, NotFramedError
 from masktron.evaluation.recount import recount as recounting
 from masktron.evaluation.recount.tasks import Asked, Hand, ReadTask, RecountTask, asked_of
 from masktron.evaluation.request import EvaluationRequest
 from masktron.evaluation.runner import EngineChoice, Run, described
-from masktron.evaluation.second_opinion import NotSampledError, Opinion, evaluate_cut, evaluate_with_pyschematron
 from masktron.evaluation.stylesheet import EngineName
 from masktron.evaluation.tasks_by_executor import TaskBatch, TasksByExecutor
 from masktron.evaluation.worker_pool import RefusedError, WorkerPool, WorkerPoolError
@@ -52,38 +47,18 @@ from masktron.processes import interpreter
 from masktron.rulebook.schema import Rulebook
 from masktron.scratch import name_to_be
 from masktron.sources.records import Layout
-from masktron.sources.xml.slices import Frame, NotSlicedError, cuts, framed, framed_test, places
+from masktron.sources.xml.slices import Frame, NotSlicedError, cuts, framed
 from masktron.sources.xml.wellformed import Stamp, stamp_of
 
 MOST_PROCESSES = 4
 """Each has Saxon's library and heap, some 170 MB."""
 BY_EXECUTOR = 1 << 23
 """Bytes up to which a file is not worth an executor: one slice of those in which rules are evaluated."""
-CHUNK = 25
-"""Records in each document that pyschematron sees."""
-_SAMPLE = -1
-"""The lane of the sample; the others are the places of the engines in what was asked."""
 
-type EnginePart = EngineChoice | Literal["auto across", "unaided across", "saxon across", "libxml2 across"] | None
-"""What engines are asked in: an engine, the recount of an engine across records, None for pyschematron."""
+type EnginePart = EngineChoice | Literal["auto across", "unaided across", "saxon across", "libxml2 across"]
+"""What engines are asked in: an engine, or the recount of an engine across records."""
 type PartProgress = Callable[[EnginePart, int], None]
 """Called with a part and the number of records that it has judged."""
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class CrossCheck:
-    """What was asked.
-
-    Attributes
-    ----------
-    counts : tuple of EngineCounts
-        Of each engine, in the order of the question.
-    sampled : Opinion or None
-        Of pyschematron, if it was asked.
-    """
-
-    counts: tuple[EngineCounts, ...]
-    sampled: Opinion | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,20 +73,11 @@ class Question:
         Checks that are not put to engines as they are written, but recounted; see `masktron.evaluation.recount`.
     records : int
         How many the file has.
-    sample : int
-        How many of them, spread evenly, pyschematron judges; it is not asked about none.
     """
 
     engines: tuple[EngineChoice, ...]
     aside: frozenset[int]
     records: int
-    sample: int = 0
-
-    @property
-    def positions(self) -> NDArray[np.intp]:
-        """Positions of the sample, ascending."""
-        few = min(self.records, self.sample)
-        return np.unique(np.linspace(0, self.records - 1, few).astype(np.intp))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -122,13 +88,11 @@ class PoolResults:
     ----------
     counts : mapping of int to (EngineCounts, tuple of Run)
         By the place of an engine in the question, with what it ran.
-    sampled : Opinion or None
     recounted : tuple of masktron.evaluation.recount.recount.EngineRecount, or None
         What each engine says of the checks that are recounted.
     """
 
     counts: Mapping[int, tuple[EngineCounts, tuple[Run, ...]]]
-    sampled: Opinion | None
     recounted: tuple[recounting.EngineRecount, ...] | None = None
 
 
@@ -139,8 +103,8 @@ def ask(
     found: PoolResults | None = None,
     prefetched: Background[EngineCounts] | None = None,
     told: PartProgress | None = None,
-) -> CrossCheck:
-    """Ask engines about every record of a file, and pyschematron about some.
+) -> tuple[EngineCounts, ...]:
+    """Ask engines about every record of a file.
 
     Parameters
     ----------
@@ -156,8 +120,8 @@ def ask(
 
     Returns
     -------
-    CrossCheck
-        The same for any number of processes, none included.
+    tuple of EngineCounts
+        Of each engine, in the order of the question: the same for any number of processes, none included.
 
     Raises
     ------
@@ -167,10 +131,6 @@ def ask(
     rulebook, layout, tell = request.rulebook, request.layout, told or _nobody
     found = found or by_processes(request, question, told=tell)
     with ExitStack() as stack:
-        sampling = None
-        if question.sample and found.sampled is None:
-            # other engines wait for none
-            sampling = stack.enter_context(_sampling_in_background(request, question, tell))
         counts = []
         here = [lane for lane in range(len(question.engines)) if lane not in found.counts]
         begun = prefetched if not question.aside else None
@@ -192,7 +152,7 @@ def ask(
         if question.aside:
             recounted = found.recounted or _recounted(request, question, tell)
             counts = [more.joined(one) if one.left else one for one, more in zip(counts, recounted, strict=True)]
-        return CrossCheck(tuple(counts), found.sampled if sampling is None else sampling.result())
+        return tuple(counts)
 
 
 def _counted(
@@ -236,17 +196,6 @@ def processes_in_background(
 ) -> Background[PoolResults]:
     """Call `by_processes`, while this process does something else."""
     return Background("masktron-asking", lambda go_on: by_processes(request, question, told=_heard(told, go_on)))
-
-
-def _sampling_in_background(
-    request: EvaluationRequest, question: Question, tell: PartProgress
-) -> Background[Opinion]:
-    def work(go_on: Callable[[], None]) -> Opinion:
-        heard = _heard(tell, go_on)
-        asked = replace(request, progress=lambda done: heard(None, done))
-        return evaluate_with_pyschematron(asked, records=question.positions, chunk=CHUNK)
-
-    return Background("masktron-sample", work)
 
 
 def _heard(told: PartProgress, go_on: Callable[[], None]) -> PartProgress:
@@ -326,25 +275,24 @@ def by_processes(
     request = request.on_document()
     path, rulebook, layout = request.path, request.rulebook, request.layout
     if path.stat().st_size <= small or (rulebook.documents and not question.aside):
-        return PoolResults({}, None)
+        return PoolResults({})
     before = _stamp(path)
     frame = framed(path, layout)
     if frame is None:
-        return PoolResults({}, None)
+        return PoolResults({})
     tell = told or _nobody
     gathered = _Gathered(len(rulebook.checks), question.engines, tell)
     asked = asked_of(request, question.aside) if question.aside else None
     work: recounting.Recount | None = None
     try:
-        first: list[Slice | Sample] = []
+        first: list[Slice] = []
         if not rulebook.documents:
-            first += _sampling(frame, question, size)
             first += _slicing(frame, rulebook, layout, question, list(cuts(frame, size)))
         if request.executor is not None and path.stat().st_size > by_executor:
             opened = Opening(frame, before, rulebook, layout)
-            gathered.take_all(_through(request.executor, opened, first, sampling=bool(question.sample)))
+            gathered.take_all(_through(request.executor, opened, first))
             first = []
-        tasks: list[Slice | Sample | ReadTask] = [*first]
+        tasks: list[Slice | ReadTask] = [*first]
         if isinstance(asked, Asked):
             # values of records travel with these tasks: they stay on this machine
             work = _recount_of(asked, question, size, tell)
@@ -361,19 +309,16 @@ def by_processes(
                 for task, answer in pool.answers(work.judging()):
                     work.take(task, answer)
     except (NotSlicedError, WorkerPoolError):
-        return PoolResults({}, None)
+        return PoolResults({})
     if _stamp(path) != before:
-        return PoolResults({}, None)
+        return PoolResults({})
     return replace(gathered.found(), recounted=None if work is None else work.results())
 
 
-def _through(
-    executor: Executor, opening: Opening, tasks: Sequence[Slice | Sample], *, sampling: bool
-) -> Iterator[tuple[Any, Any]]:
-    """Have an executor do tasks; its workers need no schema of pyschematron where nothing is asked of that."""
-    path, rulebook = opening.frame.path.absolute(), opening.rulebook
-    book = rulebook if sampling else replace(rulebook, pyschematron_schema=None)
-    batch = TaskBatch(replace(opening, frame=replace(opening.frame, path=path), rulebook=book), path)
+def _through(executor: Executor, opening: Opening, tasks: Sequence[Slice]) -> Iterator[tuple[Any, Any]]:
+    """Have an executor do tasks."""
+    path = opening.frame.path.absolute()
+    batch = TaskBatch(replace(opening, frame=replace(opening.frame, path=path)), path)
     with executor as entered:
         through = TasksByExecutor(entered, batch, f"asking engines about {name_to_be(path)}")
         yield from through.answers(tasks)
@@ -393,25 +338,6 @@ class Slice:
     number: int
     begin: int
     end: int
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Sample:
-    """Single records of a file for pyschematron: where they stand, and which they are."""
-
-    lane: int
-    places: tuple[tuple[int, int], ...]
-    positions: NDArray[np.intp]
-    complete: bool
-
-
-def _sampling(frame: Frame, question: Question, size: int) -> Iterator[Sample]:
-    """Yield the task of pyschematron, unless there are end tags that are none."""
-    positions = question.positions
-    if question.sample:
-        found, records = places(frame, positions.tolist(), size)
-        if records == question.records and len(found) == len(positions):
-            yield Sample(_SAMPLE, tuple(found), positions, records == len(positions))
 
 
 def _slicing(
@@ -440,22 +366,16 @@ class _Gathered:
         self._parts: dict[int, dict[Run, dict[int, EngineCounts]]] = {}
         self._records: dict[tuple[int, Run], int] = {}
         self._refused: set[int] = set()
-        self._sampled: Opinion | None = None
 
-    def take(self, task: Slice | Sample, answer: Any) -> None:
+    def take(self, task: Slice, answer: EngineCounts | RefusedError) -> None:
         """Take an answer."""
-        match answer:
-            case RefusedError():
-                self._refused.add(task.lane)
-            case Opinion():
-                self._sampled = answer
-            case EngineCounts() if isinstance(task, Slice):
-                self._parts.setdefault(task.lane, {}).setdefault(task.run, {})[task.number] = answer
-                done = self._records.get((task.lane, task.run), 0) + answer.records
-                self._records[task.lane, task.run] = done
-                self._told(self._engines[task.lane], done)
-            case _:
-                self._told(None, answer)
+        if isinstance(answer, RefusedError):
+            self._refused.add(task.lane)
+            return
+        self._parts.setdefault(task.lane, {}).setdefault(task.run, {})[task.number] = answer
+        done = self._records.get((task.lane, task.run), 0) + answer.records
+        self._records[task.lane, task.run] = done
+        self._told(self._engines[task.lane], done)
 
     def take_all(self, answers: Iterable[tuple[Any, Any]]) -> None:
         """Take tasks with their answers."""
@@ -466,7 +386,7 @@ class _Gathered:
         """Return the counts of the engines that had nothing to refuse."""
         summed = {lane: self._summed(runs) for lane, runs in self._parts.items() if lane not in self._refused}
         counts = {lane: (own, tuple(self._parts[lane])) for lane, own in summed.items() if own is not None}
-        return PoolResults(counts, self._sampled)
+        return PoolResults(counts)
 
     def _summed(self, runs: dict[Run, dict[int, EngineCounts]]) -> EngineCounts | None:
         """Add up the runs of an engine; None where they saw different numbers of records."""
@@ -491,7 +411,7 @@ class Opening:
     layout: Layout
     asked: Asked | None = None
 
-    def __call__(self) -> Callable[[Slice | Sample | RecountTask], Iterator[Any]]:
+    def __call__(self) -> Callable[[Slice | RecountTask], Iterator[Any]]:
         """Return what does the tasks, in the process that does them."""
         return _Worker(self, None if self.asked is None else Hand(self.asked))
 
@@ -502,7 +422,7 @@ class _Worker:
     hand: Hand | None
     judges: dict[Run, SliceJudge] = field(default_factory=dict)
 
-    def __call__(self, task: Slice | Sample | RecountTask) -> Iterator[Any]:
+    def __call__(self, task: Slice | RecountTask) -> Iterator[Any]:
         """Do a task.
 
         Raises
@@ -514,39 +434,25 @@ class _Worker:
             match task:
                 case Slice():
                     yield self._counted(task)
-                case Sample():
-                    yield from self._sampled(task)
                 case _ if self.hand is not None:
                     yield from self.hand(task)
-        except (EngineError, NotFramedError, NotSlicedError, NotSampledError) as problem:
+        except (EngineError, NotFramedError, NotSlicedError) as problem:
             raise RefusedError(str(problem)) from None
 
     def _counted(self, task: Slice) -> EngineCounts:
         known = self.known
         if (judge := self.judges.get(task.run)) is None:
             judge = self.judges[task.run] = slice_judge(known.frame, known.rulebook, known.layout, task.run)
-        events = judge(self._read([(task.begin, task.end)]))
+        events = judge(self._read(task.begin, task.end))
         total = Sum(len(known.rulebook.checks))
         total.add(events, 0)
         return total.counts(events.records, "")
 
-    def _read(self, parts: Sequence[tuple[int, int]]) -> bytes:
-        """Return bytes of the file, one part after the other."""
-        read: list[bytes] = []
+    def _read(self, begin: int, end: int) -> bytes:
+        """Return some bytes of the file."""
         with self.known.frame.path.open("rb") as stream:
-            for begin, end in parts:
-                stream.seek(begin)
-                read.append(stream.read(end - begin))
+            stream.seek(begin)
+            read = stream.read(end - begin)
             if stamp_of(stream) != self.known.stamp:
                 raise NotSlicedError("this is another file of the name")
-        return b"".join(read)
-
-    def _sampled(self, task: Sample) -> Iterator[Any]:
-        known = self.known
-        test, prefixes = framed_test(known.frame, known.layout)
-        guard = Guard(test, tuple(prefixes.items()))
-        documents = (
-            (known.frame.document(self._read(task.places[at : at + CHUNK])), task.positions[at : at + CHUNK])
-            for at in range(0, len(task.places), CHUNK)
-        )
-        yield from evaluate_cut(known.rulebook, known.layout, documents, guard, complete=task.complete)
+        return read

@@ -328,4 +328,4 @@ def _with_message(rulebook: Rulebook, check: int, message: tuple[ValueOf, ...]) 
         )
         for pattern in rulebook.patterns
     )
-    return replace(rulebook, patterns=patterns, pyschematron_schema=None)
+    return replace(rulebook, patterns=patterns)

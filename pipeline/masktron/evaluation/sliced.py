@@ -86,10 +86,7 @@ class SliceEvaluation:
         known: bool,
     ) -> None:
         self._sunk = request.sunk if request.sink is not None else 0
-        rulebook = replace(request.rulebook, pyschematron_schema=None)
-        self._request = replace(
-            request, rulebook=rulebook, flat=None, sink=None, progress=None, write=None, executor=None
-        )
+        self._request = replace(request, flat=None, sink=None, progress=None, write=None, executor=None)
         self._frame, self._flat, self._compiler, self._memo, self._known = frame, flat, compiler, memo, known
 
     def __getstate__(self) -> dict[str, Any]:

@@ -8,13 +8,11 @@ from pathlib import Path
 from types import MappingProxyType
 
 from lxml import etree
-from pyschematron import validate_document
 
 import masktron
 from masktron.engines.saxon import SaxonError, values
 from masktron.errors import InstallationError, ResourceError
 from masktron.evaluation.programs import describe
-from masktron.evaluation.pyschematron_validator import CRASHES
 from masktron.extras import OPTIONAL_PACKAGES, shortcoming_of
 from masktron.kernels.cores import usable_cores
 from masktron.kernels.ready import kernels_folder, kernels_kept
@@ -28,10 +26,6 @@ from masktron.versions import PACKAGES, version_of
 _PROBE = (
     '<xsl:stylesheet version="1.0" xmlns:xsl="http://www.w3.org/1999/XSL/Transform"><xsl:output method="text"/>'
     '<xsl:template match="/"><xsl:value-of select="sum(//V) = 3"/></xsl:template></xsl:stylesheet>'
-)
-_SCHEMATRON = (
-    '<schema xmlns="http://purl.oclc.org/dsdl/schematron"><pattern><rule context="Data">'
-    '<assert test="sum(V) = {total}"/></rule></pattern></schema>'
 )
 _RECORDS = "<Data><V>1</V><V>2</V></Data>"
 
@@ -61,7 +55,7 @@ def run_doctor(*, warm_up: bool = False, progress: Progress) -> DoctorResult:
         except CompilingError as error:
             raise InstallationError(f"code could not be compiled: {error}") from None
     progress("asking engines", 0)
-    engines = (EngineProbe(describe("libxml2"), _libxml2_works()), _saxon(), _pyschematron())
+    engines = (EngineProbe(describe("libxml2"), _libxml2_works()), _saxon())
     progress("loading packages", 0)
     unusable = {one.package: one for one in map(shortcoming_of, OPTIONAL_PACKAGES) if one is not None}
     folder = kernels_folder()
@@ -119,22 +113,6 @@ def _saxon() -> EngineProbe:
     except (SaxonError, ResourceError) as error:
         return EngineProbe(name, works=False, why=_in_a_line(error))
     return EngineProbe(name, works=answer == ["true"])
-
-
-def _pyschematron() -> EngineProbe:
-    """Ask pyschematron for a rule that holds, and for one that does not."""
-    name = f"pyschematron {version_of('pyschematron')} (elementpath {version_of('elementpath')})"
-    try:
-        answers = [
-            validate_document(_tree(_RECORDS), _tree(_SCHEMATRON.format(total=total))).is_valid() for total in (3, 4)
-        ]
-    except CRASHES as error:
-        return EngineProbe(name, works=False, why=_in_a_line(error))
-    return EngineProbe(name, works=answers == [True, False])
-
-
-def _tree(text: str) -> etree._ElementTree:
-    return etree.XML(text).getroottree()
 
 
 def _in_a_line(error: Exception) -> str:

@@ -10,7 +10,6 @@ from masktron.classify import Edit, classify
 from masktron.classify.display import render_cross_record, render_form
 from masktron.classify.forms import form_of
 from masktron.constraints import CrossRecordEdit, OpaqueEdit
-from masktron.evaluation.deviations import deviations
 from masktron.files import file_hash
 from masktron.jobs.job import classified
 from masktron.jobs.level_files import LevelFile
@@ -21,7 +20,6 @@ from masktron.measures.assessed import Assessed
 from masktron.report.pages.plain_reader import PlainData
 from masktron.report.verdict import public_protection
 from masktron.report.wording import rule_text
-from masktron.results.mask import is_judge
 from masktron.results.public_release import (
     FEW_LEFT_OUT,
     PUBLIC_LEAST_RECORDS,
@@ -128,9 +126,8 @@ def public_release(manifest: PlainData, rulebook: Rulebook, compared: ComparedFi
         removed=tuple(fact.text("name") for fact in plan.parts("fields") if fact.text("role") == "identifier"),
         rules=tuple(_rules(result, edits, nested=nested)),
         engines=tuple(
-            PublicEngine(one.text("engine"), one.count("rules"), one.count("records"), _deviations(one))
+            PublicEngine(one.text("engine"), one.count("rules"), one.count("records"))
             for one in result.parts("engines")
-            if is_judge(one.text("engine"))
         ),
         versions={name: str(version) for name, version in manifest.part("versions").items()},
         protection=public_protection(result),
@@ -222,12 +219,6 @@ def _untrue(manifest: PlainData) -> dict[str, str]:
 def rules_part(manifest: PlainData) -> str:
     """Return which part of a manifest names the rulebook that the released file obeys."""
     return "translated" if manifest.has("translated") and manifest.content["translated"] else "rules"
-
-
-def _deviations(engine: PlainData) -> tuple[str, ...]:
-    """The deviations that an engine met, by the table of known ones alone."""
-    met = engine.names("deviations")
-    return tuple(f"{row.title[:1].lower()}{row.title[1:]} ({row.id})" for row in deviations() if row.id in met)
 
 
 def _field(fact: PlainData, block: tuple[int, PlainData] | None, figures: PublicFigures) -> PublicField:

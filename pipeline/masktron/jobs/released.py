@@ -75,7 +75,7 @@ def require_releasable(run: Prepared, result: MaskResult, measured: Sequence[Mea
             + ("; a rule that reads the order of the records needs --keep-order" if mixed else ""),
             facts=[_would_break(run, tuple(rule.id for rule in result.rules if rule.violations))],
         )
-    for engine in result.judges:
+    for engine in result.engines:
         if not engine.agrees:
             raise ViolationError(
                 f"{engine.engine} does not agree that the masked file obeys the rules; nothing is published:\n  "

@@ -10,7 +10,6 @@ from typing import Any, Self
 
 from masktron.evaluation.background import Background
 from masktron.evaluation.cross_check import (
-    CrossCheck,
     EnginePart,
     PartProgress,
     PoolResults,
@@ -20,11 +19,9 @@ from masktron.evaluation.cross_check import (
     saxon_in_background,
 )
 from masktron.evaluation.findings import Evaluation
-from masktron.evaluation.not_compared import WHY
 from masktron.evaluation.parallel import SMALL, EngineCounts, engine_name
 from masktron.evaluation.request import EvaluationRequest
 from masktron.evaluation.runner import EngineChoice, engines_of
-from masktron.evaluation.second_opinion import Opinion, compare
 from masktron.evaluation.tiered import evaluate
 from masktron.evaluation.tiers import Tier
 from masktron.executor.contract import Executor
@@ -35,14 +32,6 @@ from masktron.results import EngineResult
 from masktron.sources.records import MANY_RECORDS
 from masktron.sources.source import Source
 
-SAMPLE = 2000
-"""pyschematron judges this many records at most, spread evenly over longer files: one takes up to a millisecond."""
-DECISIONS = 20_000
-"""Records times rules from which on it judges fewer records: many rules shall take no longer than few."""
-LEAST = 500
-"""Records that it judges by however many rules. libxml2 and Saxon judge all in any case."""
-MISREADS = "libxml2-rounding"
-"""The known deviation for which libxml2 counts otherwise than XPath 1.0 asks, in `docs/engines.md`."""
 _LIBXML2 = "libxml2 "
 WHOLE = 20_000_000
 """Bytes up to which engines that are not ours see the whole document for a rule that columns evaluate across records:
@@ -115,15 +104,10 @@ def revalidate(
             expect(progress, stage, written.count)
         told = partial(progress, stage)
         decided = evaluate(EvaluationRequest.of(written, job.rulebook, original, progress=told, executor=executor))
-    asked = asking.opinions(decided)
-    alone = judged_by_columns_alone(job, decided, rules, asked.counts)
-    engines = [
-        EngineResult(decided.engine, decided.records, _violations(decided, rules), True, alone, rules=len(rules)),
-        *_second(job, decided, rules, asked.counts),
-    ]
-    if asked.sampled is not None:
-        engines.append(_third(job, decided, rules, asked.sampled))
-    return Revalidation(decided, tuple(engines))
+    opinions = asking.opinions(decided)
+    alone = judged_by_columns_alone(job, decided, rules, opinions)
+    own = EngineResult(decided.engine, decided.records, _violations(decided, rules), True, alone, rules=len(rules))
+    return Revalidation(decided, (own, *_second(job, decided, rules, opinions)))
 
 
 class Asking:
@@ -137,8 +121,6 @@ class Asking:
     ----------
     written, job, original, progress
         As for `revalidate`. Progress is called from another thread too.
-    everything : bool
-        Whether pyschematron judges all records, not a sample.
     executor : Executor, optional
         Who has engines judge slices of the file; processes of this machine without it.
     """
@@ -150,10 +132,8 @@ class Asking:
         *,
         original: Source,
         progress: Progress,
-        everything: bool = False,
         executor: Executor | None = None,
     ) -> None:
-        self._everything = everything
         self._written, self._job, self._progress = written, job, progress
         self._request = EvaluationRequest.of(written, job.rulebook, original, executor=executor).on_document()
         self._original = original
@@ -174,8 +154,8 @@ class Asking:
     def __exit__(self, *_: object) -> None:
         self._stack.close()
 
-    def opinions(self, decided: Evaluation) -> CrossCheck:
-        """Return what the engines say that have not decided alone, and pyschematron on a sample."""
+    def opinions(self, decided: Evaluation) -> tuple[EngineCounts, ...]:
+        """Return what the engines count that have not decided alone."""
         question = self._question(decided, decided.records)
         found = None
         if self._begun is not None:
@@ -189,13 +169,7 @@ class Asking:
 
     def _question(self, decided: Evaluation | None, records: int) -> Question:
         aside = to_recount(self._job, self._written, decided)
-        sample = records if self._everything else sample_of(len(self._job.rulebook.checks))
-        return Question(_others(self._job, self._written, decided), aside, records, sample)
-
-
-def sample_of(rules: int) -> int:
-    """Return how many records pyschematron judges at most by so many rules."""
-    return min(SAMPLE, max(LEAST, DECISIONS // max(rules, 1)))
+        return Question(_others(self._job, self._written, decided), aside, records)
 
 
 def second_opinions(
@@ -243,8 +217,8 @@ def second_opinions(
     told = _telling(job, source, question, progress)
     request = EvaluationRequest.of(source, job.rulebook, original, executor=executor).on_document()
     opinions = ask(request, question, prefetched=prefetched, told=told)
-    alone = judged_by_columns_alone(job, decided, rules, opinions.counts)
-    return _second(job, decided, rules, opinions.counts, failing, lenient=True), alone
+    alone = judged_by_columns_alone(job, decided, rules, opinions)
+    return _second(job, decided, rules, opinions, failing, lenient=True), alone
 
 
 def saxon_prefetched(
@@ -290,8 +264,6 @@ def _telling(job: Job, source: Source, question: Question, progress: Progress) -
             stages[part] = f"{stages[choice]} across records"
     for stage in stages.values():
         expect(progress, stage, question.records)
-    stages[None] = "re-validating a sample of the records"
-    expect(progress, stages[None], len(question.positions))
     return lambda part, done: progress(stages[part], done)
 
 
@@ -326,7 +298,7 @@ def _second(
                 _violations(counts, judged),
                 agrees,
                 notes,
-                (MISREADS,) if agrees and any(index in known for index, _ in differences) else (),
+                misreads=agrees and any(index in known for index, _ in differences),
                 rules=len(judged),
                 not_judged=left,
             )
@@ -407,25 +379,3 @@ def _differences(
             f"{job.rulebook.checks[index].id}: fired {own[0]} and {other[0]} times, "
             f"failed {own[1]} and {other[1]} times{errors}{first}",
         )
-
-
-def _third(job: Job, decided: Evaluation, rules: list[int], opinion: Opinion) -> EngineResult:
-    agreement = compare(decided, opinion, job.rulebook)
-    own = set(rules)
-    blocking = [one for one in agreement.blocking if one.check in own]
-    explained = [one for one in agreement.disagreements if one.check in own and one not in blocking]
-    left_out = {job.rulebook.checks[i].id: why for i, why in opinion.not_compared.items() if i in own}
-    notes = [f"disagrees without a known reason: {one}" for one in blocking]
-    notes += [f"known deviation: {one}" for one in explained]
-    notes += [
-        f"{rule}: not compared with pyschematron, for {WHY}"
-        if why == WHY
-        else f"{rule}: looks beyond single records, so it was not compared"
-        for rule, why in left_out.items()
-    ]
-    judged = [index for index in rules if index not in opinion.not_compared]
-    failed = int((opinion.failed[judged] + opinion.errors[judged]).sum())
-    known = dict.fromkeys(one.deviation.id for one in explained if one.deviation is not None)
-    return EngineResult(
-        opinion.engine, len(opinion.records), failed, not blocking, tuple(notes), tuple(known), rules=len(judged)
-    )

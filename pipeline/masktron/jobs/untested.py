@@ -545,7 +545,7 @@ def _probed(job: Job, probes: Sequence[tuple[Pattern, int, Rule | None]], origin
             before = [] if earlier is None else [replace(earlier, checks=())]
             patterns.append(replace(pattern, id=name, rules=(*before, replace(own, checks=(probe,)))))
         asked.append(places[key])
-    probing = replace(job, rulebook=replace(job.rulebook, patterns=tuple(patterns), pyschematron_schema=None))
+    probing = replace(job, rulebook=replace(job.rulebook, patterns=tuple(patterns)))
     fired = probing.evaluate(original, no_progress, limit=0).fired.tolist()
     return [fired[place] for place in asked]
 

@@ -87,10 +87,9 @@ def write(
     """
     order = _order(run)
     written, count = _put(run, made, target, out, order, progress, beside)
-    everything = run.config.pyschematron_all
     judged = run.judged
     asked, original = of_units(written), judged.job.source
-    asking = Asking(asked, judged.job, original=original, progress=progress, everything=everything, executor=executor)
+    asking = Asking(asked, judged.job, original=original, progress=progress, executor=executor)
     with written.blamed(), asking:
         reading = told_as(progress, "reading the written file back")
         masked = read_columns(written, missing=run.config.missing, memory=run.config.memory, told=reading)

@@ -53,11 +53,11 @@ class EngineResult(Serialised):
     Attributes
     ----------
     violations : int
-        By its own count, with those that known deviations explain.
+        By its own count.
     agrees : bool
-        Whether nothing that it says otherwise is without a known reason.
-    deviations : tuple of str
-        Names of the known deviations that were met; ``docs/engines.md`` has them.
+        Whether it counts what was decided, or differs for a known reason.
+    misreads : bool
+        Whether libxml2 alone differs, as it reads numbers of XPath 1.0 (``libxml2-rounding`` in docs/engines.md).
     rules : int
         How many of the binding rules it judged; `violations` and `agrees` speak of these.
     not_judged : tuple of str
@@ -65,27 +65,16 @@ class EngineResult(Serialised):
         reason.
     """
 
-    KEYS: ClassVar = "engine rules records violations agrees deviations notes not_judged"
+    KEYS: ClassVar = "engine rules records violations agrees notes not_judged"
 
     engine: str
     records: int
     violations: int
     agrees: bool
     notes: tuple[str, ...] = ()
-    deviations: tuple[str, ...] = ()
+    misreads: bool = field(default=False, kw_only=True)
     rules: int = field(kw_only=True)
     not_judged: tuple[str, ...] = field(default=(), kw_only=True)
-
-
-def is_judge(engine: str) -> bool:
-    """Return whether the verdict of an engine counts: not that of pyschematron, which is wrong on `V1 = 5`.
-
-    Parameters
-    ----------
-    engine : str
-        Name and version.
-    """
-    return not engine.startswith("pyschematron")
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -227,12 +216,7 @@ class MaskResult(JobResult, PlottedResult):
     @property
     def valid(self) -> bool:
         """Whether the written file obeys every rule that was to be kept, in every engine."""
-        return self.violations == 0 and all(engine.agrees for engine in self.judges)
-
-    @property
-    def judges(self) -> tuple[EngineResult, ...]:
-        """The engines whose verdict counts; results as data have all of them."""
-        return tuple(engine for engine in self.engines if is_judge(engine.engine))
+        return self.violations == 0 and all(engine.agrees for engine in self.engines)
 
     @property
     def tested(self) -> Tested:

@@ -230,14 +230,11 @@ class PublicEngine:
     ----------
     name : str
     rules, records : int
-    deviations : tuple of str
-        Known deviations of the engine from its standard that were met, each with its title.
     """
 
     name: str
     rules: int
     records: int
-    deviations: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -256,9 +256,6 @@ class Rulebook:
         Those of them that are files of their own; what is not among them is the original.
     notes : tuple of str
         What was repaired on reading, for the user.
-    pyschematron_schema : object
-        pyschematron's resolved AST of the same rulebook, for its own validator; the ``fpi`` of each of its
-        checks is ``masktron:INDEX`` with the index of our check.
     analyses : dict
         What `masktron.rulebook.analysis.once` keeps; a copy of the rulebook has its own.
     """
@@ -273,7 +270,6 @@ class Rulebook:
     beside: tuple[Document, ...] = ()
     notes: tuple[str, ...] = ()
     about: About = About()
-    pyschematron_schema: Any = field(default=None, compare=False, repr=False)
     analyses: dict[Hashable, Any] = field(default_factory=dict, init=False, compare=False, repr=False)
 
     def __reduce__(self) -> tuple[type[Rulebook], tuple[Any, ...]]:

@@ -102,9 +102,7 @@ class _Unrolling:
             nodes += [place, *place.leaves]
         for pattern in self.original.patterns:
             patterns += self._pattern(pattern, self._with(outer, pattern.lets), nodes)
-        book = replace(
-            self.original, patterns=tuple(patterns), lets=(), documents=(), beside=(), pyschematron_schema=None
-        )
+        book = replace(self.original, patterns=tuple(patterns), lets=(), documents=(), beside=())
         self._note_sequences(check.index for check in self.original.checks)
         found = {path: tuple(sorted(checks)) for path, checks in self.sequences.items()}
         return Unrolled(book, tuple(self.origins), self.reasons, found)

@@ -93,7 +93,6 @@ REFUSED = (
     "matches(V1, '\\p{IsBasicLatin}')",
     "matches(V1, 'a**')",
     "matches(V1, '(?i)a')",
-    "replace(V1, 'a*', 'b') = ''",
     "$unknown = 5",
     "x:V1 = 5",
     "string-join(*, ',') = ''",
@@ -104,6 +103,14 @@ REFUSED = (
     "current-date() > xs:date('2020-01-01')",
     "double(V1) = 5",
     "(1 to 3)[N1] = 2",
+    # functions that rulebooks seldom call
+    *("data(V1) = 5", "head((V1, V2)) = 5", "tail((V1, V2)) = 5", "subsequence((V1, V2), 2) = 5"),
+    *("remove((V1, V2), 1) = 5", "insert-before((V1, V2), 2, V3) = 5", "reverse((V1, V2)) = 5"),
+    *("zero-or-one(V1) = 5", "exactly-one(V1) = 5", "one-or-more(V1) = 5", "round-half-to-even(D1) = 2"),
+    *("upper-case(V1) = 'A'", "lower-case(V1) = 'a'", "ends-with(V1, 'c')", "contains-token(V1, 'b')"),
+    *("compare(V1, V2) = 0", "replace(V1, ' ', '') = 'ab'", "math:sqrt(N1) = 3", "V1 castable as xs:date"),
+    *("xs:date(V1) < xs:date(V2)", "year-from-date(xs:date(V1)) = 2020"),
+    *("days-from-duration(xs:dayTimeDuration('P3D')) = N1", "N1 => head() = 5"),
 )
 
 
@@ -121,7 +128,7 @@ def test_a_field_as_the_focus() -> None:
     tests = (
         ". > 3", "../N1 = 5", "current() = '5'", "string-length() = 1", "not(.)", "parent::node()/N1 > .", "V1",
         "self::V1", "self::N1", "text() = '5'", "normalize-space() = 'a b'", "number() = 5", "string() = ../V2",
-        ". castable as xs:integer", "count(../*) > 4", "../V2[. = current()]", "data() = '7'",
+        ". castable as xs:integer", "count(../*) > 4", "../V2[. = current()]",
     )  # fmt: skip
     rows = [row for row in odd_rows(3, 200) if row["V1"] is not None]
     expected = saxon(tests, LAYOUT, rows, context="V1")

@@ -193,7 +193,7 @@ class LevelCheck:
         ]
         rules[-1] = replace(rules[-1], checks=(replace(check, index=0, message=(), subject=None),))
         pattern = replace(self.pattern, lets=(), rules=tuple(rules), group=False, continues=False)
-        return replace(self.rulebook, patterns=(pattern,), lets=(), documents=(), beside=(), pyschematron_schema=None)
+        return replace(self.rulebook, patterns=(pattern,), lets=(), documents=(), beside=())
 
     def _form(self, flat: Rulebook) -> Form:
         constraint = self._classified(flat)

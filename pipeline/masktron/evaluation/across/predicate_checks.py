@@ -31,7 +31,7 @@ def conditions_of(rulebook: Rulebook, layout: Layout, predicates: Collection[Pre
         lets = rulebook.patterns[predicate.scope].lets if predicate.scope >= 0 else ()
         patterns.append(Pattern(f"condition-{i}", lets, (rule,), here))
     namespaces = (*rulebook.namespaces, *((prefix, uri) for uri, prefix in prefixes.items()))
-    return replace(rulebook, patterns=tuple(patterns), namespaces=namespaces, pyschematron_schema=None)
+    return replace(rulebook, patterns=tuple(patterns), namespaces=namespaces)
 
 
 def _context(predicate: Predicate, layout: Layout, prefixes: Mapping[str, str]) -> str:

@@ -10,15 +10,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from masktron.evaluation.columns.dates import as_date
 from masktron.evaluation.columns.decimal_bounds import apart, settled
 from masktron.evaluation.columns.field_source import FieldSource
 from masktron.evaluation.columns.items import (
     NO,
     YES,
     Bools,
-    Date,
-    Days,
     Double,
     Doubles,
     Doubt,
@@ -113,22 +110,12 @@ def related(sign: str, a: Item, b: Item, source: FieldSource, doubt: Doubt, *, g
             return related(_MIRRORED[sign], b, a, source, doubt, general=general)
         case (String() | Untyped(), String() | Untyped()):
             return texts_related(sign, as_text(a, source, doubt), as_text(b, source, doubt))
-        case (TruthValue(), TruthValue()) | (Date(), Date()) | (Days(), Days()):
-            return np.asarray(RELATIONS[sign](_values(a), _values(b)))
+        case (TruthValue(), TruthValue()):
+            return np.asarray(RELATIONS[sign](a.holds, b.holds))
         case (Untyped(), _) | (_, Untyped()) if general:
             return _untyped(sign, a, b, source, doubt)
         case _:
             raise NotColumnar("a type error: values of different types are compared")
-
-
-def _values(item: Item) -> NDArray[Any]:
-    match item:
-        case Date() | Days():
-            return item.day
-        case TruthValue():
-            return item.holds
-        case _:
-            raise NotColumnar("a type error: truth values or dates are asked for")
 
 
 def _order(sign: str, a: Untyped, b: String | Untyped, source: FieldSource) -> NDArray[np.int8] | None:
@@ -145,8 +132,6 @@ def _untyped(sign: str, a: Item, b: Item, source: FieldSource, doubt: Doubt) -> 
         number = as_double(a, source, mine)
         mine.add(_signed_zeros(number.value, b.value if isinstance(b, Double) else b.mantissa.astype(np.float64)))
         holds = _numbers(sign, number, b, mine)
-    elif isinstance(b, Date):
-        holds = np.asarray(RELATIONS[sign](as_date(a, source, mine).day, b.day))
     else:
         truth = as_boolean(b, source, mine)
         holds = np.asarray(RELATIONS[sign](as_boolean(a, source, mine).holds, truth.holds))
@@ -274,8 +259,6 @@ def _effective(item: Item, source: FieldSource, doubt: Doubt) -> Bools:
             return np.asarray(item.mantissa != 0)
         case Double():
             return np.asarray((item.value != 0) & ~np.isnan(item.value))
-        case Date() | Days():
-            raise NotColumnar("a type error: a date is no condition")
 
 
 def conjunction(left: Items, right: Items, source: FieldSource) -> Items:

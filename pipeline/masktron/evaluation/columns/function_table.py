@@ -8,7 +8,6 @@ from types import MappingProxyType
 
 import numpy as np
 
-from masktron.evaluation.columns import dates
 from masktron.evaluation.columns import number_functions as numeric
 from masktron.evaluation.columns import string_functions as strings
 from masktron.evaluation.columns.comparisons import effective, holding, related
@@ -33,7 +32,6 @@ from masktron.evaluation.columns.items import (
 from masktron.evaluation.columns.number_items import together
 from masktron.evaluation.columns.outcome import NotColumnar
 from masktron.evaluation.columns.string_items import at_most_one, atomized
-from masktron.evaluation.columns.xpath2_positions import at_position, backwards, from_position, inserted, without
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,18 +114,6 @@ def _index_of(items: Items, search: Items, source: FieldSource) -> Items:
     return Items(tuple(found), doubt.mask, single=len(found) < 2)
 
 
-def _one_item(least: int, most: int | None) -> Callable[[tuple[Items, ...], FieldSource], Items]:
-    def applied(arguments: tuple[Items, ...], source: FieldSource) -> Items:
-        items = arguments[0]
-        doubt = Doubt(items.unsure)
-        doubt.add(some(items.count < least))
-        if most is not None:
-            doubt.add(some(items.count > most))
-        return replace(items, unsure=doubt.mask, single=items.single or most is not None)
-
-    return applied
-
-
 def _on_one(function: Callable[[Items, FieldSource], Items]) -> Function:
     return Function(1, 1, lambda a, source: function(a[0], source))
 
@@ -154,16 +140,6 @@ FUNCTIONS: Mapping[str, Function] = MappingProxyType(
         "exists": Function(1, 1, lambda a, _: boolean(_there(a[0]), a[0].unsure)),
         "empty": Function(1, 1, lambda a, _: boolean(~_there(a[0]), a[0].unsure)),
         "count": Function(1, 1, lambda a, _: _count(a[0])),
-        "data": Function(0, 1, lambda a, _: atomized(a[0]), context=True),
-        "head": Function(1, 1, lambda a, _: at_position(a[0], 1)),
-        "tail": Function(1, 1, lambda a, _: from_position(a[0], one(literal(2)))),
-        "subsequence": Function(2, 3, lambda a, _: from_position(a[0], a[1], _optional(a, 2))),
-        "remove": Function(2, 2, lambda a, _: without(a[0], a[1])),
-        "insert-before": Function(3, 3, lambda a, _: inserted(a[0], a[1], a[2])),
-        "reverse": Function(1, 1, lambda a, _: backwards(a[0])),
-        "zero-or-one": Function(1, 1, _one_item(0, 1)),
-        "exactly-one": Function(1, 1, _one_item(1, 1)),
-        "one-or-more": Function(1, 1, _one_item(1, None)),
         "distinct-values": _on_one(_distinct),
         "index-of": Function(2, 2, lambda a, source: _index_of(a[0], a[1], source)),
         "number": _on_context(numeric.number),
@@ -171,35 +147,22 @@ FUNCTIONS: Mapping[str, Function] = MappingProxyType(
         "floor": _on_one(numeric.floor),
         "ceiling": _on_one(numeric.ceiling),
         "round": Function(1, 2, lambda a, source: numeric.rounded(a[0], _optional(a, 1), source)),
-        "round-half-to-even": Function(
-            1, 2, lambda a, source: numeric.rounded_to_even(a[0], _optional(a, 1), source)
-        ),
         "sum": Function(1, 2, lambda a, source: numeric.total(a[0], _optional(a, 1), source)),
         "avg": _on_one(numeric.average),
         "min": _on_one(lambda items, source: numeric.extreme(items, source, largest=False)),
         "max": _on_one(lambda items, source: numeric.extreme(items, source, largest=True)),
-        "days-from-duration": _on_one(dates.days_of),
-        "year-from-date": _on_one(dates.part_of(dates.year)),
-        "month-from-date": _on_one(dates.part_of(dates.month)),
-        "day-from-date": _on_one(dates.part_of(dates.day)),
         "string": _on_context(strings.string),
         "string-length": _on_context(strings.length),
         "normalize-space": _on_context(strings.normalized),
-        "upper-case": _on_one(strings.upper),
-        "lower-case": _on_one(strings.lower),
         "translate": Function(3, 3, lambda a, source: strings.translate(a[0], a[1], a[2], source)),
         "substring": Function(2, 3, lambda a, source: strings.substring(a[0], a[1], _optional(a, 2), source)),
         "substring-before": Function(2, 2, lambda a, source: strings.before(a[0], a[1], source)),
         "substring-after": Function(2, 2, lambda a, source: strings.after(a[0], a[1], source)),
         "contains": _of_two(strings.contained),
         "starts-with": _of_two(lambda text, part: text.startswith(part)),
-        "ends-with": _of_two(lambda text, part: text.endswith(part)),
-        "contains-token": _of_two(strings.has_token),
-        "compare": Function(2, 2, lambda a, source: strings.compared(a[0], a[1], source)),
         "concat": Function(2, 99, strings.concatenated),
         "string-join": Function(1, 2, lambda a, source: strings.joined_texts(a[0], _optional(a, 1), source)),
         "matches": Function(2, 3, lambda a, source: strings.matches(a[0], a[1], _optional(a, 2), source)),
-        "replace": Function(3, 4, lambda a, source: strings.replaced(a[0], a[1], a[2], _optional(a, 3), source)),
     }
 )
 

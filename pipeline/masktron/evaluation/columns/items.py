@@ -137,23 +137,7 @@ class Double:
     constant: float | None = None
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Date:
-    """Dates without a time zone, as days from 1970-01-01."""
-
-    present: Bools
-    day: Integers
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Days:
-    """Durations of whole days."""
-
-    present: Bools
-    day: Integers
-
-
-type Item = Node | Untyped | String | TruthValue | Exact | Double | Date | Days
+type Item = Node | Untyped | String | TruthValue | Exact | Double
 type Numeric = Exact | Double
 
 
@@ -284,4 +268,4 @@ def _exact_literal(value: Decimal, *, integer: bool) -> Exact:
 
 def constant_of(item: Item) -> Atomic | None:
     """Return the value of a constant that is there in every record."""
-    return None if isinstance(item, Node | Untyped | Date | Days) or item.present is not YES else item.constant
+    return None if isinstance(item, Node | Untyped) or item.present is not YES else item.constant

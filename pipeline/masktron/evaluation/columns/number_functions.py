@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from decimal import ROUND_HALF_EVEN, Context, Decimal
+from decimal import Context, Decimal
 from functools import reduce
 
 import numpy as np
@@ -74,13 +74,6 @@ def _absolute(item: Exact) -> Exact:
     return Exact(item.present, np.abs(item.mantissa), item.scale, item.integer, bounds=bounds)
 
 
-def square_root(items: Items, source: FieldSource) -> Items:
-    """``math:sqrt()``: correctly rounded in IEEE, which other functions of that kind are not."""
-    doubt = Doubt()
-    item = one_double(items, source, doubt)
-    return one(Double(item.present, np.sqrt(item.value)), doubt.mask)
-
-
 def floor(items: Items, source: FieldSource) -> Items:
     """``floor()``"""
     return _each(items, source, np.floor, lambda x, doubt: _stepped(x, 0, doubt, lambda m, p: m // p))
@@ -104,13 +97,6 @@ def rounded(items: Items, digits: Items | None, source: FieldSource) -> Items:
     )
 
 
-def rounded_to_even(items: Items, digits: Items | None, source: FieldSource) -> Items:
-    """``round-half-to-even()``"""
-    k = _precision(digits)
-    of_double = np.rint if k == 0 else lambda values: _by_digits(values, lambda x: _decimal_half_even(x, k))
-    return _each(items, source, of_double, lambda x, doubt: _stepped(x, k, doubt, _half_even))
-
-
 def _precision(digits: Items | None) -> int:
     if digits is None:
         return 0
@@ -130,12 +116,6 @@ def _round_up(values: Doubles) -> Doubles:
 def _half_up(mantissa: Integers, power: np.int64) -> Integers:
     below = mantissa // power
     return np.asarray(below + (2 * (mantissa - below * power) >= power))
-
-
-def _half_even(mantissa: Integers, power: np.int64) -> Integers:
-    below = mantissa // power
-    twice = 2 * (mantissa - below * power)
-    return np.asarray(below + ((twice > power) | ((twice == power) & (below % 2 != 0))))
 
 
 def _stepped(item: Exact, digits: int, doubt: Doubt, step: Callable[[Integers, np.int64], Integers]) -> Exact:
@@ -164,10 +144,6 @@ def _decimal_half_up(value: Decimal, digits: int) -> Decimal:
     unit = Decimal(1).scaleb(-digits)
     below = value.quantize(unit, rounding="ROUND_FLOOR", context=_DIGITS)
     return below + unit if _DIGITS.subtract(value, below) * 2 >= unit else below
-
-
-def _decimal_half_even(value: Decimal, digits: int) -> Decimal:
-    return value.quantize(Decimal(1).scaleb(-digits), rounding=ROUND_HALF_EVEN, context=_DIGITS)
 
 
 def total(items: Items, zero: Items | None, source: FieldSource) -> Items:

@@ -7,7 +7,6 @@ from types import MappingProxyType
 
 import numpy as np
 
-from masktron.evaluation.columns.dates import moved
 from masktron.evaluation.columns.decimal_bounds import (
     bounded,
     difference_bounds,
@@ -22,8 +21,6 @@ from masktron.evaluation.columns.items import (
     NO,
     Bools,
     Bounds,
-    Date,
-    Days,
     Double,
     Doubles,
     Doubt,
@@ -50,8 +47,6 @@ def arithmetic(operator: str, left: Items, right: Items, source: FieldSource) ->
     """Return the value of a binary operator."""
     doubt = Doubt()
     first, second = at_most_one(left, doubt), at_most_one(right, doubt)
-    if any(isinstance(item, Date | Days) for item in (*first, *second)):
-        return Items(tuple(moved(operator, a, b, doubt) for a in first for b in second), doubt.mask)
     operation = _OPERATIONS[operator]
     ones = numbers_of(first, source, doubt)
     others = numbers_of(second, source, doubt)

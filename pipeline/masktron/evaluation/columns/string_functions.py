@@ -13,7 +13,6 @@ from masktron.evaluation.columns.items import (
     NO,
     YES,
     Doubt,
-    Exact,
     Items,
     String,
     constant_of,
@@ -61,16 +60,6 @@ def normalized(items: Items, source: FieldSource) -> Items:
     return _mapped(lambda text: _SPACES.sub(" ", text.strip(XML_SPACE)), source, items)
 
 
-def upper(items: Items, source: FieldSource) -> Items:
-    """``upper-case()``; what is not ASCII is left to an engine and its tables."""
-    return _mapped(lambda text: text.upper() if text.isascii() else None, source, items)
-
-
-def lower(items: Items, source: FieldSource) -> Items:
-    """``lower-case()``"""
-    return _mapped(lambda text: text.lower() if text.isascii() else None, source, items)
-
-
 def translate(items: Items, old: Items, new: Items, source: FieldSource) -> Items:
     """``translate()``"""
 
@@ -96,21 +85,6 @@ def after(items: Items, mark: Items, source: FieldSource) -> Items:
 def contained(text: str, part: str) -> bool | None:
     """``contains()``; to Saxon, not every empty string contains the empty string."""
     return part in text if text or part else None
-
-
-def has_token(text: str, token: str) -> bool:
-    """``contains-token()``"""
-    wanted = token.strip(XML_SPACE)
-    return bool(wanted) and wanted in _SPACES.split(text)
-
-
-def compared(left: Items, right: Items, source: FieldSource) -> Items:
-    """``compare()``, by code points; of nothing it is nothing."""
-    doubt = Doubt()
-    texts = [one_text(items, source, doubt, default=None) for items in (left, right)]
-    codes, results = combined(lambda a, b: (a > b) - (a < b), ((text.codes, text.values) for text in texts))
-    signs = np.array([r or 0 for r in results], dtype=np.int64)[codes]
-    return one(Exact(texts[0].present & texts[1].present, signs, 0, integer=True), doubt.mask)
 
 
 def predicate(function: Callable[[str, str], bool | None]) -> Callable[[Items, Items, FieldSource], Items]:
@@ -197,17 +171,6 @@ def matches(items: Items, regex: Items, flags: Items | None, source: FieldSource
     doubt = Doubt()
     text = one_text(items, source, doubt)
     return one(tested(pattern.found_in, text, doubt=doubt), doubt.mask)
-
-
-def replaced(items: Items, regex: Items, new: Items, flags: Items | None, source: FieldSource) -> Items:
-    """``replace()``, for replacements without references to groups."""
-    pattern = _pattern(regex, flags)
-    text = _constant(new, "a replacement")
-    if set("$\\") & set(text):
-        raise NotColumnar("a replacement that refers to a group")
-    if pattern.found_in("") is not False:
-        raise NotColumnar("a regular expression that matches nothing at all")
-    return _mapped(lambda value: pattern.replaced_in(value, text), source, items)
 
 
 def _pattern(regex: Items, flags: Items | None) -> TranslatedRegex:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping
-from datetime import date
 from types import MappingProxyType
 from typing import Any
 
@@ -18,7 +17,6 @@ from masktron.evaluation.columns.items import (
     RECORD,
     YES,
     Bools,
-    Date,
     Double,
     Doubt,
     Exact,
@@ -37,7 +35,6 @@ _NOT_FINITE: Mapping[str, str] = MappingProxyType({"nan": "NaN", "inf": "INF", "
 
 _DENSE = 1 << 16
 """Up to so many possible combinations are marked in a table; more are sorted."""
-EPOCH = date(1970, 1, 1).toordinal()
 
 type Dictionary = tuple[Integers, tuple[Any, ...]]
 """Codes of the records, and what each code means."""
@@ -93,10 +90,6 @@ def as_text(item: Item, source: FieldSource, doubt: Doubt) -> String:
             return String(item.present, codes.astype(np.int64), values)
         case Double():
             return _double_text(item, doubt)
-        case Date():
-            distinct, codes = np.unique(item.day, return_inverse=True)
-            values = tuple(date.fromordinal(int(day) + EPOCH).isoformat() for day in distinct)
-            return String(item.present, codes.astype(np.int64), values)
         case _:
             raise NotColumnar("a node as a text")
 

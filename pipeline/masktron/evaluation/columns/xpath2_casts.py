@@ -8,14 +8,12 @@ from dataclasses import replace
 import numpy as np
 
 from masktron.evaluation.columns.comparisons import as_boolean, is_boolean
-from masktron.evaluation.columns.dates import as_date, as_days, is_date
 from masktron.evaluation.columns.decimal_bounds import settled
 from masktron.evaluation.columns.field_source import FieldSource
 from masktron.evaluation.columns.items import (
     NO,
     YES,
     Bools,
-    Date,
     Double,
     Doubt,
     Exact,
@@ -62,8 +60,6 @@ def _cast(item: Item, target: str, source: FieldSource, doubt: Doubt) -> Item:
             return as_text(item, source, doubt)
         case "boolean":
             return as_boolean(item, source, doubt)
-        case "date" | "dayTimeDuration":
-            return as_date(item, source, doubt) if target == "date" else as_days(item, doubt)
         case "double":
             return as_double(item, source, doubt)
         case "decimal":
@@ -165,8 +161,6 @@ def _castable(item: Item, target: str, source: FieldSource, doubt: Doubt) -> Boo
             return np.asarray(np.isfinite(item.value))
         case Double() | TruthValue() if target in ("string", "boolean", "double", "decimal", "integer"):
             return YES
-        case Date() if target in ("string", "date"):
-            return YES
         case Node():
             raise NotColumnar("a node as a value")
         case _:
@@ -176,7 +170,7 @@ def _castable(item: Item, target: str, source: FieldSource, doubt: Doubt) -> Boo
 def _text_castable(item: Untyped | String, target: str, source: FieldSource, doubt: Doubt) -> Bools:
     if target == "string":
         return YES
-    if target not in ("boolean", "double", "decimal", "date") and target not in INTEGER_TYPES:
+    if target not in ("boolean", "double", "decimal") and target not in INTEGER_TYPES:
         raise NotColumnar(f"the type xs:{target}")
     if isinstance(item, Untyped) and target in ("double", "decimal", "integer"):
         return _number_castable(item, target, source, doubt)
@@ -208,8 +202,6 @@ def _reads_as(text: str, target: str) -> bool | None:
             return None if text == "+INF" else _DOUBLE.fullmatch(text) is not None
         case "decimal":
             return _DECIMAL.fullmatch(text) is not None
-        case "date":
-            return is_date(text)
         case _:
             return _INTEGER.fullmatch(text) is not None and _in_range(text, target)
 

@@ -42,15 +42,15 @@ from masktron.evaluation.columns.items import (
     where,
 )
 from masktron.evaluation.columns.node_names import NAMINGS, name_of
-from masktron.evaluation.columns.number_functions import square_root
 from masktron.evaluation.columns.operators import arithmetic, negated
 from masktron.evaluation.columns.outcome import NotColumnar
 from masktron.evaluation.columns.state import State, variable
 from masktron.evaluation.columns.string_functions import concatenated
 from masktron.evaluation.columns.xpath2_casts import cast, castable
-from masktron.evaluation.columns.xpath2_positions import at_position, at_the_end
 from masktron.evaluation.columns.xpath2_steps import (
     all_fields,
+    at_position,
+    at_the_end,
     attribute_step,
     child_step,
     children,
@@ -67,7 +67,6 @@ from masktron.evaluation.columns.xpath2_steps import (
 from masktron.xpath.namespaces import FUNCTIONS_NAMESPACE, STANDARD_NAMESPACES
 
 _SCHEMA = STANDARD_NAMESPACES["xs"]
-_MATH = f"{FUNCTIONS_NAMESPACE}/math"
 _MAX_STEPS = 256
 _MAX_RANGE = 1024
 _KIND_TESTS = ("text", "node", "element", "attribute", "comment", "processing-instruction", "document-node")
@@ -124,8 +123,6 @@ def _prefixed(token: Any, state: State) -> Items:
         return cast(evaluate(rest[0], state), rest.symbol, state.source, optional=True)
     if uri == FUNCTIONS_NAMESPACE and "function" in str(rest.label):
         return _function(rest.symbol, list(rest), state)
-    if uri == _MATH and rest.symbol == "sqrt" and len(rest) == 1:
-        return square_root(evaluate(rest[0], state), state.source)
     raise NotColumnar(f"'{prefix}:{rest.symbol}'")
 
 

@@ -47,12 +47,6 @@ class TranslatedRegex:
             return None
         return self.regex.search(text) is not None
 
-    def replaced_in(self, text: str, new: str) -> str | None:
-        """Return a text with its matches replaced."""
-        if self.ascii_only and not text.isascii():
-            return None
-        return self.regex.sub(lambda _: new, text)
-
 
 def translated(source: str, flags: str = "") -> TranslatedRegex:
     """Translate a regular expression of XPath 3.1.

@@ -1,16 +1,22 @@
-"""Steps of XPath 2 and later from the record to its fields and back."""
+"""Steps of XPath 2 and later from the record to its fields and back, and items by their position."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from typing import Any
+
+import numpy as np
 
 from masktron.evaluation.columns.items import (
     NO,
     NOWHERE,
     RECORD,
     YES,
+    Bools,
     Doubt,
+    Integers,
     Items,
     Node,
     NodePart,
@@ -170,3 +176,27 @@ def common(left: Items, right: Items, *, other: bool) -> Items:
             also = there.get((node.at, node.kind), NO)
             kept.append(where(node, ~also if other else also))
     return Items(tuple(kept), Doubt(ones.unsure, others.unsure).mask, ones.single, ones.ordered)
+
+
+def at_position(items: Items, position: int) -> Items:
+    """Return the item at a position, from 1."""
+    return replace(_chosen(items, lambda place: place == position), single=True, ordered=True)
+
+
+def at_the_end(items: Items) -> Items:
+    """Return the last item."""
+    if items.single:
+        return items
+    count = items.count
+    return replace(_chosen(items, lambda place: place == count), single=True, ordered=True)
+
+
+def _chosen(items: Items, wanted: Callable[[Integers], Bools]) -> Items:
+    if not items.ordered and not items.single:
+        raise NotColumnar("the order of fields in a record")
+    chosen = []
+    before = np.zeros(1, dtype=np.int64)
+    for item in items.items:
+        chosen.append(where(item, wanted(before + 1)))
+        before = before + item.present
+    return Items(tuple(chosen), items.unsure, items.single, items.ordered or items.single)

@@ -78,7 +78,7 @@ def shortened(rulebook: Rulebook, checks: Collection[int]) -> Rulebook:
         last = max((at for at, rule in enumerate(rules) if rule.checks), default=-1)
         if last >= 0:
             patterns.append(replace(pattern, rules=tuple(rules[: last + 1])))
-    return replace(rulebook, patterns=tuple(patterns), pyschematron_schema=None)
+    return replace(rulebook, patterns=tuple(patterns))
 
 
 def wide_plan(

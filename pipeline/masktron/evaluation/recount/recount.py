@@ -150,8 +150,6 @@ class Recount:
         self._found[lane] = found
         able = frozenset(c for c in planned.checks if planned.used(c) <= found.known)
         book, layout = planned.with_values(found.constants, found.known), planned.carrying(found.columns)
-        # each task takes it along
-        book = replace(book, pyschematron_schema=None)
         inside, outside = able - planned.outside, able & planned.outside
         if outside:
             yield JudgeTask(lane, engine, -1, 0, 0, (), book, layout, outside, around=True)

@@ -48,7 +48,6 @@ _SPARED = frozenset(
         "on_refusal",
         "params",
         "pram",
-        "pyschematron_all",
         "recode",
         "rule_timeout",
         "scheduler",

@@ -13,7 +13,6 @@ from masktron.report.pages.plain_reader import PlainData
 from masktron.report.pictures.bars import Bar, Bars
 from masktron.report.pictures.palette import SOFT, WARN
 from masktron.report.text import number
-from masktron.results.mask import is_judge
 from masktron.results.verdict import ReleaseVerdict, StatementLevel
 
 NOTHING = "\N{EN DASH}"
@@ -208,14 +207,8 @@ def _place(one: PlainData) -> str:
     return f" Here {'most' if one.text('better') == 'lower' else 'least'} in {one.text('field')}.{between}"
 
 
-def judges(engines: Iterable[PlainData]) -> list[PlainData]:
-    """Return the engines whose verdict counts."""
-    return [one for one in engines if is_judge(one.text("engine"))]
-
-
 def engines_table(engines: Sequence[PlainData]) -> list[PagePart]:
     """What each engine says of the written file."""
-    engines = judges(engines)
     if not engines:
         return []
     rows = tuple(
@@ -229,13 +222,7 @@ def engines_table(engines: Sequence[PlainData]) -> list[PagePart]:
         for one in engines
     )
     columns = ("engine", "rules", "records", "violations", "opinion")
-    known = [
-        f"{one.text('engine')} answers otherwise ({counted(one.count('violations'), 'violation')}), by known "
-        f"deviations of that program: {', '.join(one.names('deviations'))}. docs/engines.md has the reason."
-        for one in engines
-        if one.names("deviations")
-    ]
-    return [PageTable("Re-validated by", columns, rows, frozenset({"rules", "records", "violations"})), *said(*known)]
+    return [PageTable("Re-validated by", columns, rows, frozenset({"rules", "records", "violations"}))]
 
 
 def _looks(engine: PlainData) -> Tone:

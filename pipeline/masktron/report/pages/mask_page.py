@@ -13,7 +13,6 @@ from masktron.report.pages.common_parts import (
     figure,
     figures_table,
     file_name,
-    judges,
     listed,
     rules_table,
     said,
@@ -273,9 +272,7 @@ def _categories(result: PlainData) -> list[PagePart]:
 
 
 def _notes(result: PlainData) -> list[PagePart]:
-    engines = [
-        note for one in judges(result.parts("engines")) for note in (*one.names("notes"), *one.names("not_judged"))
-    ]
+    engines = [note for one in result.parts("engines") for note in (*one.names("notes"), *one.names("not_judged"))]
     gone = [f"{rule}: {why}" for rule, why in result.part("not_applicable").items()]
     return [
         *listed("", result.names("notes")),

@@ -623,14 +623,6 @@ def _verified(release: PublicRelease) -> list[PagePart]:
             "number of rules and of records is what each of them judged."
         ),
         PageTable("Judged by", ("program", "rules", "records"), engines, frozenset({"rules", "records"})),
-        *said(
-            *(
-                f"{one.name} answers otherwise about some rules, by known deviations of that program and not of "
-                f"this file: {'; '.join(one.deviations)}. docs/engines.md of masktron has the reason."
-                for one in release.engines
-                if one.deviations
-            )
-        ),
         PageTable("Checksums", ("file", "SHA-256"), files),
         PageTable("Versions", ("package", "version"), tuple(release.versions.items())),
     ]

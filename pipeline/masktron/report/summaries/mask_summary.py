@@ -43,14 +43,13 @@ def _done(result: MaskResult) -> Iterator[SummaryLine]:
         f"{groups_told(result)}",
     )
     yield from treated_in_brief(result.treatments, result.fates)
-    yield SummaryLine("judged by", "; ".join(_engine(one, result) for one in result.judges))
+    yield SummaryLine("judged by", "; ".join(_engine(one, result) for one in result.engines))
 
 
 def _engine(engine: EngineResult, result: MaskResult) -> str:
     """Say what an engine judged, and whether it agrees."""
     said = [f"{engine.rules} of {result.engines[0].rules} rules"]
     said += [] if engine.records == result.records_out else [f"{number(engine.records)} records"]
-    said += [counted(len(engine.deviations), "known deviation")] if engine.deviations else []
     said += [] if engine.agrees else ["DOES NOT AGREE"]
     return f"{engine.engine}: {', '.join(said)}"
 
@@ -79,7 +78,7 @@ def _size(change: float) -> float:
 def _dangers(result: MaskResult) -> Iterator[SummaryLine]:
     """Yield what somebody has to look at first, then what is good to know."""
     yield from brief("look at", concern_lines([one.as_dict() for one in result.concerns]), "yellow")
-    unasked = (f"{one.engine}: {left}" for one in result.judges for left in one.not_judged)
+    unasked = (f"{one.engine}: {left}" for one in result.engines for left in one.not_judged)
     yield from brief("not judged", unasked, "yellow")
     yield from brief("not asked", (f"{rule}: {why}" for rule, why in result.not_applicable.items()), "yellow")
     yield from brief("let go", result.allowed, "yellow")
@@ -87,7 +86,7 @@ def _dangers(result: MaskResult) -> Iterator[SummaryLine]:
     yield from brief("mended", map(repair_told, result.repairs))
     yield from brief("per record", (solved_told(block) for block in result.blocks if block.solved))
     yield from brief("cut", cuts_told(result.blocks))
-    yield from brief("note", (note for engine in result.judges for note in engine.notes))
+    yield from brief("note", (note for engine in result.engines for note in engine.notes))
 
 
 def _files(result: MaskResult) -> Iterator[SummaryLine]:

@@ -19,7 +19,7 @@ def tables(result: DemoResult) -> list[RenderableType]:
         "rules": [f"{len(o.before.rules)}" for o in result.samples],
         "violations before editing": [f"{o.before.violations}" for o in result.samples],
         "violations after masking": [f"{o.check.violations}" for o in result.samples],
-        "engines that agree": [f"{sum(e.agrees for e in o.masked.judges)}" for o in result.samples],
+        "engines that agree": [f"{sum(e.agrees for e in o.masked.engines)}" for o in result.samples],
         "records alike in each block, at least": [f"{o.masked.min_group}" for o in result.samples],
         "alike in what others may know, at least": [_keys(o, "key_k", ".0f") for o in result.samples],
         "expected to be found by that, %": [_keys(o, "global_risk", ".2f") for o in result.samples],

@@ -33,7 +33,7 @@ from masktron.serialised import plain_data
 def tables(result: MaskResult) -> list[RenderableType]:
     """Blocks, engines, and the figures of the whole file."""
     engines = headed("re-validated by", "rules", "records", "violations", "opinion")
-    for engine in result.judges:
+    for engine in result.engines:
         engines.add_row(
             plain(engine.engine),
             f"{engine.rules} of {result.engines[0].rules}",
@@ -50,8 +50,8 @@ def tables(result: MaskResult) -> list[RenderableType]:
         *noted("solved per record", tuple(solved_told(block) for block in result.blocks if block.solved)),
         *noted("cut", tuple(cuts_told(result.blocks))),
         *noted("note", result.notes),
-        *noted("note", tuple(note for engine in result.judges for note in engine.notes)),
-        *noted("not judged", tuple(f"{one.engine}: {left}" for one in result.judges for left in one.not_judged)),
+        *noted("note", tuple(note for engine in result.engines for note in engine.notes)),
+        *noted("not judged", tuple(f"{one.engine}: {left}" for one in result.engines for left in one.not_judged)),
         *noted("not applicable", tuple(f"{rule}: {why}" for rule, why in result.not_applicable.items())),
         *noted("let go", result.allowed),
         *noted("mended", tuple(map(repair_told, result.repairs))),

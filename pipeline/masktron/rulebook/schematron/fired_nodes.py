@@ -13,11 +13,7 @@ from masktron.xpath.lexer import LexicalError, tokenize
 type Namespaces = tuple[tuple[str, str], ...]
 
 
-type Placed = tuple[int, Rule]
-"""A rule with its place among the rules of the pattern."""
-
-
-def parts(rules: Sequence[Rule], namespaces: Namespaces) -> Iterator[tuple[Placed, ...]]:
+def parts(rules: Sequence[Rule], namespaces: Namespaces) -> Iterator[tuple[Rule, ...]]:
     """Split the rules of a pattern so that each part fires on the nodes that its rules evaluate.
 
     A rule with ``visit-each`` evaluates other nodes than those of its context, and it is the latter that no later
@@ -39,15 +35,15 @@ def parts(rules: Sequence[Rule], namespaces: Namespaces) -> Iterator[tuple[Place
         if rule.visit_each:
             if start < at:
                 yield _part(rules, start, at)
-            yield ((at, _visiting(rule, rules[:at], namespaces)),)
+            yield (_visiting(rule, rules[:at], namespaces),)
             start = at + 1
     if start < len(rules) or not rules:
         yield _part(rules, start, len(rules))
 
 
-def _part(rules: Sequence[Rule], start: int, stop: int) -> tuple[Placed, ...]:
+def _part(rules: Sequence[Rule], start: int, stop: int) -> tuple[Rule, ...]:
     before = (replace(rule, checks=(), lets=(), visit_each="") for rule in rules[:start])
-    return (*enumerate(before), *enumerate(rules[start:stop], start))
+    return (*before, *rules[start:stop])
 
 
 def _visiting(rule: Rule, earlier: Sequence[Rule], namespaces: Namespaces) -> Rule:

@@ -66,7 +66,7 @@ def read_rules(path: str | Path, phase: str | None = None) -> Rulebook:
     check_structure(schema, sources)
     namespaces = tuple((ns.get("prefix", ""), ns.get("uri", "")) for ns in iso_children(schema, "ns"))
     namespaces = tuple(dict.fromkeys(namespaces))
-    resolved, lets, patterns, about = resolve(schema, sources, phase, namespaces)
+    lets, patterns, about = resolve(schema, sources, phase, namespaces)
     rulebook = Rulebook(
         path=path,
         binding=binding or "xslt",
@@ -76,7 +76,6 @@ def read_rules(path: str | Path, phase: str | None = None) -> Rulebook:
         patterns=patterns,
         notes=tuple(sources.notes),
         about=about,
-        pyschematron_schema=resolved,
     )
     compile_all(rulebook)
     return replace(rulebook, documents=tuple(dict.fromkeys(call.uri for call in _documents(rulebook))))

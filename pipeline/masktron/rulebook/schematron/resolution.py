@@ -34,13 +34,11 @@ _ANY = "#ANY"
 
 def resolve(
     schema: etree._Element, sources: IncludedFiles, phase: str | None, namespaces: tuple[tuple[str, str], ...]
-) -> tuple[Any, tuple[Let, ...], tuple[Pattern, ...], About]:
+) -> tuple[tuple[Let, ...], tuple[Pattern, ...], About]:
     """Resolve extends, abstract patterns and the phase.
 
     Returns
     -------
-    schema : pyschematron.direct_mode.schematron.ast.Schema
-        Each check's ``fpi`` is ``masktron:INDEX``.
     lets : tuple of Let
         Of the schema and the active phase.
     patterns : tuple of Pattern
@@ -70,21 +68,9 @@ def resolve(
             break
         lets += _lets(element, {v.name: v.value.query for v in node.variables}, schema, sources, None)
     builder = _Builder(schema, sources, templates, namespaces, element)
-    patterns = [part for node in tree.patterns if node.fpi for part in builder.parts(node)]
-    _require_checks([p for p, _ in patterns], schema, sources, active)
-    # what is active has been chosen: the default phase would choose again, and know no variables of the phase
-    theirs = {
-        "patterns": tuple(node for _, node in patterns),
-        "variables": (*tree.variables, *(v for node in tree.phases if active for v in node.variables)),
-        "phases": (),
-        "default_phase": None,
-    }
-    return (
-        tree.with_updated(**theirs),
-        lets,
-        tuple(pattern for pattern, _ in patterns),
-        about,
-    )
+    patterns = tuple(part for node in tree.patterns if node.fpi for part in builder.parts(node))
+    _require_checks(patterns, schema, sources, active)
+    return lets, patterns, about
 
 
 def _left_out(patterns: Sequence[Any], active: str, *, default: bool) -> str:
@@ -130,7 +116,7 @@ def _phase(schema: etree._Element, phase: str | None, sources: IncludedFiles) ->
     return str(wanted)
 
 
-def _require_checks(patterns: list[Pattern], schema: etree._Element, sources: IncludedFiles, active: str) -> None:
+def _require_checks(patterns: Sequence[Pattern], schema: etree._Element, sources: IncludedFiles, active: str) -> None:
     if any(rule.checks for pattern in patterns for rule in pattern.rules):
         return
     what = "no pattern" if not patterns else "no assert or report"
@@ -181,18 +167,16 @@ class _Builder:
         self.ids: set[str] = set()
         self.pattern_ids: set[str] = set()
 
-    def parts(self, node: Any) -> Iterator[tuple[Pattern, Any]]:
-        """Yield our patterns of one of pyschematron's, each with one of its own of the same rules."""
+    def parts(self, node: Any) -> Iterator[Pattern]:
+        """Yield our patterns of one of pyschematron's."""
         mark, _, instance_mark = node.fpi.partition("|")
         element = self.by_mark[mark]
         labelled = self.by_mark[instance_mark or mark]
         instance = self.sources.origin(labelled) if instance_mark else None
         label = _label(labelled) or (_label(element) if instance_mark else "")
-        made = [self.rule(theirs, label, instance, instance_mark) for theirs in node.rules]
-        rules, nodes = [rule for rule, _ in made], [theirs for _, theirs in made]
+        rules = [self.rule(theirs, label, instance, instance_mark) for theirs in node.rules]
         group = element.get(GROUP) is not None
         apart = [[rule] for rule in rules] if group else [rules]
-        first = 0
         values = {v.name: v.value.query for v in node.variables}
         pattern = Pattern(
             id="",
@@ -208,28 +192,23 @@ class _Builder:
                 ours = replace(
                     pattern,
                     id=_unique(label or f"pattern-{len(self.pattern_ids) + 1}", self.pattern_ids),
-                    rules=tuple(rule for _, rule in part),
+                    rules=part,
                     continues=started,
                 )
                 if self.phase is not None and self.phase.get("from") is not None:
                     origin = self.sources.origin(self.phase)
                     ours = from_part(ours, self.phase.get("from", ""), origin, self.namespaces)
                 started = True
-                theirs = [nodes[first + at] for at, _ in part]
-                yield ours, node.with_updated(rules=tuple(map(_as_ours, theirs, ours.rules)))
-            first += len(some)
+                yield ours
 
-    def rule(self, node: Any, label: str, instance: Origin | None, instance_mark: str) -> tuple[Rule, Any]:
-        """Return our rule, and pyschematron's with numbered checks in document order."""
+    def rule(self, node: Any, label: str, instance: Origin | None, instance_mark: str) -> Rule:
+        """Return our rule, with checks numbered in document order."""
         element = self.by_mark[node.fpi]
         order = [e.get(MARK, "") for e in expanded(element, self.schema, self.sources, "assert", "report")]
         resolved = sorted(node.checks, key=lambda check: order.index(check.fpi))
         values = {v.name: v.value.query for v in node.variables}
         checks = tuple(self.check(check, node, label, instance, instance_mark) for check in resolved)
-        numbered = tuple(
-            theirs.with_updated(fpi=f"masktron:{ours.index}") for theirs, ours in zip(resolved, checks, strict=True)
-        )
-        rule = Rule(
+        return Rule(
             context=node.context.query.strip(),
             lets=_lets(element, values, self.schema, self.sources, instance),
             checks=checks,
@@ -237,7 +216,6 @@ class _Builder:
             id=self.templates.inside(element.get("id", ""), instance_mark).strip() or None,
             visit_each=self.templates.inside(element.get("visit-each", ""), instance_mark).strip(),
         )
-        return rule, node.with_updated(checks=numbered)
 
     def check(self, node: Any, rule: Any, label: str, instance: Origin | None, instance_mark: str) -> Check:
         """Return our check."""
@@ -272,12 +250,6 @@ class _Builder:
         )
         self.index += 1
         return check
-
-
-def _as_ours(node: Any, rule: Rule) -> Any:
-    """Return pyschematron's rule with what ours has become as a part of its pattern."""
-    node = node.with_updated(context=node.context.with_updated(query=rule.context))
-    return node if rule.checks else node.with_updated(checks=(), variables=())
 
 
 def _check_words(words: Mapping[str, str | None], origin: Origin) -> None:

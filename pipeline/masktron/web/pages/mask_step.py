@@ -13,7 +13,6 @@ from masktron.errors import Exit, ResourceError, UsageError
 from masktron.figures import NAMES, figure_of
 from masktron.report.engine_opinion import engine_opinion
 from masktron.report.level_figures_table import LEVEL_COLUMNS, level_rows
-from masktron.results.mask import is_judge
 from masktron.results.tried_treatment import KeyTreatment
 from masktron.rulebook_text.rule_changes import NewRule, with_rules
 from masktron.sources.known_formats import known_formats, suffixes_of
@@ -101,7 +100,6 @@ def _show(visit: Visit, project: Project) -> dict[str, Any]:
         "result": result,
         "figures": [] if result is None else _figures(result, config),
         "opinion": engine_opinion,
-        "is_judge": is_judge,
         "concerns": [] if result is None else result.get("concerns", []),
         "verdict": verdict_of(result),
         "level_columns": LEVEL_COLUMNS,
