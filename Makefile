@@ -105,8 +105,9 @@ bench: $(WARM) $(STAMP)  ## speed, as ratios in the same run; SCALE=10 for a mil
 	@$(BIN)/python benchmarks/executors.py --json bench-output/executors.json
 	@$(BIN)/python benchmarks/web.py --json bench-output/web.json
 
-reproduce: $(WARM) $(STAMP)  ## estimates of risk in docs/keys.md, and figures of papers beside ours (these need ../shared/data)
+reproduce: $(WARM) $(STAMP)  ## estimates of risk in docs/keys.md, docs/conditions.md, and figures of papers beside ours (these need ../shared/data)
 	@$(BIN)/python -m reproduction.key_estimates
+	@$(BIN)/python -m reproduction.conditions
 	@$(BIN)/python -m reproduction
 
 $(TOOLS): locks/release.txt

@@ -16,6 +16,8 @@ from masktron.synthesis.cart import draw_trees
 from masktron.synthesis.regressions import draw_regressions
 
 type Values = NDArray[np.float64]
+type Estimate = tuple[float, float]
+"""An estimate, and its variance as if the values were a sample."""
 type Synthesis = Callable[[Values, np.random.Generator], Values]
 
 RECORDS, RUNS = 500, 400
@@ -116,13 +118,22 @@ def page(found: list[Covered]) -> str:
     return "\n".join([HEAD, *(f"| {' | '.join(line)} |" for line in lines), TAIL])
 
 
-def _estimates(values: Values) -> tuple[tuple[float, float], ...]:
-    """Return mean and slope, each with its variance as if the values were a sample."""
-    x, y = values.T
-    n, about = len(values), x - x.mean()
+def estimate_mean(y: Values) -> Estimate:
+    """Estimate the mean."""
+    return float(y.mean()), float(y.var(ddof=1) / len(y))
+
+
+def estimate_slope(x: Values, y: Values) -> Estimate:
+    """Estimate the slope of the regression of y on x."""
+    about = x - x.mean()
     slope = about @ y / (about @ about)
     rest = y - y.mean() - slope * about
-    return (float(y.mean()), float(y.var(ddof=1) / n)), (float(slope), float(rest @ rest / (n - 2) / (about @ about)))
+    return float(slope), float(rest @ rest / (len(y) - 2) / (about @ about))
+
+
+def _estimates(values: Values) -> tuple[Estimate, ...]:
+    x, y = values.T
+    return estimate_mean(y), estimate_slope(x, y)
 
 
 def main() -> int:

@@ -1,10 +1,10 @@
-"""No import circle, no public class twice, and no module name twice but for the same part of sibling packages."""
+"""No import circle, and within a package no public class and no module name twice."""
 
 from __future__ import annotations
 
 import ast
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from graphlib import CycleError, TopologicalSorter
 
 from package_trees import PACKAGE, tree_of
@@ -13,14 +13,6 @@ FILES = {
     ".".join(("masktron", *path.relative_to(PACKAGE).with_suffix("").parts)).removesuffix(".__init__"): path
     for path in sorted(PACKAGE.rglob("*.py"))
 }
-SIBLINGS = [
-    {"methods", "partitions", "synthesis", "kernels"},
-    {"measures", "kernels", "."},
-    {"jobs", "report", "results", "cli"},
-    {"grouping", "kernels"},
-    {"methods", "aggregators", "measures"},
-]
-"""Packages in which modules have one name where they are parts of one thing, such as a method and its kernel."""
 
 
 def imported(tree: ast.Module) -> Iterator[str]:
@@ -51,11 +43,18 @@ def public(tree: ast.Module) -> Iterator[str]:
             yield name
 
 
-def together(modules: list[str]) -> bool:
-    """Tell whether modules of one name are the same part of sibling packages."""
-    parts = [name.split(".")[1:-1] or ["."] for name in modules]
-    packages = {part[0] for part in parts}
-    return len(packages) == len(modules) and any(packages <= family for family in SIBLINGS)
+def package_of(module: str) -> str:
+    """Return the package directly below masktron in which a module stands; "." for modules beside the packages."""
+    parts = module.split(".")[1:]
+    return parts[0] if len(parts) > 1 or (PACKAGE / parts[0]).is_dir() else "."
+
+
+def twice(named: Iterable[tuple[str, str]]) -> dict[tuple[str, str], list[str]]:
+    """Return the names that several modules of one package have, by package and name, from (name, module) pairs."""
+    where = defaultdict(list)
+    for name, module in named:
+        where[package_of(module), name].append(module)
+    return {at: modules for at, modules in where.items() if len(modules) > 1}
 
 
 def test_no_import_circle() -> None:
@@ -72,18 +71,21 @@ def test_a_circle_is_found() -> None:
     assert set(circle({"a": {"b"}, "b": {"c"}, "c": {"a"}, "d": {"a"}})) == {"a", "b", "c"}
 
 
-def test_no_public_name_twice() -> None:
-    where = defaultdict(list)
-    for name, path in FILES.items():
-        for found in public(tree_of(path)):
-            where[found].append(name)
-    assert len(where) > 500
-    assert {found: names for found, names in where.items() if len(names) > 1} == {}
+def test_no_public_name_twice_in_a_package() -> None:
+    found = [
+        (name, module) for module, path in FILES.items() if module != "masktron" for name in public(tree_of(path))
+    ]
+    assert len(found) > 500
+    assert twice(found) == {}
 
 
-def test_no_module_name_twice_but_in_sibling_packages() -> None:
-    where = defaultdict(list)
-    for name, path in FILES.items():
-        if not path.stem.startswith("__"):
-            where[path.stem].append(name)
-    assert {stem: names for stem, names in where.items() if len(names) > 1 and not together(names)} == {}
+def test_no_module_name_twice_in_a_package() -> None:
+    found = [(path.stem, module) for module, path in FILES.items() if not path.stem.startswith("__")]
+    assert len(found) > 500
+    assert twice(found) == {}
+
+
+def test_a_name_twice_in_a_package_is_found() -> None:
+    one, other = "masktron.sources.xml.reader", "masktron.sources.tables.reader"
+    assert twice([("Reader", one), ("Reader", other)]) == {("sources", "Reader"): [one, other]}
+    assert twice([("Reader", one), ("Reader", "masktron.rulebook.reader")]) == {}

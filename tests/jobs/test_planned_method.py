@@ -74,8 +74,11 @@ def test_records_within_the_thresholds_are_not_blamed_on_rules(
     run: Runner, explain: list[str], tmp_path: Path
 ) -> None:
     asked = ["mask", str(tmp_path / "data.xml"), "--rules", explain[1], "--role", "G=untouched"]
-    # with this seed the rules give no draw back; with others they do so to one or two records, and that is said
-    outcome = run(*asked, "--method", "hierarchical", "--seed", SEED + 1, "--out", str(tmp_path / "out.xml"))
-    assert outcome.code == 0
-    assert "had nothing to replace" in " ".join(outcome.out.split())
-    assert "when the rules were kept" not in outcome.out
+    said = []
+    for at in range(6):  # with some keys the rules give a record or two their draw back, and that is said
+        out = tmp_path / f"out{at}.xml"
+        outcome = run(*asked, "--method", "hierarchical", "--seed", SEED + at, "--out", str(out))
+        assert outcome.code == 0
+        assert "had nothing to replace" in " ".join(outcome.out.split())
+        said.append("when the rules were kept" in outcome.out)
+    assert not all(said)

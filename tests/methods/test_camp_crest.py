@@ -97,6 +97,7 @@ def test_a_stratum_of_one_class_is_noted() -> None:
             np.zeros(2, np.bool_),
             0,
             (),
+            5,
             columns,
             Members.of(np.repeat([0, 1], [40, 50])),
         )

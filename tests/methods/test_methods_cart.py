@@ -60,6 +60,19 @@ def test_smoothing_publishes_nobody_but_keeps_peaks() -> None:
     assert found[:, 0].std() == pytest.approx(values[:, 0].std(), rel=0.15)
 
 
+def test_smoothing_keeps_means_and_variances_of_small_leaves() -> None:
+    rng = np.random.default_rng(10)
+    group = np.repeat(np.arange(1_000.0), 6)
+    own = 10 * group + rng.normal(size=6_000)
+    zeros = np.where(rng.random(6_000) < 0.5, 0, rng.lognormal(3, 0.5, size=6_000))
+    values = np.column_stack([group, own, zeros])
+    found = made(values, nominal=[True, False, False], conditions=(0,)).values
+    means = np.bincount(group.astype(int), own).repeat(6) / 6
+    assert np.square(found[:, 1] - means).sum() == pytest.approx(np.square(own - means).sum(), rel=0.06)
+    assert found[:, 2].mean() == pytest.approx(zeros.mean(), rel=0.04)
+    assert not np.isin(found[:, 1:][found[:, 1:] != 0], values).any()
+
+
 def test_bootstrap_draws_within_the_group_with_the_right_moments() -> None:
     generator = np.random.default_rng(2)
     donors = np.array([1, 0, 1, 2, 1, 0])

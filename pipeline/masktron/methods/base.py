@@ -35,7 +35,7 @@ from masktron.methods.parameters import (
 )
 from masktron.partitions.column_kinds import Kinds
 from masktron.partitions.mdav import standardise
-from masktron.synthesis.conditions import Conditions
+from masktron.synthesis.conditions import LEAST_LEVEL, Conditions
 from masktron.synthesis.exchanging import BrokenRules
 
 K = Parameter("k", "integer", "Smallest number of records in a group; 3 to 10 are usual.", low=2)
@@ -107,6 +107,8 @@ class RecordContext:
         breaks none; whatever it says, what is drawn is settled.
     conditions : Conditions or None
         What stays of the records, given which a method draws; None where nothing does.
+    k : int
+        Fewest records of a group in the run, which a method that has no k asks for.
     """
 
     classes: Labels
@@ -115,6 +117,7 @@ class RecordContext:
     known: NDArray[np.bool_] | None = None
     broken: BrokenRules | None = None
     conditions: Conditions | None = None
+    k: int = LEAST_LEVEL
 
     def part(self, records: Labels) -> Self:
         """Return what is known of some of the records."""
@@ -275,6 +278,7 @@ class Method(ABC):
         nominal: NDArray[np.bool_] | None = None,
         known: NDArray[np.bool_] | None = None,
         broken: BrokenRules | None = None,
+        k: int = LEAST_LEVEL,
     ) -> Drawn:
         """Mask the records of an array.
 
@@ -292,6 +296,8 @@ class Method(ABC):
             Values that exist; all by default. Only methods that exchange values ask.
         broken : BrokenRules, optional
             See `RecordContext`.
+        k : int
+            See `RecordContext`.
 
         Returns
         -------
@@ -307,7 +313,7 @@ class Method(ABC):
         """
         self.require_class(given=classes is not None)
         kinds = None if nominal is None else Kinds.of_codes(nominal)
-        context = replace(RecordContext.of(values, classes, kinds), known=known, broken=broken)
+        context = replace(RecordContext.of(values, classes, kinds), known=known, broken=broken, k=k)
         parting = columns_at(self.strata, values.shape[1], STRATA.name)
         if not parting.any():
             return self._given(values, generator, context)
@@ -371,7 +377,7 @@ class ConditionedMethod(Method):
                 f"{self.name} draws numbers, and column {wrong[0]} holds categories",
                 hint="name it among the conditions, or take a method that draws categories",
             )
-        conditions = Conditions(values[:, kept], nominal[kept])
+        conditions = Conditions(values[:, kept], nominal[kept], max(context.k, LEAST_LEVEL))
         own = replace(
             context,
             kinds=Kinds.of_codes(nominal[~kept]),
@@ -382,11 +388,7 @@ class ConditionedMethod(Method):
         drawn = self._without(kept).drawn_given(values[:, ~kept], generator, own)
         made = values.copy()
         made[:, ~kept] = drawn.values
-        if drawn.marked is None:
-            return replace(drawn, values=made)
-        marked = np.zeros(values.shape, dtype=np.bool_)
-        marked[:, ~kept] = drawn.marked
-        return replace(drawn, values=made, marked=marked)
+        return replace(drawn, values=made)
 
     def drawn_given(self, values: Floats, generator: np.random.Generator, context: RecordContext) -> Drawn:
         """Draw what does not stay, within cells where the method asks for them."""
@@ -397,22 +399,23 @@ class ConditionedMethod(Method):
         rest = replace(context, conditions=None if parting is given else given.chosen(~given.nominal))
         if not parting:
             return self._mask(values, generator, rest)
-        labels = parting.cells(values, context.kinds.of("nominal"), self.cell(values.shape[1]), generator)
+        labels = parting.cells(values, context.kinds.of("nominal"), self.cell(values.shape[1], context.k), generator)
         return in_parts(
             Members.of(labels),
             lambda _, rows: self._mask(values[rows], generator, rest.part(rows)),
             lambda runs: self.told(runs, context.classes),
+            "cells",
         )
 
-    def least_category(self, conditions: Conditions, variables: int) -> int:
+    def least_category(self, conditions: Conditions, variables: int, k: int) -> int:
         """Return the fewest records of a category among the conditions that is told apart from others."""
         if self.conditioning is Conditioning.REGRESSION:
             return conditions.least_regressed()
-        return int(getattr(self, "k", 2)) if self.conditioning is Conditioning.TREES else self.cell(variables)
+        return int(getattr(self, "k", k)) if self.conditioning is Conditioning.TREES else self.cell(variables, k)
 
-    def cell(self, variables: int) -> int:
-        """Return the fewest records of a cell in which so many variables are drawn."""
-        return max(CELL, self.least(variables), ROOM * (variables + 1), ROOM * int(getattr(self, "k", 2)))
+    def cell(self, variables: int, k: int) -> int:
+        """Return the fewest records of a cell in which so many variables are drawn, where groups have k."""
+        return max(CELL, self.least(variables), ROOM * (variables + 1), ROOM * int(getattr(self, "k", k)))
 
     def _without(self, kept: NDArray[np.bool_]) -> Self:
         """Return the method for an array without some columns: the positions of others count fewer.
@@ -574,7 +577,10 @@ def _of_columns(broken: BrokenRules, values: Floats, drawn: NDArray[np.bool_]) -
 
 
 def in_parts(
-    parts: Members, draw: Callable[[int, Labels], Drawn], told: Callable[[tuple[Labels, ...]], tuple[str, ...]]
+    parts: Members,
+    draw: Callable[[int, Labels], Drawn],
+    told: Callable[[tuple[Labels, ...]], tuple[str, ...]],
+    called: str = "strata",
 ) -> Drawn:
     """Join what is drawn for the records of each part by themselves.
 
@@ -586,6 +592,8 @@ def in_parts(
         Takes the number of a part and the positions of its records, ascending; returns what was drawn for them.
     told : callable
         Returns notes for the groups of each run; see `Method.told`: one of a single part is none of the file.
+    called : str
+        What the parts are called.
 
     Returns
     -------
@@ -603,7 +611,7 @@ def in_parts(
     labels = None if any(one.labels is None for one in made) else _numbered(parts, [one.labels for one in made])
     runs = tuple(_numbered(parts, run) for run in zip(*(one.runs for one in made), strict=True))
     counts = Counter(note for one in made if not one.runs for note in one.notes)
-    notes = tuple(f"{note} (in {count} of {len(parts)} strata)" for note, count in counts.items())
+    notes = tuple(f"{note} (in {count} of {len(parts)} {called})" for note, count in counts.items())
     drew = marked if any(one.marked is not None for one in made) else None
     return Drawn(values, labels, (*notes, *(told(runs) if runs else ())), drew, runs)
 

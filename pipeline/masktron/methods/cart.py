@@ -27,18 +27,18 @@ SMOOTH = Parameter(
 
 @dataclass(eq=False)
 class CartMethod(ConditionedMethod):
-    """Fully synthetic records from classification and regression trees, one variable after another.
+    """Synthetic records from classification and regression trees, one variable after another.
 
     Parameters
     ----------
     k : int
         Fewest records in a leaf, at least 2.
     order : sequence of int, optional
-        Columns to draw first, in this order; the others follow as they stand. The first is drawn from its values
-        alone. A total that stands after its parts is computed from them.
+        Columns to draw first, in this order; the others follow as they stand. Without conditions, the
+        first is drawn from its values alone. A total that stands after its parts is computed from them.
     smooth : bool
-        Whether numbers are drawn from a kernel density of their leaf, within its range. Values that k records share
-        stay as they are. Without it each number is a respondent's own, as in the source.
+        Whether numbers are drawn from a kernel density of their leaf, within or near its range. Values that k records
+        share stay as they are. Without it each number is a respondent's own, as in the source.
     conditions, nominal, strata : sequence of int
         See `masktron.methods.base.ConditionedMethod`. Trees ask about conditions as about variables drawn before.
     random_state : int, RandomState instance or None
@@ -53,17 +53,26 @@ class CartMethod(ConditionedMethod):
 
     name: ClassVar[str] = "cart"
     title: ClassVar[str] = "Sequential trees (CART)"
-    says: ClassVar[str] = "Draws each variable in the leaves, of k records or more, of a tree on the ones before it."
+    says: ClassVar[str] = (
+        "Draws each variable in the leaves of a tree, of k records or more. The tree asks about the fields that stay "
+        "and the variables drawn before."
+    )
     when: ClassVar[str] = "Distributions are far from normal, or categories and numbers are drawn together."
     source: ClassVar[str] = "Reiter 2005; Oganian and Domingo-Ferrer 2012, section 4"
     attacker: ClassVar[str] = (
         "Numbers come from a density around values of a leaf. With smooth=false they are respondents' own, and tell "
-        "who took part. Somebody with the key who guesses the trees computes from which record each value comes."
+        "who took part. Whoever knows the fields that stay of a respondent learns what k such records or more have "
+        "in common. Somebody with the key who guesses the trees computes from which record each value comes."
     )
     preserves: ClassVar[tuple[str, ...]] = (
         "the distribution of each variable in expectation: its zeros, peaks and range",
+        "nearly: how that differs by conditions, as far as leaves tell records apart",
         "linear relations that every record satisfies, to rounding",
         "columns with one value",
+    )
+    loses: ClassVar[tuple[str, ...]] = (
+        "relations within a leaf, and differences between categories of fewer than k records",
+        "relations with unmasked fields that are not conditions",
     )
     conditioning: ClassVar[Conditioning] = Conditioning.TREES
     parameters: ClassVar[tuple[Parameter, ...]] = (K, ORDER, SMOOTH, *GIVEN)

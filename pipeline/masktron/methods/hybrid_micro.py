@@ -44,17 +44,25 @@ class HybridMicroMethod(ConditionedMethod):
 
     name: ClassVar[str] = "hybrid_micro"
     title: ClassVar[str] = "HybridMicro"
-    says: ClassVar[str] = "Values are drawn from the normal distribution of each group of MDAV."
+    says: ClassVar[str] = (
+        "Draws values from the normal distribution of each group of MDAV, in cells of like conditions."
+    )
     when: ClassVar[str] = "Means and covariances of small parts of the file have to stay, and records be no copies."
     source: ClassVar[str] = "Oganian and Domingo-Ferrer 2012, section 4; Domingo-Ferrer and Gonzalez-Nicolas 2010"
     attacker: ClassVar[str] = (
         "Values are drawn from means and covariances of groups alone: with the key, too, there is nothing to "
         "invert for a record but what these tell, and in small groups of few variables that is much. With "
-        "exact=true whoever knows all records but one computes that one from the means, but for rounding."
+        "exact=true whoever knows all records of the file or of a cell of like conditions but one computes that one "
+        "from the means, but for rounding."
     )
     preserves: ClassVar[tuple[str, ...]] = (
-        "means and covariances of all variables, within each group and in the file; exactly with exact draws",
+        "means and covariances of all variables, within each group, in each cell of like conditions and in the file; "
+        "exactly with exact draws",
         "linear relations that hold exactly in the file",
+    )
+    loses: ClassVar[tuple[str, ...]] = (
+        "differences by condition within a cell",
+        "relations with unmasked fields that are not conditions",
     )
     conditioning: ClassVar[Conditioning] = Conditioning.CELLS
     parameters: ClassVar[tuple[Parameter, ...]] = (K, EXACT, *GIVEN)

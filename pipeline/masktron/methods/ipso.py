@@ -23,7 +23,7 @@ class IpsoMethod(ConditionedMethod):
     Parameters
     ----------
     variant : {"plain", "strict"}
-        Whether what is drawn may be correlated with the originals given the kept fields; with strict it is not.
+        Whether what is drawn may be correlated with the originals given the conditions; with strict it is not.
     conditions, nominal, strata : sequence of int
         See `masktron.methods.base.ConditionedMethod`. Conditions are Y of the papers: numbers as they are, and an
         indicator for each category, of which rare ones are pooled.
@@ -42,24 +42,29 @@ class IpsoMethod(ConditionedMethod):
 
     name: ClassVar[str] = "ipso"
     title: ClassVar[str] = "IPSO"
-    says: ClassVar[str] = "Values are drawn anew so that means, covariances and regressions on kept fields are exact."
+    says: ClassVar[str] = "Draws values anew; means, covariances and regressions on fields that stay are exact."
     when: ClassVar[str] = "Users fit linear models to the whole file, and nothing else of it has to stay."
     source: ClassVar[str] = "Burridge 2003; Domingo-Ferrer and Gonzalez-Nicolas 2009, section 2.1"
     attacker: ClassVar[str] = (
         "Values are drawn from means and covariances of all records alone: with the key, too, there is nothing to "
-        "invert for a record. But these are exact: whoever knows all records but one computes that one from the "
-        "means, but for rounding."
+        "invert for a record. But these are exact, and so is the mean of each category among the conditions. Whoever "
+        "knows all records of the file or of a category but one computes that one, but for rounding."
     )
     preserves: ClassVar[tuple[str, ...]] = (
-        "means, variances and covariances, also with kept fields, exactly",
+        "means, variances and covariances, also with conditions, exactly",
+        "means of each category among the conditions, exactly; categories of few records count as one",
         "exact linear relations between variables",
+    )
+    loses: ClassVar[tuple[str, ...]] = (
+        "slopes and spreads that differ between categories: they become the same in all",
+        "relations with unmasked fields that are not conditions",
     )
     conditioning: ClassVar[Conditioning] = Conditioning.REGRESSION
     parameters: ClassVar[tuple[Parameter, ...]] = (
         Parameter(
             "variant",
             "choice",
-            "With strict, drawn values are uncorrelated with the originals beyond what kept fields explain.",
+            "With strict, drawn values are uncorrelated with the originals beyond what conditions explain.",
             choices=("plain", "strict"),
         ),
         *GIVEN,

@@ -40,17 +40,21 @@ class LatentClassMethod(ModelHybridMethod):
 
     name: ClassVar[str] = "latent_class"
     title: ClassVar[str] = "Latent classes"
-    says: ClassVar[str] = "Numbers and categories are drawn for each latent class, in which they are independent."
+    says: ClassVar[str] = (
+        "Draws numbers and categories for each latent class, in which they are independent, in cells of like "
+        "conditions."
+    )
     when: ClassVar[str] = "Numbers and nominal variables that have to be masked together."
     source: ClassVar[str] = "Oganian and Domingo-Ferrer 2012, section 5 (outlook); Everitt 1988"
     attacker: ClassVar[str] = (
         "Values are drawn from means, covariances and shares of clusters alone: with the key, too, there is "
-        "nothing to invert for a record. With exact=true whoever knows all records but one computes that one from "
-        "means and shares, but for rounding."
+        "nothing to invert for a record. With exact=true whoever knows all records of the file or of a cell of like "
+        "conditions but one computes that one from means and shares, but for rounding."
     )
     preserves: ClassVar[tuple[str, ...]] = (
-        "means and covariances of the numbers, within each cluster and in the file; exactly with exact draws",
-        "shares of all categories, within each cluster and in the file; exactly with exact draws",
+        "means and covariances of the numbers, within each cluster, in each cell of like conditions and in the file; "
+        "exactly with exact draws",
+        "shares of all categories, there as well; exactly with exact draws",
         "linear relations between numbers that hold exactly in the file",
     )
     parameters: ClassVar[tuple[Parameter, ...]] = (K, FEWEST, MOST, FAMILY, EXACT, ITERATIONS, STARTS, *GIVEN)

@@ -76,7 +76,8 @@ class MicrohybridMethod(ConditionedMethod):
     name: ClassVar[str] = "microhybrid"
     title: ClassVar[str] = "Microaggregation-based hybrid data"
     says: ClassVar[str] = (
-        "Values are drawn anew in groups of near records, with the means and covariances of each group."
+        "Draws values anew in groups of near records with like conditions, and keeps the means and covariances of "
+        "each."
     )
     when: ClassVar[str] = (
         "Analyses of parts of the file, and higher moments, have to stay near; variances have to be exact."
@@ -85,13 +86,18 @@ class MicrohybridMethod(ConditionedMethod):
     attacker: ClassVar[str] = (
         "Values are drawn from means and covariances of groups alone: with the key, too, there is nothing to "
         "invert for a record but what these tell, and in small groups of few variables that is much. With ipso "
-        "they are exact: whoever knows all records but one computes that one from the means, but for rounding."
+        "they are exact: whoever knows all records of the file or of a cell of like conditions but one computes that "
+        "one from the means, but for rounding."
     )
     preserves: ClassVar[tuple[str, ...]] = (
-        "means, variances and covariances of each group and of the file, also with kept fields: exactly with ipso, "
-        "in expectation with normal",
+        "means, variances and covariances of each group, of each cell of like conditions and of the file, also with "
+        "the numbers of keep: exactly with ipso, in expectation with normal",
         "exact linear relations between variables",
         "nearly: third and fourth moments, and moments of parts of the file, the nearer the smaller k",
+    )
+    loses: ClassVar[tuple[str, ...]] = (
+        "differences by condition within a cell",
+        "relations with unmasked fields that are not conditions",
     )
     conditioning: ClassVar[Conditioning] = Conditioning.CELLS
     parameters: ClassVar[tuple[Parameter, ...]] = (

@@ -61,17 +61,25 @@ class ModelHybridMethod(ConditionedMethod):
 
     name: ClassVar[str] = "model_hybrid"
     title: ClassVar[str] = "Model-based hybrid data"
-    says: ClassVar[str] = "Values are drawn from the normal distribution of each cluster of a Gaussian mixture."
+    says: ClassVar[str] = (
+        "Draws values from the normal distribution of each cluster of a Gaussian mixture, in cells of like "
+        "conditions."
+    )
     when: ClassVar[str] = "Numbers that form clusters, or are far from normal, and analyses by means and covariances."
     source: ClassVar[str] = "Oganian and Domingo-Ferrer 2012, section 2"
     attacker: ClassVar[str] = (
         "Values are drawn from means and covariances of clusters alone: with the key, too, there is nothing to "
-        "invert for a record. With exact=true whoever knows all records but one computes that one from the means, "
-        "but for rounding."
+        "invert for a record. With exact=true whoever knows all records of the file or of a cell of like conditions "
+        "but one computes that one from the means, but for rounding."
     )
     preserves: ClassVar[tuple[str, ...]] = (
-        "means and covariances of all variables, within each cluster and in the file; exactly with exact draws",
+        "means and covariances of all variables, within each cluster, in each cell of like conditions and in the "
+        "file; exactly with exact draws",
         "linear relations that hold exactly in the file",
+    )
+    loses: ClassVar[tuple[str, ...]] = (
+        "differences by condition within a cell",
+        "relations with unmasked fields that are not conditions",
     )
     conditioning: ClassVar[Conditioning] = Conditioning.CELLS
     parameters: ClassVar[tuple[Parameter, ...]] = (K, FEWEST, MOST, FAMILY, EXACT, ITERATIONS, *GIVEN)

@@ -45,7 +45,9 @@ class RankSwappingMethod(ConditionedMethod):
 
     name: ClassVar[str] = "rank_swapping"
     title: ClassVar[str] = "Rank swapping"
-    says: ClassVar[str] = "Each value is exchanged with that of a record that is near in rank, variable by variable."
+    says: ClassVar[str] = (
+        "Exchanges each value with that of a record of like conditions that is near in rank, variable by variable."
+    )
     when: ClassVar[str] = "Distributions of single variables have to stay as they are, and order matters most."
     source: ClassVar[str] = (
         "Moore 1996; Carlson and Salabasis 2002; Nin, Herranz and Torra 2008, sections 3 and 4 (attack, spreads)"
@@ -54,16 +56,20 @@ class RankSwappingMethod(ConditionedMethod):
         "All values of the file are published, and so its extremes; what is not is whose they are. Ranks of known "
         "values are known, and variables are swapped independently: whoever knows several variables of a respondent "
         "adds up how likely each record is, and finds most records where p is small. With the key the exchanges are "
-        "undone, and the original comes back. Two releases with other keys are averaged, in ranks."
+        "undone, and the original comes back. Values stay in their cell of like conditions, so "
+        "its extremes are published as its own. Two releases with other keys are averaged, in ranks."
     )
     preserves: ClassVar[tuple[str, ...]] = (
         "every value of each variable as often as before, but of variables that others give exactly",
         "exact linear relations between variables, to rounding",
+        "means of each cell of like conditions, exactly",
         "the order of records, nearly: rank correlation with the original of about 1 - 3.4 (p / 100)^2 up to p = 20",
     )
     loses: ClassVar[tuple[str, ...]] = (
         "correlations between variables: rank correlations shrink to (1 - 3.4 (p / 100)^2)^2 of what they were, 85 % "
         "at p = 15",
+        "part of the differences by condition within a cell",
+        "relations with unmasked fields that are not conditions",
         "sums over records with weights: every record counts once",
     )
     conditioning: ClassVar[Conditioning] = Conditioning.CELLS

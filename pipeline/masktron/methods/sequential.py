@@ -20,7 +20,7 @@ BAYESIAN = Parameter(
 
 @dataclass(eq=False)
 class SequentialMethod(ConditionedMethod):
-    """Fully synthetic records from linear normal regressions, one variable after another.
+    """Synthetic records from regressions, one variable after another: normal for numbers, logistic for categories.
 
     The order of the variables is that of the columns. Estimates taken as they are give one and the same distribution
     whatever the order: the normal one with the means and covariances of the file.
@@ -43,18 +43,28 @@ class SequentialMethod(ConditionedMethod):
 
     name: ClassVar[str] = "sequential"
     title: ClassVar[str] = "Sequential regressions"
-    says: ClassVar[str] = "Draws each variable from its normal regression on the ones drawn before it."
-    when: ClassVar[str] = "Nobody's values may be near the original, and means and covariances are what counts."
+    says: ClassVar[str] = (
+        "Draws each variable from a regression on the fields that stay and on the variables drawn before it: normal "
+        "for numbers, multinomial logistic for categories."
+    )
+    when: ClassVar[str] = "No value may be near its original, and users need means, covariances and regressions."
     source: ClassVar[str] = "Oganian and Domingo-Ferrer 2012, section 4; Raghunathan, Reiter and Rubin 2003"
     attacker: ClassVar[str] = (
         "Values are drawn from regressions on all records alone: with the key, too, there is nothing to invert "
-        "for a record. Two releases with other keys tell the regressions better, and no record."
+        "for a record. Whoever knows the fields that stay of a respondent learns what the regressions say of such "
+        "records. Two releases with other keys tell the regressions better, and no record."
     )
     preserves: ClassVar[tuple[str, ...]] = (
         "means in expectation; variances and covariances as well with bayesian=false, else they come out larger by "
         "what few records leave unknown",
+        "means of each category among the conditions, in expectation; categories of few records count as one",
         "linear relations that every record satisfies, to rounding",
         "columns with one value",
+    )
+    loses: ClassVar[tuple[str, ...]] = (
+        "zeros, bounds and skewness of numbers",
+        "slopes and spreads that differ between categories: they become the same in all",
+        "relations with unmasked fields that are not conditions",
     )
     conditioning: ClassVar[Conditioning] = Conditioning.REGRESSION
     parameters: ClassVar[tuple[Parameter, ...]] = (BAYESIAN, *GIVEN)

@@ -37,31 +37,38 @@ class ShufflingMethod(ConditionedMethod):
 
     Notes
     -----
-    Source: Muralidhar and Sarathy (2006), Management Science 52(5). Given the kept fields, what a record gets does
+    Source: Muralidhar and Sarathy (2006), Management Science 52(5). Given the conditions, what a record gets does
     not depend on what it had. Variables that others give exactly are not shuffled but computed; see `FreeColumns`.
     """
 
     name: ClassVar[str] = "shuffling"
     title: ClassVar[str] = "Data shuffling"
-    says: ClassVar[str] = "Each value goes to another record, so that variables rank the records together as before."
+    says: ClassVar[str] = (
+        "Moves each value to another record of like categories, so that variables, and numbers that stay, rank the "
+        "records together as before."
+    )
     when: ClassVar[str] = (
         "Distributions of single variables and rank correlations have to stay, and records must not be near their "
         "originals."
     )
     source: ClassVar[str] = "Muralidhar and Sarathy 2006, section 3"
     attacker: ClassVar[str] = (
-        "All values of the file are published, and so its extremes; what is not is whose they are. Beyond what kept "
-        "fields tell of a respondent there is nothing to find: with the key, too, the order is drawn from rank "
-        "correlations of all records. Two releases with other keys tell these better, and no record."
+        "All values of the file are published, and so its extremes, in the cell of like categories from which they "
+        "come; what is not is whose they are. Beyond what conditions tell of a respondent there is nothing to find: "
+        "with the key, too, the order is drawn from rank correlations of the cell. Two releases with other keys tell "
+        "these better, and no record."
     )
     preserves: ClassVar[tuple[str, ...]] = (
         "every value of each variable as often as before, but of variables that others give exactly",
-        "rank correlations between variables, also with kept fields, in expectation",
+        "rank correlations between variables, also with numbers among the conditions, in expectation",
+        "means of each cell of like categories, exactly",
         "exact linear relations between variables, to rounding",
     )
     loses: ClassVar[tuple[str, ...]] = (
         "relations that rank correlations of pairs do not tell: such that rise and fall, of three variables, or of "
         "zeros",
+        "differences by category within a cell",
+        "relations with unmasked fields that are not conditions",
         "sums over records with weights: every record counts once",
     )
     conditioning: ClassVar[Conditioning] = Conditioning.NUMBERS

@@ -15,6 +15,8 @@ from masktron.synthesis.trees import Leaves, Question, outcome_of
 
 _WITNESSES = 5
 """Different records beyond what a linear relation takes to be found, so that it is no accident of a few values."""
+_GAPS = 2
+"""How far smoothed values go beyond the range of their leaf: a leaf of few records has no room for its variance."""
 
 
 def draw_trees(
@@ -46,8 +48,8 @@ def draw_trees(
     order : sequence of int
         Columns to draw first, in this order; the others follow as they stand.
     smooth : bool
-        Whether numbers are drawn from a kernel density of the leaf, within its range, and not from its values. Values
-        that k records of the file share are no kernels: they stay as they are.
+        Whether numbers are drawn from a kernel density of the leaf, within or near its range, and not from its
+        values. Values that k records of the file share are no kernels: they stay as they are.
     conditions : Conditions, optional
         Of the same records.
 
@@ -57,7 +59,8 @@ def draw_trees(
 
     Notes
     -----
-    Source: Reiter (2005), Using CART to generate partially synthetic, public use microdata.
+    Source: Reiter (2005), Using CART to generate partially synthetic, public use microdata; for the kernel density,
+    West (1993), Approximating posterior distributions by mixtures.
     """
     n, p = values.shape
     kinds = np.zeros(p, dtype=np.bool_) if nominal is None else nominal
@@ -122,21 +125,35 @@ class _Relations:
 
 
 def _smoothed(values: Floats, leaves: Labels, chosen: Labels, k: int, generator: np.random.Generator) -> Floats:
-    """Move drawn values by a normal kernel with Silverman's bandwidth, reflected at the range of their leaf."""
+    """Draw from a normal kernel density of each leaf, with the mean and the variance of the leaf.
+
+    Kernels have Silverman's bandwidth. A chosen value first moves towards the mean of its leaf, by what the kernel
+    adds to the variance (West 1993). What leaves the range of the leaf, widened by `_GAPS` mean gaps between its
+    values, or that of the file, is reflected. Peaks, the values that k records share, stay; moments are those of the
+    other values, and the bandwidth too where a leaf has k of these.
+    """
+    _, code, shared = np.unique(values, return_inverse=True, return_counts=True)
+    free = shared[code] < k
+    if not free.any():
+        return values[chosen]
     power = int(np.frexp(np.abs(values).max())[1])
     near = np.ldexp(values, -power)
-    sizes = np.bincount(leaves)
-    means = np.bincount(leaves, near) / sizes
-    spread = np.sqrt(np.bincount(leaves, np.square(near - means[leaves])) / np.maximum(sizes - 1, 1))
-    width = 0.9 * spread * sizes**-0.2
-    low, high = np.full(len(sizes), np.inf), np.full(len(sizes), -np.inf)
-    np.minimum.at(low, leaves, near)
-    np.maximum.at(high, leaves, near)
+    count = np.bincount(leaves, free)
+    center = np.bincount(leaves, near * free) / np.maximum(count, 1)
+    counted = free | (count < k)[leaves]
+    sizes = np.bincount(leaves, counted)
+    means = np.bincount(leaves, near * counted) / sizes
+    spread = np.sqrt(np.bincount(leaves, counted * np.square(near - means[leaves])) / sizes)
+    width = 0.9 * sizes**-0.2
     leaf = leaves[chosen]
-    moved = near[chosen] + width[leaf] * generator.standard_normal(len(chosen))
-    moved = np.where(moved < low[leaf], 2 * low[leaf] - moved, moved)
-    moved = np.where(moved > high[leaf], 2 * high[leaf] - moved, moved)
-    _, code, shared = np.unique(values, return_inverse=True, return_counts=True)
-    kept = shared[code[chosen]] >= k
-    smooth: Floats = np.where(kept, values[chosen], np.ldexp(np.clip(moved, low[leaf], high[leaf]), power))
+    moved = center[leaf] + np.sqrt(1 - np.square(width))[leaf] * (near[chosen] - center[leaf])
+    moved += (width * spread)[leaf] * generator.standard_normal(len(chosen))
+    lows, highs = np.full(len(count), np.inf), np.full(len(count), -np.inf)
+    np.minimum.at(lows, leaves, near)
+    np.maximum.at(highs, leaves, near)
+    room = _GAPS * (highs - lows) / np.maximum(np.bincount(leaves) - 1, 1)
+    low, high = np.maximum(lows - room, near.min())[leaf], np.minimum(highs + room, near.max())[leaf]
+    span = np.where(high > low, high - low, 1.0)
+    folded = np.clip(high - np.abs(span - (moved - low) % (2 * span)), low, high)
+    smooth: Floats = np.where(free[chosen], np.ldexp(folded, power), values[chosen])
     return smooth

@@ -53,6 +53,8 @@ class Drawing:
         How many of the last columns are conditions.
     said : tuple of str
         What there is to say of conditions.
+    k : int
+        Fewest records of a group in the run.
     classes : ndarray of intp, shape (n, c), or None
     strata : Members
         Records that are drawn together.
@@ -67,6 +69,7 @@ class Drawing:
     nominal: NDArray[np.bool_]
     given: int
     said: tuple[str, ...]
+    k: int
     classes: Labels | None
     strata: Members
     drawn_rules: DrawnRules | None = None
@@ -139,6 +142,7 @@ class Drawing:
             np.concatenate([nominal, conditions.nominal]),
             len(given),
             said,
+            inputs.k,
             classes,
             strata,
             judging,
@@ -190,10 +194,12 @@ class Drawing:
         classes = None if self.classes is None else self.classes[records]
         nominal = self.nominal if self.nominal.any() else None
         if self.drawn_rules is None:
-            return self.method.mask(values, generator, classes=classes, nominal=nominal)
+            return self.method.mask(values, generator, classes=classes, nominal=nominal, k=self.k)
         known = ~np.isnan(self.values[records])
         broken = self.drawn_rules.among(records, self.given)
-        return self.method.mask(values, generator, classes=classes, nominal=nominal, known=known, broken=broken)
+        return self.method.mask(
+            values, generator, classes=classes, nominal=nominal, known=known, broken=broken, k=self.k
+        )
 
     @property
     def known(self) -> NDArray[np.bool_]:
@@ -223,7 +229,7 @@ def _conditions(
         telling = found.telling(_filled(values, nominal), nominal, streams.generator("conditions"))
     left = [at for at in range(len(names)) if at not in telling]
     taken = tuple(names[at] for at in left)
-    said = list(_said(method, taken, found.chosen(left), values.shape[1]))
+    said = list(_said(method, taken, found.chosen(left), values.shape[1], k))
     if telling:
         given_away = ", ".join(names[at] for at in telling)
         said.append(
@@ -233,11 +239,13 @@ def _conditions(
     return taken, found.chosen(left), tuple(said)
 
 
-def _said(method: ConditionedMethod, names: Sequence[str], conditions: Conditions, variables: int) -> Iterator[str]:
+def _said(
+    method: ConditionedMethod, names: Sequence[str], conditions: Conditions, variables: int, k: int
+) -> Iterator[str]:
     """Say given which fields values are drawn, and which of their categories are too rare to be told apart."""
     if not names:
         return
-    least = method.least_category(conditions, variables)
+    least = method.least_category(conditions, variables, k)
     together = conditions.together(least).tolist()
     if apart := [name for name, share in zip(names, together, strict=True) if share < 1]:
         yield f"values are drawn given {', '.join(apart)}"
