@@ -94,7 +94,7 @@ def _drawn(state: Treating, job: Job, treatment: Postrandomised) -> Treating:
     """Draw once, and return what that leaves, with what it protects and changes."""
     kept = state.kept
     found = law_of(kept, treatment, rules_of_law(kept, treatment, job))
-    state, streams = state.streams(job, treatment)
+    state, streams = state.streams(treatment)
     made = randomised(found.law, streams.generator("pram"), allow_alone=treatment.settings.alone)
     told = {**_plain(made.figures), "changed": made.changed}
     columns = state.with_codes(treatment.fields, found.fields, found.of_records(made.codes))

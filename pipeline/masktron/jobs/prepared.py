@@ -23,7 +23,7 @@ from masktron.jobs.level_kinds import with_kinds_of_levels
 from masktron.jobs.level_wording import LevelWording, Rewording, said_by_level
 from masktron.jobs.ordering import Ordering, identifying, ordering_of
 from masktron.jobs.originals import Originals, judge_originals
-from masktron.jobs.randomness import Randomness, randomness_of
+from masktron.jobs.randomness import Origin, Randomness, randomness_of
 from masktron.jobs.rare_units import units_of, with_whole_units, without_rare
 from masktron.jobs.untested import known_only, may_be_untested, require_names
 from masktron.jobs.wide_job import (
@@ -178,7 +178,7 @@ class Prepared:
         return identifying(self.kept, self.plan.fields)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Opened:
     """An original that was read, classified and judged: what is the same whatever masks it.
 
@@ -220,6 +220,14 @@ class Opened:
         """The rules of wide records, of a nested file."""
         return None if self.nested is None else self.nested.nested.unrolled
 
+    @cached_property
+    def origin(self) -> Origin:
+        """What the draws of the next step depend on."""
+        if self.treated is not None:
+            return self.treated.origin
+        job = self.job if self.nested is None else self.nested.nested.job
+        return Origin.of(job, self.records, self.originals.keep, self.fields)
+
     @property
     def masked(self) -> frozenset[str]:
         """The fields that are going to be masked."""
@@ -239,6 +247,8 @@ class Treated:
     ----------
     original : Opened
         The original as it was.
+    origin : Origin
+        What draws depend on after these treatments.
     treatments : tuple of Treatment
         In the order in which they were done.
     rules : tuple of TranslatedRule
@@ -250,9 +260,10 @@ class Treated:
     """
 
     original: Opened
-    treatments: tuple[Treatment, ...]
-    rules: tuple[TranslatedRule, ...]
-    rulebook: bytes
+    origin: Origin
+    treatments: tuple[Treatment, ...] = ()
+    rules: tuple[TranslatedRule, ...] = ()
+    rulebook: bytes = b""
     key: bytes | None = field(default=None, repr=False)
 
 
@@ -454,6 +465,7 @@ def planned(original: Opened, config: Config, method: Chosen, progress: Progress
             method,
             fields,
             shuffled=ordering.random,
+            origin=lambda: original.origin,
             made=None if original.treated is None else original.treated.key,
         ),
         classes=classes,

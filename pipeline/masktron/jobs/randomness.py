@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from hashlib import sha256
-from typing import Any
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
 
 from masktron.config import Config
 from masktron.errors import UsageError
@@ -16,6 +19,7 @@ from masktron.methods.chosen import Chosen
 from masktron.methods.parameters import Parameter
 from masktron.release_key import is_secret, key_of_seed, new_key
 from masktron.roles import FieldFacts
+from masktron.sources.records import Coded, Column, Records
 from masktron.streams import Streams
 
 
@@ -50,6 +54,7 @@ def randomness_of(
     fields: Sequence[FieldFacts],
     *,
     shuffled: bool,
+    origin: Callable[[], Origin],
     made: bytes | None = None,
 ) -> Randomness:
     """Take the key of a release, or make one, and derive from it what the run draws from.
@@ -62,6 +67,8 @@ def randomness_of(
     fields : sequence of FieldFacts
     shuffled : bool
         Whether the order of the records is drawn.
+    origin : callable
+        Returns what the draws depend on besides the settings; asked only where something is drawn.
     made : bytes, optional
         The key, where a treatment has drawn from it already.
 
@@ -78,22 +85,90 @@ def randomness_of(
     else:
         _require_secret(config, "the order of the records", "; with --keep-order nothing is random")
     key = made or _key_of(config)
-    original = job.source.digest
-    return Randomness(key, Streams(key, *bound_to(job, original, _settings(config, job, chosen, fields))), said)
+    return Randomness(key, origin().streams(key, _settings(config, job, chosen, fields)), said)
 
 
-def bound_to(job: Job, original: str, settings: object) -> tuple[str, str, str]:
-    """Return what draws depend on besides the key: an original, the rules and settings.
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """What the random numbers of a step depend on, besides the key of the release and the settings of the step.
 
-    Parameters
+    Another of any of these gives unrelated numbers: equal ones in two releases would be solved for. None of them
+    depends on the format or the place of a file, or on how records are held.
+
+    Attributes
     ----------
-    job : Job
-        With the rules.
-    original : str
-        SHA-256 of the original, in hexadecimal.
-    settings : plain data
+    records : str
+        Digest of the original, as `digest_of_columns`.
+    rules : str
+        Digest of the rulebook as it was written, with the documents that it reads.
+    left_out : str
+        Digest of the positions of records that are not released.
+    codes : tuple of (str, tuple of str)
+        Texts that mean 'missing', by field.
+    steps : tuple of (plain data, str)
+        Settings of each earlier step, and the digest of the columns that it changed.
     """
-    return original, _digest(rules_in_one_form(job, original)), _digest(settings)
+
+    records: str
+    rules: str
+    left_out: str
+    codes: tuple[tuple[str, tuple[str, ...]], ...]
+    steps: tuple[tuple[object, str], ...] = ()
+
+    @classmethod
+    def of(cls, job: Job, records: Records, keep: NDArray[np.bool_], fields: Sequence[FieldFacts]) -> Self:
+        """Return that of the first step.
+
+        Parameters
+        ----------
+        job : Job
+            With the rules as they were written.
+        records : Records
+            All of the original.
+        keep : ndarray of bool, shape (n,)
+            Those that are released.
+        fields : sequence of FieldFacts
+        """
+        return cls(
+            digest_of_columns(records.columns),
+            _digest(rules_in_one_form(job, job.source.digest)),
+            _digest(np.flatnonzero(~keep).tolist()),
+            tuple((fact.name, fact.codes) for fact in fields if fact.codes),
+        )
+
+    def after(self, settings: object, columns: Mapping[str, Column | Coded]) -> Self:
+        """Return that of the next step, after one with some settings has changed some columns."""
+        return replace(self, steps=(*self.steps, (settings, digest_of_columns(columns))))
+
+    def streams(self, key: bytes, settings: object) -> Streams:
+        """Return the random numbers of a step with some settings."""
+        return Streams(key, self.records, self.rules, _digest([self.left_out, self.codes, self.steps, settings]))
+
+
+def digest_of_columns(columns: Mapping[str, Column | Coded]) -> str:
+    """Return the SHA-256 of the texts of some columns, record by record, in hexadecimal.
+
+    Columns count in the order of their names. A column is its distinct texts in sorted order, and which of them each
+    record has.
+    """
+    found = sha256()
+    for name in sorted(columns):
+        texts, places = _ranked(columns[name])
+        for text in (name, *texts):
+            found.update(b"-" if text is None else b"=%d:%s" % (len(text), text.encode("utf-8", "surrogatepass")))
+        found.update(places.astype("<i8").tobytes())
+    return found.hexdigest()
+
+
+def _ranked(column: Column | Coded) -> tuple[list[str | None], NDArray[np.intp]]:
+    if isinstance(column, Column):
+        return column.ranked()
+    texts = column.texts.tolist()
+    used = {texts[code] for code in np.unique(column.codes).tolist()}
+    distinct: list[str | None] = sorted(used, key=lambda text: ("", "") if text is None else ("=", text))
+    places = {text: place for place, text in enumerate(distinct)}
+    ranks = np.array([places.get(text, -1) for text in texts], dtype=np.intp)
+    return distinct, ranks[column.codes]
 
 
 def key_for_treatments(config: Config) -> bytes:

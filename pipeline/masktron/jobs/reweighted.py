@@ -43,7 +43,7 @@ def require_spreadable(original: Opened) -> None:
     weight = config.weight
     if weight is None:
         raise UsageError("reweight: no field is the weight", where=where, hint="name it: --role FIELD=weight")
-    Treating(original, original.records).require_written("reweight", config.reweight)
+    Treating.of(original).require_written("reweight", config.reweight)
     if weight in config.recode:
         raise UsageError(
             f"reweight: {weight} is recoded as well",

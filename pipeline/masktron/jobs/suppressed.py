@@ -16,10 +16,8 @@ from masktron.jobs.keys_known import NO_KEYS, keys_of_run
 from masktron.jobs.may_be_missing import may_be_missing
 from masktron.jobs.ordering import identifying
 from masktron.jobs.prepared import Opened
-from masktron.jobs.randomness import bound_to
 from masktron.progress import Told, untold
 from masktron.sources.records import Coded, Column
-from masktron.streams import Streams
 from masktron.treatments.allowing import (
     Allowed,
     Consequences,
@@ -30,7 +28,7 @@ from masktron.treatments.allowing import (
 )
 from masktron.treatments.suppression import LocalSuppression, NoWayError, local_suppression
 from masktron.treatments.suppression_check import SharedKeys
-from masktron.write.treatments import Suppressed, Treatment, plain_settings
+from masktron.write.treatments import Suppressed
 
 _MOST_ALSO = 8
 """Fields that may be suppressed as consequences."""
@@ -40,9 +38,7 @@ _GIVEN = 2
 """Texts, no value among them, up to which a field has one value: whoever sees that it is missing knows it."""
 
 
-def suppressed_cells(
-    original: Opened, key: bytes, done: Sequence[Treatment] = (), told: Told = untold
-) -> tuple[dict[str, Coded], Suppressed]:
+def suppressed_cells(original: Opened, key: bytes, told: Told = untold) -> tuple[dict[str, Coded], Suppressed]:
     """Choose the cells of keys that are left out, and return the fields without them.
 
     Parameters
@@ -51,8 +47,6 @@ def suppressed_cells(
         As earlier treatments leave it.
     key : bytes
         Of the release.
-    done : sequence of Treatment
-        Those earlier ones.
     told : Told
         Told how far the search is.
 
@@ -74,7 +68,7 @@ def suppressed_cells(
     names = _keys(original)
     contract = SharedKeys(config.key_k or 0, config.keys.get("subsets"), config.keys.get("missing_matches", False))
     asked = {one.name: float(config.keys.get("importance", {}).get(one.name, 1)) for one in original.fields}
-    streams = Streams(key, *_bound(original, names, asked, contract, done))
+    streams = original.origin.streams(key, [contract.as_dict(), [[name, asked[name]] for name in names]])
     columns = {name: kept.columns[name] for name in names}
     rules = CellRules.of(original.job, original.originals.released, names, list(kept.columns))
     order = streams.generator("consequences").permutation(len(kept))
@@ -161,15 +155,6 @@ def _kept_by_rules(error: InfeasibleError, rules: CellRules, original: Opened) -
         found = {name: [checks[at].id for at in rules.broken_without(name, file)] for name in names}
         before = original if original.treated is None else original.treated.original
         yield from may_be_missing(before.job.rulebook, before.job.source.layout, found)
-
-
-def _bound(
-    original: Opened, names: Sequence[str], cost: dict[str, float], contract: SharedKeys, done: Sequence[Treatment]
-) -> tuple[str, str, str]:
-    """Return what the draws depend on besides the key: the original, its rules and the settings."""
-    before = original if original.treated is None else original.treated.original
-    settings = [contract.as_dict(), [[name, cost[name]] for name in names], plain_settings(done)]
-    return bound_to(original.job, before.job.source.digest, settings)
 
 
 def _says(found: LocalSuppression, k: int) -> str:

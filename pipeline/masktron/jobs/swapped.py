@@ -87,7 +87,7 @@ def _swapped(state: Treating, job: Job, how: SwapSettings) -> Treating:
     fields = tuple(coded(kept.columns[name]) for name in how.regions)
     weight = state.original.config.weight
     treatment = Swapped(how, 0, state.let_go)
-    state, streams = state.streams(job, treatment)
+    state, streams = state.streams(treatment)
     released = {check.index for check in job.rulebook.checks if check.id in state.let_go}
     rules = CellRules.of(job, released, how.regions, list(kept.columns))
     made = record_swaps(

@@ -59,6 +59,7 @@ from masktron.write.treatments import (
     Swapped,
     Treatment,
     names_in,
+    plain_settings,
     recodings_in,
     reweighted_in,
 )
@@ -164,16 +165,15 @@ def treated(
 @contextmanager
 def _suppressed(opened: Opened, out: Path, progress: Progress, executor: Executor | None) -> Iterator[Opened]:
     """Suppress cells of keys in what earlier treatments leave, and open it."""
-    before = opened.treated or Treated(opened, (), (), b"")
+    before = opened.treated or Treated(opened, opened.origin)
     path = before.original.job.source.path
     with private_folder(folder_on_disk()[0]) as folder, _named({str(opened.job.source.path): str(path)}):
         key = before.key or key_for_treatments(opened.config)
-        cells, treatment = suppressed_cells(
-            opened, key, before.treatments, told_as(progress, "suppressing keys", "sets of keys")
-        )
+        cells, treatment = suppressed_cells(opened, key, told_as(progress, "suppressing keys", "sets of keys"))
         require_kept(reweighted_in(before.treatments), treatment, str(path))
         source = _written(opened, cells, out, folder, progress)
-        done = replace(before, treatments=(*before.treatments, treatment), key=key)
+        origin = before.origin.after(plain_settings([treatment]), cells)
+        done = replace(before, origin=origin, treatments=(*before.treatments, treatment), key=key)
         with _named({str(source.path): str(path)}):
             yield _opened(opened, source, opened.job.rulebook.path, done, progress, executor)
 
@@ -185,7 +185,7 @@ def _changed(
     """Recode and draw, and open what comes of it, with rules to match."""
     progress("treating fields", 0)
     with private_folder(folder_on_disk()[0]) as folder:
-        state = spread_weights(recode_fields(Treating(original, original.records)))
+        state = spread_weights(recode_fields(Treating.of(original)))
         path, named = original.job.rulebook.path, {}
         if state.rulebook and rules_out is not None:
             (folder / "rules").mkdir(mode=0o700)
@@ -196,7 +196,7 @@ def _changed(
             for step in PERTURBATIONS:
                 state = step(state, path)
         source = _written(original, state.cells, out, folder, progress, state.forms)
-        done = Treated(original, state.treatments, state.rules, state.rulebook, state.key)
+        done = Treated(original, state.origin, state.treatments, state.rules, state.rulebook, state.key)
         with _named({**named, str(source.path): str(original.job.source.path)}):
             yield _opened(original, source, path, done, progress, executor)
 

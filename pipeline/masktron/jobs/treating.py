@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
+from typing import Self
 
 import numpy as np
 
@@ -17,7 +18,7 @@ from masktron.jobs.coded_fields import CodedField
 from masktron.jobs.documents import Given, bound
 from masktron.jobs.job import Job
 from masktron.jobs.prepared import Opened
-from masktron.jobs.randomness import bound_to, key_for_treatments
+from masktron.jobs.randomness import Origin, key_for_treatments
 from masktron.jobs.rulebooks import open_rulebook
 from masktron.sources.column_forms import ColumnForm
 from masktron.sources.records import Coded, Column, Records
@@ -50,6 +51,8 @@ class Treating:
     original : Opened
     records : Records
         All records of the original, with the fields as they have become.
+    origin : Origin
+        What the draws of the next treatment depend on.
     fields : tuple of str
         Those that a treatment has changed.
     treatments : tuple of Treatment
@@ -66,12 +69,18 @@ class Treating:
 
     original: Opened
     records: Records
+    origin: Origin
     fields: tuple[str, ...] = ()
     treatments: tuple[Treatment, ...] = ()
     rules: tuple[TranslatedRule, ...] = ()
     rulebook: bytes = b""
     key: bytes | None = field(default=None, repr=False)
     forms: Mapping[str, ColumnForm] = MappingProxyType({})
+
+    @classmethod
+    def of(cls, original: Opened) -> Self:
+        """Return what an original is before the first treatment."""
+        return cls(original, original.records, original.origin)
 
     @property
     def cells(self) -> dict[str, Coded]:
@@ -93,6 +102,7 @@ class Treating:
             records=replace(self.records, columns={**self.records.columns, **columns}),
             fields=tuple(dict.fromkeys((*self.fields, *columns))),
             treatments=(*self.treatments, *done),
+            origin=self.origin.after(plain_settings(done), columns),
         )
 
     def with_codes(
@@ -108,20 +118,10 @@ class Treating:
             columns[name] = replace(column, codes=texts)
         return columns
 
-    def streams(self, job: Job, treatment: Treatment) -> tuple[Treating, Streams]:
-        """Return the state with the key of the release, and the random numbers of a treatment.
-
-        They depend on the key, the original, its rules, which of its records are released, what means 'missing', and
-        all treatments so far with their settings.
-        """
+    def streams(self, treatment: Treatment) -> tuple[Treating, Streams]:
+        """Return the state with the key of the release, and the random numbers of a treatment; see `Origin`."""
         key = self.key or key_for_treatments(self.original.config)
-        settings = [
-            plain_settings((*self.treatments, treatment)),
-            np.flatnonzero(~self.original.originals.keep).tolist(),
-            [[fact.name, sorted(fact.codes)] for fact in self.original.fields if fact.codes],
-        ]
-        bound_by = bound_to(job, self.original.job.source.digest, settings)
-        return replace(self, key=key), Streams(key, *bound_by)
+        return replace(self, key=key), self.origin.streams(key, plain_settings([treatment]))
 
     def require_written(self, setting: str, names: Iterable[str]) -> None:
         """Refuse fields that are not there, and those that are masked, removed or the weight.
