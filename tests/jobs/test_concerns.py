@@ -170,8 +170,12 @@ def _units(path: Path) -> pd.DataFrame:
     )
 
 
-@pytest.mark.parametrize(("method", "lost"), [("ipso", True), ("mdav", False)])
-def test_categories_that_explain_a_number_no_longer_are_told(tmp_path: Path, method: str, lost: bool) -> None:
+@pytest.mark.parametrize(
+    ("method", "params", "lost"), [("ipso", {"conditions": []}, True), ("ipso", {}, False), ("mdav", {}, False)]
+)
+def test_categories_that_explain_a_number_no_longer_are_told(
+    tmp_path: Path, method: str, params: dict[str, Any], lost: bool
+) -> None:
     rng = np.random.default_rng(6)
     region, sex = rng.integers(0, 4, 300), rng.integers(1, 3, 300)
     pay = 1000 * region + 300 * sex + rng.integers(0, 900, 300)
@@ -183,7 +187,7 @@ def test_categories_that_explain_a_number_no_longer_are_told(tmp_path: Path, met
     roles = {"Region": "untouched", "Sex": "untouched", "W": "weight"}
     result = masktron.mask(
         tmp_path / "d.csv", write_rules(tmp_path / "r.sch", "Pay > -100000"), tmp_path / "o.csv",
-        method=method, roles=roles, order="keep", key=KEY,
+        method=method, params=params, roles=roles, order="keep", key=KEY,
     )  # fmt: skip
     masked = pd.read_csv(tmp_path / "o.csv")
 

