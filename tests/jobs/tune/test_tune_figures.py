@@ -127,6 +127,7 @@ def test_few_groupings_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     class Inputs:
         partitioner = Partitioner()
         k = 3
+        strata: tuple[str, ...] = ()
 
     class Blocks:
         blocks = ()
