@@ -41,7 +41,7 @@ def test_what_masking_did_to_results_is_counted(files: tuple[Path, Path]) -> Non
     assert (kept.figures["whole_record_k"][0], alone in kept.concerns) == (1, True)
     assert (whole.figures["whole_record_k"][0] >= 3, alone in whole.concerns) == (True, False)
     assert not any("variance of PAY" in one for one in kept.concerns), "groups of near values keep them"
-    drawn = outcome(files, TuneRecipe("ipso", 3, "rules"))
+    drawn = outcome(files, TuneRecipe("ipso", 3, "rules", params={"conditions": ()}))
     assert any("of the variance of PAY, REGION explained" in one for one in drawn.concerns), "drawn without REGION"
     assert any("PAY is below 0 in" in one for one in drawn.concerns)
     assert alone not in drawn.concerns, "what draws values promises no groups"
