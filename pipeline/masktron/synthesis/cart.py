@@ -120,8 +120,7 @@ class _Relations:
     def _drew(self, at: int, drawn: Floats) -> None:
         held = self._basis
         if held.free[at]:
-            standardised = (drawn - held.center[at]) / held.scale[at]
-            self._coordinates[:, at] = held.coordinate(at, standardised, self._coordinates)
+            self._coordinates[:, at] = held.coordinate(at, held.standardised(at, drawn), self._coordinates)
 
 
 def _smoothed(values: Floats, leaves: Labels, chosen: Labels, k: int, generator: np.random.Generator) -> Floats:

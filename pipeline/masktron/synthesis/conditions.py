@@ -228,11 +228,7 @@ class Conditions:
 
 def leverages(design: Floats) -> Floats:
     """Return the weight that each record has in its own fitted value, in a regression on columns and a constant."""
-    held = basis(design)
-    coordinates = np.zeros(design.shape)
-    for j in np.flatnonzero(held.free).tolist():
-        coordinates[:, j] = held.coordinate(j, (design[:, j] - held.center[j]) / held.scale[j], coordinates)
-    return np.asarray(1.0 / len(design) + np.square(coordinates).sum(axis=1))
+    return np.asarray(1.0 / len(design) + np.square(basis(design).coordinates(design)).sum(axis=1))
 
 
 def _ranks(outcome: Floats) -> Floats:

@@ -47,6 +47,17 @@ class Coordinates:
         own: Floats = (standardised - self.told(column, coordinates)) / self.loads[column, column]
         return own
 
+    def standardised(self, column: int, values: Floats) -> Floats:
+        """Return values of a column in its center and scale, shape (q,)."""
+        return np.asarray((values - self.center[column]) / self.scale[column])
+
+    def coordinates(self, values: Floats) -> Floats:
+        """Return the coordinates of records, shape (q, p); 0 in columns that are not free."""
+        found = np.zeros(values.shape)
+        for j in np.flatnonzero(self.free).tolist():
+            found[:, j] = self.coordinate(j, self.standardised(j, values[:, j]), found)
+        return found
+
 
 def basis(values: Floats) -> Coordinates:
     """Orthogonalise columns in their order, each twice, so that exact relations are told from small residuals.

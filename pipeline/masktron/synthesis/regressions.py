@@ -119,11 +119,9 @@ class _Chain:
 
     def __init__(self, values: Floats) -> None:
         self._held = basis(values)
-        self.original = np.zeros(values.shape)
+        self.original = self._held.coordinates(values)
         self.made = np.zeros(values.shape)
         self.at = 0
-        for j in np.flatnonzero(self._held.free).tolist():
-            self.original[:, j] = self._held.coordinate(j, self._standardised(j, values[:, j]), self.original)
 
     def before(self) -> NDArray[np.intp]:
         """Which columns before the next one have a coordinate."""
@@ -162,12 +160,9 @@ class _Chain:
         """Take what was drawn for the next columns."""
         for column in columns.T:
             if self._held.free[self.at]:
-                standardised = self._standardised(self.at, column)
+                standardised = self._held.standardised(self.at, column)
                 self.made[:, self.at] = self._held.coordinate(self.at, standardised, self.made)
             self.at += 1
-
-    def _standardised(self, j: int, column: Floats) -> Floats:
-        return np.asarray((column - self._held.center[j]) / self._held.scale[j])
 
 
 def _category(own: Floats, chain: _Chain, generator: np.random.Generator, *, bayesian: bool) -> Floats:
