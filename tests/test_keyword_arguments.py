@@ -52,7 +52,7 @@ FUNCTIONS = (
         ("--ordinal S=LOW,MID,HIGH; or", 'ordinal={"S": ["LOW", "MID", "HIGH"]}; or'),
         ("--missing S=9 --missing T=8", 'missing={"S": ["9"], "T": ["8"]}'),
         ("--role A=identifier --role B=identifier", 'roles={"A": "identifier", "B": "identifier"}'),
-        ("(--role FIELD=key), or", '(roles={"FIELD": "key"}), or'),
+        ("(--role FIELD=record-id), or", '(roles={"FIELD": "record-id"}), or'),
         ("--rename 'annual income=INCOME' --rename x=y", 'rename={"annual income": "INCOME", "x": "y"}'),
         ("--param c=0.1 or --param smooth=true", 'params={"c": 0.1} or params={"smooth": True}'),
         ("--limit linkage=20 makes it", 'limits={"linkage": 20} makes it'),

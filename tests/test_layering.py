@@ -22,6 +22,7 @@ ORDER = [
         "arrays",
         "counts",
         "files",
+        "former_names",
         "figures",
         "heap",
         "memory",

@@ -55,7 +55,7 @@ class Role(StrEnum):
 
     IDENTIFIER = "identifier"
     """Names a respondent: removed, never written."""
-    KEY = "key"
+    RECORD_ID = "record-id"
     """Links or identifies a record inside the agency: written as it is, never masked."""
     CONFIDENTIAL = "confidential"
     """Masked. The default for numeric fields."""
@@ -536,7 +536,12 @@ class Config:
         """Refuse to treat a field that is masked, removed, the weight, or no category."""
         role, kind = self.roles.get(name), self.kind_of(name)
         masked = role is None and kind is not None
-        refused = (Role.CONFIDENTIAL, Role.WEIGHT, Role.IDENTIFIER, *((Role.KEY,) if setting != "recode" else ()))
+        refused = (
+            Role.CONFIDENTIAL,
+            Role.WEIGHT,
+            Role.IDENTIFIER,
+            *((Role.RECORD_ID,) if setting != "recode" else ()),
+        )
         _require(
             not masked and role not in refused,
             f"{setting}.{name}: the field is declared as {kind}, and so masked"

@@ -26,7 +26,7 @@ class Masked:
         self.out = folder / "masked.xml"
         self.manifest = folder / "masked.manifest.json"
         if not self.out.exists():
-            masktron.mask(self.data, self.rules, self.out, k=4, roles={"Id": "key", "NAME": "identifier"})
+            masktron.mask(self.data, self.rules, self.out, k=4, roles={"Id": "record-id", "NAME": "identifier"})
 
     def check(self, *, original: bool = True, manifest: bool = True) -> masktron.CheckResult:
         return masktron.check(
@@ -287,7 +287,7 @@ def test_a_manifest_of_another_run(case: Masked, tmp_path: Path) -> None:
     other = tmp_path / "other"
     other.mkdir()
     data = write_data(other / "data.xml", [{"Id": n, **row, "NAME": "x"} for n, row in enumerate(numbers(seed=2))])
-    masktron.mask(data, case.rules, other / "masked.xml", k=4, roles={"Id": "key", "NAME": "identifier"})
+    masktron.mask(data, case.rules, other / "masked.xml", k=4, roles={"Id": "record-id", "NAME": "identifier"})
     case.manifest = other / "masked.manifest.json"
     result = case.check()
     assert has(result.problems, "the file is not the one")

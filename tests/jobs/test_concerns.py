@@ -40,8 +40,8 @@ def survey(folder: Path, **more: Any) -> Path:
 
 def masked(folder: Path, rules: str, **settings: Any) -> MaskResult:
     given: dict[str, Any] = {
-        "method": "noise", "params": {"c": 1}, "roles": {"Id": "key", "W": "weight"}, "missing": {"Rent": ["-9"]},
-        "numeric": ["Kids", "Rent"], "key": KEY,
+        "method": "noise", "params": {"c": 1}, "roles": {"Id": "record-id", "W": "weight"},
+        "missing": {"Rent": ["-9"]}, "numeric": ["Kids", "Rent"], "key": KEY,
     }  # fmt: skip
     return masktron.mask(
         survey(folder), write_rules(folder / "r.sch", rules), folder / "out.xml", **{**given, **settings}

@@ -320,7 +320,10 @@ def test_records_that_are_left_out_take_no_part(tmp_path: Path, rules: Path) -> 
         ({"pram": {"NO": "change:0.1"}}, "NO"),
         ({"pram": {"A": "change:0.1"}, "roles": {"A": "confidential"}}, "pram.A: the field has the role"),
         ({"pram": {"A": "change:0.1"}, "numeric": ["A"]}, "pram.A: the field is declared as number, and so masked"),
-        ({"pram": {"AGE": "change:0.1"}, "roles": {**ROLES, "AGE": "key"}}, "pram.AGE: the field has the role key"),
+        (
+            {"pram": {"AGE": "change:0.1"}, "roles": {**ROLES, "AGE": "record-id"}},
+            "pram.AGE: the field has the role record-id",
+        ),
         ({"pram": {"STATUS": "change:0.1,within:B"}}, "B has the role confidential"),
         ({"pram": {"STATUS": "change:0.1,within:C"}}, "there is no field 'C'"),
         ({"pram": {"STATUS": "change:0.1,within:STATUS"}}, "STATUS is drawn anew, and says among which records"),

@@ -46,7 +46,7 @@ class Office:
     def release(self, rows: list[Row] | Path, out: str = "", **settings: Any) -> masktron.MaskResult:
         self.count += 1
         data = rows if isinstance(rows, Path) else write_data(self.folder / f"data{self.count}.xml", rows)
-        given = {"roles": {"Id": "key"}, "order": "keep", "register": self.register.path, **settings}
+        given = {"roles": {"Id": "record-id"}, "order": "keep", "register": self.register.path, **settings}
         return masktron.mask(data, self.rules, self.folder / (out or f"out{self.count}{data.suffix}"), **given)
 
     def entries(self) -> list[dict[str, Any]]:
@@ -451,7 +451,7 @@ def test_settings_say_where_the_register_is(tmp_path: Path) -> None:
 def test_on_the_command_line(office: Office, run: Runner) -> None:
     data = write_data(office.folder / "data.xml", ROWS)
     out = office.folder / "out.xml"
-    common = ["mask", data, "--rules", office.rules, "--role", "Id=key", "--register", office.register.path]
+    common = ["mask", data, "--rules", office.rules, "--role", "Id=record-id", "--register", office.register.path]
     assert run(*common, "--out", out).code == 0
     refused = run(*common, "--out", office.folder / "new.xml", "-k", "4")
     assert (refused.code, "error: " in refused.err, "--again" in refused.err) == (5, True, True)
@@ -478,7 +478,7 @@ if sys.argv[3] == "wait":
 print("ready", flush=True)
 sys.stdin.readline()
 masktron.mask(folder / "data.xml", folder / "rules.sch", folder / f"out{sys.argv[2]}.xml", k=int(sys.argv[2]),
-              roles={"Id": "key"}, register=folder / "releases.jsonl")
+              roles={"Id": "record-id"}, register=folder / "releases.jsonl")
 """
 
 

@@ -66,7 +66,7 @@ class Months:
         self.data = write_data(folder / "january.xml", rows_of(1))
         given: dict[str, Any] = {
             "k": 4,
-            "roles": {"Id": "key", "U": "untouched"},
+            "roles": {"Id": "record-id", "U": "untouched"},
             "nominal": ["C"],
             "ordinal": {"G": ["low", "high"]},
             "missing": {"S": ["-9"]},

@@ -139,7 +139,7 @@ def test_persons_alone_and_other_names_of_fields_are_repeated(survey: Survey, tm
         survey.folder / "survey.xml",
         tmp_path / "c.xml",
         rules=survey.folder / "rules.sch",
-        roles={"Age": "key"},
+        roles={"Age": "record-id"},
         dry_run=True,
     )
     assert [(one.kind, one.place, one.refuses) for one in found.changes] == [("role", "Age", False)]

@@ -243,7 +243,7 @@ def test_rules_across_records_that_read_keys_are_named(tmp_path: Path) -> None:
     rules = write_rules(
         tmp_path / "r.sch", "B <= A", across, "sum(../Record[HH = current()/HH]/A) > 0", "REGION != 'x'"
     )
-    how = settings(roles={**settings()["roles"], "HH": "key"})
+    how = settings(roles={**settings()["roles"], "HH": "record-id"})
     notes = masktron.mask(data_of(tmp_path, ".csv", rows), rules, tmp_path / "m.csv", **how).notes
     told = [note for note in notes if "not looked at when cells are chosen" in note]
     assert [note.partition(" across")[0] for note in told] == ["the rule R2 reads suppressed fields"]

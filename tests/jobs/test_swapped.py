@@ -128,7 +128,7 @@ def test_fields_whose_neighbours_tell_what_was_changed_are_named(tmp_path: Path)
     ]
     # the records stand in an order that says nothing; their numbers, and those of households, run through the towns
     data = write_csv(tmp_path / "d.csv", [serial[at] for at in scrambled])
-    roles = {**ROLES, "ID": "key", "NR": "key", "COUNTY": "identifier", "HH": "identifier"}
+    roles = {**ROLES, "ID": "record-id", "NR": "record-id", "COUNTY": "identifier", "HH": "identifier"}
     swap = {"regions": ["TOWN"], "keys": ["OCC"], "rate": 0.1}
     swapped = masktron.mask(data, rules, tmp_path / "m.csv", **settings(roles=roles, order="random", swap=swap))
     assert read_off_by(swapped) == ["ID"]

@@ -15,7 +15,7 @@ from cli_runner import write_rules
 from masktron import estimators, methods
 from masktron.methods.base import ConditionedMethod
 
-ROLES = {"id": "identifier", "unit": "key", "w": "weight", "region": "quasi-identifier", "sex": "untouched"}
+ROLES = {"id": "identifier", "unit": "record-id", "w": "weight", "region": "quasi-identifier", "sex": "untouched"}
 CONDITIONED = [method.name for method in methods.ALL if issubclass(method, ConditionedMethod)]
 FEWER: dict[str, dict[str, int]] = {"latent_class": {"most": 2, "starts": 0}, "model_hybrid": {"most": 2}}
 

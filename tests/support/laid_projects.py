@@ -109,7 +109,7 @@ def _fields() -> dict[str, Any]:
         *({"name": f"F{at}"} for at in range(60)),
     ]
     points = [
-        {"field": name, "record": 3, "line": 71, "what": f"{name!r} has no role", "hint": f"--role {name}=key"}
+        {"field": name, "record": 3, "line": 71, "what": f"{name!r} has no role", "hint": f"--role {name}=record-id"}
         for name in ("Name", LONG)
     ]
     found = described(*fields, problems=points)

@@ -59,7 +59,7 @@ def test_from_roles_to_a_release(office: Office, project: Project, tmp_path: Pat
     posted(client, project, "roles", "read")
     done(office, project, "describe")
     assert "1 text field has no role" in page(client, project, "roles")
-    posted(client, project, "roles", "save", roles__NAME="identifier", roles__Id="key")
+    posted(client, project, "roles", "save", roles__NAME="identifier", roles__Id="record-id")
     done(office, project, "describe")
     assert "Every text field has a role" in page(client, project, "roles")
     posted(client, project, "choose", "begin", budget="2m", k="3", methods="noise")

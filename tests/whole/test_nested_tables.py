@@ -39,7 +39,7 @@ def plain(units: list[Unit]) -> list[Any]:
     return sorted((own[1:], members) for own, members in units)
 
 
-@pytest.mark.parametrize("role", ["key", "identifier"])
+@pytest.mark.parametrize("role", ["record-id", "identifier"])
 def test_three_ways_to_write_one_survey_give_the_same(survey: Path, tmp_path: Path, role: str) -> None:
     roles = {"roles": {**ROLES, "@id": role}}
     results = [

@@ -43,7 +43,7 @@ PANELS: Mapping[str, list[str]] = MappingProxyType(
 
 _ELSEWHERE: Mapping[tuple[str, str], str] = MappingProxyType(
     {
-        ("validate", "--key"): "Output",
+        ("validate", "--record-id"): "Output",
         ("mask", "--manifest"): "Output",
         ("rerun", "--manifest"): "Output",
         ("tune", "--class"): "How it is done",

@@ -11,7 +11,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from masktron.config import Config
+from masktron.config import Config, Role
 from masktron.errors import UsageError
 from masktron.jobs.job import Job
 from masktron.methods.base import Method, Partitioning
@@ -21,6 +21,9 @@ from masktron.release_key import is_secret, key_of_seed, new_key
 from masktron.roles import FieldFacts
 from masktron.sources.records import Coded, Column, Records
 from masktron.streams import Streams
+
+_BOUND_ROLES = {Role.RECORD_ID: "key"}
+"""Roles that random numbers depend on by another name, which changes only with all of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -255,7 +258,13 @@ def _settings(config: Config, job: Job, chosen: Chosen, fields: Sequence[FieldFa
         "k": config.k,
         "record": list(job.source.layout.record_path),
         "fields": [
-            [fact.name, fact.role.value, fact.kind.value, fact.order and list(fact.order), sorted(fact.codes)]
+            [
+                fact.name,
+                _BOUND_ROLES.get(fact.role, fact.role.value),
+                fact.kind.value,
+                fact.order and list(fact.order),
+                sorted(fact.codes),
+            ]
             for fact in fields
         ],
         "grouping": [config.grouping, config.group_size_vars, config.max_block_records, *_units(config)],
