@@ -58,7 +58,7 @@ FUNCTIONS = (
         ("--limit linkage=20 makes it", 'limits={"linkage": 20} makes it'),
         ("--invalid exclude or --allow RULE-ID for that", 'invalid="exclude" or allow=["RULE-ID"] for that'),
         ("let a rule go with --allow, or", "let a rule go with allow=, or"),
-        ("without --key it is", "without key= it is"),
+        ("without --secret it is", "without secret= it is"),
         ("--shuffle writes a random order; --keep-order", 'order="random" writes a random order; order="keep"'),
         ("--rule-timeout SECONDS", "rule_timeout=SECONDS"),
         ("`masktron doctor --warm` compiles it", "`masktron doctor --warm` compiles it"),

@@ -491,7 +491,7 @@ def rerun(
     """Do on another file what a run of `mask` has done, and compare both.
 
     Settings, rules and method are those of the manifest. The same file gives the same bytes, where no version and no
-    setting has changed; another file has a key of its own.
+    setting has changed; another file has a secret of its own.
 
     Parameters
     ----------

@@ -356,7 +356,7 @@ def test_the_original_is_read_as_the_manifest_says(tmp_path: Path, capsys: pytes
     assert run("check", out, "-r", rules, "--original", data, "--manifest", manifest).code == 0
     assert run("assess", out, "--original", data, "--manifest", manifest).code == 0
     converted = tmp_path / "b.parquet"
-    assert run("convert", out, converted, *said).code == 0
+    assert run("convert", out, "--out", converted, *said).code == 0
     checked = run("check", converted, "-r", rules, "--original", data, "--manifest", manifest)
     assert checked.code == 1
     assert "complies" not in checked.out.replace("does not comply", "")
@@ -374,7 +374,7 @@ def test_options_of_the_original_say_nothing_of_a_file_in_another_format(
     run, roles = Runner(capsys), ("--role", "id=identifier", "--role", "ort=untouched")
     assert run("mask", data, "-r", rules, "-o", out, "-k", "3", *said, *roles).code == 0
     converted = tmp_path / "b.sav"
-    assert run("convert", out, converted, *said).code == 0
+    assert run("convert", out, "--out", converted, *said).code == 0
     checked = run("check", converted, "-r", rules, "--original", data, "--manifest", tmp_path / "b.manifest.json")
     assert "SHA-256 differs" in checked.out
     assert "differs from the original" not in checked.out

@@ -30,7 +30,9 @@ def masked(tmp_path_factory):
     folder = tmp_path_factory.mktemp("masked")
     data, rules = made(folder, 1)
     out = folder / "released.xml"
-    result = masktron.mask(data, rules, out, roles=ROLES, k=3, key=KEY, rare_units="exclude", max_observed_share=100)
+    result = masktron.mask(
+        data, rules, out, roles=ROLES, k=3, secret=KEY, rare_units="exclude", max_observed_share=100
+    )
     return data, rules, out, result
 
 
@@ -133,7 +135,7 @@ def test_a_field_of_the_top_level_may_be_named_with_it(tmp_path: Path) -> None:
     roles |= {"Person/@id": "untouched", "Household/Region": "untouched", "Person/Age": "quasi-identifier"}
     del roles["Region"], roles["Age"]
     masktron.mask(
-        data, rules, out := tmp_path / "r.xml", roles=roles, k=3, key=KEY, rare_units="exclude",
+        data, rules, out := tmp_path / "r.xml", roles=roles, k=3, secret=KEY, rare_units="exclude",
         max_observed_share=100,
     )  # fmt: skip
     assert {unit.get("id") for unit in parsed(out)} == {None}
@@ -204,7 +206,7 @@ def test_a_field_may_be_named_with_its_level_wherever_its_name_is_enough(tmp_pat
     roles = {"Household/@id": "identifier", "Household/Size": "weight", **levels}
     results = [
         masktron.mask(
-            data, rules, tmp_path / f"{at}.xml", roles=own, k=3, key=KEY, rare_units="exclude",
+            data, rules, tmp_path / f"{at}.xml", roles=own, k=3, secret=KEY, rare_units="exclude",
             max_observed_share=100, **how,
         )
         for at, (own, how) in enumerate([

@@ -202,7 +202,7 @@ def test_check_takes_a_masked_file_in_another_format(tmp_path: Path, run: Runner
     for last, code in (("5.50", 0), ("5.75", 1)):
         masked.write_text("\n".join(["Id;W;A", *(f"{row}1" for row in rows[:5]), f"105;{last};15"]))
         out = tmp_path / "m.sav"
-        assert run("convert", masked, out, "--format-option", "delimiter=;").code == 0
+        assert run("convert", masked, "--out", out, "--format-option", "delimiter=;").code == 0
         outcome = run("check", out, "-r", rules, "--original", original, "--config", settings, "--json", said)
         assert outcome.code == code, outcome.out + outcome.err
         assert ("the unmasked field W differs" in outcome.out) == bool(code)

@@ -550,7 +550,14 @@ def test_two_releases_of_households_tell_what_their_sums_determine(tmp_path: Pat
     outs = [tmp_path / "one.xml", tmp_path / "two.xml", tmp_path / "file.xml"]
     for out, k, order in zip(outs, (3, 4, 3), (None, None, "file"), strict=True):
         masktron.mask(
-            data, rules, out, roles=ROLES, k=k, key=bytes(range(16, 48)), member_order=order, max_observed_share=100
+            data,
+            rules,
+            out,
+            roles=ROLES,
+            k=k,
+            secret=bytes(range(16, 48)),
+            member_order=order,
+            max_observed_share=100,
         )
     given: dict[str, Any] = {"measures": ["differencing"], "manifest": tmp_path / "two.manifest.json"}
     result = masktron.assess(outs[1], data, against=outs[0], **given)

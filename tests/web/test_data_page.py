@@ -72,7 +72,8 @@ def test_all_that_was_found_is_on_the_page(office: Office, client: TestClient, p
     codes = {
         **FIELD, "name": "REGION", "column": "Region no.", "label": "Where it is", "kind": "nominal",
         "role": "record-id", "labels": {"1": "North", "2": "South"}, "missing_codes": {"9": "not stated"},
-        "missing": 12, "many": True, "distinct": 100_000, "frequent": [{"value": "1", "label": "North", "records": 1100}],
+        "missing": 12, "many": True, "distinct": 100_000,
+        "frequent": [{"value": "1", "label": "North", "records": 1100}],
     }  # fmt: skip
     wrong = {
         "what": "a text in a field of numbers",

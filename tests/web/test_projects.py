@@ -124,7 +124,7 @@ def test_comments_of_settings_stay(project: Project) -> None:
         ({"k": 1}, "k must be at least 2"),
         ({"kay": 1}, "unknown setting 'kay'"),
         ({"roles": {"A": "kye"}}, "role"),
-        ({"key": "0" * 64}, "no place in settings"),
+        ({"secret": "0" * 64}, "no place in settings"),
         ({"seed": 1}, "no place in settings"),
         ({"documents": {"x": "/etc/passwd"}}, "documents names a file outside"),
         ({"documents": {"x": "files/../../../x"}}, "documents names a file outside"),

@@ -49,7 +49,7 @@ def masktron(folder: Path, *words: object) -> None:
 def households(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The household survey as a CSV file, as a user may have it."""
     folder = tmp_path_factory.mktemp("survey")
-    masktron(folder, "convert", ROOT / "sample_xml" / "household.xml", "households.csv")
+    masktron(folder, "convert", ROOT / "sample_xml" / "household.xml", "--out", "households.csv")
     return folder / "households.csv"
 
 

@@ -17,7 +17,7 @@ from nested_survey import ROLES, made
 from nested_tables import ONE, TWO, Unit, levels, tables_of, units_of_one, units_of_two, units_of_xml
 
 SETTINGS: dict[str, Any] = {
-    "k": 3, "key": bytes(range(16, 48)), "rare_units": "exclude", "max_observed_share": 100,
+    "k": 3, "secret": bytes(range(16, 48)), "rare_units": "exclude", "max_observed_share": 100,
 }  # fmt: skip
 
 
