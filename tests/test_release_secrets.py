@@ -98,7 +98,7 @@ def test_two_releases_have_unrelated_noise_and_are_averaged(tmp_path: Path) -> N
 
 @pytest.mark.parametrize("method", parts(["noise", "mdav", "cart", "hierarchical"], 2))
 def test_the_same_key_gives_the_same_bytes(tmp_path: Path, method: str) -> None:
-    """From a key, its file or the manifest; for any workers, limits, folders and spellings of the settings."""
+    """From a secret, its file or the manifest; for any workers, limits, folders and spellings of the settings."""
     survey(tmp_path)
     own = masked(tmp_path, method=method, secret=KEY)
     (tmp_path / "key").write_text(f"{KEY.hex().upper()}\n")
@@ -178,10 +178,14 @@ def test_a_run_that_had_no_key_is_repeated_with_its_units(tmp_path: Path, size: 
 def test_keys_in_python(tmp_path: Path) -> None:
     (tmp_path / "key").write_text(KEY.hex())
     assert Config(secret=KEY) == Config(secret=tmp_path / "key")  # type: ignore[arg-type]
-    for wrong, says in ((5, "not of type int"), (b"short", "40 bits"), (tmp_path / "nothing", "cannot read the key")):
+    for wrong, says in (
+        (5, "not of type int"),
+        (b"short", "40 bits"),
+        (tmp_path / "nothing", "cannot read the secret"),
+    ):
         with pytest.raises(UsageError, match=says):
             Config(secret=wrong)  # type: ignore[arg-type]
-    with pytest.raises(UsageError, match="a seed and a key"):
+    with pytest.raises(UsageError, match="a seed and a secret"):
         Config(seed=SEED, secret=KEY)
     assert "7" not in repr(replace(Config(k=5), seed=777))
 
@@ -213,13 +217,13 @@ def test_a_key_that_stands_in_the_place_of_its_file_is_not_repeated(tmp_path: Pa
     data, rules = survey(tmp_path)
     said = run("mask", data, "--rules", rules, "--out", tmp_path / "m.xml", "--secret", given)
     assert said.code == 2
-    assert "a key is given in a file" in said.err
+    assert "a secret is given in a file" in said.err
     assert given not in said.err
 
 
 def test_words_are_no_key(tmp_path: Path) -> None:
     (tmp_path / "release.key").write_text(b"MySecretKey12345".hex())
-    with pytest.raises(UsageError, match="the key is not random"):
+    with pytest.raises(UsageError, match="the secret is not random"):
         read_secret(tmp_path / "release.key")
 
 

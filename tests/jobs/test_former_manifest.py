@@ -37,7 +37,7 @@ def test_the_manifest_of_another_release_is_kept_and_brings_its_file_back(
     first, told = out.read_bytes(), manifest.read_bytes()
     assert kept(masktron.mask(*pair, out, k=4).notes) == [
         "an earlier release of this name was replaced; its manifest is kept as m.manifest.1.json (confidential), as "
-        "nothing else has the key and the order of its records"
+        "nothing else has the secret and the order of its records"
     ]
     copy = tmp_path / "m.manifest.1.json"
     assert copy.read_bytes() == told

@@ -311,7 +311,7 @@ def test_both_runs_side_by_side(months: Months, out: Path) -> None:
     then = {block.variables: (block.aggregator, block.groups) for block in months.result.blocks}
     assert {one.variables: (one.aggregator_before, one.groups_before) for one in result.blocks} == then
     keys = [json.loads(path.read_text())["secret"] for path in (months.manifest, out.with_name("out2.manifest.json"))]
-    assert keys[0] != keys[1], "another file has a key of its own"
+    assert keys[0] != keys[1], "another file has a secret of its own"
     conforms(result.as_dict(), "rerun")
     manifest = json.loads(out.with_name("out2.manifest.json").read_text())
     conforms(manifest, "manifest")
