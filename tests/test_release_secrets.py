@@ -1,4 +1,4 @@
-"""The key of a release: where it comes from, where it stands, and that nothing else gives its numbers."""
+"""The secret of a release: where it comes from, where it stands, and that nothing else gives its numbers."""
 
 from __future__ import annotations
 
