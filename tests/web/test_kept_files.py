@@ -15,7 +15,7 @@ import pytest
 
 from masktron.web.runs.one_run import InRun, RunState, latest_run, runs_of
 from masktron.web.store import disk, kept_files
-from masktron.web.store.disk import digest_of, read_plain, room_of
+from masktron.web.store.disk import digest_of, read_plain
 from masktron.web.store.kept_files import KeptFiles
 from masktron.web.store.projects import Project
 from web_client import made_office
@@ -216,12 +216,3 @@ def test_a_run_appears_when_its_command_is_there(project: Project) -> None:
     assert runs_of(project) == []
     (project.runs / "0001-mask" / "command.json").write_text('{"arguments": []}')
     assert [run.name for run in runs_of(project)] == ["0001-mask"]
-
-
-def test_the_room_of_a_folder_counts_files_alone(tmp_path: Path) -> None:
-    (tmp_path / "a" / "b").mkdir(parents=True)
-    (tmp_path / "a" / "x").write_bytes(b"123")
-    (tmp_path / "a" / "b" / "y").write_bytes(b"12345")
-    (tmp_path / "a" / "link").symlink_to(tmp_path / "a" / "b" / "y")
-    assert room_of(tmp_path) == 8 + (tmp_path / "a" / "link").lstat().st_size
-    assert room_of(tmp_path / "none") == 0

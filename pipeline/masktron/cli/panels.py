@@ -25,13 +25,13 @@ PANELS: Mapping[str, list[str]] = MappingProxyType(
             "--shuffle --keep-order --on-refusal --key --seed --change --add --suggested --remove --up --down "
             "--id --context --test --message --soft --accept --rename --to --to-option --width --levels "
             "--digits --suppressed --loss --importance --level --ratio --measures --risk --utility --budget "
-            "--seeds --sample --warm --no-browser --port --host-name --projects --folder --behind-proxy "
+            "--seeds --sample --warm --no-browser --port --host-name --projects --behind-proxy "
             "--proxy-header --proxy-account --workers --resume --executor --scheduler --dry-run"
         ),
         "Limits": _options(
             "--limit --max-failures --allow --allow-unfired --allow-lost --allow-empty --max-observed-share "
             "--diversity --register --salt --again --memory --unit-records --max-block-records --rule-timeout "
-            "--max-upload --jobs --run-minutes --run-memory --keep"
+            "--max-upload --jobs"
         ),
         "Output": _options(
             "--out --rows --from --write --candidate --verbose --show-values --html --html-public --map --json --csv "

@@ -244,8 +244,6 @@ class CommandRun:
     def error(self) -> ToldError | None:
         """The error that ended it, with what, where and hint; None where it ended without one."""
         ended = self._ended
-        if ended is not None and ended["problem"].startswith(run_process.TOO_MUCH):
-            return ToldError(ended["problem"], hint="ask who runs the server, or mask in parts", kind="ResourceError")
         if (told := read_plain(self.path_of(run_process.ERROR))) is not None:
             options = tuple(FormatOption(one["name"], one["value"]) for one in told.get("format_options", ()))
             return ToldError(told["what"], told["where"], told["hint"], told["kind"], told["exit_code"], options)

@@ -8,7 +8,7 @@ import json
 import os
 import secrets
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -145,20 +145,6 @@ def plain_files(folder: Path | str) -> list[os.DirEntry[str]]:
     except FileNotFoundError:
         return []
     return sorted(found, key=lambda one: one.name)
-
-
-def room_of(folder: Path) -> int:
-    """Return the bytes that a folder holds."""
-    total, left = 0, [str(folder)]
-    while left:
-        with suppress(FileNotFoundError), os.scandir(left.pop()) as entries:  # a run may have gone meanwhile
-            for one in entries:
-                if one.is_dir(follow_symlinks=False):
-                    left.append(one.path)
-                else:
-                    with suppress(FileNotFoundError):  # a temporary file
-                        total += one.stat(follow_symlinks=False).st_size
-    return total
 
 
 def _plain(path: str) -> Mapping[str, Any]:
