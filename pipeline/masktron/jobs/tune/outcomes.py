@@ -45,7 +45,6 @@ _SPARED = frozenset(
         "max_failures",
         "metadata",
         "method",
-        "on_refusal",
         "params",
         "pram",
         "recode",
