@@ -45,7 +45,7 @@ KEYWORDS: Mapping[str, tuple[str, _Form]] = MappingProxyType(
         "from": ("start", _Form.VALUE),
         **{name: (f'ask["{name}"]', _Form.VALUE) for name in ("budget", "methods", "seeds")},
         **{name: (name.replace("-", "_"), _Form.LIST) for name in (
-            "nominal", "numeric", "allow", "allow-unfired", "allow-lost", "accept", "beside", "member-order",
+            "nominal", "numeric", "allow", "allow-unfired", "allow-lost", "accept", "member-order",
             "reweight",
         )},
         "swap": ('swap["regions"]', _Form.LIST),

@@ -157,27 +157,6 @@ def test_a_limit_is_a_number_or_all(limit: str, counted: tuple[Path, Path], run:
     assert f"--max-findings must be a number of findings or all, not {limit!r}" in outcome.err
 
 
-def test_limit_is_the_former_name_of_max_findings(counted: tuple[Path, Path], run: Runner, tmp_path: Path) -> None:
-    """`mask` and `check` have limits of figures: two meanings of one word."""
-    command = ("validate", counted[0], "-r", counted[1], "--json", tmp_path / "o.json")
-    outcome = run(*command, "--limit", "1")
-    assert outcome.err.count("--limit of validate is called --max-findings now") == 1
-    first = (tmp_path / "o.json").read_bytes()
-    assert len(json.loads(first)["findings"]) == 3
-    now = run(*command, "--max-findings", "1")
-    assert (now.code, now.out, now.err) == (outcome.code, outcome.out, "")
-    assert (tmp_path / "o.json").read_bytes() == first
-    both = run(*command, "--limit", "1", "--max-findings", "1")
-    assert (both.code, "give one of them" in both.err) == (2, True)
-    help_text = run("validate", "--help").out
-    assert "--limit" not in help_text
-    with pytest.warns(DeprecationWarning, match="called max_findings now") as warned:
-        assert len(masktron.validate(*counted, limit=1).findings) == 3
-    assert [one.filename for one in warned] == [__file__]
-    with pytest.warns(DeprecationWarning):
-        assert len(masktron.validate(*counted, limit=None).findings) == 8
-
-
 def test_help_names_every_report(run: Runner) -> None:
     text = run("validate", "--help").out
     for option in (
@@ -381,9 +360,3 @@ def test_the_console_names_what_was_written(counted: tuple[Path, Path], run: Run
     assert all(name in told.out for name in ("o.csv", "o.xml"))
     assert "\nwritten: " in run("validate", counted[0], "-r", counted[1], *options, "--release-safe").out
     assert "written" not in run("validate", counted[0], "-r", counted[1], "--json", "-").err
-
-
-def test_an_earlier_validation_is_put_beside_by_report(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    done = Runner(capsys)("validate", tmp_path / "a.xml", "--rules", tmp_path / "r.sch", "--beside", "may.json")
-    assert done.code == 2
-    assert "masktron report NEW.json --beside EARLIER.json" in done.err

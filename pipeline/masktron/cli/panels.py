@@ -16,7 +16,7 @@ PANELS: Mapping[str, list[str]] = MappingProxyType(
         "What goes in": _options(
             "--rules --data --original --manifest --masked --config --role --quasi-identifier --missing "
             "--nominal --ordinal --numeric --against --against-original --against-manifest --field "
-            "--hierarchy --header --beside --class --same-order --format --format-option --record --table "
+            "--hierarchy --header --class --same-order --format --format-option --record --table "
             "--original-table --metadata --phase --document --full --population"
         ),
         "How it is done": _options(
