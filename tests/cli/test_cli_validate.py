@@ -18,11 +18,6 @@ from report_files import write_pair
 REPORTS = ("svrl", "csv", "json", "sarif", "junit")
 
 
-@pytest.fixture
-def run(capsys: pytest.CaptureFixture[str]) -> Runner:
-    return Runner(capsys)
-
-
 def outputs(folder: Path) -> list[object]:
     return [word for name in REPORTS for word in (f"--{name}", folder / f"out.{name}")]
 
@@ -167,18 +162,6 @@ def test_help_names_every_report(run: Runner) -> None:
         "--config",
     ):
         assert option in text
-
-
-def test_reports_do_not_overwrite_inputs_or_each_other(
-    counted: tuple[Path, Path], run: Runner, tmp_path: Path
-) -> None:
-    for name in REPORTS:
-        assert (
-            "would overwrite the data" in run("validate", counted[0], "-r", counted[1], f"--{name}", counted[0]).err
-        )
-    same = tmp_path / "same"
-    outcome = run("validate", counted[0], "-r", counted[1], "--csv", same, "--junit", same)
-    assert (outcome.code, "would overwrite the file of" in outcome.err) == (2, True)
 
 
 def test_options_in_python(counted: tuple[Path, Path]) -> None:

@@ -17,11 +17,6 @@ RANDOM = "the records stand in random order"
 KEPT = "the records stand in the order of the original"
 
 
-@pytest.fixture
-def run(capsys: pytest.CaptureFixture[str]) -> Runner:
-    return Runner(capsys)
-
-
 def rows(n: int = 30) -> Rows:
     amounts = np.random.default_rng(5).integers(0, 1000, size=n).tolist()
     return [{"Id": at + 1, "A": amount} for at, amount in enumerate(amounts)]

@@ -112,13 +112,12 @@ CASES = {
 
 @pytest.mark.parametrize("name", CASES)
 def test_a_refusal_has_facts_and_says_what_helps(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, name: str
+    tmp_path: Path, run: Runner, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
     case, raised = CASES[name], list[MasktronError]()
     monkeypatch.setattr("masktron.cli.page_of_error", lambda error, _: raised.append(error))
     data, rules = _files(tmp_path, case)
     before = {path.name for path in tmp_path.iterdir()}
-    run = Runner(capsys)
     outcome = run("mask", data, "--rules", rules, "--out", tmp_path / "m.xml", *shlex.split(case.options))
     assert (outcome.code, raised[0].facts[0].kind if raised[0].facts else "method") == (case.code, case.kind)
     assert raised[0].hint and raised[0].hint.splitlines()[0] in outcome.err

@@ -34,11 +34,6 @@ def kept(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, SecretFile]:
     return folder, file
 
 
-@pytest.fixture
-def run(capsys: pytest.CaptureFixture[str]) -> Runner:
-    return Runner(capsys)
-
-
 def test_both_editions_of_a_manifest(run: Runner, kept: tuple[Path, SecretFile], tmp_path: Path) -> None:
     folder, _ = kept
     inside, outside, told = tmp_path / "in.html", tmp_path / "out.html", tmp_path / "told.json"

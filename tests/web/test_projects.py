@@ -77,14 +77,6 @@ def test_what_changes_nothing_is_no_change(project: Project) -> None:
     assert len(project.history.changes()) == 2
 
 
-def test_a_change_by_hand_comes_back_too(project: Project) -> None:
-    project.settings.update({"k": 3}, said="k is 3")
-    (project.folder / "masktron.toml").write_text("# by hand\nk = 8\n")
-    project.settings.update({"k": 9}, said="k is 9")
-    project.undo()
-    assert project.settings.text == "# by hand\nk = 8\n"
-
-
 def test_a_history_that_was_cut_goes_on(project: Project) -> None:
     lines = project.folder / "history.jsonl"
     lines.write_text(lines.read_text() + '{"number": 2, "ti')

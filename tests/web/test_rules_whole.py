@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from browser import axe_findings, shown, started
+from browser import axe_findings, shown
 from masktron.rulebook_text.rule_entries import rules_in
 from masktron.web.runs.one_run import CommandRun, latest_run
 from masktron.web.store.projects import Project, ProjectStore
@@ -110,12 +110,6 @@ def shell(project: Project, command: str) -> None:
     """Carry a command out as a shell does in the folder of the project."""
     words = [sys.executable, "-P", "-m", *shlex.split(command)]
     subprocess.run(words, cwd=project.folder, capture_output=True, check=False)
-
-
-@pytest.fixture(scope="module")
-def chromium() -> Iterator[Any]:
-    with started() as found:
-        yield found
 
 
 @pytest.fixture(scope="module")

@@ -288,7 +288,7 @@ def test_settings_keep_what_they_say_of_draws(tmp_path: Path) -> None:
 
 
 def test_mask_with_the_written_settings_draws_otherwise_and_comes_near(
-    tmp_path: Path, files: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, files: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch, run: Runner
 ) -> None:
     """From the shell, with settings and a matrix in folders of their own."""
     monkeypatch.chdir(tmp_path)
@@ -302,7 +302,6 @@ def test_mask_with_the_written_settings_draws_otherwise_and_comes_near(
     words = ["tune", "d.xml", "--rules", "r.sch", "--config", "settings/masktron.toml", "--out", "t", "--k", "3",
              "--methods", "mdav", "--grouping", "all", "--pram", "JOB=change:0.1", "--pram", "JOB=change:0.3",
              "--swap-rate", "0.1", "--workers", "0"]  # fmt: skip
-    run = Runner(capsys)
     spoilt = run(*words, "--json", "settings/sex.csv")
     assert (spoilt.code, "--json would overwrite the matrix of SEX" in spoilt.err) == (2, True)
     told = run(*words)

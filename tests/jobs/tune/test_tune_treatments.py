@@ -213,7 +213,7 @@ def test_a_sample_of_treated_records_is_that_of_the_original(files: tuple[Path, 
 
 
 def test_mask_with_the_written_settings_gives_the_same_figures(
-    tmp_path: Path, files: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, files: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch, run: Runner
 ) -> None:
     """From the shell, with a hierarchy and settings in folders of their own."""
     monkeypatch.chdir(tmp_path)
@@ -226,7 +226,6 @@ def test_mask_with_the_written_settings_gives_the_same_figures(
              "--methods", "mdav", "--grouping", "all", "--recode", "REGION=trees/region.csv", "--key-k", "3",
              "--limit", "key_k=3", "--workers", "0", "--write", "settings/masktron.toml"]  # fmt: skip
     spoilt = [*words, "--json", "trees/region.csv"]
-    run = Runner(capsys)
     refused = run(*spoilt)
     assert (refused.code, "--json would overwrite the hierarchy region.csv" in refused.err) == (2, True)
     assert (tmp_path / "trees" / "region.csv").read_text() == REGION
