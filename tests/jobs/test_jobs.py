@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 import masktron
 from attacks import SEED
-from cli_runner import Runner, numbers, write_data, write_rules
+from cli_runner import numbers, write_data, write_rules
 from examples import FULL, examples, parts
 from masktron.config import Config, Role, load_config
 from masktron.errors import UsageError
@@ -193,17 +193,6 @@ def test_what_is_compiled_ahead_is_what_is_called() -> None:
     assert [len(entry.signatures) for entry in entries] == ahead
 
 
-def test_rules_on_removed_identifiers_do_not_apply(made: tuple[Path, Path, Path]) -> None:
-    result = mask(made, k=4)
-    assert set(result.not_applicable) == {"R3"}
-    assert "NAME" in result.not_applicable["R3"]
-    assert b"NAME" not in made[2].read_bytes()
-
-
-def test_grouping_all_makes_whole_records_alike(made: tuple[Path, Path, Path]) -> None:
-    assert mask(made, k=4, grouping="all").whole_record_k >= 4
-
-
 def test_shuffled_records_are_the_same_records(made: tuple[Path, Path, Path]) -> None:
     data, rules, out = made
     plain = mask(made, k=4, order="keep")
@@ -301,18 +290,6 @@ def test_unmasked_fields_condition_the_groups(tmp_path: Path) -> None:
     assert (result.data["A"] <= result.data["CAP"]).all()
 
 
-@pytest.mark.parametrize("limit", ["linkage=0", "information_loss=0.001", "whole_record_k=41"])
-def test_nothing_is_published_outside_a_limit(made: tuple[Path, Path, Path], run: Runner, limit: str) -> None:
-    data, rules, out = made
-    arguments = ("mask", data, "--rules", rules, "--out", out, "-k", 4, "--role", "NAME=identifier")
-    outcome = run(*arguments, "--limit", limit)
-    assert outcome.code == 1
-    assert f"{limit.partition('=')[0]} is " in outcome.err
-    assert not out.exists()
-    assert run(*arguments, "--limit", "linkage=100", "--limit", "medoid_share=0").code == 0
-    assert run(*arguments, "--limit", "linkage").code == 2
-
-
 def test_a_figure_that_does_not_exist_meets_no_limit(tmp_path: Path) -> None:
     data = write_data(tmp_path / "d.xml", [{"K": "xy"[at % 2]} for at in range(20)])
     rules = write_rules(tmp_path / "r.sch", "K = 'x' or K = 'y'")
@@ -332,35 +309,7 @@ def test_explain_warns_of_equalities_on_decimals(tmp_path: Path) -> None:
 # check finds what is wrong
 
 
-def test_check_finds_a_group_that_is_too_small(made: tuple[Path, Path, Path]) -> None:
-    data, rules, out = made
-    mask(made, k=4)
-    text = out.read_text()
-    first = text.index("<Record>")
-    record = text[first : text.index("</Record>") + 9]
-    out.write_text(text.replace(record, "<Record><A>1</A><B>1</B><T>2</T></Record>", 1))
-    verdict = masktron.check(out, rules, original=data, manifest=out.with_suffix(".manifest.json"))
-    assert verdict.min_group == 1
-    assert any("fewer than k = 4" in found for found in verdict.problems)
-
-
 # the command line and results
-
-
-def test_results_draw_themselves_without_values(made: tuple[Path, Path, Path]) -> None:
-    data, rules, out = made
-    assert "R1" in repr(masktron.validate(data, rules))
-    assert "A + B = T" in repr(masktron.explain(rules))
-    result = mask(made, k=4)
-    assert "Every rule holds" in repr(result)
-    checked = repr(masktron.check(out, rules, manifest=out.with_suffix(".manifest.json")))
-    assert "; complies" in " ".join(checked.split())  # where lines end depends on the path
-    values = {str(row["T"]) for row in numbers() if int(str(row["T"])) > 999}
-    told = result.as_dict()
-    assert told.pop("values"), "three values before and after, for who may see them"
-    report = json.dumps(told)
-    assert values
-    assert not any(value in report for value in values)
 
 
 # a property over small files
