@@ -191,12 +191,12 @@ def test_tiers_and_reasons(data: Path, tmp_path: Path, run: Runner, monkeypatch:
 
 def test_explain_says_what_would_stop_and_what_is_given_up(data: Path, tmp_path: Path, run: Runner) -> None:
     rules = write_rules(tmp_path / "r.sch", "A + B = T")
-    out = run("explain", rules, "--data", data, "--role", "Id=key").out
+    out = run("explain", rules, "--data", data, "--role", "Id=record-id").out
     assert "these data break R1: mask needs --invalid exclude or --allow RULE-ID for that\n" in out
     assert "mask would stop" not in out
     assert "40 records do not make a group of k = 41" in run("explain", rules, "--data", data, "-k", 41).out
     rules.write_text(rules.read_text().replace("<assert ", '<assert role="warning" '))
-    content = json.loads(run("explain", rules, "--data", data, "--role", "Id=key", "--json", "-").out)
+    content = json.loads(run("explain", rules, "--data", data, "--role", "Id=record-id", "--json", "-").out)
     assert content["rules"][0]["why"].startswith("soft and broken by these data")
     assert content["rules"][0]["block"] is None
     assert run("explain", rules, "--data", data, "--allow", "R9").code == 2
@@ -213,7 +213,7 @@ def test_the_id_attribute_is_the_usual_key_also_of_nested_records(tmp_path: Path
     )
     run("validate", data, "-r", rules, "--svrl", tmp_path / "f.svrl")
     (finding,) = etree.parse(tmp_path / "f.svrl").getroot().iter(f"{SVRL}failed-assert")
-    assert "h2" in [p[0].text for p in finding.iter(f"{SVRL}property-reference") if p.get("property") == "key"]
+    assert "h2" in [p[0].text for p in finding.iter(f"{SVRL}property-reference") if p.get("property") == "record_id"]
 
 
 # outputs

@@ -89,7 +89,7 @@ CASES = {
         "across-records",
     ),
     "written": Case(numbers(20), (_greatest(),), "-k 5", "written", context="Data", binding="xslt2"),
-    "tied": Case(_products(), ("A = 2 * KEY",), "-k 5 --role KEY=key", "no-prototype"),
+    "tied": Case(_products(), ("A = 2 * KEY",), "-k 5 --role KEY=record-id", "no-prototype"),
     "excluding": Case(_halves(), EXCLUDING, "-k 18 --role K=untouched", "no-prototype"),
     "treated": Case(_known(), ("A + B = T",), "-k 20 --recode AGE=width:10 --key-k 2", "few-records"),
     "suppressed": Case(

@@ -162,6 +162,17 @@ def test_records_are_left_out_by_the_original(tmp_path: Path, files: tuple[Path,
     assert "scratch" not in manifest.read_text()
 
 
+def test_the_same_run_again_gives_the_same_bytes(tmp_path: Path, files: tuple[Path, Path]) -> None:
+    data, rules = files
+    out, again = tmp_path / "m.xml", tmp_path / "again.xml"
+    masktron.mask(data, rules, out, **settings(tmp_path, order="random"))
+    first = out.read_bytes()
+    masktron.mask(data, rules, out, **settings(tmp_path, order="random", secret=tmp_path / "m.manifest.json"))
+    assert out.read_bytes() == first, "also in the place of the files of the first run"
+    masktron.rerun(tmp_path / "m.manifest.json", data, again)
+    assert again.read_bytes() == first
+
+
 def test_a_data_frame_comes_back_recoded(tmp_path: Path, files: tuple[Path, Path]) -> None:
     frame = pd.DataFrame(ROWS)
     result = masktron.mask(frame, files[1], **settings(tmp_path, recode={"REGION": str(tmp_path / "region.csv")}))
