@@ -193,7 +193,7 @@ def test_rule_on_an_unknown_field(case: Case) -> None:
     [
         ("-k 1", ("k must be at least 2",)),
         ("--kk 3", ("No such option",)),
-        ("--role Ax=key", ("'Ax'", "did you mean A")),
+        ("--role Ax=record-id", ("'Ax'", "did you mean A")),
         ("--missing Tx=-9", ("'Tx'", "did you mean T")),
         ("--allow R9", ("'R9'", "known: R1, R2")),
         ("--record Recrod", ("Recrod", "Record")),
