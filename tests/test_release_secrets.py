@@ -26,11 +26,6 @@ C = 0.15
 """Share of the noise, as `noise` has it by default."""
 
 
-@pytest.fixture
-def run(capsys: pytest.CaptureFixture[str]) -> Runner:
-    return Runner(capsys)
-
-
 def survey(folder: Path, n: int = 60, *tests: str) -> tuple[Path, Path]:
     generator = np.random.default_rng(2)
     rows = [{"A": int(a), "B": int(b)} for a, b in generator.integers(1000, 99_999, size=(n, 2))]

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import os
-import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from os import PathLike
 from pathlib import Path
-from types import EllipsisType
 from typing import Any, Unpack
 
 import numpy as np
@@ -24,9 +22,9 @@ from masktron.jobs.combine import read_estimates, run_combine
 from masktron.jobs.convert import run_convert
 from masktron.jobs.describe import ROWS, RowRange, run_describe
 from masktron.jobs.explain import run_explain
+from masktron.jobs.mask import run_mask
 from masktron.jobs.pairing import Stated
 from masktron.jobs.recode import LOSS, RecodeWishes, run_recode, suppressed_records
-from masktron.jobs.remedies.on_refusal import run_mask_or_suggest
 from masktron.jobs.report import run_report
 from masktron.jobs.rerun import Repeating, run_rerun
 from masktron.jobs.suggest import run_suggest
@@ -115,7 +113,6 @@ def validate(
     workers: int | None = None,
     executor: ExecutorName = "local",
     scheduler: str | None = None,
-    limit: int | EllipsisType | None = ...,
 ) -> ValidateResult:
     """Evaluate every rule on every record.
 
@@ -170,8 +167,6 @@ def validate(
     scheduler : str, optional
         Address of a Dask scheduler, whose workers find the files under the same paths; when None, there is a cluster
         of `workers` on this machine.
-    limit : int or None
-        Former name of `max_findings`, with a DeprecationWarning: `mask` and `check` have limits of figures.
 
     Returns
     -------
@@ -183,9 +178,6 @@ def validate(
     RulebookError, DocumentError, UsageError, ResourceError
     """
     _texts(record=record, phase=phase, record_id=record_id)
-    if not isinstance(limit, EllipsisType):
-        warnings.warn("limit of validate is called max_findings now", DeprecationWarning, stacklevel=3)
-        max_findings = limit
     if max_findings is not None and (
         not isinstance(max_findings, int) or isinstance(max_findings, bool) or max_findings < 0
     ):
@@ -401,8 +393,6 @@ def mask(
     Raises
     ------
     UsageError, RulebookError, DocumentError, InfeasibleError, ViolationError, ResourceError
-        With ``on_refusal="suggest"``, the attribute ``refusal`` of an InfeasibleError or ViolationError is a
-        RefusalResult: what could help, and what it costs.
     """
     _texts(again=again)
     settled = _config(config, settings)
@@ -424,7 +414,7 @@ def mask(
     if out is None:
         raise UsageError("mask needs the name of a file to write", hint='mask("in.xml", "rules.sch", "out.xml")')
     with rules_within(settled.rule_timeout):
-        return run_mask_or_suggest(
+        return run_mask(
             _source(data, "data"),
             _path(rules, "rules"),
             _place(out, "out"),
@@ -454,7 +444,7 @@ def _mask_frame(
         unmasked = {name for name, role in config.roles.items() if role is not Role.CONFIDENTIAL}
         require_one_type(frame.frame, unmasked)
     with private_folder() as folder:
-        result = run_mask_or_suggest(
+        result = run_mask(
             frame,
             rules,
             FramePath(folder / "masked") if out is None else _place(out, "out"),
@@ -997,7 +987,6 @@ def write_report(
     masked: str | PathLike[str] | None = None,
     original: str | PathLike[str] | None = None,
     rules: str | PathLike[str] | None = None,
-    beside: Sequence[str | PathLike[str]] = (),
 ) -> ReportResult:
     """Write pages with pictures of a result that was kept: one HTML file each, readable without a network.
 
@@ -1012,8 +1001,6 @@ def write_report(
         original record. It needs a manifest.
     masked, original, rules : path, optional
         The files of a manifest, where they are not where it says. Other files are refused by their SHA-256.
-    beside : sequence of path
-        Results of the same command to compare with: earlier validations, the oldest first, or other ways to mask.
 
     Returns
     -------
@@ -1028,7 +1015,6 @@ def write_report(
         masked=None if masked is None else _place(masked, "masked"),
         original=None if original is None else _place(original, "original"),
         rules=None if rules is None else _path(rules, "rules"),
-        beside=[_path(one, "beside") for one in beside],
         html=None if html is None else _path(html, "html"),
         html_public=None if html_public is None else _path(html_public, "html_public"),
     )

@@ -81,7 +81,6 @@ class Kind(StrEnum):
 type Grouping = Literal["rules", "all"]
 type InvalidRecords = Literal["stop", "exclude"]
 type Order = Literal["auto", "random", "keep"]
-type OnRefusal = Literal["stop", "suggest"]
 type ExecutorName = Literal["local", "dask"]
 
 EXECUTORS: tuple[ExecutorName, ...] = ("local", "dask")
@@ -100,8 +99,6 @@ ALL_FIELDS = "*"
 _UNITS = {"B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
 _UNITS |= {"KIB": 2**10, "MIB": 2**20, "GIB": 2**30, "TIB": 2**40}
 _SIZE = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s*([KMGT]?i?B)", re.IGNORECASE)
-_FORMER = {"shuffle": 'order is "random", "keep" or "auto"'}
-"""What stands for settings that had another name."""
 OBSERVED_SHARE = 1.0
 """Groups, in per cent, that may publish the values of one observed record where nobody says otherwise."""
 WEAKENS = declared(weakens=lambda value: value)
@@ -343,9 +340,6 @@ class Config:
     register : Register or None
         The register of releases, in which `mask` looks up whether the original has been released before, and which it
         adds to; a path, or a table of ``path`` and ``salt``. No register when None.
-    on_refusal : {"stop", "suggest"}
-        What `mask` does where it refuses: ``suggest`` tries what could help, on the records in memory, and says what
-        each remedy costs. Nothing is written in either case.
     found : str
         What the first lines of a result say of a file of settings that the user did not name. `found_config` sets
         it; it is no setting.
@@ -416,7 +410,6 @@ class Config:
     )
     swap: Mapping[str, Any] = field(default_factory=dict, metadata=HARMLESS)
     register: Register | None = field(default=None, metadata=NAMED_ONLY)
-    on_refusal: OnRefusal = field(default="stop", metadata=HARMLESS)
     found: str = field(default="", repr=False, compare=False)
     spare_documents: frozenset[str] = field(default=frozenset(), repr=False, compare=False)
 
@@ -469,7 +462,6 @@ class Config:
         for name in ("invalid", "rare_units"):
             _one_of(name, getattr(self, name), ("stop", "exclude"))
         _one_of("order", self.order, ("auto", "random", "keep"))
-        _one_of("on_refusal", self.on_refusal, ("stop", "suggest"))
         _limits(self.limits, "")
         _require(
             _is_number(self.max_observed_share) and 0 <= self.max_observed_share <= 100,
@@ -846,8 +838,7 @@ def config_from(table: Mapping[str, Any], *, where: str = "", base: Config | Non
     settings: dict[str, Any] = {}
     for name, value in table.items():
         if name not in known:
-            hint = _FORMER.get(name) or did_you_mean(name, known)
-            raise UsageError(f"unknown setting {name!r}", where=where, hint=hint)
+            raise UsageError(f"unknown setting {name!r}", where=where, hint=did_you_mean(name, known))
         convert = _CONVERTERS.get(name)
         settings[name] = value if convert is None else convert(value, where)
     base = base or Config()

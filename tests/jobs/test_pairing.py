@@ -29,11 +29,6 @@ BY_RECORD = ("linkage", "information_loss", "unchanged", "interval_ranks", "inte
 
 
 @pytest.fixture
-def run(capsys: pytest.CaptureFixture[str]) -> Runner:
-    return Runner(capsys)
-
-
-@pytest.fixture
 def shuffled(tmp_path: Path) -> tuple[Path, Path, Path, Path]:
     """A masked file in random order, its original, rules and manifest; H repeats, so no field names a record."""
     rows = [{"H": at % 4, **row} for at, row in enumerate(numbers())]

@@ -57,7 +57,6 @@ OF_OPTIONS: Mapping[str, str] = MappingProxyType(
             "workers": "--workers",
             "large-files": "--memory --unit-records --resume",
             "methods": "--method --methods --param --aggregator --grouping --group-size-vars",
-            "refusals": "--on-refusal",
             "how-to/fields": "--role --nominal --ordinal --numeric --missing",
             "how-to/limits": "--limit --max-observed-share --max-block-records",
             "how-to/keys-and-order": "--seed --keep-order --shuffle",
@@ -66,7 +65,7 @@ OF_OPTIONS: Mapping[str, str] = MappingProxyType(
             "--release-safe",
             "tuning": "--candidate --budget --risk --utility",
             "formats": "--format --format-option --record --metadata --to --to-option --rename",
-            "reports": "--html --html-public --beside",
+            "reports": "--html --html-public",
             "writing-rules": "--phase",
         }.items()
         for option in options.split()

@@ -40,11 +40,9 @@ from masktron.write.declared import Declared
 from masktron.write.manifest import MANIFEST_VERSION, NOTICE
 from masktron.write.nested_release import NestedRelease, ReleasedField
 
-_ELSEWHERE = frozenset(
-    {"workers", "executor", "scheduler", "memory", "rule_timeout", "secret", "documents", "on_refusal"}
-)
+_ELSEWHERE = frozenset({"workers", "executor", "scheduler", "memory", "rule_timeout", "secret", "documents"})
 """Settings that the manifest has in other places, or leaves out: they change nothing in the file."""
-_OF_THE_RUN = frozenset({"workers", "executor", "scheduler", "memory", "secret", "seed", "on_refusal"})
+_OF_THE_RUN = frozenset({"workers", "executor", "scheduler", "memory", "secret", "seed"})
 """Settings that a later run does not take over: its random numbers are its own."""
 
 

@@ -44,7 +44,6 @@ _SPARED = frozenset(
         "max_failures",
         "metadata",
         "method",
-        "on_refusal",
         "params",
         "pram",
         "recode",
