@@ -22,9 +22,9 @@ from masktron.jobs.combine import read_estimates, run_combine
 from masktron.jobs.convert import run_convert
 from masktron.jobs.describe import ROWS, RowRange, run_describe
 from masktron.jobs.explain import run_explain
-from masktron.jobs.mask import run_mask
 from masktron.jobs.pairing import Stated
 from masktron.jobs.recode import LOSS, RecodeWishes, run_recode, suppressed_records
+from masktron.jobs.remedies.on_refusal import run_mask_or_suggest
 from masktron.jobs.report import run_report
 from masktron.jobs.rerun import Repeating, run_rerun
 from masktron.jobs.suggest import run_suggest
@@ -393,6 +393,8 @@ def mask(
     Raises
     ------
     UsageError, RulebookError, DocumentError, InfeasibleError, ViolationError, ResourceError
+        With ``on_refusal="suggest"``, the attribute ``refusal`` of an InfeasibleError or ViolationError is a
+        RefusalResult: what could help, and what it costs.
     """
     _texts(again=again)
     settled = _config(config, settings)
@@ -414,7 +416,7 @@ def mask(
     if out is None:
         raise UsageError("mask needs the name of a file to write", hint='mask("in.xml", "rules.sch", "out.xml")')
     with rules_within(settled.rule_timeout):
-        return run_mask(
+        return run_mask_or_suggest(
             _source(data, "data"),
             _path(rules, "rules"),
             _place(out, "out"),
@@ -444,7 +446,7 @@ def _mask_frame(
         unmasked = {name for name, role in config.roles.items() if role is not Role.CONFIDENTIAL}
         require_one_type(frame.frame, unmasked)
     with private_folder() as folder:
-        result = run_mask(
+        result = run_mask_or_suggest(
             frame,
             rules,
             FramePath(folder / "masked") if out is None else _place(out, "out"),

@@ -81,6 +81,7 @@ class Kind(StrEnum):
 type Grouping = Literal["rules", "all"]
 type InvalidRecords = Literal["stop", "exclude"]
 type Order = Literal["auto", "random", "keep"]
+type OnRefusal = Literal["stop", "suggest"]
 type ExecutorName = Literal["local", "dask"]
 
 EXECUTORS: tuple[ExecutorName, ...] = ("local", "dask")
@@ -340,6 +341,9 @@ class Config:
     register : Register or None
         The register of releases, in which `mask` looks up whether the original has been released before, and which it
         adds to; a path, or a table of ``path`` and ``salt``. No register when None.
+    on_refusal : {"stop", "suggest"}
+        What `mask` does where it refuses: ``suggest`` tries what could help, on the records in memory, and says what
+        each remedy costs. Nothing is written in either case.
     found : str
         What the first lines of a result say of a file of settings that the user did not name. `found_config` sets
         it; it is no setting.
@@ -410,6 +414,7 @@ class Config:
     )
     swap: Mapping[str, Any] = field(default_factory=dict, metadata=HARMLESS)
     register: Register | None = field(default=None, metadata=NAMED_ONLY)
+    on_refusal: OnRefusal = field(default="stop", metadata=HARMLESS)
     found: str = field(default="", repr=False, compare=False)
     spare_documents: frozenset[str] = field(default=frozenset(), repr=False, compare=False)
 
@@ -462,6 +467,7 @@ class Config:
         for name in ("invalid", "rare_units"):
             _one_of(name, getattr(self, name), ("stop", "exclude"))
         _one_of("order", self.order, ("auto", "random", "keep"))
+        _one_of("on_refusal", self.on_refusal, ("stop", "suggest"))
         _limits(self.limits, "")
         _require(
             _is_number(self.max_observed_share) and 0 <= self.max_observed_share <= 100,

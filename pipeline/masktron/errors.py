@@ -112,6 +112,11 @@ class MasktronError(Exception):
         Options any one of which may do away with it, the likeliest first; the hint names them, too.
     facts : sequence of RefusalFacts, optional
         Where a run of `mask` was refused: why. None where the arithmetic of a method says so, which knows no fields.
+
+    Attributes
+    ----------
+    refusal : RefusalResult or None
+        What could help, and what it costs: where `mask` was asked to suggest it.
     """
 
     exit_code: ClassVar[Exit] = Exit.VIOLATION
@@ -131,6 +136,7 @@ class MasktronError(Exception):
         self.hint = hint
         self.helps = tuple(helps)
         self.facts = tuple(facts)
+        self.refusal: Any = None
 
     def __str__(self) -> str:
         text = f"{self.where}: {self.what}" if self.where else self.what

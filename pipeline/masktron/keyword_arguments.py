@@ -37,7 +37,7 @@ KEYWORDS: Mapping[str, tuple[str, _Form]] = MappingProxyType(
             "record", "format", "phase", "record-id", "secret", "metadata", "original", "manifest", "method",
             "aggregator", "to", "seed", "grouping", "group-size-vars", "invalid", "max-observed-share",
             "max-block-records", "workers", "rare-units", "protect", "unit-records", "memory", "executor",
-            "scheduler", "rule-timeout", "max-findings", "measures", "data", "out", "again", "against",
+            "scheduler", "on-refusal", "rule-timeout", "max-findings", "measures", "data", "out", "again", "against",
             "rows", "against-manifest", "against-original", "register", "rules", "html", "html-public", "masked",
             "rules-out", "key-k", "suppressed", "loss", "write",
         )},

@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Mapping
 from os import PathLike
 from typing import Any, TypedDict, get_type_hints
 
-from masktron.config import Config, ExecutorName, Grouping, InvalidRecords, Order, Param, Register, Role
+from masktron.config import Config, ExecutorName, Grouping, InvalidRecords, OnRefusal, Order, Param, Register, Role
 
 type Codes = str | int | Collection[str | int]
 """Values that mean 'missing', as the file shows them."""
@@ -75,6 +75,7 @@ class Settings(PairSettings, total=False):
     pram: Mapping[str, str | PathLike[str]]
     swap: Mapping[str, Fields | str | float | None]
     register: Register | Mapping[str, str | PathLike[str]] | str | PathLike[str] | None
+    on_refusal: OnRefusal
 
 
 def takes[F: Callable[..., Any]](kind: type[FieldSettings]) -> Callable[[F], F]:

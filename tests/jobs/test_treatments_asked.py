@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -12,9 +13,13 @@ import pytest
 import masktron
 from cli_runner import Runner, write_rules
 from masktron.config import config_from
-from masktron.errors import UsageError
+from masktron.errors import UsageError, ViolationError
+from masktron.jobs.mask import run_mask
+from masktron.jobs.remedies.trying import RemedyTrials
 from masktron.jobs.tune.asked import tune_settings_from
+from masktron.jobs.tune.schedule import Deadline
 from masktron.jobs.tune.tuning import run_tune
+from masktron.progress import no_progress
 from plain_rows import write_csv
 from schema_files import conforms
 
@@ -274,6 +279,19 @@ def test_no_recoding_of_a_nested_file_is_searched(nested: tuple[Path, Path], tmp
     (tmp_path / "h.csv").write_text("n;*\ns;*\n")
     with pytest.raises(UsageError, match=NOT_YET):
         masktron.recode(*nested, {"REGION": tmp_path / "h.csv"}, key_k=3, roles=NESTED_ROLES, numeric=["A"])
+
+
+def test_no_remedy_treats_keys_of_a_nested_file(nested: tuple[Path, Path], tmp_path: Path) -> None:
+    told = {"k": 3, "roles": {**NESTED_ROLES, "AGE": "untouched"}, "numeric": ["A"], "on_refusal": "suggest"}
+    config = config_from({**told, "limits": {"key_k": 12, "information_loss": 0.0}})
+    with pytest.raises(ViolationError) as caught:
+        run_mask(*nested, tmp_path / "m.xml", config=config)
+    trials = RemedyTrials(*nested, tmp_path / "m.xml", config, Deadline(60.0, time.monotonic()), no_progress)
+    remedies = trials.result(caught.value).remedies
+    assert remedies
+    assert all({"recode", "key_k"}.isdisjoint(one.settings) for one in remedies)
+    # what is tried is read with the names of the file
+    assert all(one.figures or "declared for" not in one.reason for one in remedies)
 
 
 def test_a_limit_between_two_numbers_asks_a_recoding_for_the_larger(tmp_path: Path) -> None:

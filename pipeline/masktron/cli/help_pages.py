@@ -57,6 +57,7 @@ OF_OPTIONS: Mapping[str, str] = MappingProxyType(
             "workers": "--workers",
             "large-files": "--memory --unit-records --resume",
             "methods": "--method --methods --param --aggregator --grouping --group-size-vars",
+            "refusals": "--on-refusal",
             "how-to/fields": "--role --nominal --ordinal --numeric --missing",
             "how-to/limits": "--limit --max-observed-share --max-block-records",
             "how-to/keys-and-order": "--seed --keep-order --shuffle",

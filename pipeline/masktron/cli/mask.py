@@ -98,6 +98,15 @@ def mask(
             "an age.",
         ),
     ] = None,
+    on_refusal: Annotated[
+        str | None,
+        typer.Option(
+            metavar="stop|suggest",
+            help="Where the rules, k and limits cannot all be kept: suggest tries what could help and shows what it "
+            "costs; nothing is written.",
+            show_default="stop",
+        ),
+    ] = None,
     allow: options.Allow = None,
     allow_unfired: options.AllowUnfired = None,
     recode: options.Recode = None,
@@ -233,6 +242,7 @@ def mask(
         reweight=tuple(reweight or ()) or None,
         protect=protect,
         member_order=tuple(member_order or ()) or None,
+        on_refusal=on_refusal,
         allow=tuple(allow or ()) or None,
         allow_unfired=tuple(allow_unfired or ()) or None,
         recode=recode,
@@ -271,12 +281,12 @@ def mask(
     pages = ReleasePages()
     with running.progress_shown() as progress, rules_within(settings.rule_timeout):
         from masktron.errors import InfeasibleError, ViolationError
-        from masktron.jobs.mask import run_mask
         from masktron.jobs.originals import InvalidOriginalError
+        from masktron.jobs.remedies.on_refusal import run_mask_or_suggest
         from masktron.report.tables.mask import values_shown
 
         try:
-            result = run_mask(
+            result = run_mask_or_suggest(
                 data,
                 rules,
                 out,
@@ -303,8 +313,11 @@ def mask(
             )
     if refused is not None:
         if invalid_original is not None:
+            own = json if refused.refusal is None else None
             said = "nothing is masked; what the original breaks stands in"
-            running.report(invalid_original, json, html, written=said, found=settings.found)
+            running.report(invalid_original, own, html, written=said, found=settings.found)
+        if refused.refusal is not None:
+            running.report(refused.refusal, json, found=settings.found)
         raise refused
     running.report(result, json, verbose=verbose, found=settings.found)
     if show_values:

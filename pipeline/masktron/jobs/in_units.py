@@ -41,7 +41,7 @@ from masktron.write.atomic import parts_begun
 
 _NOT_IN_PARTS = frozenset(
     {"workers", "executor", "scheduler", "memory", "secret", "seed", "rule_timeout", "limits", "register", "order"}
-    | {"max_failures", "allow_unfired", "unit_records"}
+    | {"on_refusal", "max_failures", "allow_unfired", "unit_records"}
 )
 """Settings that change nothing in a part, and the size of units, which has a line of its own."""
 

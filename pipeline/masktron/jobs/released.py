@@ -40,9 +40,11 @@ from masktron.write.declared import Declared
 from masktron.write.manifest import MANIFEST_VERSION, NOTICE
 from masktron.write.nested_release import NestedRelease, ReleasedField
 
-_ELSEWHERE = frozenset({"workers", "executor", "scheduler", "memory", "rule_timeout", "secret", "documents"})
+_ELSEWHERE = frozenset(
+    {"workers", "executor", "scheduler", "memory", "rule_timeout", "secret", "documents", "on_refusal"}
+)
 """Settings that the manifest has in other places, or leaves out: they change nothing in the file."""
-_OF_THE_RUN = frozenset({"workers", "executor", "scheduler", "memory", "secret", "seed"})
+_OF_THE_RUN = frozenset({"workers", "executor", "scheduler", "memory", "secret", "seed", "on_refusal"})
 """Settings that a later run does not take over: its random numbers are its own."""
 
 

@@ -26,6 +26,7 @@ from masktron.results.mask import EngineResult, MaskResult, RepairResult
 from masktron.results.metadata import MetadataResult
 from masktron.results.recode import KeyFigures, RecodedRule, RecodeResult, RecodingChoice
 from masktron.results.record_findings import Diagnostic, RecordFinding, by_field, diagnostics_of, more_of, severity
+from masktron.results.refusal import RefusalResult, RemedyResult
 from masktron.results.report import PageResult, ReportResult
 from masktron.results.rerun import BlockChange, ChangeResult, FailureChange, FigureChange, RerunResult
 from masktron.results.result import CONFIDENTIAL, SCHEMA_VERSION, JobResult, shown
@@ -88,7 +89,9 @@ __all__ = [
     "RecodedRule",
     "RecodingChoice",
     "RecordFinding",
+    "RefusalResult",
     "ReleaseVerdict",
+    "RemedyResult",
     "RepairResult",
     "ReportResult",
     "RerunResult",

@@ -217,7 +217,8 @@ def test_a_figure_that_does_not_exist_keeps_no_limit() -> None:
     [
         (
             ("refused",),
-            "no candidate is admitted: too few; docs/refusals.md says what may help",
+            "no candidate is admitted: too few; mask --on-refusal suggest, with the settings of one, tries what may "
+            "help",
         ),
         (
             ("refused", "ended"),

@@ -42,6 +42,26 @@ def test_a_grouping_that_mask_does_not_have_for_households_is_refused(tmp_path: 
         masktron.tune(data, rules, ask={"methods": ["mdav"], "groupings": ["rules", "all"], "workers": 0}, **HOW)
 
 
+def test_units_that_few_are_composed_like_have_remedies_with_figures_of_both_levels(tmp_path: Path) -> None:
+    data, rules = made(tmp_path, 5, 40)
+    with pytest.raises(masktron.InfeasibleError, match="cannot be like k - 1 others") as refused:
+        masktron.mask(
+            data, rules, tmp_path / "out.xml", k=8, roles=ROLES, max_observed_share=100, on_refusal="suggest"
+        )
+    found = refused.value.refusal
+    assert found is not None
+    exclude = next(one for one in found.remedies if one.settings == {"rare_units": "exclude"})
+    assert exclude.state == "works", exclude.reason
+    assert exclude.masked == 4  # Total, Wage, Benefit, Income, of whichever person
+    assert [*exclude.levels] == ["Household", "Household/Person"]
+    assert exclude.levels["Household"]["whole_record_k"] >= 8
+    assert 'works when tried: rare_units="exclude"' in refused.value.hint
+    assert "Household/Person" in str(found)
+    schema = json.loads((ROOT / "schemas/refusal.schema.json").read_text())
+    Draft202012Validator(schema).validate(json.loads(json.dumps(found.as_dict())))
+    assert [path.name for path in tmp_path.iterdir() if path.suffix == ".json"] == []
+
+
 def test_persons_with_spells_are_grouped_over_all_of_them_and_persons_alone_as_somebody_asks(tmp_path: Path) -> None:
     asked = {"methods": ["mdav"], "groupings": ["rules", "all"], "k": 3, "workers": 0}
     spells, alone = tmp_path / "spells", tmp_path / "alone"

@@ -332,7 +332,10 @@ def _nothing(candidates: Sequence[TuneCandidate], risk: str, utility: str) -> st
             f"no candidate was measured, for want of time or memory: {_reasons(candidates, 'ended')}; fewer workers "
             "need less memory, and a longer rule timeout gives engines more time"
         )
-    return f"no candidate is admitted: {_reasons(candidates, 'refused')}; docs/refusals.md says what may help"
+    return (
+        f"no candidate is admitted: {_reasons(candidates, 'refused')}; mask --on-refusal suggest, with the settings "
+        "of one, tries what may help"
+    )
 
 
 def _reasons(candidates: Sequence[TuneCandidate], state: str) -> str:

@@ -44,6 +44,7 @@ _SPARED = frozenset(
         "max_failures",
         "metadata",
         "method",
+        "on_refusal",
         "params",
         "pram",
         "recode",

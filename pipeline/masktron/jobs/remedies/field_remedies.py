@@ -1,0 +1,72 @@
+"""Remedies that mask more fields, or release some as they are."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from masktron.config import Config, Role
+from masktron.jobs.remedies.refused_run import RefusedRun
+from masktron.likely_roles import MOST_CODES
+from masktron.results.refusal import RemedyResult
+
+MOST_FIELDS = 4
+"""Fields of a block that are looked at one by one: those with few values first."""
+
+
+def masked_as_well(names: Iterable[str], now: RefusedRun) -> Iterator[RemedyResult]:
+    """Yield that the unmasked fields which rules read beside masked ones are masked, too."""
+    own = [name for name in names if name in now.fields and now.fields[name].role is not Role.IDENTIFIER]
+    open_ = [name for name in own if now.fields[name].role not in (Role.CONFIDENTIAL, Role.WEIGHT)]
+    if not open_:
+        return
+    codes = [name for name in open_ if now.fields[name].numeric and now.values(name) <= MOST_CODES]
+    codes = [name for name in codes if now.config.kind_of(name) is None]
+    settings: dict[str, Any] = {"roles": roles_with(now.config, dict.fromkeys(open_, Role.CONFIDENTIAL))}
+    if codes:
+        settings["nominal"] = [*now.config.nominal, *codes]
+    yield RemedyResult(
+        "mask-more",
+        f"mask {', '.join(open_)} as well",
+        (
+            *(f"--role {shlex.quote(f'{name}=confidential')}" for name in open_),
+            *(f"--nominal {shlex.quote(name)}" for name in codes),
+        ),
+        settings=settings,
+    )
+
+
+def one_unmasked(names: Iterable[str], now: RefusedRun) -> Iterator[RemedyResult]:
+    """Yield for each field that it is released as it is, if another one is left to mask."""
+    if len(now.masked) > 1:
+        for name in fewest_values_first(names, now):
+            yield _released([name], now)
+
+
+def all_unmasked(names: Sequence[str], now: RefusedRun) -> Iterator[RemedyResult]:
+    """Yield that fields are released as they are, all at once, if another one is left to mask."""
+    if names and not {*now.masked} <= {*names}:
+        yield _released(names, now)
+
+
+def _released(names: Sequence[str], now: RefusedRun) -> RemedyResult:
+    several = len(names) > 1
+    return RemedyResult(
+        "role",
+        f"release {', '.join(names)} as {'they are' if several else 'it is'}, and measure the risk of that",
+        tuple(f"--role {shlex.quote(f'{name}=quasi-identifier')}" for name in names),
+        settings={"roles": roles_with(now.config, dict.fromkeys(names, Role.QUASI_IDENTIFIER))},
+        reveals=f"every value of {', '.join(names)}",
+    )
+
+
+def fewest_values_first(names: Iterable[str], now: RefusedRun) -> list[str]:
+    """Order masked fields from the fewest different values, and take some."""
+    own = [name for name in names if name in now.masked]
+    return sorted(own, key=lambda name: (now.values(name), name))[:MOST_FIELDS]
+
+
+def roles_with(config: Config, changed: Mapping[str, Role]) -> dict[str, str]:
+    """Return the roles of settings as plain data, with some changed."""
+    return {name: str(role) for name, role in {**config.roles, **changed}.items()}
