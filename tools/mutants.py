@@ -43,7 +43,7 @@ AREAS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     ),
     "randomness": (
         ("streams.py", "release_key.py", "jobs/randomness.py"),
-        ("tests/test_keys.py", "tests/jobs/test_inversion.py", "tests/jobs/test_ordering.py"),
+        ("tests/test_keys.py", "tests/jobs/test_inversion.py"),
     ),
     "suppression": (("treatments/suppress*.py",), ("tests/treatments/test_suppress*.py",)),
 }
