@@ -18,11 +18,10 @@ from examples import FULL
 from pairs.facts import facts_of
 from pairs.generate import Pair, document, generate
 from pairs.judge import smallest_group, violations
-from pairs.outcome import Outcome, run_pair
+from pairs.outcome import Outcome, medoid_share, run_pair, summary
 from pairs.proof import lonely
 from pairs.rules import Compare, Edit, always, variables_in
 from pairs.spelling import SCH, Speller, rulebook
-from pairs.summary import medoid_share, summary
 from pairs.values import Variable
 from pairs_run import run
 
