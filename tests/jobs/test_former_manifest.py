@@ -148,6 +148,7 @@ def test_of_a_link_the_copy_stands_beside_the_manifest_and_not_in_the_folder_of_
     assert str(secure / "m.manifest.1.json") in kept(notes)[0]
 
 
+@pytest.mark.few(1)
 @pytest.mark.skipif(os.name != "posix", reason="links and permissions of POSIX")
 @pytest.mark.parametrize("taken", ["link to nowhere", "link to a copy", "copy that all may read"])
 def test_what_has_the_name_of_a_copy_and_is_none_is_passed_over(

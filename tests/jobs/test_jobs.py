@@ -85,6 +85,7 @@ def test_any_number_of_workers_gives_the_same_bytes(tmp_path: Path) -> None:
     assert "workers" not in json.loads(manifest.read_text())["config"]
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("grouping", ["rules", "all"])
 def test_cut_records_give_the_same_bytes_for_any_number_of_workers(
     grouping: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -110,6 +111,7 @@ def test_cut_records_give_the_same_bytes_for_any_number_of_workers(
     assert made == [Partitioner(20, own, of=90) for own in cores]
 
 
+@pytest.mark.full
 def test_what_a_cut_costs_is_what_the_file_loses(tmp_path: Path) -> None:
     values = np.round(np.random.default_rng(3).normal(size=(300, 4)), 9)
     values[:, 2] = np.where(values[:, 0] < values[:, 1], np.abs(values[:, 2]), -np.abs(values[:, 2]))
@@ -333,6 +335,7 @@ def test_what_cannot_be_kept_stops_with_the_names(tmp_path: Path) -> None:
         masktron.mask(frame, rules, k=5, roles={"KEY": "key"})
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("limit", ["linkage=0", "information_loss=0.001", "whole_record_k=41"])
 def test_nothing_is_published_outside_a_limit(made: tuple[Path, Path, Path], run: Runner, limit: str) -> None:
     data, rules, out = made

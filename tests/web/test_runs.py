@@ -143,6 +143,7 @@ def test_so_many_at_once_and_the_others_wait_in_order(office: Office, project: P
     until(lambda: all(reaches(office, run, RunState.CANCELLED) for run in (*own, *theirs)))
 
 
+@pytest.mark.full
 def test_fifty_runs_at_once(office: Office, project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(run_queue, "MOST_WAITING", MOST_WAITING)
     runs = [started(office, project, "sleep=0", f"{number}") for number in range(MOST_WAITING)]
@@ -334,6 +335,7 @@ def test_a_project_is_deleted_at_once_with_its_runs(office: Office) -> None:
     assert office.parts.queue.busy() == set()
 
 
+@pytest.mark.full
 def test_temporary_files_of_a_run_go_with_it(office: Office, project: Project) -> None:
     def begun(*words: str) -> tuple[CommandRun, Path]:
         run = started(office, project, "temp=document.xml", *words)

@@ -67,6 +67,7 @@ def stages(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
     return found
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     "data", [pytest.param(one, marks=[pytest.mark.full] if one.endswith(".xml") else []) for one in FORMS]
 )
