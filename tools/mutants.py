@@ -42,8 +42,8 @@ AREAS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
         ("tests/write/*.py", "tests/jobs/test_treatments_asked.py"),
     ),
     "randomness": (
-        ("streams.py", "release_key.py", "jobs/randomness.py"),
-        ("tests/test_keys.py", "tests/jobs/test_inversion.py"),
+        ("streams.py", "release_secret.py", "jobs/randomness.py"),
+        ("tests/test_release_secrets.py", "tests/jobs/test_inversion.py"),
     ),
     "suppression": (("treatments/suppress*.py",), ("tests/treatments/test_suppress*.py",)),
 }
@@ -230,10 +230,11 @@ def run(chosen: Sequence[Mutant], jobs: int) -> Iterator[tuple[Mutant, bool]]:
 
 
 def kept_after(kept: Kept, names: Sequence[str], fates: Mapping[str, bool]) -> Kept:
-    """Return what is kept after a run: survivors among all selected names, and the share killed of the rest."""
+    """Return what is kept after a run: survivors of all selected names and, where all were run, the share killed."""
     counted = [name for name in names if name not in kept["equivalent"]]
     survivors = sorted(name for name in counted if not fates.get(name, name not in kept["survivors"]))
-    return {**kept, "killed": round(1 - len(survivors) / len(counted), 4), "survivors": survivors}
+    share = round(1 - len(survivors) / len(counted), 4) if len(fates) == len(names) else kept["killed"]
+    return {**kept, "killed": share, "survivors": survivors}
 
 
 def falls(kept: Kept, names: Sequence[str], fates: Mapping[str, bool]) -> list[str]:
@@ -253,23 +254,21 @@ def main() -> int:
     parser.add_argument("--only", default="", metavar="NAME", help="run the mutants whose name contains this text")
     parser.add_argument("--sample", type=int, default=TOTAL, metavar="N", help="run a seeded part of the mutants")
     parser.add_argument("--jobs", type=int, default=2)
-    parser.add_argument("--write", action="store_true", help="keep the results in mutants.json")
+    parser.add_argument("--write", action="store_true", help="keep results in mutants.json, as soon as there are any")
     options = parser.parse_args()
     selected = mutants()
     chosen = sample([one for one in selected if options.only in one.name], options.sample)
     if options.list:
         print("\n".join(one.name for one in chosen))
         return 0
+    kept, names = json.loads(KEPT.read_text()), [one.name for one in selected]
     fates: dict[str, bool] = {}
     for one, killed in run(chosen, options.jobs):
         fates[one.name] = killed
         print(f"{len(fates)} of {len(chosen)}: {'killed' if killed else 'SURVIVED'}: {one.name}", flush=True)
-    kept, names = json.loads(KEPT.read_text()), [one.name for one in selected]
-    after = kept_after(kept, names, fates)
-    if options.write:
-        KEPT.write_text(json.dumps(after, indent=1) + "\n")
-        return 0
-    fallen = falls(kept, names, fates)
+        if options.write:
+            KEPT.write_text(json.dumps(kept_after(kept, names, fates), indent=1) + "\n")
+    fallen = [] if options.write else falls(kept, names, fates)
     print("\n".join(fallen) or f"of {len(fates)} mutants, none survives that was killed before")
     return 1 if fallen else 0
 

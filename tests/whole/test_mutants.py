@@ -28,7 +28,7 @@ def test_a_short_masking_keeps_rules_and_k(tmp_path: Path) -> None:
     rules.write_text(golden.FLAT.format(record="record", test=golden.TESTS["balance"]))
     keys, numbers = ["region", "sex", "job"], ["age", "wage", "other", "income"]
     roles = {**dict.fromkeys(keys, "quasi-identifier"), "weight": "weight"}
-    masktron.mask(data, rules, out, k=3, key=golden.SECRET, key_k=8, roles=roles, numeric=numbers)
+    masktron.mask(data, rules, out, k=3, secret=golden.SECRET, key_k=8, roles=roles, numeric=numbers)
     released = pd.read_csv(out, keep_default_na=False)
     assert len(released) == golden.RECORDS
     assert (released["wage"] + released["other"] == released["income"]).all()
@@ -42,9 +42,9 @@ def test_a_short_masking_keeps_rules_and_k(tmp_path: Path) -> None:
 def test_each_area_has_its_share_of_mutants() -> None:
     found = mutants.mutants()
     assert len({one.name for one in found}) == len(found) == mutants.TOTAL
-    for area, (_, patterns) in mutants.AREAS.items():
+    for area, (modules, tests) in mutants.AREAS.items():
         assert sum(one.area == area for one in found) >= 20, area
-        for pattern in patterns:
+        for pattern in (*(str(mutants.PACKAGE / pattern) for pattern in modules), *tests):
             assert list(ROOT.glob(pattern)), pattern
     for one in found:
         assert one.code != (ROOT / one.module).read_bytes(), one.name
@@ -63,7 +63,8 @@ def test_a_lower_share_is_said() -> None:
 def test_what_was_not_run_keeps_its_fate() -> None:
     assert mutants.kept_after(KEPT, NAMES, {}) == KEPT
     assert mutants.kept_after(KEPT, NAMES, {"a": False})["survivors"] == ["a", "c"]
-    assert mutants.kept_after(KEPT, NAMES, {"c": True})["killed"] == 1
+    assert mutants.kept_after(KEPT, NAMES, {"c": True}) == {**KEPT, "survivors": []}
+    assert mutants.kept_after(KEPT, NAMES, dict.fromkeys(NAMES, True))["killed"] == 1
 
 
 @pytest.mark.full
