@@ -38,7 +38,7 @@ def test_generated_files_are_well_formed(seed: int) -> None:
 def test_generated_cases_agree(seeds: range) -> None:
     summary = run(seeds)
     assert summary.checks > 30 * len(seeds)
-    assert not summary.unrecorded, summary.text(with_table=False)
+    assert not summary.unrecorded, summary.text()
 
 
 def test_an_exception_in_one_seed_is_told_and_the_others_go_on(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -63,7 +63,7 @@ def test_many_generated_cases_agree() -> None:
     summary = run(range(2700), jobs=2)
     sys.stdout.write(summary.text())
     assert summary.checks > 100_000
-    assert not summary.unrecorded, summary.text(with_table=False)
+    assert not summary.unrecorded, summary.text()
     assert not thin(_operators(summary.coverage), least=500)
 
 

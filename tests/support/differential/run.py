@@ -10,7 +10,7 @@ from multiprocessing import get_context
 from traceback import format_exc
 
 from differential.compare import Disagreement, run_case
-from differential.coverage import Coverage, coverage, merged, table
+from differential.coverage import Coverage, coverage, merged
 from differential.generate import generate
 
 ENDED = "ended by an exception"
@@ -49,7 +49,7 @@ class Summary:
         """Disagreements that no deviation explains."""
         return [d for part in self.parts for d in part.disagreements if not d.deviation]
 
-    def text(self, *, with_table: bool = True) -> str:
+    def text(self) -> str:
         """Return all that as markdown."""
         flat = sum(part.columns for part in self.parts)
         known = Counter(d.deviation for part in self.parts for d in part.disagreements if d.deviation)
@@ -63,8 +63,6 @@ class Summary:
             *(f"- recorded: {name}, {count:,} checks" for name, count in known.most_common()),
             *(f"- not compared, since no engine takes it: {why}, {count:,}" for why, count in refused.most_common()),
         ]
-        if with_table:
-            lines += ["", table(self.coverage)]
         for d in self.unrecorded[:20]:
             lines += ["", f"seed {d.seed}, {d.check}: {d.first} and {d.second} on `{d.test}` at `{d.context}`"]
             lines += [f"    {said}"[:400] for said in d.said if said]

@@ -9,8 +9,10 @@ import time
 import traceback
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
+from multiprocessing import get_context
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -126,6 +128,12 @@ def run_pair(seed: int, *, limit: float = LIMIT) -> Outcome:
         faults=_faults(pair, before, after, result),
         exits=sum((Counter(block.exits) for block in result.blocks), Counter()),
     )  # fmt: skip
+
+
+def run_pairs(seeds: Sequence[int]) -> list[Outcome]:
+    """Run pairs in two processes, in the order of their seeds; processes are fresh, since engines keep threads."""
+    with ProcessPoolExecutor(2, mp_context=get_context("spawn")) as pool:
+        return list(pool.map(run_pair, seeds, chunksize=5))
 
 
 def masktron_settings(pair: Pair) -> dict[str, Any]:
