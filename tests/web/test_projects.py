@@ -190,7 +190,7 @@ def test_errors_are_shown_at_the_field_that_they_name(
 
 
 def test_forms_are_read_field_by_field() -> None:
-    form = FormFields([("a", " x "), ("b", "1"), ("b", "2"), ("role.A B", "key "), ("t", "a\r\nb ")])
+    form = FormFields([("a", " x "), ("b", "1"), ("b", "2"), ("role.A B", "record-id "), ("t", "a\r\nb ")])
     assert (form.text("a"), form.texts("b"), form.text("none"), form.raw("t")) == ("x", ["1", "2"], "", "a\nb ")
     assert form.with_prefix("role.") == {"A B": "record-id"}
 

@@ -35,7 +35,7 @@ PANELS: Mapping[str, list[str]] = MappingProxyType(
         ),
         "Output": _options(
             "--out --rows --from --write --candidate --verbose --show-values --html --html-public --map --json --csv "
-            "--svrl --sarif --junit --max-findings --release-safe --rules-out --replace --version --help"
+            "--svrl --sarif --junit --max-findings --release-safe --record-id --rules-out --replace --version --help"
         ),
     }
 )
@@ -43,7 +43,6 @@ PANELS: Mapping[str, list[str]] = MappingProxyType(
 
 _ELSEWHERE: Mapping[tuple[str, str], str] = MappingProxyType(
     {
-        ("validate", "--record-id"): "Output",
         ("mask", "--manifest"): "Output",
         ("rerun", "--manifest"): "Output",
         ("tune", "--class"): "How it is done",
