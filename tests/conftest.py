@@ -8,7 +8,9 @@ import os
 import re
 import signal
 import tempfile
+from collections import defaultdict
 from collections.abc import Iterator
+from hashlib import sha256
 from pathlib import Path
 
 import pytest
@@ -71,8 +73,20 @@ def pytest_make_parametrize_id(val: object, argname: str) -> str | None:
     return argname if isinstance(val, bytes) else None
 
 
+@pytest.hookimpl(tryfirst=True)  # before pytest leaves out what is `full`
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Refuse names that hold the address of an object: processes that share the tests find others, and run none."""
+    """Mark cases beyond those of ``few`` as ``full``, and refuse names that hold the address of an object.
+
+    Processes that share the tests would find other names, and run none.
+    """
+    alike: dict[tuple[str, int], list[pytest.Item]] = defaultdict(list)
+    for item in items:
+        if (mark := item.get_closest_marker("few")) and not item.get_closest_marker("full"):
+            alike[item.nodeid.partition("[")[0], mark.args[0]].append(item)
+    for (_, size), cases in alike.items():
+        # by their parameters alone, so that tests with the same parameters try the same
+        for case in sorted(cases, key=lambda one: sha256(one.name.partition("[")[2].encode()).digest())[size:]:
+            case.add_marker("full")
     if addressed := [item.nodeid for item in items if re.search(r" at 0x[0-9a-f]{8,}", item.nodeid)]:
         raise pytest.UsageError(f"these names differ in every process; give them ids: {addressed}")
 

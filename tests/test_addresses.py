@@ -61,6 +61,7 @@ def test_an_address_of_another_kind_shows_no_password(scheme: str, run: Runner, 
     assert "S3cret" not in done.err
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("scheme", ["sqlite", "duckdb"])
 def test_a_frame_becomes_a_table_and_leaves_no_file_of_another_name(
     scheme: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -14,6 +14,7 @@ from paths import ROOT
 process = runpy.run_path(str(ROOT / "benchmarks" / "measure.py"))["process"]
 
 
+@pytest.mark.full
 def test_memory_of_a_process_is_not_that_of_the_one_that_measures(tmp_path: Path) -> None:
     own = np.ones(300_000_000, dtype=np.uint8)
     out = tmp_path / "out.txt"

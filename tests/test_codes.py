@@ -174,6 +174,7 @@ def test_numeric_fields_hold_numbers_and_exist(tmp_path: Path) -> None:
         masktron.mask(words, rules, tmp_path / "m.xml", numeric=["C"])
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     ("rule", "codes", "reason"),
     spread(

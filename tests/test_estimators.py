@@ -106,6 +106,7 @@ def test_every_method_is_declared_in_full(kind: Any) -> None:
     assert "Source:" in (kind.__doc__ or "")
 
 
+@pytest.mark.few(7)
 @pytest.mark.parametrize("kind", estimators.ALL, ids=lambda kind: kind.__name__)
 def test_the_same_seed_gives_the_same_bytes(kind: Any) -> None:
     generator = np.random.default_rng(5)

@@ -77,6 +77,7 @@ def rules(tmp_path: Path) -> Path:
     return write_rules(tmp_path / "rules.sch", "A + B = T")
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("made", FRAMES, ids=IDS)
 def test_what_comes_back_is_of_the_kind_that_went_in(made: Any, rules: Path, tmp_path: Path) -> None:
     frame = made(_records())
@@ -111,6 +112,7 @@ def test_what_comes_back_is_of_the_kind_that_went_in(made: Any, rules: Path, tmp
     assert (tmp_path / "kept.arrow").exists()
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("made", FRAMES, ids=IDS)
 def test_all_jobs_take_them_and_name_no_temporary_file(made: Any, rules: Path) -> None:
     frame = made(_records())
@@ -205,6 +207,7 @@ def test_readers_and_batches_come_back_as_tables(rules: Path) -> None:
     assert masked.equals(masktron.mask(records, rules, k=4, roles=ROLES, order="keep", seed=3).data)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("made", parts([lambda records: records.to_pandas(), FRAMES[0]], 1), ids=["pandas", "arrow"])
 def test_a_frame_is_written_in_any_format_and_is_what_the_file_holds(made: Any, rules: Path, tmp_path: Path) -> None:
     frame = made(_records().drop_columns(["day"]))

@@ -92,6 +92,7 @@ def test_two_releases_have_unrelated_noise_and_are_averaged(tmp_path: Path) -> N
     assert np.all(np.abs(halved - 0.5) < 0.1)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("method", parts(["noise", "mdav", "cart", "hierarchical"], 2))
 def test_the_same_key_gives_the_same_bytes(tmp_path: Path, method: str) -> None:
     """From a secret, its file or the manifest; for any workers, limits, folders and spellings of the settings."""
@@ -195,6 +196,7 @@ def test_a_file_of_settings_holds_no_secret(tmp_path: Path, name: str) -> None:
     assert "--secret MANIFEST" in str(caught.value)
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("seed", [2**127 - 1, 2**127, 2**127 + 1])
 @pytest.mark.parametrize("options", [["--method", "noise"], ["--method", "noise", "--keep-order"], ["--shuffle"], []])
 def test_short_seeds_are_refused_where_they_protect(

@@ -28,6 +28,7 @@ def test_what_is_not_there_is_an_error() -> None:
         resource("rules/none.sch")
 
 
+@pytest.mark.full
 def test_a_wheel_has_them_inside_the_package(tmp_path: Path) -> None:
     """Lay the package out as the wheel does, by the same table of pyproject.toml, and look from there."""
     table = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["hatch"]["build"]["targets"]["wheel"]

@@ -158,6 +158,7 @@ def test_while_another_process_computes(tmp_path: Path) -> None:
         os.kill(int(member), 0)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("whom", parts(["first", "all"], 1))
 @pytest.mark.parametrize(("number", "says"), [(signal.SIGINT, "interrupted"), (signal.SIGTERM, "terminated")])
 def test_where_python_hears_no_signal(tmp_path: Path, number: signal.Signals, says: str, whom: str) -> None:
@@ -187,6 +188,7 @@ def test_a_worker_ends_with_the_process_that_watches_it(tmp_path: Path) -> None:
     assert ends(int(worker))
 
 
+@pytest.mark.full
 def test_what_was_written_before_is_named(tmp_path: Path) -> None:
     data, rules = write_data(tmp_path / "d.xml", numbers(12)), write_rules(tmp_path / "r.sch", "A + B = T")
     report, svrl = tmp_path / "f.csv", tmp_path / "f.svrl"
@@ -233,6 +235,7 @@ def test_finished_parts_that_stay_are_named(tmp_path: Path, capsys: pytest.Captu
         assert capsys.readouterr().err == f"terminated; {left if made else 'nothing was written'}\n"
 
 
+@pytest.mark.full
 def test_a_run_that_hears_nothing_leaves_parts_too(tmp_path: Path) -> None:
     code, _, err = interrupted(tmp_path, IN_PARTS, signal.SIGTERM, "methods")
     folder = parts_folder(tmp_path / "out.xml")
@@ -240,6 +243,7 @@ def test_a_run_that_hears_nothing_leaves_parts_too(tmp_path: Path) -> None:
     assert (code, err) == (143, [f"terminated; no output was written; {left}"])
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("how", ["sum(range(10 ** 12))", "time.sleep(60)"], ids=["deaf", "hearing"])
 def test_parts_that_were_being_removed_are_removed(tmp_path: Path, how: str) -> None:
     script = WHILE_PARTS_GO.replace("HOW", how)

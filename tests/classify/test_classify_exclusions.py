@@ -36,6 +36,7 @@ SHOWN = [
 ]
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("binding", parts(["xslt2", "xslt"], 1))
 def test_unequal_is_shown_as_it_is_written(binding: str, tmp_path: Path) -> None:
     rules = write_rules(tmp_path / "r.sch", *(test for test, *_ in SHOWN), binding=binding)

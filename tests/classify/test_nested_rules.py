@@ -171,6 +171,7 @@ def compared(seed: int, version: str, folder: Path) -> Counter[str]:
     return found
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("version", "seeds"),
     [("1.0", range(12)), ("2.0", range(12)), pytest.param("1.0", range(12, 200), marks=pytest.mark.full),
@@ -241,6 +242,7 @@ SAID = {
 }  # fmt: skip
 
 
+@pytest.mark.few(6)
 @pytest.mark.parametrize("name", SAID)
 def test_rules_across_levels_are_said_with_the_names_of_levels(name: str, tmp_path: Path) -> None:
     context, test, kind, said = SAID[name]

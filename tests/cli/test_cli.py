@@ -321,6 +321,7 @@ def test_names_cannot_steer_the_terminal(tmp_path: Path, run: Runner) -> None:
     assert json.loads(outcomes[-1].out)["rules"][0]["id"] == "a valid [/red][bold] \x9b2J \u202ex"
 
 
+@pytest.mark.full
 def test_any_encoding_of_the_terminal_will_do(tmp_path: Path) -> None:
     data = write_data(tmp_path / "d.xml", [{"Größe": 1}, {"Größe": 2}])
     rules = write_rules(tmp_path / "r.sch", "Größe >= 2")
@@ -347,6 +348,7 @@ def test_file_names_that_are_no_text(tmp_path: Path, rules: Path, run: Runner) -
 # signals
 
 
+@pytest.mark.full
 @pytest.mark.skipif(not hasattr(os, "openpty"), reason="no terminals here")
 def test_progress_is_shown_on_a_terminal_and_only_there(tmp_path: Path, rules: Path) -> None:
     data = write_data(tmp_path / "d.xml", numbers())

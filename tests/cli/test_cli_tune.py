@@ -95,6 +95,7 @@ def test_a_candidate_that_there_is_not_is_refused_before_anything_is_tried(
     assert not list(Path("out").glob("*"))
 
 
+@pytest.mark.full
 def test_a_number_is_that_of_the_table_that_was_seen(run: Runner, pair: tuple[Path, Path]) -> None:
     """Candidates begin with what the settings say: writing them gives others the first numbers."""
     more = ("tune", pair[0], "--rules", pair[1], "--out", "out", "--workers", 0, "-k", "3,4", "--seeds", 1)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
 from cli_runner import Outcome, Runner, numbers, write_data, write_rules
+from masktron.cli import main
 from masktron.errors import Exit
 
 OF_A_RECORD = "48151623"
@@ -40,24 +40,20 @@ def test_a_fault_names_itself_and_its_place_and_quotes_nothing(faulty: Outcome, 
     assert OF_A_RECORD not in str(told)
 
 
-def test_the_traceback_is_shown_where_somebody_asks_for_it() -> None:
-    program = (
-        "import sys, masktron.jobs.doctor as job\n"
-        "def fail(*arguments, **options): raise ValueError('of a record')\n"
-        "job.run_doctor = fail\n"
-        "sys.argv = ['masktron', 'doctor']\n"
-        "from masktron.cli import main\n"
-        "main()\n"
-    )
+def test_the_traceback_is_shown_where_somebody_asks_for_it(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def fail(*arguments: object, **options: object) -> None:
+        raise ValueError(OF_A_RECORD)
+
+    monkeypatch.setattr("masktron.jobs.doctor.run_doctor", fail)
+    monkeypatch.setattr(sys, "argv", ["masktron", "doctor"])
     for debug, shown in (("1", True), ("", False)):
-        done = subprocess.run(
-            [sys.executable, "-c", program],
-            capture_output=True,
-            text=True,
-            check=False,
-            env={"PATH": "/usr/bin:/bin", "MASKTRON_DEBUG": debug, "MASKTRON_NO_BACKGROUND": "1"},
-        )
-        assert done.returncode == Exit.FAULT, done.stderr
-        assert "this is a fault of masktron: ValueError in masktron/cli/doctor.py:" in done.stderr
-        assert ("Traceback (most recent call last)" in done.stderr) is shown
-        assert ("of a record" in done.stderr) is shown
+        monkeypatch.setenv("MASKTRON_DEBUG", debug)
+        with pytest.raises(SystemExit) as stop:
+            main()
+        assert stop.value.code == Exit.FAULT
+        told = capsys.readouterr().err
+        assert "this is a fault of masktron: ValueError in masktron/cli/doctor.py:" in told
+        assert ("Traceback (most recent call last)" in told) is shown
+        assert (OF_A_RECORD in told) is shown

@@ -93,6 +93,7 @@ LOOSE = {
 }
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("setting", LOOSE)
 def test_what_relaxes_a_judgement_comes_first(folder: Path, run: Runner, setting: str) -> None:
     (folder / "masktron.toml").write_text(LOOSE[setting])
@@ -119,6 +120,7 @@ def test_stricter_settings_are_no_news(folder: Path, run: Runner) -> None:
     assert found_config(folder / "masktron.toml").found == ""
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("command", ["mask", "validate"])
 def test_the_result_of_a_run_names_it_first(folder: Path, run: Runner, command: str) -> None:
     (folder / "masktron.toml").write_text('k = 3\nallow_unfired = ["R1"]\n')

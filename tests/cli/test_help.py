@@ -28,6 +28,7 @@ def options_of(name: str) -> list[list[str]]:
     return [one.opts for one in parameters if one.param_type_name == "option" and not one.hidden]
 
 
+@pytest.mark.few(5)
 @pytest.mark.parametrize("name", ["", *NAMES])
 def test_help_fits_80_columns_and_names_no_types(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     told = Runner(capsys, whole=False)(*[name] * bool(name), "--help").out
@@ -37,6 +38,7 @@ def test_help_fits_80_columns_and_names_no_types(name: str, capsys: pytest.Captu
         assert all(spelling in told for spelling in spellings)
 
 
+@pytest.mark.few(5)
 @pytest.mark.parametrize("name", NAMES)
 def test_options_stand_in_panels_from_common_to_rare(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     told = Runner(capsys, whole=False)(name, "--help").out
@@ -67,6 +69,7 @@ def test_words_in_brackets_are_not_lost(capsys: pytest.CaptureFixture[str]) -> N
     assert "[default: 5]" in told
 
 
+@pytest.mark.full
 def test_every_page_that_an_error_can_name_is_there() -> None:
     assert {*OF_COMMANDS} <= {*NAMES}
     known = {option for name in NAMES for spellings in options_of(name) for option in spellings}
@@ -143,6 +146,7 @@ def test_completion_is_printed(shell: str, capsys: pytest.CaptureFixture[str]) -
     assert f"complete_{shell}" in done.out
 
 
+@pytest.mark.full
 @pytest.mark.skipif(shutil.which("bash") is None, reason="there is no bash")
 def test_bash_completes_commands_and_options(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     program = tmp_path / "masktron"

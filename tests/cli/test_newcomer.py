@@ -58,6 +58,7 @@ def table(path: Path) -> Path:
     return path
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize(
     ("name", "wrong", "told"),
     [

@@ -16,6 +16,7 @@ pytestmark = pytest.mark.skipif(
 UNWRITABLE = Path("/proc/self/about.html")
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("option", ["--html", "--html-public"])
 def test_a_page_that_cannot_be_written_leaves_a_release_that_is_told(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], option: str

@@ -167,6 +167,7 @@ def test_one_search_for_the_best_alone_leaves_something_of_each_field(
     assert [bool(one["emptied"]) for one in result["choices"]] == [True]
 
 
+@pytest.mark.full
 def test_a_weight_counts_for_key_k_where_it_is_recoded(run: Runner, survey: Path) -> None:
     """What the note says of the weight is so: `--key-k` counts a recoded weight, and leaves none of it out."""
     lines = survey.read_text().splitlines()

@@ -13,12 +13,12 @@ from masktron.report.summaries.screenful import Screenful, SummaryLine, brief
 from paths import RULES, SAMPLES
 
 CASES = [
+    ("csv", []),
     ("establishments", []),
     ("household", ["--key-k", "3"]),
     ("household", []),
     ("business", []),
     ("persons", []),
-    ("csv", []),
 ]
 
 

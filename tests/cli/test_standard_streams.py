@@ -34,6 +34,7 @@ MASK = ("mask", "data.xml", "--rules", "rules.sch", "--out", "masked.xml", "-k",
 VALIDATE = ("validate", "data.xml", "--rules")
 
 
+@pytest.mark.few(1)
 @on_linux
 @pytest.mark.parametrize("redirected", [">&-", ">/dev/full"])
 @pytest.mark.parametrize(
@@ -50,6 +51,7 @@ def test_output_that_cannot_be_written_has_its_own_exit_code(
     assert said.rstrip().endswith(f"the exit code would be {own}")
 
 
+@pytest.mark.full
 @on_linux
 @pytest.mark.parametrize("redirected", [pytest.param(">&-", marks=pytest.mark.full), ">/dev/full"])
 def test_files_that_are_there_are_named_where_the_result_cannot_be_printed(folder: Path, redirected: str) -> None:
@@ -64,6 +66,7 @@ def test_files_that_are_there_are_named_where_the_result_cannot_be_printed(folde
     assert all(name in told for name in names)
 
 
+@pytest.mark.full
 def test_an_error_keeps_its_exit_code_where_standard_output_is_closed(folder: Path) -> None:
     code, _, said = run(folder, ">&-", "describe", "absent.xml")
     assert (code, "standard output" in said) == (4, False)
@@ -80,6 +83,7 @@ def test_other_streams_change_no_result(folder: Path, redirected: str) -> None:
     assert run(folder, redirected, *VALIDATE, "absent.sch")[0] == 3
 
 
+@pytest.mark.full
 def test_without_any_stream_files_are_whole(folder: Path) -> None:
     """A file that was opened in the place of a closed stream would hold what is printed."""
     assert run(folder, "", *MASK)[0] == 0
@@ -88,6 +92,7 @@ def test_without_any_stream_files_are_whole(folder: Path) -> None:
     assert (folder / "result.json").read_bytes()[:1] == whole == b"{"
 
 
+@pytest.mark.few(1)
 @on_linux
 @pytest.mark.parametrize("megabytes", [200, 400, 700])
 def test_few_addresses_are_a_lack_of_memory(folder: Path, megabytes: int) -> None:

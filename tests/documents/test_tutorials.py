@@ -62,6 +62,7 @@ def test_a_csv_in_ten_minutes(tmp_path: Path, run: Runner) -> None:
     run_page(TUTORIALS / "csv.md", tmp_path, run)
 
 
+@pytest.mark.full
 def test_enterprises(tmp_path: Path, run: Runner) -> None:
     page = TUTORIALS / "enterprises.md"
     saved(page, tmp_path)
@@ -83,6 +84,7 @@ def test_enterprises(tmp_path: Path, run: Runner) -> None:
     assert not (tmp_path / "again.csv").exists()
 
 
+@pytest.mark.full
 def test_households_in_one_csv(tmp_path: Path, run: Runner) -> None:
     run_page(TUTORIALS / "people.md", tmp_path, run)
 

@@ -256,6 +256,7 @@ start()
 """
 
 
+@pytest.mark.full
 @pytest.mark.skipif(sys.platform != "linux", reason="other systems do not heed this limit")
 def test_a_limit_of_addresses_is_named(tmp_path: Path) -> None:
     data = write_data(tmp_path / "d.xml", numbers(12))

@@ -78,6 +78,7 @@ def shown(found: Evaluation, checks: Sequence[int]) -> list[tuple[object, ...]]:
     return [(f.check, f.kind, f.record, f.line, f.location, f.message) for f in findings]
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("version", BOTH)
 @examples(2, full=12)
 @given(data=rows, size=st.integers(1, 4))
@@ -86,6 +87,7 @@ def test_keys_are_those_of_the_whole_document(version: XPathVersion, data: list[
     compare(book_of(tests, version), LAYOUT, data, size)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("version", BOTH)
 @examples(5, full=12)
 @given(data=rows, size=st.integers(1, 4))
@@ -94,6 +96,7 @@ def test_counts_and_totals_are_those_of_the_whole_document(version: XPathVersion
     compare(book_of(later if version == "1.0" else later + WHOLE_LATER, version, message="A"), LAYOUT, data, size)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("version", BOTH)
 @pytest.mark.parametrize("context", spread(["/", "Records", "/Records"], every=2))
 @settings(max_examples=4)
@@ -107,6 +110,7 @@ def test_totals_may_stand_at_the_root(version: XPathVersion, context: str, data:
 FORMS = [(version, test) for version in BOTH for test in in_version(version)]
 
 
+@pytest.mark.few(16)
 @pytest.mark.parametrize(
     ("version", "test"), [*FORMS[::2], *(pytest.param(*one, marks=pytest.mark.full) for one in FORMS[1::2])]
 )
@@ -115,6 +119,7 @@ def test_every_form_is_evaluated_on_plain_records(version: XPathVersion, test: s
     assert compare(book_of([test], version), LAYOUT, GOOD, 3) == (frozenset() if nested else frozenset({0}))
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("version", BOTH)
 @pytest.mark.parametrize("total", ["sum(//V)", "sum(//Record[A = current()/A]/V)"])
 def test_sums_are_bit_by_bit_those_of_the_engine(version: XPathVersion, total: str) -> None:
@@ -129,6 +134,7 @@ def test_sums_are_bit_by_bit_those_of_the_engine(version: XPathVersion, total: s
     assert compare(book_of([f"{total} > 0.2"], version, message=total), LAYOUT, tenth, 1) == {0}
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("version", BOTH)
 @pytest.mark.parametrize(("shared", "own", "test"), spread(LETS, every=3))
 @examples(2, full=4)
@@ -142,6 +148,7 @@ def test_variables_stand_for_what_they_select(
         assert compare(book, LAYOUT, data, 2) == {0} or version != "1.0"
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("version", BOTH)
 @pytest.mark.parametrize(("context", "test"), spread(FIELDS, every=3))
 @settings(max_examples=4)
@@ -166,6 +173,7 @@ def test_only_the_first_rule_of_a_pattern_fires(version: XPathVersion, data: lis
     assert compare(book, LAYOUT, data, 2) == {0, 1}
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("version", BOTH)
 @examples(4, full=10)
 @given(data=rows_of(plain), original=rows_of(plain))

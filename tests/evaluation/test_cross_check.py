@@ -283,6 +283,7 @@ def refusing_saxon(_self: EngineProcess, _seconds: float | None, question: str, 
 HEAD = {"libxml2": "", "Saxon": 'queryBinding="xslt2"'}
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("name", parts(HEAD, 1))
 def test_errors_of_an_engine_are_those_of_evaluate(tmp_path: Path, name: str) -> None:
     """Also where they are behind what is read to find the first record, and other slices are as they should be."""
@@ -309,6 +310,7 @@ ODD = {
 }
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("name", parts(ODD, 2))
 def test_what_cannot_be_cut_is_left_to_each_engine(tmp_path: Path, name: str) -> None:
     text, records = ODD[name]
@@ -324,6 +326,7 @@ def test_what_cannot_be_cut_is_left_to_each_engine(tmp_path: Path, name: str) ->
         assert (own.records, own.fired.tolist()) == (records, expected[lane].fired.tolist())
 
 
+@pytest.mark.full
 def test_a_rule_across_records_is_left_to_each_engine(tmp_path: Path) -> None:
     path, layout = written(tmp_path)
     book = rules(

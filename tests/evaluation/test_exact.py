@@ -425,6 +425,7 @@ def test_names_that_also_stand_outside_the_records(tmp_path: Path) -> None:
     assert [bool(r) for r in locality(rulebook, LAYOUT, frozenset({"V3", "Record"}))] == [True, True, True]
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("head", ["", XSLT2])
 def test_a_list_of_codes_may_be_long(tmp_path: Path, head: str) -> None:
     codes = range(3, 1500)

@@ -98,6 +98,7 @@ def each_composition(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(unit_program, "ENOUGH", 1)
 
 
+@pytest.mark.few(1)
 @pytest.mark.usefixtures("each_composition")
 @pytest.mark.parametrize("version", ["1.0", "2.0"])
 @pytest.mark.parametrize(

@@ -129,6 +129,7 @@ ISLANDS = {
 }
 
 
+@pytest.mark.few(5)
 @pytest.mark.parametrize("name", spread(ISLANDS, every=2))
 @ENGINES
 def test_any_well_formed_spelling(
@@ -228,6 +229,7 @@ PIECES = st.sampled_from(
 )
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("engine", ["auto", "saxon"])
 @settings(examples(20, full=250), suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 @given(pieces=st.lists(PIECES, min_size=1, max_size=12), size=st.integers(1, 200))

@@ -96,6 +96,7 @@ odd = st.sampled_from([None, "", "1", "01", "1.0", " 1", "2", "x", "3.25", "-0",
 rows = st.one_of(rows_of(odd), rows_of(plain))
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("version", BOTH)
 def test_every_form_is_recounted_on_plain_records(version: XPathVersion) -> None:
     tests = in_version(version)
@@ -103,6 +104,7 @@ def test_every_form_is_recounted_on_plain_records(version: XPathVersion) -> None
     assert compare(book_of(tests, version), GOOD) == [wanted] * len(ENGINES[version])
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("version", BOTH)
 @examples(2, full=150)
 @given(data=rows.filter(bool))
@@ -110,6 +112,7 @@ def test_engines_recount_what_they_find_in_the_whole_document(version: XPathVers
     compare(book_of(in_version(version), version, message="A"), data)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("version", BOTH)
 @pytest.mark.parametrize("context", ["/", "Records"])
 def test_totals_at_the_root_are_recounted(version: XPathVersion, context: str) -> None:
@@ -119,6 +122,7 @@ def test_totals_at_the_root_are_recounted(version: XPathVersion, context: str) -
     assert compare(book, GOOD) == [frozenset(range(len(tests)))] * len(ENGINES[version])
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("version", BOTH)
 def test_variables_fields_and_namespaces_are_recounted(version: XPathVersion) -> None:
     for at, (shared, own, test) in enumerate(LETS):
@@ -138,6 +142,7 @@ def test_variables_fields_and_namespaces_are_recounted(version: XPathVersion) ->
     assert compare(book, GOOD, of=of) == [frozenset(range(len(tests)))] * len(ENGINES[version])
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("version", BOTH)
 @settings(max_examples=2)
 @given(data=rows_of(plain).filter(bool))
@@ -149,6 +154,7 @@ def test_values_of_the_original_are_recounted(version: XPathVersion, data: list[
         assert judged >= {0, 1, 2, 3, 4, 6}
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("version", BOTH)
 @pytest.mark.parametrize("total", ["sum(//V)", "sum(//Record[A = current()/A]/V)"])
 def test_sums_are_bit_by_bit_those_of_each_engine(version: XPathVersion, total: str) -> None:
@@ -271,6 +277,7 @@ def test_aggregates_that_we_gather_rightly_are_violated(
     assert not [problem for problem in honest.problems if "does not agree" in problem]
 
 
+@pytest.mark.few(4)
 @pytest.mark.usefixtures("large")
 @pytest.mark.parametrize(
     ("kind", "binding"), parts([*((kind, "") for kind in BROKEN), *((kind, "xslt2") for kind in BROKEN_LATER)], 9)
@@ -317,6 +324,7 @@ def no_condition(_self: object, selection: Any, _token: object, _map: object) ->
     return selection
 
 
+@pytest.mark.few(2)
 @pytest.mark.usefixtures("large")
 @pytest.mark.parametrize("binding", ["", "xslt2"])
 @pytest.mark.parametrize(
@@ -365,6 +373,7 @@ def test_what_an_engine_could_not_be_asked_is_named(tmp_path: Path, monkeypatch:
     assert any("judged by masktron's columns alone" in line for line in only.not_checked)
 
 
+@pytest.mark.full
 def test_processes_recount_what_one_does_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     tests = ["A = 1 or A = 0", *UNIQUE[:2], "V > sum(//V) div count(//V)", "A = document('o.xml')//A", "sum(//V) = 1"]
     book = replace(book_of(tests, "1.0"), documents=("o.xml",))
@@ -411,6 +420,7 @@ def test_what_is_not_flat_or_not_counted_alike_is_refused(tmp_path: Path) -> Non
             assert told.left[0], name
 
 
+@pytest.mark.full
 def test_a_sample_has_a_value_for_every_class_that_is_summed() -> None:
     data: list[Row] = [
         {"@id": str(i), "ID": str(i), "A": str(i % 200), "V": "0.1" if i < 200 else None} for i in range(400)

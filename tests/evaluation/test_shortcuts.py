@@ -142,6 +142,7 @@ def test_means_the_same(
     ]
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("binding", ["xslt", "xslt2"])
 @examples(7, full=100)
 @given(content=records)
@@ -159,6 +160,7 @@ def test_saxon_finds_the_same(tmp_path_factory: pytest.TempPathFactory, binding:
     assert quick.verdicts.tolist() == plain.verdicts.tolist()
 
 
+@pytest.mark.full
 def test_takes_linear_time(tmp_path: Path) -> None:
     """Without shortcuts, 20,000 records take minutes."""
     tests = ["not(A = preceding-sibling::*/A)", f"B = {ORIGINAL}//B", "count(//R[A = current()/A]) = 1"]

@@ -178,6 +178,7 @@ def reports(folder: Path, data: Path, rules: Path, executor: Any, limit: int | N
     return {name: re.sub(rb' (?:timestamp|time)="[^"]*"', b"", text) for name, text in found.items()}
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("name", parts(("xml", "parquet", "csv"), 2))
 def test_reports_are_the_same_bytes(folder: Path, rules: Path, tmp_path: Path, name: str) -> None:
     data, executor = large(folder)[name], Travelling()
@@ -246,6 +247,7 @@ def test_rules_across_records_go_as_before(folder: Path, tmp_path: Path) -> None
     assert executor.slices == []
 
 
+@pytest.mark.full
 def test_a_doubt_that_one_slice_alone_has_is_no_doubt(tmp_path: Path, rules: Path) -> None:
     """Commas in numbers are refused where a column has nothing else, which no slice knows."""
     rows = [f"{i % 97};{i % 97 + 1};{i % 10},5;x\n" for i in range(9_000)]

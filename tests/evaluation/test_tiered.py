@@ -210,6 +210,7 @@ def assert_equal_to_the_engine(case: Drawn, columnar: Callable[..., Evaluation])
         assert len(sunk) == expected.violations
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(("head", "tests"), CASES, ids=["1.0", "2.0"])
 @examples(6, full=40)
 @given(data=st.data())
@@ -224,6 +225,7 @@ def test_equal_to_the_engine_alone(
     assert_equal_to_the_engine(case, fixed)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(("head", "tests"), CASES, ids=["1.0", "2.0"])
 @examples(6, full=40)
 @given(data=st.data())
@@ -260,6 +262,7 @@ def position(text: str, location: str) -> tuple[int, int]:
 ENDS = {"lf": "\n", "crlf": "\r\n", "cr": "\r", "none": ""}
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("end", spread(ENDS.values(), every=3), ids=ENDS)
 @pytest.mark.parametrize("codec", ["utf-8", "iso8859-1", "utf-8-sig", "utf-16"])
 def test_lines_and_columns_are_those_of_the_text(tmp_path: Path, codec: str, end: str) -> None:

@@ -132,6 +132,7 @@ def compare(
     return found
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("version", BOTH)
 @pytest.mark.parametrize("rows", [plain_rows, odd_rows], ids=["plain", "odd"])
 @examples(1, full=8)
@@ -163,6 +164,7 @@ def no_tree(monkeypatch: pytest.MonkeyPatch) -> None:
 GOOD: list[Row] = [{"@id": str(i), "ID": str(i % 4), "A": str(i % 2), "B": "1", "V": f"{i}.14"} for i in range(1, 25)]
 
 
+@pytest.mark.full
 @pytest.mark.usefixtures("no_tree")
 @pytest.mark.parametrize("version", parts(BOTH, 1))
 def test_no_whole_tree_is_parsed(version: XPathVersion, tmp_path: Path) -> None:
@@ -181,6 +183,7 @@ def test_no_whole_tree_is_parsed(version: XPathVersion, tmp_path: Path) -> None:
     assert (roots.fired == 1).all()
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("version", BOTH)
 @pytest.mark.parametrize("context", ["/", "Records", "/Records"])
 @settings(max_examples=2)
@@ -195,6 +198,7 @@ def test_rules_at_the_root(version: XPathVersion, context: str, data: list[Row])
     compare(replace(both, patterns=(*patterns, both.patterns[2])), data)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("version", BOTH)
 @examples(1, full=2)
 @given(data=plain_rows)
@@ -209,6 +213,7 @@ def test_variables_fields_and_first_matches(version: XPathVersion, data: list[Ro
     compare(rulebook(first, version=version), data)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("version", BOTH)
 @settings(max_examples=4)
 @given(data=plain_rows, original=st.one_of(st.none(), plain_rows))

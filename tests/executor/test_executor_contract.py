@@ -83,6 +83,7 @@ def executor(request: pytest.FixtureRequest) -> Executor:
     return found
 
 
+@pytest.mark.few(1)
 def test_results_have_the_order_of_the_slices(executor: Executor) -> None:
     told: list[tuple[int, int]] = []
     found = list(executor.map(tasks.square_soon, range(12), stage="squares", told=lambda *what: told.append(what)))

@@ -134,6 +134,7 @@ def test_many_records_are_exchanged_by_compiled_code(monkeypatch: pytest.MonkeyP
     assert spread(points, after) < 0.5 * spread(points, labels)
 
 
+@pytest.mark.full
 def test_few_records_never_wait_for_the_compiler(monkeypatch: pytest.MonkeyPatch) -> None:
     """They are exchanged by compiled code where it is at hand and worth loading, with the same result."""
     used: list[str] = []

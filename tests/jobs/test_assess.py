@@ -328,6 +328,7 @@ def test_a_missing_class_is_no_class(tmp_path: Path) -> None:
     assert (result["homogeneous_groups"], result["class_imbalance"]) == (100.0, 0.0)
 
 
+@pytest.mark.full
 def test_figures_of_classes(survey: Survey, run: Runner) -> None:
     result = survey.assess(class_field="C")
     assert {"homogeneous_groups", "class_imbalance"} <= {figure.name for figure in result.figures}
@@ -389,6 +390,7 @@ def test_all_figures_with_a_manifest(survey: Survey) -> None:
     jsonschema.Draft202012Validator(json.loads(SCHEMA.read_text())).validate(result.as_dict())
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("settings", [{}, {"order": "random", "seed": SEED}, {"grouping": "all"}])
 def test_mask_and_assess_have_the_same_figures(tmp_path: Path, settings: dict[str, Any]) -> None:
     survey = Survey(tmp_path, **settings)
@@ -403,6 +405,7 @@ def test_mask_and_assess_have_the_same_figures(tmp_path: Path, settings: dict[st
     assert own["block_k"][0] == survey.result.min_group
 
 
+@pytest.mark.full
 def test_a_shuffled_file_needs_its_manifest_or_a_key(tmp_path: Path) -> None:
     plain, shuffled = (tmp_path / name for name in ("plain", "shuffled"))
     plain.mkdir()
@@ -439,6 +442,7 @@ def test_a_masked_field_that_is_gone_from_the_file(tmp_path: Path) -> None:
     assert "R" in result.numeric
 
 
+@pytest.mark.full
 def test_without_a_manifest_fields_come_from_both_files(survey: Survey) -> None:
     bare = survey.assess(manifest=False)
     assert bare.numeric == ("Id", "A", "B", "T", "S", "W")
@@ -671,6 +675,7 @@ def test_mask_and_check_take_limits_on_all_figures_together(survey: Survey, limi
         assert (outcome.code, {name for name in values if f"{name} is " in said}) == (1, set(over))
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("figure", parts(WITHOUT_A_CLASS, 3), ids=lambda one: one.name)
 def test_mask_and_check_take_a_limit_on_any_figure(figure: Any, survey: Survey, limited: Limited) -> None:
     value = survey.assess()[figure.name]

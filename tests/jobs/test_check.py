@@ -83,6 +83,7 @@ def test_the_good_case(case: Masked) -> None:
 # tampering
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     ("old", "new", "problem"),
     [

@@ -84,6 +84,7 @@ def test_the_rules_that_are_proposed_keep_fields_from_it(tmp_path: Path) -> None
     assert {one.kind for one in again.concerns} == {"moved-total"}
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(("role", "kind"), [("weight", "identifying-weight"), ("untouched", "identifying-field")])
 def test_fields_that_differ_in_nearly_every_record(tmp_path: Path, role: str, kind: str) -> None:
     rows = [{"A": at * 37 % 101, "B": at * at % 89, "W": f"{1 + max(at, 5) / 100}"} for at in range(60)]

@@ -121,6 +121,7 @@ def test_a_frame_is_converted(tmp_path: Path) -> None:
 AMOUNTS = "price;mixed;half;code\n10,50;1,50;1,5;007\n-2,00;2;2,5;010\n0,25;2,125;3,5;011\n"
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize(
     ("suffix", "zeros", "texts"),
     [

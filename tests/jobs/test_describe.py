@@ -158,6 +158,7 @@ def test_release_safe_does_not_say_which_record_holds_a_text(tmp_path: Path) -> 
     assert (told.record, told.line) == (7, 8) and "record 7" in told.what
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("name", ["d.csv", "d.xml"])
 def test_a_file_that_is_streamed_says_the_same(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path, size, long = tmp_path / name, 20_000, "N" * 50
@@ -249,6 +250,7 @@ def test_a_file_without_records_is_an_error(tmp_path: Path, name: str, content: 
         masktron.describe(tmp_path / name)
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     ("code", "others", "many", "told"),
     [

@@ -74,6 +74,7 @@ STATED = Config(
 BARE = Config(k=3, secret=KEY)
 
 
+@pytest.mark.full
 def test_masked_values_and_the_manifest_are_as_if_a_user_had_said_it(
     tmp_path: Path, survey: Path, twin: Path, rules: Path
 ) -> None:

@@ -58,6 +58,7 @@ def looked_at() -> DoctorResult:
     return doctor.run_doctor(progress=no_progress)
 
 
+@pytest.mark.few(1)
 @pytest.mark.usefixtures("probed")
 @pytest.mark.parametrize("lacking", [None, *OF_FORMATS])
 def test_what_is_said_of_a_format_happens(

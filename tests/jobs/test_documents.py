@@ -91,6 +91,7 @@ def test_the_original_is_known_by_some_names(tmp_path: Path, name: str) -> None:
         assert masktron.check(data, rules, original=other).violations == (24 if name != "survey.xml" else 0)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("binding", ["", "xslt2", "xslt3"])
 @pytest.mark.usefixtures("large")
 def test_all_engines_read_the_same_documents(tmp_path: Path, codes: Path, binding: str) -> None:

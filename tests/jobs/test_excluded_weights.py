@@ -24,6 +24,7 @@ def survey(tmp_path: Path, weights: dict[int, object], *, rules: tuple[str, ...]
     return write_data(tmp_path / "d.xml", rows), write_rules(tmp_path / "r.sch", *rules)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     "more",
     [
@@ -63,6 +64,7 @@ def weighted(tmp_path: Path, broken: int) -> tuple[list[dict[str, Any]], Path, P
     return rows, write_data(tmp_path / "d.xml", rows), write_rules(tmp_path / "r.sch", *RULES)
 
 
+@pytest.mark.full
 def test_totals_before_are_those_of_the_file_that_was_read(tmp_path: Path) -> None:
     rows, data, rules = weighted(tmp_path, 12)
     out, share = tmp_path / "m.xml", 100 * 12 * 9.25 / math.fsum(row["W"] for row in rows)
@@ -140,6 +142,7 @@ def test_totals_of_levels_count_units_that_were_left_out(tmp_path: Path) -> None
         assert change == pytest.approx(lost, abs=2)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("broken", [9, 12])
 def test_the_page_for_others_says_what_totals_lack(tmp_path: Path, run: Runner, broken: int) -> None:
     rows, data, rules = weighted(tmp_path, broken)

@@ -113,6 +113,7 @@ def commands(office: Office, manifest: Path, out: Path) -> dict[str, Callable[[]
     }
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     "command", ["rerun", "rerun, rules named", "check", "assess", "report", "report, files named"]
 )
@@ -127,6 +128,7 @@ def test_no_command_opens_what_a_foreign_manifest_names(
     assert {path: path.read_bytes() for path in office.private.iterdir()} == before
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("address", ["postgresql://attacker/db?table=t", "sqlite:{}?table=t", "duckdb:{}?table=t"])
 def test_no_command_connects_to_what_a_foreign_manifest_names(
     office: Office, tmp_path: Path, opened: list[str], address: str
@@ -258,6 +260,7 @@ def households(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.full
 def test_a_table_beside_the_manifest_is_that_of_its_level(households: Path, tmp_path: Path) -> None:
     (tmp_path / "moved").mkdir()
     for name in ("persons.csv", "households.csv", "rules.sch"):

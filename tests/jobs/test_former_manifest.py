@@ -111,6 +111,7 @@ def test_of_a_link_the_copy_stands_beside_the_manifest_and_not_in_the_folder_of_
     assert str(secure / "m.manifest.1.json") in kept(notes)[0]
 
 
+@pytest.mark.few(1)
 @pytest.mark.skipif(os.name != "posix", reason="links and permissions of POSIX")
 def test_what_has_the_name_of_a_copy_stays_as_it_is(tmp_path: Path, pair: tuple[Path, Path]) -> None:
     out, place, elsewhere = tmp_path / "m.xml", tmp_path / "m.manifest.1.json", tmp_path / "public.json"

@@ -53,6 +53,7 @@ TABLES = ("--table", "Person=elsewhere/b.Person.csv", "--original-table", "Perso
 PAIR = ("b.csv", "--original", "households.csv", "--manifest", "b.manifest.json")
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("command", [("check", *PAIR, "-r", "rules.sch"), ("assess", *PAIR, "--measures", "linkage")])
 def test_tables_of_a_pair_may_lie_elsewhere(run: Runner, command: Sequence[str]) -> None:
     lacking = run(*command)
@@ -83,6 +84,7 @@ def test_python_names_them_too(survey: Path) -> None:
         masktron.check(survey / "b.csv", survey / "rules.sch", **{**said, "tables": "persons.csv"})
 
 
+@pytest.mark.full
 def test_keys_are_told_the_table_and_leave_out_rare_households(run: Runner) -> None:
     """Of which `mask` would leave out as many, and needs to be told so."""
     roles = [part for name, role in ROLES.items() if name != "@id" for part in ("--role", f"{name}={role}")]

@@ -82,6 +82,7 @@ def test_what_a_killed_run_has_left_is_removed_by_the_next_one(given: Files, kil
     assert not killed.exists()
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(("what", "change"), [("settings", {"k": 2}), ("unit_records", {"unit_records": 90})])
 def test_other_settings_are_no_way_on(given: Files, killed: Path, what: str, change: Any) -> None:
     with pytest.raises(UsageError, match=what):
@@ -98,6 +99,7 @@ def test_other_data_or_rules_are_no_way_on(given: Files, killed: Path, what: str
         mask(given, resume=True)
 
 
+@pytest.mark.full
 def test_workers_and_limits_may_be_others(given: Files, killed: Path) -> None:
     assert mask(given, resume=True, workers=2, limits={"linkage": 100.0}).valid
 
@@ -107,6 +109,7 @@ def test_the_size_of_units_is_that_of_the_run_that_was_ended(given: Files, kille
     assert not killed.exists()
 
 
+@pytest.mark.full
 def test_settings_are_told_apart_alike_in_every_process() -> None:
     """Sets have another order in each."""
     text = (
@@ -122,6 +125,7 @@ def test_settings_are_told_apart_alike_in_every_process() -> None:
     assert len(found) == 1
 
 
+@pytest.mark.full
 def test_units_of_one_category_are_masked(tmp_path: Path) -> None:
     draw = random.Random(7)
     rows: list[dict[str, object]] = [{"A": draw.randint(0, 90), "C": draw.choice("abc")} for _ in range(600)]
@@ -133,6 +137,7 @@ def test_units_of_one_category_are_masked(tmp_path: Path) -> None:
         assert result.min_group >= 3
 
 
+@pytest.mark.full
 def test_blocks_inside_of_units_are_told(given: Files) -> None:
     result = mask(given, unit_records=200, max_block_records=20)
     whole = mask(given, "whole.xml", unit_records=None, max_block_records=20)
@@ -149,6 +154,7 @@ def test_a_unit_is_never_smaller_than_may_be_asked_for(given: Files, monkeypatch
     assert manifest["config"]["unit_records"] == 160, "128 would be the power of two below 166"
 
 
+@pytest.mark.full
 def test_a_data_frame_leaves_nothing(given: Files, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     draw = random.Random(3)
@@ -253,6 +259,7 @@ class Twice(Serial):
             function(piece)
 
 
+@pytest.mark.full
 def test_a_slice_that_is_computed_twice_is_harmless(given: Files, monkeypatch: pytest.MonkeyPatch) -> None:
     mask(given, "once.xml")
     monkeypatch.setattr(in_units, "executor_of", lambda *_, **__: Twice())
@@ -278,6 +285,7 @@ def test_parts_that_change_within_a_run_are_one_error(given: Files, monkeypatch:
     assert mask(given, resume=True).valid
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("size", [70, None])
 def test_a_manifest_gives_the_size_of_units_with_its_key(given: Files, size: int | None) -> None:
     mask(given, unit_records=size or 0)
@@ -293,6 +301,7 @@ def test_a_manifest_gives_the_size_of_units_with_its_key(given: Files, size: int
     assert Config(k=50, secret=manifest).unit_records == (None if size else 0)  # type: ignore[arg-type]
 
 
+@pytest.mark.full
 def test_a_file_may_be_pinned_whole(given: Files, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(memory_costs, "BASE", 399_000_000)
     monkeypatch.setattr(memory_costs, "WHOLE_CELL", 10_000)
@@ -383,6 +392,7 @@ def test_what_is_held_of_all_records_counts(given: Files, monkeypatch: pytest.Mo
     assert "405 MB with --memory" in caught.value.hint
 
 
+@pytest.mark.full
 def test_arrays_in_files_change_nothing(given: Files, monkeypatch: pytest.MonkeyPatch) -> None:
     mask(given, "memory.xml")
     monkeypatch.setattr(memory_costs, "COLUMN_SHARE", 10**12)

@@ -62,6 +62,7 @@ def gains(original: Floats, published: Floats, method: Method, make: Make, *, si
     return [Gain.of(original, one) for one in (*found, np.mean(found, axis=0))]
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("kind", OWN, ids=lambda kind: kind.name)
 def test_with_the_key_the_original_is_solved_for(kind: type[Method]) -> None:
     """The attack is one: every cell within 1 % with the key, so a key that can be found protects nothing."""
@@ -70,6 +71,7 @@ def test_with_the_key_the_original_is_solved_for(kind: type[Method]) -> None:
     assert max(gain.near for gain in gains(original, published, method, make, signs=3, rounds=60)) > 95
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     "kind", (IpsoMethod, MicrohybridMethod, HybridMicroMethod, SequentialMethod), ids=lambda kind: kind.name
 )
@@ -82,6 +84,7 @@ def test_moments_alone_leave_nothing_to_invert(kind: type[Method]) -> None:
     assert not any(gain.exceeds(before, N) for gain in found)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("kind", OWN, ids=lambda kind: kind.name)
 def test_without_the_key_nothing_is_gained_over_linking_the_file(kind: type[Method]) -> None:
     original, method = amounts(), kind()
@@ -114,6 +117,7 @@ def released(folder: Path, values: Floats, *tests: str, **settings: object) -> F
     return np.array([[float(record.findtext(name)) for name in "ABCD"] for record in records])
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("kind", OWN, ids=lambda kind: kind.name)
 def test_a_published_file_is_not_solved_for(tmp_path: Path, bound: list[tuple[str, ...]], kind: type[Method]) -> None:
     """With the key from the manifest it is, rounded and settled by rules as it is; with all else it is not."""

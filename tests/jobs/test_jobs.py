@@ -80,6 +80,7 @@ def test_any_number_of_workers_gives_the_same_bytes(tmp_path: Path) -> None:
     assert "workers" not in json.loads(manifest.read_text())["config"]
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("grouping", ["rules", "all"])
 def test_cut_records_give_the_same_bytes_for_any_number_of_workers(
     grouping: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -105,6 +106,7 @@ def test_cut_records_give_the_same_bytes_for_any_number_of_workers(
     assert made == [Partitioner(20, own, of=90) for own in cores]
 
 
+@pytest.mark.full
 def test_what_a_cut_costs_is_what_the_file_loses(tmp_path: Path) -> None:
     values = np.round(np.random.default_rng(3).normal(size=(300, 4)), 9)
     values[:, 2] = np.where(values[:, 0] < values[:, 1], np.abs(values[:, 2]), -np.abs(values[:, 2]))

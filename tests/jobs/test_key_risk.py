@@ -200,6 +200,7 @@ def fine(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     return write_data(folder / "d.xml", rows), write_rules(folder / "r.sch", "A >= 0")
 
 
+@pytest.mark.full
 def test_the_larger_estimate_counts_for_limits_and_verdicts(fine: tuple[Path, Path], tmp_path: Path) -> None:
     data, rules = fine
     page, out = tmp_path / "m.html", tmp_path / "m.xml"
@@ -222,6 +223,7 @@ def test_the_larger_estimate_counts_for_limits_and_verdicts(fine: tuple[Path, Pa
         masktron.mask(data, rules, tmp_path / "n.xml", limits=between, **FINE)
 
 
+@pytest.mark.full
 def test_both_estimates_are_on_the_screen(
     fine: tuple[Path, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -266,6 +268,7 @@ def test_uniques_are_counted_by_keys_and_by_recode_as_each_says(
     assert "without a weight; a missing value counts as a value of its own" in " ".join(recode.out.split())
 
 
+@pytest.mark.full
 def test_groups_that_are_formed_and_combinations_that_are_written_have_names_of_their_own(
     tmp_path: Path, run: Runner
 ) -> None:

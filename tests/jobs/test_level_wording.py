@@ -200,6 +200,7 @@ def test_settings_beside_the_manifest_name_the_keys_of_members_too(masked) -> No
     assert fewer.fields == ("Age",)
 
 
+@pytest.mark.full
 def test_a_field_may_be_named_with_its_level_wherever_its_name_is_enough(tmp_path: Path) -> None:
     data, rules = made(tmp_path, 1)
     levels = {"Household/Region": "untouched", "Person/Role": "quasi-identifier", "Person/Age": "quasi-identifier"}

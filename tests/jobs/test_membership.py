@@ -66,6 +66,7 @@ def attacked(
     return result, Membership.of(published, members, others)
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("name", parts(FILES, 1))
 @pytest.mark.parametrize("method", DRAWING, ids=lambda method: method.name)
 def test_membership_is_told_no_better_than_the_verdict_says(tmp_path: Path, name: str, method: type[Method]) -> None:

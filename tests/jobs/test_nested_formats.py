@@ -34,6 +34,7 @@ def frames(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, tuple[pd.Dat
     return folder, tuple(read)
 
 
+@pytest.mark.full
 def test_two_formats_are_written_as_they_were(frames: tuple[Path, tuple[pd.DataFrame, ...]], tmp_path: Path) -> None:
     folder, (households, persons, _) = frames
     households.to_parquet(tmp_path / "h.parquet")
@@ -56,6 +57,7 @@ def test_two_formats_are_written_as_they_were(frames: tuple[Path, tuple[pd.DataF
     assert list(found.problems) == []
 
 
+@pytest.mark.full
 def test_a_table_of_a_database_with_a_row_for_each_person(
     frames: tuple[Path, tuple[pd.DataFrame, ...]], tmp_path: Path
 ) -> None:
@@ -104,6 +106,7 @@ def test_codes_that_a_file_declares_are_those_of_all_members(
     assert codes["Person.1.Income"] == {}
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("said", "encodings", "told"),
     [(ONE, ("cp1252",), True), (TWO, ("cp1252", "cp1252"), True), (TWO, ("cp1252", "utf-16"), False)],

@@ -40,6 +40,7 @@ def test_records_leave_in_random_order_by_default(tmp_path: Path) -> None:
     assert "could tell who is who" in told
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     "spelled",
     [

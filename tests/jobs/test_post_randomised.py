@@ -57,6 +57,7 @@ def changed(written: list[dict[str, str]], name: str) -> list[int]:
     return [at for at, (was, now) in enumerate(zip(ROWS, written, strict=True)) if str(was[name]) != now[name]]
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("suffix", [".xml", ".csv"])
 def test_values_are_drawn_among_what_rules_admit_and_check_tests_the_law(
     tmp_path: Path, rules: Path, suffix: str
@@ -102,6 +103,7 @@ def test_values_are_drawn_among_what_rules_admit_and_check_tests_the_law(
     assert re.search(r"STATUS</t[hd]>\s*<td[^>]*>pram</td>", own)
 
 
+@pytest.mark.full
 def test_what_is_not_promised_of_draws_is_said(tmp_path: Path) -> None:
     rules = write_rules(tmp_path / "r.sch", *RULES, "count(../Record[STATUS = 'works']) >= 1")
     data, roles = write_csv(tmp_path / "d.csv", ROWS), {**ROLES, "REGION": "quasi-identifier"}
@@ -153,6 +155,7 @@ def households() -> list[dict[str, object]]:
     return rows
 
 
+@pytest.mark.full
 def test_records_of_a_household_are_drawn_as_one_among_what_rules_admit_in_all_of_them(tmp_path: Path) -> None:
     rules, rows = write_rules(tmp_path / "r.sch", "AGE > 30 or REGION = 'n' or REGION = 'e'", "A >= 0"), households()
     data, out, manifest = write_csv(tmp_path / "d.csv", rows), tmp_path / "m.csv", tmp_path / "m.manifest.json"
@@ -229,6 +232,7 @@ def test_check_finds_what_was_not_drawn_by_the_law(tmp_path: Path, rules: Path) 
     assert "; one stands in " in problems({at: {"STATUS": "works"} for at in young}).replace("anew, one", "anew; one")
 
 
+@pytest.mark.full
 def test_the_key_of_the_release_repeats_the_draws_whatever_the_workers(tmp_path: Path, rules: Path) -> None:
     data, first = write_csv(tmp_path / "d.csv", ROWS), tmp_path / "m.csv"
     masktron.mask(data, rules, first, **settings())
@@ -250,6 +254,7 @@ def test_the_key_of_the_release_repeats_the_draws_whatever_the_workers(tmp_path:
     assert again.same_bytes
 
 
+@pytest.mark.full
 def test_recoded_drawn_and_suppressed_together_and_check_ignores_what_is_suppressed(
     tmp_path: Path, rules: Path
 ) -> None:
@@ -279,6 +284,7 @@ def test_recoded_drawn_and_suppressed_together_and_check_ignores_what_is_suppres
     )
 
 
+@pytest.mark.full
 def test_a_matrix_fields_together_strata_and_what_is_missing(tmp_path: Path, rules: Path) -> None:
     rows = [{**row, "REGION": ("", "?", row["REGION"])[at % 9 if at % 9 < 2 else 2]} for at, row in enumerate(ROWS)]
     data = write_data(tmp_path / "d.xml", rows)
@@ -314,6 +320,7 @@ def test_records_that_are_left_out_take_no_part(tmp_path: Path, rules: Path) -> 
     assert masktron.check(out, rules, manifest=tmp_path / "m.manifest.json", original=data).complies
 
 
+@pytest.mark.few(8)
 @pytest.mark.parametrize(
     ("given", "says"),
     [

@@ -430,6 +430,7 @@ class Case:
 SYNTHESIS = {"kind": "partitioned-synthesis", "k": 4}
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("shuffle", [False, True])
 def test_a_drawn_file_complies_with_its_contract(tmp_path: Path, shuffle: bool) -> None:
     case = Case(tmp_path, shuffle=shuffle)

@@ -107,6 +107,7 @@ def test_assess_and_keys_tell_the_same(told: tuple[Path, masktron.MaskResult]) -
     assert any("suppressed cells of REGION can be read off" in note for note in tried.notes)
 
 
+@pytest.mark.full
 def test_a_limit_on_key_figures_is_about_the_keys_as_an_intruder_knows_them(tmp_path: Path) -> None:
     data, rules = made(tmp_path, telling=True)
     roles = {**dict.fromkeys(KEYS, "quasi-identifier"), "W": "untouched"}
@@ -149,6 +150,7 @@ def test_drawn_values_that_two_fields_give_away_count_as_known(tmp_path: Path) -
     assert "X with Y" in concern.says
 
 
+@pytest.mark.full
 def test_a_masked_field_that_tells_a_key_has_advice_that_mask_accepts(tmp_path: Path) -> None:
     frame = surveyed()
     frame["REGION"] = pd.cut(frame["INCOME"], [-1, 5_000, 15_000, 60_000, 1e9], labels=list("ABCD")).astype(str)

@@ -109,6 +109,7 @@ def masked(data: Path, rules: Path, **more: Any) -> tuple[Path, Any]:
     return out, result
 
 
+@pytest.mark.few(1)
 def test_classes_are_numbers_with_labels_and_missing_values_stay(data: Path, rules: Path) -> None:
     out, result = masked(data, rules)
     frame, meta = read(out)
@@ -174,6 +175,7 @@ def test_another_reader_sees_the_labels_of_stata(rules: Path, tmp_path: Path) ->
     assert not any("98 and more" in one.values() for one in sets.values())
 
 
+@pytest.mark.few(1)
 def test_a_hierarchy_may_name_values_by_code_or_by_label(data: Path, rules: Path) -> None:
     by_label = read(masked(data, rules)[0])[0]["REGION"]
     codes = data.with_name("codes.csv")
@@ -220,6 +222,7 @@ def test_numbers_of_classes_pass_over_codes_for_missing_values(tmp_path: Path) -
     assert meta.variable_value_labels["REGION"][10] == "14-15"
 
 
+@pytest.mark.full
 def test_no_numbers_for_classes_beside_a_range_without_an_end_are_refused(tmp_path: Path) -> None:
     frame = numbers().assign(REGION=[-float(1 + at % 4) for at in range(SIZE)])
     highest = {"REGION": [{"lo": 2.0, "hi": float("inf")}]}
@@ -266,6 +269,7 @@ def test_suppressed_cells_are_system_missing_and_labels_stay(data: Path, rules: 
     assert set(frame["AGE"].dropna()) == {1, 2}
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("drawn", [{"pram": {"REGION": "change:0.3"}}, {"swap": {"regions": ["REGION"]}}])
 def test_drawn_and_swapped_fields_keep_their_labels(data: Path, rules: Path, drawn: dict[str, Any]) -> None:
     key = bytes(range(32))
@@ -276,6 +280,7 @@ def test_drawn_and_swapped_fields_keep_their_labels(data: Path, rules: Path, dra
     assert frame["REGION"].tolist() != read(data)[0]["REGION"].tolist()
 
 
+@pytest.mark.few(1)
 def test_classes_of_a_masked_release_are_drawn_with_their_labels(data: Path, rules: Path) -> None:
     out, _ = masked(data, rules, pram={"REGION": "change:0.3"}, secret=bytes(range(32)))
     code, _ = MISSING[data.suffix[1:]]

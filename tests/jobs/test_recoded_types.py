@@ -102,6 +102,7 @@ def types(path: Path) -> dict[str, str]:
     return {one.name: str(one.type) for one in schema}
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("name", OF_FORMAT)
 def test_labels_of_classes_stand_in_a_column_that_holds_them(tmp_path: Path, rules: Path, name: str) -> None:
     data, out, manifest = written(tmp_path, name), tmp_path / f"m.{name}", tmp_path / "m.manifest.json"
@@ -116,6 +117,7 @@ def test_labels_of_classes_stand_in_a_column_that_holds_them(tmp_path: Path, rul
     assert masktron.validate(out, tmp_path / "m.rules.sch").valid
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     ("name", "age", "region", "number"),
     [
@@ -161,6 +163,7 @@ def test_means_of_classes_are_found_by_rules_as_the_column_has_them(tmp_path: Pa
     assert checked.complies, checked.problems
 
 
+@pytest.mark.full
 def test_a_large_file_is_written_block_by_block_with_the_new_types(
     tmp_path: Path, rules: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -183,6 +186,7 @@ def test_a_large_file_is_written_block_by_block_with_the_new_types(
     assert pd.read_parquet(tmp_path / "blocks.parquet")["AGE"].tolist() == AGE_CLASSES, "pandas is told the new type"
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     ("kind", "age", "region"),
     [
@@ -226,6 +230,7 @@ def test_classes_that_cross_in_the_order_of_categories_have_no_order(tmp_path: P
     assert set(found.cat.categories) == {"Coast", "Inland"}
 
 
+@pytest.mark.full
 def test_other_frames_come_back_with_texts(tmp_path: Path, rules: Path) -> None:
     found = masktron.mask(pl.from_pandas(FRAME), rules, **settings(tmp_path)).data
     assert isinstance(found, pl.DataFrame)
@@ -243,6 +248,7 @@ def test_other_frames_come_back_with_texts(tmp_path: Path, rules: Path) -> None:
 # tables of databases
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("name", ["sqlite", "duckdb"])
 @pytest.mark.parametrize(
     "how",
@@ -287,6 +293,7 @@ def place() -> Iterator[str]:
         yield address
 
 
+@pytest.mark.full
 def test_keys_of_a_table_of_a_server_are_treated_and_no_other_table_is_there(
     tmp_path: Path, rules: Path, place: str
 ) -> None:

@@ -136,6 +136,7 @@ def _moved(row: Row, name: str) -> Row:
     return {**row, name: int(str(row[name])) + 1}
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("change", CHANGES)
 def test_what_is_most_of_an_original_counts_as_released(office: Office, change: str) -> None:
     """Looking up is enough: that it stands in the way of a release, the test above shows."""
@@ -447,6 +448,7 @@ def test_settings_say_where_the_register_is(tmp_path: Path) -> None:
             load_config(settings)
 
 
+@pytest.mark.full
 def test_on_the_command_line(office: Office, run: Runner) -> None:
     data = write_data(office.folder / "data.xml", ROWS)
     out = office.folder / "out.xml"

@@ -72,6 +72,7 @@ class Office:
             return [entry["kind"] for entry in book.entries if entry["kind"] != "header"]
 
 
+@pytest.mark.full
 @FILES
 def test_two_tables_of_one_file_are_two_originals(tmp_path: Path, scheme: str) -> None:
     office = Office(tmp_path, scheme)

@@ -44,6 +44,7 @@ def release(tmp_path_factory: pytest.TempPathFactory) -> Release:
     return Release(data, rules, out, masktron.mask(data, rules, out, k=3, roles=roles, key_k=3))
 
 
+@pytest.mark.full
 def test_what_was_asked_for_the_keys_and_reached_is_said_everywhere(release: Release, tmp_path: Path) -> None:
     """The light was green where k = 3 was asked for the keys and 1 was reached."""
     data, rules, out, result = release

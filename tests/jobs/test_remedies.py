@@ -150,6 +150,7 @@ def _mask(run: Runner, data: Path, rules: Path, out: Path, *options: str) -> Out
     return run("mask", data, "--rules", rules, "--out", out, *options)
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("name", [name if name in QUICK else as_full(name) for name in CASES])
 def test_what_is_said_to_work_does(tmp_path: Path, run: Runner, name: str) -> None:
     case = CASES[name]
@@ -313,6 +314,7 @@ def test_what_masking_cannot_change_is_not_left_to_it(
     assert ({"grouping", "larger-k", "method"}.isdisjoint({one.kind for one in found})) is not masking
 
 
+@pytest.mark.full
 def test_the_weight_and_keys_are_treated_at_once(tmp_path: Path, run: Runner) -> None:
     """No remedy helps by itself where a weight differs in every record, and what helps is found and works."""
     rows = [{**row, "AGE": 16 + 7 * at % 30, "W": 50 + 13 * at % 97 + at / 8} for at, row in enumerate(numbers(60))]

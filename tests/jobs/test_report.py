@@ -34,6 +34,7 @@ def kept(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, SecretFile]:
     return folder, file
 
 
+@pytest.mark.full
 def test_both_editions_of_a_manifest(run: Runner, kept: tuple[Path, SecretFile], tmp_path: Path) -> None:
     folder, _ = kept
     inside, outside, told = tmp_path / "in.html", tmp_path / "out.html", tmp_path / "told.json"
@@ -50,6 +51,7 @@ def test_both_editions_of_a_manifest(run: Runner, kept: tuple[Path, SecretFile],
     ]
 
 
+@pytest.mark.full
 def test_pages_of_other_results(kept: tuple[Path, SecretFile], tmp_path: Path) -> None:
     folder, _ = kept
     page = tmp_path / "page.html"
@@ -59,6 +61,7 @@ def test_pages_of_other_results(kept: tuple[Path, SecretFile], tmp_path: Path) -
         assert "CONFIDENTIAL" in page.read_text()
 
 
+@pytest.mark.full
 def test_files_that_moved_are_found_beside_the_manifest_or_missed_with_a_note(
     kept: tuple[Path, SecretFile], tmp_path: Path
 ) -> None:
@@ -143,6 +146,7 @@ def test_mask_writes_both_editions_and_a_page_of_what_it_refuses(
     assert "Validation against edit rules" in inside.read_text()
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     ("command", "kind"),
     [

@@ -129,6 +129,7 @@ CHANGES: dict[str, tuple[Callable[[list[Row]], list[Row]], list[tuple[str, str, 
 }
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("change", CHANGES)
 def test_each_change_of_a_file_has_its_name(months: Months, out: Path, change: str) -> None:
     made, expected = CHANGES[change]
@@ -362,6 +363,7 @@ def test_changes_are_shown_where_records_break_rules(
     assert not out.exists()
 
 
+@pytest.mark.full
 def test_what_mask_says_of_a_file_is_said_where_it_is_masked_again(months: Months, out: Path, run: Runner) -> None:
     data = write_data(out.with_name("february.xml"), changed(7, S=None)(rows_of(2)))
     report, inside, public = (out.with_name(name) for name in ("said.json", "inside.html", "about.html"))
@@ -445,6 +447,7 @@ def test_the_register_of_the_last_run_is_that_of_the_next(tmp_path: Path, out: P
         months.rerun(rows_of(3), out)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("option", ["--json", "--html", "--html-public"])
 def test_what_is_written_beside_takes_the_place_of_nothing_that_the_manifest_names(
     tmp_path: Path, out: Path, run: Runner, option: str
@@ -462,6 +465,7 @@ def test_what_is_written_beside_takes_the_place_of_nothing_that_the_manifest_nam
         assert f"{option} would overwrite {what}" in refused.err
 
 
+@pytest.mark.full
 def test_a_register_that_lacks_the_last_run_is_no_register_of_it(tmp_path: Path, out: Path) -> None:
     """Who restores an older copy of the register restores its count as well: the manifest alone knows better."""
     register = Register(tmp_path / "releases.jsonl", tmp_path / "releases.jsonl.salt")
@@ -531,6 +535,7 @@ def test_what_to_look_at_and_the_verdict_are_those_of_this_run(tmp_path: Path, o
     conforms(dry.as_dict(), "rerun")
 
 
+@pytest.mark.full
 def test_pages_and_all_tables_of_this_run(months: Months, out: Path, run: Runner) -> None:
     february = write_data(out.with_name("february.xml"), rows_of(2))
     pages = [out.with_name(name) for name in ("report.html", "about.html")]

@@ -92,6 +92,7 @@ def next_month(survey: Survey, folder: Path) -> tuple[Path, Path]:
     )
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("data", FORMS)
 def test_the_same_nested_file_gives_the_same_bytes(survey: Survey, tmp_path: Path, data: str) -> None:
     manifest, out = survey.manifest(data), tmp_path / f"again{Path(data).suffix}"
@@ -124,6 +125,7 @@ def test_the_same_nested_file_gives_the_same_bytes(survey: Survey, tmp_path: Pat
     assert [*told["tables"]] == (["Household", "Person"] if FORMS[data] is TWO else [])
 
 
+@pytest.mark.full
 def test_persons_alone_and_other_names_of_fields_are_repeated(survey: Survey, tmp_path: Path) -> None:
     first = survey.mask("survey.xml", tmp_path / "a.xml", protect="Person", roles={
         "@id": "identifier", "Household/Size": "untouched", "Region": "untouched", "Role": "untouched",
@@ -145,6 +147,7 @@ def test_persons_alone_and_other_names_of_fields_are_repeated(survey: Survey, tm
     assert [(one.kind, one.place, one.refuses) for one in found.changes] == [("role", "Age", False)]
 
 
+@pytest.mark.full
 def test_categories_and_codes_of_a_level_are_compared(survey: Survey, tmp_path: Path) -> None:
     roles = {name: role for name, role in ROLES.items() if name != "Region"} | {"Age": "weight"}  # of persons alone
     first = survey.mask(
@@ -193,6 +196,7 @@ def test_a_dry_run_says_what_would_be_done_to_households(survey: Survey, tmp_pat
     assert {path.name for path in tmp_path.iterdir()} == {"households2.csv", "persons2.csv"}
 
 
+@pytest.mark.full
 def test_a_table_of_the_last_run_is_not_taken_beside_others_unsaid(survey: Survey, tmp_path: Path) -> None:
     households, persons = next_month(survey, tmp_path)
     out = tmp_path / "b.csv"
@@ -222,6 +226,7 @@ def test_a_table_of_the_last_run_that_is_gone_is_named(survey: Survey, tmp_path:
     assert error.value.hint == 'name it: tables={"Person": "FILE"}'
 
 
+@pytest.mark.full
 def test_no_key_is_taken_over_where_one_table_has_changed(survey: Survey, tmp_path: Path) -> None:
     """Of a changed persons' table alone: the households are the same, and both together another file."""
     older = survey.edited("persons.csv", tmp_path / "persons2.csv", with_one_more(2, 0))
@@ -273,6 +278,7 @@ PERSONS: dict[str, tuple[Callable[[list[str]], list[str]], dict[tuple[str, str],
 }  # fmt: skip
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("change", PERSONS)
 def test_each_change_of_a_persons_table_has_its_name(survey: Survey, tmp_path: Path, change: str) -> None:
     made_so, expected = PERSONS[change]
@@ -314,6 +320,7 @@ def test_no_table_is_overwritten(survey: Survey, tmp_path: Path) -> None:
     assert beside.read_bytes() == before
 
 
+@pytest.mark.full
 def test_a_table_of_the_last_release_stays(survey: Survey, tmp_path: Path) -> None:
     """`out` of a level names where the table of that release went."""
     own = levels(TWO, survey.folder)
@@ -365,6 +372,7 @@ def test_the_command_line_names_tables(survey: Survey, tmp_path: Path, run: Runn
     assert "no level with a table of its own" in wrong.err
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("rare", ["stop", "exclude"])
 def test_few_left_out_are_told_as_rare_ones_only_where_these_are_left_out(
     tmp_path: Path, run: Runner, rare: str

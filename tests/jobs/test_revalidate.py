@@ -64,6 +64,7 @@ def test_a_large_written_file_is_decided_over_columns(
     assert all(one.agrees for one in done.engines)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("size", ["WHOLE", "MANY_RECORDS"])
 def test_rules_across_records_of_a_large_file_are_recounted(
     tmp_path: Path, data: Path, monkeypatch: pytest.MonkeyPatch, size: str

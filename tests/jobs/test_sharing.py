@@ -63,6 +63,7 @@ def masked(pair: tuple[Path, Path], out: Path) -> tuple[bytes, bytes, dict[str, 
     return out.read_bytes(), out.with_name("m.manifest.json").read_bytes(), result.as_dict()
 
 
+@pytest.mark.full
 def test_what_is_masked_and_checked_is_the_same(
     pair: tuple[Path, Path], executor: CarryingExecutor, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -109,6 +110,7 @@ def test_what_the_user_has_to_know_of_workers_is_noted_whatever_stage_they_had_f
     assert "reached without TLS" in json.loads(out.with_name("m.manifest.json").read_text())["result"]["notes"]
 
 
+@pytest.mark.full
 def test_a_table_that_is_read_in_blocks_is_judged_in_slices(
     pair: tuple[Path, Path], executor: CarryingExecutor, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

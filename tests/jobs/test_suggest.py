@@ -101,6 +101,7 @@ def test_planted_rules_are_proposed_with_their_exceptions(suggested: tuple[Path,
     assert levels == sorted(levels, key=["strong", "fair", "guess"].index)
 
 
+@pytest.mark.full
 @examples(4, full=100)
 @given(seed=st.integers(0, 2**32 - 1), wrong=st.integers(0, 9))
 def test_engines_count_as_the_search_does(seed: int, wrong: int) -> None:
@@ -154,6 +155,7 @@ def with_errors(size: int = 2000) -> pd.DataFrame:
     return pd.DataFrame({**made, "Profit": rng.normal(3000, 1300, size).round().astype(int)})
 
 
+@pytest.mark.full
 def test_errors_are_exceptions_and_no_law(tmp_path: Path) -> None:
     frame = with_errors()
     result = masktron.suggest(frame, tmp_path / "r.sch", accept="all")
@@ -181,6 +183,7 @@ def test_codes_for_missing_values_that_nobody_declared_are_set_aside() -> None:
     assert 'missing={"Rent": ["-9"]}' in said[0]
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(("parts", "wrong"), [(10, 0), (12, 0.01), (20, 0.02)])
 def test_totals_of_many_parts(parts: int, wrong: float) -> None:
     rng = np.random.default_rng(parts)
@@ -258,6 +261,7 @@ def test_what_is_accepted_is_named(suggested: tuple[Path, Path, SuggestResult]) 
             accepted_ids(proposals, [wrong])
 
 
+@pytest.mark.full
 @examples(6, full=200)
 @given(seed=st.integers(0, 2**32 - 1))
 def test_random_files_suggest_no_relation_between_fields(seed: int) -> None:

@@ -99,6 +99,7 @@ def put_back(path: Path, out: Path, row: int, name: str, text: str) -> None:
         write_data(out, [{one: value for one, value in each.items() if value != ""} for each in rows])
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("suffix", "recode"), [(".xml", {}), (".csv", {"AGE": "breaks:15,25,65"})], ids=["xml", "csv, recoded"]
 )
@@ -175,6 +176,7 @@ def test_the_key_of_the_release_repeats_what_is_suppressed_and_settings_change_i
     assert first.read_bytes() == second.read_bytes()
 
 
+@pytest.mark.full
 def test_importance_and_subsets_are_heeded(tmp_path: Path, rules: Path) -> None:
     data = data_of(tmp_path, ".csv")
     gone = {}
@@ -292,6 +294,7 @@ def test_gaps_of_consequences_are_the_same_in_records_written_alike(tmp_path: Pa
     assert {True} in gaps.values()
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("test", "more"),
     [
@@ -415,6 +418,7 @@ def test_of_recoded_keys_the_rules_of_the_user_are_the_ones_to_change(tmp_path: 
     ]
 
 
+@pytest.mark.full
 def test_a_key_of_which_more_than_a_fifth_goes_is_to_be_looked_at(tmp_path: Path, rules: Path) -> None:
     data, out = data_of(tmp_path, ".csv"), tmp_path / "m.csv"
     result = masktron.mask(data, rules, out, **settings(keys={"importance": {"AGE": 9}}))

@@ -60,6 +60,7 @@ def moved(written: list[dict[str, str]]) -> list[int]:
     return [at for at, (was, now) in enumerate(zip(ROWS, written, strict=True)) if was["TOWN"] != now["TOWN"]]
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("suffix", [".xml", ".csv"])
 def test_rare_households_change_places_where_the_rules_admit_both(tmp_path: Path, rules: Path, suffix: str) -> None:
     data = write_data(tmp_path / "d.xml", ROWS) if suffix == ".xml" else write_csv(tmp_path / "d.csv", ROWS)
@@ -97,6 +98,7 @@ def test_rare_households_change_places_where_the_rules_admit_both(tmp_path: Path
     assert "TOWN (exchanged in pairs by records that are rare" in (tmp_path / "page.html").read_text("utf-8")
 
 
+@pytest.mark.full
 def test_fields_that_tell_what_was_changed_are_named(tmp_path: Path) -> None:
     rules, data = write_rules(tmp_path / "r.sch", "B <= A"), write_csv(tmp_path / "d.csv", ROWS)
 
@@ -120,6 +122,7 @@ def read_off_by(result: Any) -> list[str]:
     return [name for one in found if one for name in one.group(1).split("; ")]
 
 
+@pytest.mark.full
 def test_fields_whose_neighbours_tell_what_was_changed_are_named(tmp_path: Path) -> None:
     rules = write_rules(tmp_path / "r.sch", "B <= A")
     scrambled = [(97 * at) % N for at in range(N)]
@@ -173,6 +176,7 @@ def test_check_finds_what_is_no_exchange(tmp_path: Path) -> None:
     assert f"{len(moved(written)) // 2} fewer are in another place than pairs were swapped" in problems(undone)
 
 
+@pytest.mark.full
 def test_the_key_of_the_release_repeats_the_swaps_whatever_the_workers(tmp_path: Path) -> None:
     rules = write_rules(tmp_path / "r.sch", "B <= A")
     data, first, key = write_csv(tmp_path / "d.csv", ROWS), tmp_path / "m.csv", tmp_path / "m.manifest.json"
@@ -186,6 +190,7 @@ def test_the_key_of_the_release_repeats_the_swaps_whatever_the_workers(tmp_path:
     assert masktron.rerun(key, data, tmp_path / "r.csv").same_bytes
 
 
+@pytest.mark.full
 def test_recoded_drawn_swapped_and_suppressed_together(tmp_path: Path) -> None:
     rules = write_rules(tmp_path / "r.sch", "B <= A")
     rows = [{**row, "TOWN": "c1"} if at in (0, 1) else row for at, row in enumerate(ROWS)]
@@ -262,6 +267,7 @@ def test_torn_households_and_nobody_to_swap_with_are_refused(tmp_path: Path, rul
     assert not (tmp_path / "m.csv").exists()
 
 
+@pytest.mark.full
 def test_that_many_change_places_is_said(tmp_path: Path, rules: Path) -> None:
     def told(**more: Any) -> list[str]:
         notes = masktron.mask(
@@ -300,6 +306,7 @@ def test_too_few_regions_are_the_reason_why_nobody_moves(tmp_path: Path, rules: 
     assert "similar" not in str(caught.value)
 
 
+@pytest.mark.full
 def test_options_and_settings_say_the_same(tmp_path: Path, run: Runner) -> None:
     rules, data = write_rules(tmp_path / "r.sch", "B <= A"), write_csv(tmp_path / "d.csv", ROWS)
     settings_file = tmp_path / "masktron.toml"

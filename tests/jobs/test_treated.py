@@ -51,6 +51,7 @@ def age_class(age: int) -> str:
     return f"{low}-{low + 4}"
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("suffix", [".xml", ".csv", ".parquet"])
 def test_recoded_fields_are_written_with_rules_that_hold_and_check_does_it_again(
     tmp_path: Path, files: tuple[Path, Path], suffix: str
@@ -344,6 +345,7 @@ def test_a_rulebook_of_the_user_is_not_overwritten(tmp_path: Path, files: tuple[
         masktron.mask(*files, tmp_path / "n.xml", k=K, rules_out=tmp_path / "x.sch", roles={"REGION": "untouched"})
 
 
+@pytest.mark.full
 def test_translated_rules_of_an_earlier_release_are_named_where_a_new_one_has_none(
     tmp_path: Path, files: tuple[Path, Path]
 ) -> None:

@@ -46,6 +46,7 @@ def written(given: Files, out: str) -> bytes:
     return path.read_bytes() + (rules.read_bytes() if rules.exists() else b"")
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("treatment", parts(TREATMENTS, 1))
 def test_treated_keys_are_the_same_in_units_whoever_masks_them(given: Files, treatment: dict[str, Any]) -> None:
     result = mask(given, "one.xml", **treatment)
@@ -58,6 +59,7 @@ def test_treated_keys_are_the_same_in_units_whoever_masks_them(given: Files, tre
     assert checked.complies, checked.problems
 
 
+@pytest.mark.full
 def test_memory_decides_on_the_size_of_units_and_on_nothing_else(
     given: Files, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -143,6 +143,7 @@ def test_check_says_what_was_done_and_what_rules_became(
         assert words in written
 
 
+@pytest.mark.full
 def test_assess_says_the_same(run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     manifest, page = run / "m.manifest.json", tmp_path / "page.html"
     found = masktron.assess(run / "m.csv", run / "d.csv", manifest=manifest)

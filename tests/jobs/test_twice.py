@@ -284,6 +284,7 @@ def after(columns: dict[str, list[Any]]) -> dict[str, list[Any]]:
     return {name: own[1:] for name, own in columns.items()}
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("what", "ids", "by"),
     [
@@ -341,6 +342,7 @@ def test_what_was_rounded_anew_is_one_value_with_an_error(
     assert near >= 2
 
 
+@pytest.mark.full
 def test_another_release_never_lowers_what_a_pair_tells(amounts: Releases) -> None:
     """Nothing is known of what medians tell beside means."""
     rng = np.random.default_rng(3)
@@ -540,6 +542,7 @@ def determined(releases: list[Path]) -> tuple[int, int]:
     return values, solved
 
 
+@pytest.mark.full
 def test_two_releases_of_households_tell_what_their_sums_determine(tmp_path: Path) -> None:
     data, rules = made(tmp_path, 21, mixed=True)
     outs = [tmp_path / "one.xml", tmp_path / "two.xml", tmp_path / "file.xml"]

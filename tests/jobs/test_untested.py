@@ -280,6 +280,7 @@ def test_what_masking_empties_is_said_and_known_to_check(tmp_path: Path) -> None
     assert not masktron.check(out, rules, original=data, manifest=manifest).complies
 
 
+@pytest.mark.full
 def test_the_figures_of_a_rulebook(data: Path, tmp_path: Path) -> None:
     rules = rulebook(
         tmp_path / "r.sch",

@@ -231,6 +231,7 @@ def test_other_methods_that_draw_some_fields(masked: MaskResult, contract: str, 
 ORDERED = "The records stand in the order of the original: whoever has another file of them in that order"
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     ("fields", "settings", "said"),
     [

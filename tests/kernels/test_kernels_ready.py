@@ -60,6 +60,7 @@ def called_from_outside() -> set[str]:
     return found
 
 
+@pytest.mark.full
 def test_every_kernel_that_is_called_is_among_those_that_the_user_is_told_of() -> None:
     entries = {kernel.py_func.__name__ for kernel in (*ready.ENTRIES, *separated.ENTRIES)}
     assert entries == called_from_outside()
@@ -97,6 +98,7 @@ def types_beyond_those_compiled_ahead(path: Path) -> list[str]:
     return [kernel.py_func.__name__ for kernel in ready.ENTRIES if len(kernel.signatures) != 1]
 
 
+@pytest.mark.full
 def test_what_is_compiled_ahead_has_the_types_of_what_is_called(tmp_path: Path) -> None:
     """Other types would be compiled at a call of which nobody is told; in a process that called nothing before."""
     path = tmp_path / "data.xml"

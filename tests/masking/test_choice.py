@@ -88,6 +88,7 @@ def settled_by(
 # the choice
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("tests", [(PRODUCT,), (PRODUCT, "P + C = S"), ("E mod 2 = 0",)])
 def test_the_least_loss_as_written_is_taken(tmp_path: Path, tests: tuple[str, ...]) -> None:
     result = masked(tmp_path, factors(), *tests)

@@ -223,6 +223,7 @@ def test_a_total_is_mended_and_the_rest_holds(tmp_path: Path) -> None:
     assert "mended: R" in repr(result)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("seed", parts(range(4), 2))
 def test_groups_of_one_size_become_unequal_where_a_total_asks_for_it(seed: int, tmp_path: Path) -> None:
     """100 records in groups of five: totals would be multiples of five."""
@@ -268,6 +269,7 @@ def test_a_total_at_the_edge_of_its_bound_comes_back(tmp_path: Path) -> None:
     assert {int(str(record["A"])) % 10 for record in table(tmp_path / "masked.xml")} == {0}
 
 
+@pytest.mark.full
 def test_totals_by_a_classification_part_the_groups(tmp_path: Path) -> None:
     data = rows(120)
     rules = [(f"Record[REGION = '{r}']", f"sum(../Record[REGION = current()/REGION]/T) = {total(data, 'T', r)}")

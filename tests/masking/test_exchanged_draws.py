@@ -35,6 +35,7 @@ def rows() -> list[dict[str, object]]:
     ]
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("method", ["rank_swapping", "shuffling"])
 def test_values_are_those_of_the_original_and_check_says_so(tmp_path: Path, method: str) -> None:
     given, out, manifest = rows(), tmp_path / "m.xml", tmp_path / "m.manifest.json"

@@ -71,6 +71,7 @@ def test_the_records_of_a_group_stand_for_all_of_its_contexts(
     assert len(single.others(np.arange(60))[1]) == 0
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("seed", parts(range(6), 1))
 def test_groups_lose_no_more_together_than_one_by_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seed: int

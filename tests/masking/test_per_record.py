@@ -105,6 +105,7 @@ def test_least_totals_bind_the_group(tmp_path: Path) -> None:
     assert block.exits["medoid"] == 0
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     "rules",
     [
@@ -134,6 +135,7 @@ def test_two_totals_share_their_parts(tmp_path: Path) -> None:
     assert block.exits["medoid"] == 0
 
 
+@pytest.mark.full
 def test_decimals_come_out_in_every_engine(tmp_path: Path) -> None:
     rows: Rows = []
     for row in totals(150):
@@ -232,6 +234,7 @@ def test_the_same_input_gives_the_same_bytes(tmp_path: Path) -> None:
     assert written[0] == written[1]
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("grouping", ["all", "rules"])
 def test_other_blocks_keep_their_groups(grouping: str, tmp_path: Path) -> None:
     rows: Rows = [{**row, "F": at % 17, "G": at % 13} for at, row in enumerate(totals())]
@@ -269,6 +272,7 @@ def generated(seed: int) -> tuple[Rows, list[str], dict[str, Any]]:
     return rows, rules, {"k": k, "roles": roles, "invalid": "exclude", "max_observed_share": 100.0}
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("seed", parts(range(12), 2))
 def test_generated_totals(seed: int, tmp_path: Path) -> None:
     rows, rules, settings = generated(seed)

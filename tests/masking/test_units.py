@@ -158,6 +158,7 @@ def test_groups_lie_in_units_and_have_k_records(run: Prepared, inputs: MaskingIn
             assert one.grouping.spread > 0
 
 
+@pytest.mark.full
 def test_where_all_fits_nothing_is_cut(run: Prepared, tmp_path: Path) -> None:
     with RunParts(tmp_path / "parts", {"input": "1"}) as parts:
         made = masked(run, UnitSlices(parts, Serial(), 400))
@@ -168,6 +169,7 @@ def test_where_all_fits_nothing_is_cut(run: Prepared, tmp_path: Path) -> None:
         assert (one.settled.lexemes == other.settled.lexemes).all()
 
 
+@pytest.mark.full
 def test_a_run_goes_on_from_its_parts(run: Prepared, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     whole = tmp_path / "whole"
     with RunParts(whole, {"input": "1"}) as parts:
@@ -206,6 +208,7 @@ def test_a_run_goes_on_from_its_parts(run: Prepared, tmp_path: Path, monkeypatch
         assert one.settled.lexemes.tolist() == other.settled.lexemes.tolist()
 
 
+@pytest.mark.full
 def test_processes_find_what_one_process_finds(run: Prepared, slices: UnitSlices, tmp_path: Path) -> None:
     made = masked(run, slices)
     with RunParts(tmp_path / "others", {"input": "1"}) as parts, LocalProcesses(2) as processes:

@@ -126,6 +126,7 @@ def fully_synthetic(generator: np.random.Generator, m: int, runs: int) -> tuple[
     return adjusted, lengths
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(("m", "size"), [(2, 200), (5, 200), (5, 800)])
 def test_intervals_of_completely_synthetic_releases_cover(m: int, size: int) -> None:
     """The original has 400 normal values, and so the variance 1/400; each release adds that and 1/size."""

@@ -81,6 +81,7 @@ def brute_force(original: Columns, masked: Columns, *, ranks: bool, file: File) 
     return 100 * sum(shares) / len(shares) if shares else 0.0
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("seed", parts(range(200), 8))
 def test_exact_arithmetic(seed: int) -> None:
     original, masked = random_file(seed)

@@ -48,6 +48,7 @@ def peak(asked: Callable[[], object]) -> float:
         tracemalloc.stop()
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     ("by_field", "of_arrays"),
     [

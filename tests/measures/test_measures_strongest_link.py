@@ -211,6 +211,7 @@ def test_an_assignment_that_is_one_of_many_does_not_follow_the_order(monkeypatch
     assert found.all["Euclidean", "one-to-one"] <= 15
 
 
+@pytest.mark.full
 def test_a_sample_finds_what_all_records_show(monkeypatch: pytest.MonkeyPatch) -> None:
     """Records that all compete for each other, and classes of 20, which are assigned whole."""
     rng = np.random.default_rng(6)

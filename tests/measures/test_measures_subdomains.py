@@ -62,6 +62,7 @@ def test_definition(gaps: float, share: float) -> None:
     assert averages[:-1] == pytest.approx([np.mean(own) for own in expected], rel=1e-8)
 
 
+@pytest.mark.full
 def test_samples_are_drawn_without_replacement_and_by_seed() -> None:
     draws = [[sorted(rows.tolist()) for rows in _samples(105, 4, 0.1, seed)] for seed in (1, 1, 2)]
     assert draws[0] == draws[1] != draws[2]

@@ -124,6 +124,7 @@ def test_wrong_kept_columns_are_refused(keep: tuple[int, ...], words: str) -> No
         IpsoMethod(conditions=keep).mask(related(20), np.random.default_rng(0))
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_ugly_files_have_exact_moments_or_are_refused(variant: str) -> None:
     masked = 0

@@ -117,6 +117,7 @@ def test_names_of_categories_do_not_matter() -> None:
     assert (masked(other).values[:, 0] == masked(values).values[:, 0]).mean() > 0.99
 
 
+@pytest.mark.full
 def test_without_categories_it_is_a_mixture_of_numbers() -> None:
     values = mixed(200)[:, [0, 2]]
     drawn = masked(values, None)

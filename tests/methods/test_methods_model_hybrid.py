@@ -31,6 +31,7 @@ def keeps_what_it_declares(seed: int) -> None:
     assert np.abs(drawn.values[:, :3] @ RELATION).max() <= 1e-9 * np.abs(values).max()
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("seed", range(4))
 def test_ugly_files(seed: int) -> None:
     keeps_what_it_declares(seed)

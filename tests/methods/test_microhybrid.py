@@ -130,6 +130,7 @@ def test_the_class_itself_needs_no_class() -> None:
     assert MicrohybridMethod.needs_class is False
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("synthesiser", spread(["ipso", "normal", "multiple_imputation"], every=3))
 def test_ugly_files_are_masked_or_refused(synthesiser: str) -> None:
     masked = 0

@@ -79,6 +79,7 @@ def test_wrong_parameters_are_refused() -> None:
         NoiseMethod(exact="yes").check()  # type: ignore[arg-type]
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("exact", [False, True])
 def test_ugly_files_are_masked_or_refused(exact: bool) -> None:
     masked = 0

@@ -51,6 +51,7 @@ def test_fast_and_slow_agree(points: NDArray[np.float64], k: int) -> None:
     assert partition(points, k).tolist() == slow_mdav(points, k)
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("seed", range(6))
 def test_fast_and_slow_agree_on_larger_tied_files(seed: int) -> None:
     rng = np.random.default_rng(seed)

@@ -77,6 +77,7 @@ DIMENSIONS = (1, 2, 3, 4, 7, 8, 9, 16, 33, 50)
 """Those that are always tried."""
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("d", parts([*DIMENSIONS, *({*range(1, 51)} - {*DIMENSIONS})], len(DIMENSIONS)))
 def test_partition_of_brute_force_in_every_number_of_dimensions(d: int) -> None:
     """Integers, ties, duplicates, and a mixture, all of which reach several levels of the tree."""

@@ -291,6 +291,7 @@ def test_no_solver_is_asked_without_linear_rules(
         ask("A + B = T")
 
 
+@pytest.mark.full
 def test_beyond_the_bound_nothing_is_said(ask: Callable[..., Preflight], monkeypatch: pytest.MonkeyPatch) -> None:
     """Pigeons: four values of three kinds, no two alike; every branch has to be closed."""
     kinds = [f"V{i} = 1 or V{i} = 2 or V{i} = 3" for i in range(4)]

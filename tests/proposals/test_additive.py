@@ -81,6 +81,7 @@ def test_a_planted_total_is_found_and_counted(seed: int, parts: int, wrong: int)
     assert len(all_found) == 1
 
 
+@pytest.mark.full
 @examples(10, full=300)
 @given(seed=SEEDS, largest=st.sampled_from([3, 20, 100_000]))
 def test_random_numbers_suggest_no_total(seed: int, largest: int) -> None:

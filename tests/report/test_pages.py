@@ -47,6 +47,7 @@ def bars(name: str = "bars", label: str = "a label") -> PagePicture:
     return PagePicture(name, label, "A sentence.", Bars((Bar(label, 3.0, "3"), Bar("b", 1.0, "1")), "an axis"), table)
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_page_says_whom_it_is_for_on_screen_and_on_every_sheet(pages: dict[str, Path], kind: str) -> None:
     text = pages[kind].read_text()
@@ -283,6 +284,7 @@ def browser() -> Iterator[Any]:
         yield found
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("kind", "width", "scheme"), parts([*SEEN, *(one for one in WINDOWS if one not in SEEN)], len(SEEN))
 )
@@ -307,6 +309,7 @@ def test_no_request_leaves_a_page_even_if_somebody_writes_one_into_it(pages: dic
         assert sum("Content Security Policy" in one for one in page.complaints) >= 2
 
 
+@pytest.mark.full
 def test_every_point_of_the_map_is_reached_by_keyboard(pages: dict[str, Path], browser: Any) -> None:
     with shown(browser, pages["tune"]) as page:
         reached = []
@@ -351,6 +354,7 @@ UNTOLD = """() => [...document.querySelectorAll(".scroll")].filter(one =>
     one.scrollWidth > one.clientWidth + 1 && !one.parentNode.querySelector(".hint").checkVisibility()).length"""
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("kind", [*KINDS, "crowded"])
 def test_nothing_is_cut_in_a_narrow_window(pages: dict[str, Path], browser: Any, kind: str) -> None:
     with shown(browser, pages[kind], width=360) as page:

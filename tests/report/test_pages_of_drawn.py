@@ -95,6 +95,7 @@ def test_records_of_a_drawn_group_are_not_said_to_be_alike(case: Case) -> None:
     assert "records alike in a block of masked fields" not in text
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("method", [pytest.param("microhybrid", marks=pytest.mark.full), "noise"])
 def test_records_that_drew_the_same_are_shown_as_no_group(case: Case, method: str) -> None:
     page = case.page(method)

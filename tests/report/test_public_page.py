@@ -100,6 +100,7 @@ def test_codes_of_fields_that_were_not_masked_are_told_too() -> None:
     assert "RENT" in told and "803" in told and "-9" in told
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("contract", [one.kind for one in KINDS])
 def test_no_page_says_that_values_are_those_of_respondents_by_chance_alone(contract: str) -> None:
     drawn = replace(TOLD, how="drawn")

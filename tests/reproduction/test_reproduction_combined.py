@@ -10,6 +10,7 @@ from paths import ROOT
 from reproduction.combined_intervals import HEAD, RULES, TAIL, covered
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("releases", [2, 5])
 def test_the_rule_covers_and_the_former_one_is_too_wide(releases: int) -> None:
     full, population = RULES

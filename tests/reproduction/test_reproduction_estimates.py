@@ -43,6 +43,7 @@ def test_what_the_page_concludes() -> None:
     assert (held < 0.9 * key_estimates.SAMPLES).sum() == 14, "of 18: no interval of 95 % is that"
 
 
+@pytest.mark.full
 def test_the_truth_is_counted(everybody: People) -> None:
     """With pandas alone, for one sample."""
     rows, weights = sample(everybody, "unequal", np.random.default_rng([key_estimates.SEED, 3]))

@@ -71,6 +71,7 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> tuple[Compared, Path]:
     return compared(case, folder / "out"), folder
 
 
+@pytest.mark.full
 def test_three_are_alike_the_risk_is_within_its_limit_and_rules_hold(small: tuple[Compared, Path]) -> None:
     found, folder = small
     released = pd.read_csv(folder / "out" / "survey.csv")

@@ -132,6 +132,7 @@ def test_where_patterns_stand_in_expressions() -> None:
     assert suspects(f"'matches(A, \"{bad}\")'") == ()
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("test", "slow"),
     [

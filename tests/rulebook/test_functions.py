@@ -69,6 +69,7 @@ def table(version: str) -> dict[str, str]:
     return {**own, **{name: made[0] for name, made in (READ | IDS).items()}}
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("binding", BINDINGS)
 def test_every_function_is_evaluated_or_refused_by_name(tmp_path: Path, binding: str) -> None:
     version = BINDINGS[binding]

@@ -107,6 +107,7 @@ SETTINGS: dict[str, Any] = {
 }
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("method", ["noise", "ipso", "sequential", "hybrid_micro"])
 def test_drawn_values_fit_narrow_columns(method: str, tmp_path: Path) -> None:
     rules, data, out = tmp_path / "r.sch", tmp_path / "d.parquet", tmp_path / "m.parquet"

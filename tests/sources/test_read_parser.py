@@ -177,6 +177,7 @@ def test_encodings_are_read(name, tmp_path):
     assert records.lines.tolist() == [2]
 
 
+@pytest.mark.full
 def test_every_supported_single_byte_encoding_is_read_alike(tmp_path):
     path = tmp_path / "file.xml"
     names = [f"iso-8859-{i}" for i in (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 13, 14, 15, 16)]

@@ -137,6 +137,7 @@ def test_the_survey_of_any_file_is_that_of_expat_or_none(folder, file, block, pr
         assert (found is not None) == expected[1].flat
 
 
+@pytest.mark.full
 @examples(25, full=100)
 @given(file=flat_files(broken=True), block=BLOCKS, prefix=PREFIXES)
 def test_a_broken_file_is_left_to_the_exact_way(folder, file, block, prefix):
@@ -183,6 +184,7 @@ def by_hand(path: Path, record: str, default: str) -> tuple[Layout, PlainFile]:
     return layout, plain
 
 
+@pytest.mark.full
 @examples(20, full=200)
 @given(file=flat_files(wild=True), block=BLOCKS, rows=st.integers(1, 9))
 def test_records_of_any_kind_are_read_or_called_odd(folder, file, block, rows):
@@ -299,6 +301,7 @@ EVERY_BLOCK = (*range(1, 80), 1000, 1 << 20)
 SOME_BLOCKS = EVERY_BLOCK if FULL else (*range(1, 4), 7, 31, 64, 1 << 20)
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("name", parts(WHOLE, 5))
 def test_plain_enough(name, tmp_path):
     path = written(tmp_path, WHOLE[name])
@@ -312,6 +315,7 @@ def test_plain_enough(name, tmp_path):
         assert_cells_are_those_of_libxml2(path, found[0], batches)
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("name", spread(NOT_FLAT, every=2))
 def test_not_plain(name, tmp_path):
     path = written(tmp_path, NOT_FLAT[name])
@@ -321,6 +325,7 @@ def test_not_plain(name, tmp_path):
         assert surveyed(path, block=block, prefix=prefix) is None
 
 
+@pytest.mark.few(6)
 @pytest.mark.parametrize("name", spread(REFUSED, every=3))
 def test_refused_by_both(name, tmp_path):
     path = written(tmp_path, REFUSED[name])
@@ -338,6 +343,7 @@ class _Accepting:
     def close(self) -> None: ...
 
 
+@pytest.mark.few(6)
 @pytest.mark.parametrize("name", spread(REFUSED, every=3))
 def test_refused_by_what_does_not_trust_libxml2(name, tmp_path, monkeypatch):
     monkeypatch.setattr(establishing, "deaf_parser", _Accepting)

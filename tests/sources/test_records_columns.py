@@ -149,6 +149,7 @@ def in_batches(path: Path) -> Records:
     return read_records(path, layout, plain=plain)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("read", [whole, in_batches])
 def test_a_cell_takes_few_bytes(tmp_path: Path, read: Callable[[Path], Records]) -> None:
     fields, rows = [f"V{at}" for at in range(8)], 4000

@@ -183,6 +183,7 @@ print((anonymous() - before) / len(records))
 """
 
 
+@pytest.mark.full
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="/proc tells what memory is anonymous")
 def test_what_is_stored_takes_no_memory_of_its_own(tmp_path: Path) -> None:
     path = document(tmp_path / "data.xml", 60_000)

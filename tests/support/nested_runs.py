@@ -1,15 +1,8 @@
-"""Mask made nested pairs by every method, and say of each run what it broke, by a judge that is not the pipeline.
-
-python tests/support/nested_runs.py [--seeds 0:100] [--methods mdav,noise] [--households 60]
-"""
+"""Mask made nested pairs by every method, and say of each run what it broke, by a judge that is not the pipeline."""
 
 from __future__ import annotations
 
-import argparse
 import random
-import tempfile
-import time
-from collections import Counter
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
@@ -128,33 +121,3 @@ def nested_run(folder: Path, seed: int, method: str, households: int = 60) -> Ne
     wrong += [f"check: {problem}" for problem in checked.problems]
     wrong += [] if checked.complies else ["check does not comply"]
     return NestedRun(method, tuple(wrong), contract=result.contract, least=least)
-
-
-def main() -> None:
-    """Run what was asked for, and print a line for each run and the counts."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--seeds", default="0:20")
-    parser.add_argument("--methods", default=",".join(METHODS))
-    parser.add_argument("--households", type=int, default=60)
-    asked = parser.parse_args()
-    first, last = map(int, asked.seeds.split(":"))
-    methods = asked.methods.split(",")
-    found: Counter[tuple[str, str]] = Counter()
-    for seed in range(first, last):
-        method = methods[seed % len(methods)]
-        begun = time.monotonic()
-        with tempfile.TemporaryDirectory() as folder:
-            try:
-                run = nested_run(Path(folder), seed, method, asked.households)
-            except Exception as crash:  # noqa: BLE001 -- what must not happen is counted, too
-                run = NestedRun(method, (f"crash: {crash!r}",))
-        state = "WRONG" if run.wrong else "refused" if run.refused else "kept"
-        found[method, state] += 1
-        told = "; ".join(run.wrong) or run.refused
-        print(seed, method, state, run.least, f"{time.monotonic() - begun:.1f} s", told[:600], flush=True)
-    for (method, state), number in sorted(found.items()):
-        print(f"{method:20} {state:8} {number}")
-
-
-if __name__ == "__main__":
-    main()

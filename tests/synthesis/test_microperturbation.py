@@ -95,6 +95,7 @@ def test_as_printed_variances_are_as_much_too_high_as_derived(pima: tuple[np.nda
     assert high.max() < 6
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("as_printed", parts([False, True], 1))
 @pytest.mark.parametrize("runs", parts([3, 1, 2], 1))
 def test_covariances_are_as_expected(runs: int, as_printed: bool) -> None:

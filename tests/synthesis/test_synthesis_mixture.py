@@ -238,6 +238,7 @@ def test_few_records_or_equal_ones_are_one_component(n: int) -> None:
     assert set(found.labels.tolist()) == {0}
 
 
+@pytest.mark.full
 def test_components_have_the_least_records() -> None:
     values = np.concatenate([clouds(200), np.full((6, 2), 40.0) + np.eye(6)[:, :2]])
     small, large = (

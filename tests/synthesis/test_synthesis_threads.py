@@ -12,6 +12,7 @@ from masktron.methods import method_named
 from masktron.synthesis.threads import blas_in_one_thread
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     ("name", "parameters"),
     [

@@ -114,6 +114,7 @@ def test_two_that_ask_nothing_by_themselves_may_exclude_a_class_together() -> No
     assert [passes(rules, {"X": AGE}, {"X": label}) for label in ("10-14", "15-19")] == [False, True]
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("seed", range(6))
 def test_recoded_records_that_obey_have_an_original_that_obeys_all(seed: int) -> None:
     draw = random.Random(seed)

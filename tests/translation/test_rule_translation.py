@@ -118,6 +118,7 @@ def cases(count: int, seed: int) -> Iterator[tuple[random.Random, str]]:
         yield draw, grown(draw, 2)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("seed", range(4))
 def test_listed_classes_are_translated_soundly_and_as_strongly_as_can_be(seed: int) -> None:
     lost = total = 0
@@ -133,6 +134,7 @@ def test_listed_classes_are_translated_soundly_and_as_strongly_as_can_be(seed: i
     assert lost <= 1
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("seed", range(100, 104))
 def test_classes_of_numbers_are_translated_soundly(seed: int) -> None:
     lost = total = asked = 0
@@ -165,6 +167,7 @@ def pattern_of(draw: random.Random) -> list[tuple[str, str]]:
     return rules
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("seed", range(200, 204))
 def test_contexts_and_earlier_rules_of_the_pattern_are_part_of_what_is_translated(seed: int) -> None:
     draw = random.Random(seed)
@@ -193,6 +196,7 @@ MODERN = (
 FEW = {"X": ("1", "2", "3", "4", "5", "6", None, "", "9"), "Y": ("1", "3", "4", "7", None), "Z": ("0", "6", None)}
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("test", MODERN)
 @pytest.mark.parametrize("recodings", [LISTED[1], NUMBERS[2]], ids=["listed", "rounded"])
 def test_xpath_2_is_translated_as_saxon_reads_it(test: str, recodings: Mapping[str, Recoding]) -> None:

@@ -40,6 +40,7 @@ BY_HAND: dict[str, tuple[str, Mapping[str, Recoding], str]] = {
 }
 
 
+@pytest.mark.few(5)
 @pytest.mark.parametrize(("test", "recodings", "fate"), BY_HAND.values(), ids=BY_HAND)
 def test_what_asks_nothing_any_more_is_told_apart(test: str, recodings: Mapping[str, Recoding], fate: str) -> None:
     translation = translation_of(rulebook([("Record", test)]), recodings)
@@ -96,6 +97,7 @@ def asked_of(rule: TranslatedRule, recodings: Mapping[str, Recoding]) -> bool:
     )
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("seed", range(6))
 def test_of_every_record_with_values_nothing_is_asked(seed: int) -> None:
     draw = random.Random(seed)
@@ -115,6 +117,7 @@ def test_of_every_record_with_values_nothing_is_asked(seed: int) -> None:
     assert asked >= 3
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("seed", range(6))
 def test_of_rules_on_recoded_fields_alone_none_is_missed(seed: int) -> None:
     draw = random.Random(seed)

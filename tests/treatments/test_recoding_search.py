@@ -117,6 +117,7 @@ def by_looking_at_all(case: Case, accepted: Callable[[Levels], bool] = lambda _:
     return found
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("minimal", [True, False])
 def test_the_search_finds_what_looking_at_every_node_finds(minimal: bool) -> None:
     reached = looked_at = nodes = 0
@@ -170,6 +171,7 @@ def test_a_demand_that_is_not_monotone_is_tested_at_nodes() -> None:
     assert refused > CASES / 8
 
 
+@pytest.mark.full
 def test_demands_are_monotone() -> None:
     """Whoever breaks one at a node breaks it at the nodes next below: what the docstring proves."""
     falls = 0

@@ -77,6 +77,7 @@ def archive(kind: str) -> bytes:
     return content.getvalue()
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("name", ["evil.zip", "evil.tar.gz", "evil.xlsx", "evil.csv.gz"])
 def test_archives_are_kept_as_they_are_and_never_unpacked(
     office: Office, client: TestClient, project: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
@@ -244,6 +245,7 @@ def test_script_in_the_data_and_the_rules_is_shown_and_never_obeyed(
 MANY = "1" * 5000
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize(
     ("path", "status"),
     [

@@ -92,6 +92,7 @@ def test_progress_comes_by_itself_and_cancelling_ends_it(chromium: Any, server: 
         assert page.complaints == []
 
 
+@pytest.mark.full
 def test_all_of_it_works_without_script(chromium: Any, server: Served) -> None:
     with shown(chromium, server.opened, java_script_enabled=False) as page:
         page.goto(f"{server.address}/")
@@ -129,6 +130,7 @@ def drafts(project: Project) -> list[str]:
     return [(run.folder / SETTINGS).read_text() for run in runs_of(project) if run.step == KEYS_DRAFT.step]
 
 
+@pytest.mark.full
 def test_draws_and_swaps_are_typed_tried_and_saved(chromium: Any, server: Served, keyed: Project) -> None:
     with shown(chromium, server.opened) as page:
         page.goto(f"{server.address}/projects/{keyed.identity}/protect")
@@ -156,6 +158,7 @@ def test_draws_and_swaps_are_typed_tried_and_saved(chromium: Any, server: Served
         assert only_of_this_server(page, server) and page.complaints == []
 
 
+@pytest.mark.full
 def test_what_is_typed_is_tried_although_the_page_asks_after_what_was_typed_before(
     chromium: Any, server: Served, keyed: Project
 ) -> None:
@@ -173,6 +176,7 @@ def test_what_is_typed_is_tried_although_the_page_asks_after_what_was_typed_befo
         page.get_by_text("a quotation mark is not closed").wait_for()
 
 
+@pytest.mark.full
 def test_problems_are_read_out_and_lead_to_their_field(chromium: Any, server: Served) -> None:
     with shown(chromium, server.opened) as page:
         page.goto(f"{server.address}/")
@@ -201,6 +205,7 @@ def test_a_report_runs_its_script_and_reaches_nothing(chromium: Any, server: Ser
         assert any("Content Security Policy" in one for one in page.complaints)
 
 
+@pytest.mark.full
 def test_a_page_of_a_file_opens_it(chromium: Any, server: Served, project: Project) -> None:
     """As `masktron web` has a browser opened: no address in an argument, and a cookie for this site alone."""
     with shown(chromium, OpeningPage(project.folder.parent).path) as page:

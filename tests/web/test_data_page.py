@@ -117,6 +117,7 @@ def test_long_tables_are_shown_some_lines_at_a_time(office: Office, client: Test
     assert text.count("<table") == text.count('<div class="scroll" tabindex="0" role="region"') == 2
 
 
+@pytest.mark.full
 def test_other_records_are_read_by_the_command(office: Office, client: TestClient, project: Project) -> None:
     read(office, client, project, described([FIELD]))
     rows = [{"record": 501, "line": 502, "values": ["elsewhere"]}, {"record": 502, "line": 503, "values": [None]}]

@@ -42,6 +42,7 @@ def is_read(project: Project) -> bool:
     return way_of(project)[0].state.done
 
 
+@pytest.mark.full
 def test_a_german_file_is_read_by_two_buttons(office: Office, client: TestClient, project: Project) -> None:
     assert not is_read(project)
     text = read(office, client, project)
@@ -63,6 +64,7 @@ def test_a_german_file_is_read_by_two_buttons(office: Office, client: TestClient
     ]
 
 
+@pytest.mark.full
 def test_all_of_it_is_said_at_once(office: Office, client: TestClient, project: Project) -> None:
     said = {"encoding": "cp1252", "decimal": "comma", "delimiter": "semicolon"}
     text = read(office, client, project, "written", null="k.A.", other="", **said)

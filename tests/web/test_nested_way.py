@@ -59,6 +59,7 @@ def posted(office: Office, project: Project, page: str, action: str, **fields: s
     return client.post(where, data={"csrf": csrf_of(client, where), "action": action, **named})
 
 
+@pytest.mark.full
 def test_levels_and_fields_of_both_are_shown_and_get_roles(office: Office, project: Project) -> None:
     client = office.browser()
     assert posted(office, project, "roles", "read").status_code == 303
@@ -114,6 +115,7 @@ def said_of_rows(office: Office, rows: Project, **fields: str) -> str:
     return office.browser().get(f"/projects/{rows.identity}/data").text
 
 
+@pytest.mark.full
 def test_households_on_the_rows_of_their_persons_are_read_as_such(office: Office, rows: Project) -> None:
     asked = said_of_rows(office, rows)
     proposed = re.search(r"fields = (\[.*?\])", html.unescape(asked))

@@ -38,6 +38,7 @@ def project(office: Office) -> Project:
     return found
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("page", WORDS)
 def test_a_run_that_ends_while_its_page_is_made_is_asked_for_again(
     client: TestClient, project: Project, monkeypatch: pytest.MonkeyPatch, page: str

@@ -363,6 +363,7 @@ def test_what_cannot_be_removed_keeps_no_other(tmp_path: Path, monkeypatch: pyte
     assert sorted(asked) == sorted(gone) and [one for one in gone if one.exists()] == asked[:1]
 
 
+@pytest.mark.full
 def test_locks_are_kept_while_somebody_has_them(project: Project) -> None:
     name = str(project.folder)
     with project.lock() as held:

@@ -102,6 +102,7 @@ def test_what_is_chosen_is_written_measured_and_can_be_undone(client: TestClient
     assert table(project)["recode"]["AGE"] == "width:5"
 
 
+@pytest.mark.few(6)
 @pytest.mark.parametrize(
     ("fields", "at", "said"),
     [

@@ -94,6 +94,7 @@ def test_every_kind_is_begun_here() -> None:
     assert all(kind.step == step for step, kind in KINDS.items())
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("step", KINDS)
 def test_no_run_takes_settings_that_are_written_later(client: TestClient, project: Project, step: str) -> None:
     words = begun(client, project, step).command["arguments"]
@@ -202,6 +203,7 @@ def runs(settled: Project, tmp_path: Path) -> dict[str, CommandRun]:
     return found
 
 
+@pytest.mark.few(6)
 @pytest.mark.parametrize("what", CHANGES)
 def test_a_change_makes_what_depends_on_it_out_of_date_and_nothing_else(
     runs: dict[str, CommandRun], what: str

@@ -282,6 +282,7 @@ def test_a_project_is_deleted_at_once_with_its_runs(office: Office) -> None:
     assert office.parts.queue.busy() == set()
 
 
+@pytest.mark.full
 def test_temporary_files_of_a_run_go_with_it(office: Office, project: Project) -> None:
     def begun(*words: str) -> tuple[CommandRun, Path]:
         run = started(office, project, "temp=document.xml", *words)

@@ -147,6 +147,7 @@ def test_a_stranger_learns_nothing(server: Served) -> None:
     asking.close()
 
 
+@pytest.mark.full
 def test_runs_outlive_the_server_and_another_one_shows_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     put_before_masktron(tmp_path, monkeypatch)
     # of the server itself, `python -m masktron` would be the quick command

@@ -60,6 +60,7 @@ FORMS = [
 ]
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(("page", "action", "fields", "others"), FORMS)
 def test_what_another_window_saved_stays(
     client: TestClient, project: Project, page: str, action: str, fields: dict[str, str], others: dict[str, Any]

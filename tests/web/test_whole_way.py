@@ -79,6 +79,7 @@ def released(user: WebUser, masked: str, original: Path, folder: Path, rulebook:
     masktron(folder, "check", files[0], *words)
 
 
+@pytest.mark.full
 @pytest.mark.usefixtures("told")
 def test_the_way_by_clicks(chromium: Any, tmp_path: Path) -> None:
     """A part of the next test: what commands say is made up, and what comes of it is not checked from outside."""

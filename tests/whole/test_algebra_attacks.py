@@ -334,6 +334,7 @@ def by_libxml2(rules: Sequence[tuple[str, str]], record: Mapping[str, str | None
     return verdicts
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("seed", parts(range(3), 2))
 def test_forms_say_what_saxon_says(seed: int) -> None:
     grammar = Grammar(seed, modern=True)
@@ -499,6 +500,7 @@ class Records:
         return cls(points, k, ties, bonds.astype(np.intp), Disjuncts.of(n, rules, bounds))
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("block", parts(range(4), 1))
 def test_groups_are_what_they_are_said_to_be(block: int) -> None:
     sound = 0
@@ -645,6 +647,7 @@ RUNS: dict[str, tuple[list[Row], tuple[str, ...], dict[str, Any]]] = {
 }
 
 
+@pytest.mark.few(6)
 @pytest.mark.parametrize("name", RUNS)
 def test_a_small_file_made_to_break_something(name: str, tmp_path: Path) -> None:
     rows, tests, settings = RUNS[name]
@@ -654,6 +657,7 @@ def test_a_small_file_made_to_break_something(name: str, tmp_path: Path) -> None
             assert (after[field] in codes) == (str(before[field]) in codes)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     "tests",
     [("T = U",), ("T >= U", "T <= U"), ("T >= U", "T < U + 1"), ("(T = U) or (T = U + 0)",)],
@@ -757,6 +761,7 @@ def hostile() -> Iterator[tuple[str, list[Row], tuple[str, ...], tuple[str, ...]
     yield "no place in the order", [{**row, "S": "Surname"} for row in rows], ("A > 0",), order
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize(("rows", "tests", "options"), [pytest.param(*case, id=name) for name, *case in hostile()])
 def test_what_is_printed_holds_no_value_of_a_record(
     rows: list[Row],

@@ -71,6 +71,7 @@ BOUNDED = ("conjunction", "nested ifs")
 """One test that is compared until its effort is spent: no more than that, however long it is."""
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(("size", "per_check"), parts([(96, PER_CHECK // 8), (192, PER_CHECK)], 1))
 @pytest.mark.parametrize("shape", parts(BOUNDED, 1))
 def test_a_test_costs_no_more_than_its_effort(
@@ -80,6 +81,7 @@ def test_a_test_costs_no_more_than_its_effort(
     assert cost_of(shape, size, tmp_path) < 80 * per_check
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("shape", parts((shape for shape in RULES if shape not in BOUNDED), 2))
 def test_rules_cost_as_much_as_they_are_many(shape: str, tmp_path: Path) -> None:
     cost_of(shape, 3, tmp_path)  # caches and imports
@@ -108,6 +110,7 @@ def test_a_rulebook_has_a_bound_too() -> None:
         effort.spend(2)
 
 
+@pytest.mark.full
 def test_costly_rules_cost_no_other_its_class(tmp_path: Path) -> None:
     """Counts over many members have thousands of alternatives; what comes behind them is understood all the same."""
     costly = " and ".join(f"(F{i} &gt; 1 or G{i} &lt; 2)" for i in range(40))

@@ -3,25 +3,20 @@
 from __future__ import annotations
 
 import sys
-from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 from lxml import etree
 
 import differential.run
-from differential import by_masktron, compare, conformance
+from differential import by_masktron, compare
 from differential.by_masktron import Answer, Files, Tier
 from differential.case import Case
-from differential.compare import Disagreement
 from differential.coverage import Count, Coverage, merged, thin
 from differential.deviations import DEVIATIONS, Difference, explained
 from differential.generate import generate
-from differential.log import Log, Part, StaleLogError
-from differential.run import run, save
-from differential.told import Told
+from differential.run import run
 from engines_table import ROWS
 
 
@@ -43,33 +38,7 @@ def test_generated_files_are_well_formed(seed: int) -> None:
 def test_generated_cases_agree(seeds: range) -> None:
     summary = run(seeds)
     assert summary.checks > 30 * len(seeds)
-    assert not summary.unrecorded, summary.text(with_table=False)
-
-
-@pytest.mark.full
-def test_a_run_that_is_cut_goes_on_from_its_log(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    log = Log(tmp_path / "log", "this code")
-    done: list[int] = []
-    real = differential.run.one
-
-    def cut(seed: int) -> Part:
-        if seed == 4 and 4 not in done:
-            done.append(4)
-            raise KeyboardInterrupt
-        done.append(seed)
-        return real(seed)
-
-    monkeypatch.setattr(differential.run, "one", cut)
-    with pytest.raises(KeyboardInterrupt):
-        run(range(2, 6), log=log)
-    with log.path.open("a") as stream:
-        stream.write('{"seed": 4, "che')
-    summary = run(range(2, 6), log=log)
-    assert done == [2, 3, 4, 4, 5]
-    assert summary == run(range(2, 6), log=log) == run(range(2, 6))
-    assert summary.text() == run(range(2, 6)).text()
-    with pytest.raises(StaleLogError):
-        run(range(2, 6), log=Log(log.path, "other code"))
+    assert not summary.unrecorded, summary.text()
 
 
 def test_an_exception_in_one_seed_is_told_and_the_others_go_on(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -89,22 +58,12 @@ def test_an_exception_in_one_seed_is_told_and_the_others_go_on(monkeypatch: pyte
     assert "seed 3" in summary.text()
 
 
-def test_a_log_keeps_what_disagrees(tmp_path: Path) -> None:
-    told = Told(3, 1, 0, "hFh")
-    found = Disagreement(1, "c1", "V1", "Record", "tier2", "tier1", (told, "text"), "")
-    part = Part(1, 40, True, Counter({"syntax": 2}), [found], {"=": Count(4, 3, 2, 1, 5, 6)})
-    log = Log(tmp_path / "log")
-    assert log.read() == {}
-    log.add(part)
-    assert Log(log.path).read() == {1: part}
-
-
 @pytest.mark.full
 def test_many_generated_cases_agree() -> None:
     summary = run(range(2700), jobs=2)
     sys.stdout.write(summary.text())
     assert summary.checks > 100_000
-    assert not summary.unrecorded, summary.text(with_table=False)
+    assert not summary.unrecorded, summary.text()
     assert not thin(_operators(summary.coverage), least=500)
 
 
@@ -128,25 +87,12 @@ def _careless(files: Files) -> Answer:
 
 
 @pytest.mark.full
-def test_a_fault_is_found_and_made_small(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_fault_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     def tiers(version: str) -> Mapping[str, Tier]:
         return {"tier2": _careless}
 
-    with monkeypatch.context() as patch:
-        patch.setattr(compare.by_masktron, "tiers", tiers)
-        summary = run(range(20, 26))
-        found = next(d for d in summary.unrecorded if "<=" in d.test)
-        path = save(found, tmp_path, seconds=15)
-    (case,) = conformance.read(path)
-    assert len(case.expected) == 1
-    assert len(etree.fromstring(case.data)) <= 2
-    assert "&lt;=" in case.schema
-    files = by_masktron.read(*case.write(tmp_path))
-    right = by_masktron.tiers(case.version)["tier2"](files)
-    assert right is not None
-    assert case.expected[0].matches(by_masktron.told(right.done, files.rulebook)[case.expected[0].check])
-    wrong = by_masktron.told(_careless(files).done, files.rulebook)
-    assert not case.expected[0].matches(wrong[case.expected[0].check])
+    monkeypatch.setattr(compare.by_masktron, "tiers", tiers)
+    assert any("<=" in found.test for found in run(range(20, 26)).unrecorded)
 
 
 def test_deviations_are_few_and_each_has_its_paragraph() -> None:
@@ -166,15 +112,6 @@ def test_no_deviation_excuses_the_tiers() -> None:
         difference = Difference(("libxml2 by node", "tier2"), "sum(V1)", labels, labels, odd, marks)
         assert not explained(difference)
         assert explained(replace(difference, engines=("libxml2 by node", "saxon 1.0")))
-
-
-def test_simpler_expressions_are_smaller() -> None:
-    for seed in range(12):
-        for check in generate(seed).checks:
-            for smaller in check.test.simpler():
-                assert smaller.kind == check.test.kind
-                assert len(list(smaller.nodes())) <= len(list(check.test.nodes()))
-                assert smaller.text != check.test.text or smaller.labels != check.test.labels
 
 
 def test_operators_that_are_rare_or_one_sided_are_named() -> None:

@@ -171,6 +171,7 @@ def commands() -> Iterator[ParameterSet]:
         yield pytest.param([masktron(*one) for one in then], id=name, marks=pytest.mark.full)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("then", list(commands()))
 def test_a_folder_in_which_everything_is_planted_is_as_good_as_any_other(
     tmp_path: Path, then: list[tuple[str, ...]]
@@ -205,6 +206,7 @@ def test_it_is_noted_which_files_are_read(tmp_path: Path) -> None:
     assert (folder / "matplotlibrc").stat().st_atime == NEVER
 
 
+@pytest.mark.full
 def test_an_empty_entry_of_pythonpath_leads_to_no_module_of_the_folder(tmp_path: Path) -> None:
     """``PYTHONPATH=$PYTHONPATH:/somewhere`` has one where the variable was not set."""
     folder = planted(tmp_path / "folder")

@@ -34,6 +34,7 @@ def mask(data: Path, rules: Path, out: Path, *, spells: bool = False, **settings
     return masktron.mask(data, rules, out, **{"roles": roles, "k": 3, "secret": bytes(range(16, 48)), **settings})
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("seed", "spells", "gaps", "mixed"),
     [(1, False, 0.0, False), (2, False, 0.1, True), (3, True, 0.0, True)],
@@ -85,6 +86,7 @@ def test_a_file_in_which_one_person_was_changed_does_not_comply(tmp_path: Path) 
     )
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("protect", [None, "Person"])
 def test_what_the_original_does_not_have_is_no_part_of_its_release(protect: str | None, tmp_path: Path) -> None:
     data, rules = made(tmp_path, 5)
@@ -103,6 +105,7 @@ def test_what_the_original_does_not_have_is_no_part_of_its_release(protect: str 
         assert told in found.problems, found.problems
 
 
+@pytest.mark.full
 def test_units_of_a_rare_composition_are_refused_by_name(tmp_path: Path) -> None:
     data, rules = made(tmp_path, 6)
     text = data.read_text(encoding="utf-8")
@@ -122,6 +125,7 @@ def test_units_of_a_rare_composition_are_refused_by_name(tmp_path: Path) -> None
     assert any("7 Person (1 Household: number 61 in line 62)" in note for note in result.notes)
 
 
+@pytest.mark.full
 def test_what_is_proposed_for_rare_units_lets_them_be_masked(tmp_path: Path) -> None:
     data, rules = made(tmp_path, 6)
     text = data.read_text(encoding="utf-8")
@@ -143,6 +147,7 @@ def test_what_is_proposed_for_rare_units_lets_them_be_masked(tmp_path: Path) -> 
     assert {*range(60, 67)} <= {*left.excluded}
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     ("settings", "told"),
     [
@@ -172,6 +177,7 @@ def test_an_original_that_breaks_a_rule_across_levels_is_refused(tmp_path: Path)
     assert len(result.excluded) >= 1
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("more", "order", "told"),
     [
@@ -207,6 +213,7 @@ def weighted(units: list[Any], path: str, name: str) -> float:
     return sum(float(weight) * float(value) for weight, value in found if value is not None)
 
 
+@pytest.mark.full
 def test_figures_are_those_of_households_and_of_persons(tmp_path: Path) -> None:
     data, rules = made(tmp_path, 10, mixed=True)
     text = data.read_text(encoding="utf-8")
@@ -242,6 +249,7 @@ def test_figures_are_those_of_households_and_of_persons(tmp_path: Path) -> None:
     assert "Household/Person" in " ".join(str(result).split())
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(("seed", "spells"), [(11, False), (12, True)])
 def test_persons_alone_are_protected_where_that_is_asked_for(seed: int, spells: bool, tmp_path: Path) -> None:
     data, rules = made(tmp_path, seed, spells=spells, mixed=True)
@@ -290,6 +298,7 @@ def test_persons_alone_are_alike_in_all_that_is_masked_of_them_and_of_their_spel
     assert result.whole_record_k >= 3
 
 
+@pytest.mark.full
 def test_a_soft_rule_is_told_once_with_all_households_that_break_it(tmp_path: Path) -> None:
     data, rules = made(tmp_path, 16)
     soft = '<assert id="poor" role="warning" test="not(sum(Person/Income) &lt; 3000)">Poor.</assert><assert id="size"'
@@ -302,6 +311,7 @@ def test_a_soft_rule_is_told_once_with_all_households_that_break_it(tmp_path: Pa
     ]
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("protect", [None, "Person"])
 def test_a_rulebook_in_which_no_rule_speaks_of_a_single_record(protect: str | None, tmp_path: Path) -> None:
     data, rules = made(tmp_path, 15)
@@ -338,6 +348,7 @@ def test_what_persons_alone_cannot_keep_is_refused(settings: dict[str, Any], tol
     assert not (tmp_path / "r.xml").exists()
 
 
+@pytest.mark.full
 def test_rules_that_tie_persons_are_named_and_judged_in_the_written_file(tmp_path: Path) -> None:
     data, rules = made(tmp_path, 14)
     out, text = tmp_path / "r.xml", rules.read_text(encoding="utf-8")
@@ -356,6 +367,7 @@ MAY_REFUSE = ("rank_swapping", "shuffling", "hierarchical", "muralidhar_sarathy"
 """Where few households have a third person, exchanges and draws within a composition may change nothing."""
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("seed", parts(range(63), 5))
 def test_every_method_keeps_rules_and_contract_or_says_why_not(seed: int, tmp_path: Path) -> None:
     run = nested_run(tmp_path, seed, METHODS[4 * seed % len(METHODS)])

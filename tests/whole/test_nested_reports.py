@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import shutil
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from hashlib import sha256
 from pathlib import Path
@@ -18,6 +19,7 @@ from test_public_edition import poison, restore_words, table
 
 import masktron
 from cli_runner import Runner
+from examples import parts
 from masktron.errors import UsageError
 from masktron.jobs.level_files import LevelFile
 from masktron.jobs.public_figures import PublicFigures
@@ -47,11 +49,14 @@ class Released:
     public: str
 
 
-@pytest.fixture(scope="module")
-def releases(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Released]:
-    found = {}
-    for form in FORMS:
-        folder = tmp_path_factory.mktemp(form)
+class Releases(dict[str, Released]):
+    """Releases by form, made when they are asked for."""
+
+    def __init__(self, made: Callable[[str], Path]) -> None:
+        self._made = made
+
+    def __missing__(self, form: str) -> Released:
+        folder = self._made(form)
         survey = secret_survey(folder, form, households=HOUSEHOLDS)
         out = folder / ("out.xml" if form == "xml" else "out.csv")
         levels = {} if survey.levels is None else {"levels": survey.levels}
@@ -59,12 +64,18 @@ def releases(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Released]:
         manifest, inside, public = (folder / name for name in ("out.manifest.json", "in.html", "public.html"))
         # the one of two tables is made below, of files that moved
         masktron.write_report(manifest, html=None if form == "two" else inside, html_public=public)
-        found[form] = Released(survey, out, manifest, inside.read_text() if form != "two" else "", public.read_text())
-    return found
+        internal = inside.read_text() if form != "two" else ""
+        self[form] = Released(survey, out, manifest, internal, public.read_text())
+        return self[form]
 
 
-@pytest.mark.parametrize("form", FORMS)
-def test_no_value_of_either_level_is_on_the_page_for_others(releases: dict[str, Released], form: str) -> None:
+@pytest.fixture(scope="module")
+def releases(tmp_path_factory: pytest.TempPathFactory) -> Releases:
+    return Releases(tmp_path_factory.mktemp)
+
+
+@pytest.mark.parametrize("form", parts(FORMS, 1))
+def test_no_value_of_either_level_is_on_the_page_for_others(releases: Releases, form: str) -> None:
     one = releases[form]
     assert found_in(re.sub(SUMS, "", one.public), one.survey.secrets) == set()
     text = " ".join(html.fromstring(one.public).text_content().split())
@@ -77,8 +88,8 @@ def test_no_value_of_either_level_is_on_the_page_for_others(releases: dict[str, 
         assert original["sha256"] not in one.public
 
 
-@pytest.mark.parametrize("form", FORMS)
-def test_both_levels_are_on_both_pages(releases: dict[str, Released], form: str) -> None:
+@pytest.mark.parametrize("form", parts(FORMS, 1))
+def test_both_levels_are_on_both_pages(releases: Releases, form: str) -> None:
     one = releases[form]
     rows = {row[0]: row for row in table(one.public)}
     assert list(rows) == ["Total", "Rent", "Wage", "Benefit", "Income"]
@@ -97,12 +108,13 @@ def test_both_levels_are_on_both_pages(releases: dict[str, Released], form: str)
     assert ".1.Wage" not in one.inside
 
 
-def test_three_forms_have_the_same_figures(releases: dict[str, Released]) -> None:
-    first, *others = (table(one.public) for one in releases.values())
+@pytest.mark.full
+def test_three_forms_have_the_same_figures(releases: Releases) -> None:
+    first, *others = (table(one.public) for one in map(releases.__getitem__, FORMS))
     assert all(own == first for own in others)
 
 
-def test_variances_of_persons_are_those_of_all_persons(releases: dict[str, Released]) -> None:
+def test_variances_of_persons_are_those_of_all_persons(releases: Releases) -> None:
     """Counted anew from both files by an XML parser: numpy's variance, of the persons of all positions."""
     one = releases["xml"]
     rows = {row[0]: row[4] for row in table(one.public)}
@@ -112,7 +124,8 @@ def test_variances_of_persons_are_those_of_all_persons(releases: dict[str, Relea
         assert rows[name] == f"{after.var() / before.var():.2f}"
 
 
-def test_tables_have_a_checksum_each(releases: dict[str, Released]) -> None:
+@pytest.mark.full
+def test_tables_have_a_checksum_each(releases: Releases) -> None:
     one = releases["two"]
     for name in ("out.csv", "out.Person.csv"):
         assert sha256((one.out.parent / name).read_bytes()).hexdigest() in one.public
@@ -122,9 +135,10 @@ def test_tables_have_a_checksum_each(releases: dict[str, Released]) -> None:
     assert "Left out, as they name respondents: @id" in html.fromstring(releases["xml"].public).text_content()
 
 
-def test_manifests_of_nested_files_are_as_their_schema_says(releases: dict[str, Released]) -> None:
+@pytest.mark.full
+def test_manifests_of_nested_files_are_as_their_schema_says(releases: Releases) -> None:
     schema = json.loads((ROOT / "schemas/manifest.schema.json").read_text())
-    for one in releases.values():
+    for one in map(releases.__getitem__, FORMS):
         Draft202012Validator(schema).validate(json.loads(one.manifest.read_text()))
 
 
@@ -132,7 +146,7 @@ NESTED_TEXTS = r"/nested/fields/\d+/(level|name|wide/\d+)|/nested/(protect|membe
 """What of a nested manifest may be told: names of levels and fields."""
 
 
-def test_it_is_silent_about_all_of_a_nested_manifest_that_nobody_vouched_for(releases: dict[str, Released]) -> None:
+def test_it_is_silent_about_all_of_a_nested_manifest_that_nobody_vouched_for(releases: Releases) -> None:
     one = releases["xml"]
     content = json.loads(one.manifest.read_text())
     told = content.pop("told")
@@ -165,7 +179,8 @@ def test_it_is_silent_about_all_of_a_nested_manifest_that_nobody_vouched_for(rel
     assert "records of Person" in text
 
 
-def test_files_that_moved_are_found_with_all_their_tables(releases: dict[str, Released], tmp_path: Path) -> None:
+@pytest.mark.full
+def test_files_that_moved_are_found_with_all_their_tables(releases: Releases, tmp_path: Path) -> None:
     one = releases["two"]
     away = tmp_path / "away"
     shutil.copytree(one.out.parent, away)
@@ -184,7 +199,8 @@ def test_files_that_moved_are_found_with_all_their_tables(releases: dict[str, Re
     assert "made without the two files" in page.read_text()
 
 
-def test_a_changed_table_is_refused(releases: dict[str, Released], tmp_path: Path) -> None:
+@pytest.mark.full
+def test_a_changed_table_is_refused(releases: Releases, tmp_path: Path) -> None:
     away = tmp_path / "away"
     shutil.copytree(releases["two"].out.parent, away)
     text = (away / "out.manifest.json").read_text().replace(str(releases["two"].out.parent), str(away))
@@ -196,9 +212,7 @@ def test_a_changed_table_is_refused(releases: dict[str, Released], tmp_path: Pat
     assert not (tmp_path / "page.html").exists()
 
 
-def test_a_manifest_without_the_fields_of_levels_has_no_page_for_others(
-    releases: dict[str, Released], tmp_path: Path
-) -> None:
+def test_a_manifest_without_the_fields_of_levels_has_no_page_for_others(releases: Releases, tmp_path: Path) -> None:
     one = releases["xml"]
     content = json.loads(one.manifest.read_text())
     del content["nested"]["fields"], content["told"]
@@ -210,6 +224,7 @@ def test_a_manifest_without_the_fields_of_levels_has_no_page_for_others(
     assert not page.exists()
 
 
+@pytest.mark.full
 def test_persons_alone_have_pages_and_mask_writes_them(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     survey = secret_survey(tmp_path, "xml", 2, 120)
     inside, public = tmp_path / "in.html", tmp_path / "public.html"

@@ -39,6 +39,7 @@ def plain(units: list[Unit]) -> list[Any]:
     return sorted((own[1:], members) for own, members in units)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("role", ["record-id", "identifier"])
 def test_three_ways_to_write_one_survey_give_the_same(survey: Path, tmp_path: Path, role: str) -> None:
     roles = {"roles": {**ROLES, "@id": role}}
@@ -75,6 +76,7 @@ def test_three_ways_to_write_one_survey_give_the_same(survey: Path, tmp_path: Pa
         assert "unmasked fields cell by cell" in " ".join(checked.checked)
 
 
+@pytest.mark.full
 def test_rows_of_a_household_need_not_stand_together(survey: Path, tmp_path: Path) -> None:
     head, *rows = (survey / "flat.csv").read_text(encoding="utf-8").splitlines()
     random.Random(3).shuffle(rows)
@@ -117,6 +119,7 @@ def failing(at: int, real: Callable[..., None]) -> Callable[..., None]:
     return publish
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("before", [False, True])
 @pytest.mark.parametrize("at", [2, 3])
 def test_a_table_that_cannot_get_its_name_takes_the_others_back(

@@ -18,13 +18,11 @@ from examples import FULL
 from pairs.facts import facts_of
 from pairs.generate import Pair, document, generate
 from pairs.judge import smallest_group, violations
-from pairs.outcome import Outcome, run_pair
+from pairs.outcome import Outcome, medoid_share, run_pair, run_pairs, summary
 from pairs.proof import lonely
 from pairs.rules import Compare, Edit, always, variables_in
 from pairs.spelling import SCH, Speller, rulebook
-from pairs.summary import medoid_share, summary
 from pairs.values import Variable
-from pairs_run import run
 
 SEEDS = range(50 if FULL else 4)
 ALL_SEEDS = range(2000)
@@ -267,6 +265,7 @@ def test_too_few_records_are_shown(monkeypatch: pytest.MonkeyPatch) -> None:
     assert (one.code, one.reason, one.proof) == (5, "k > n", f"{pair.n} records for k = {pair.n + 1}")
 
 
+@pytest.mark.full
 def test_a_masked_key_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
     pair = next(pair for pair in map(generate, range(200)) if any(e.label == "unique key" for e in pair.edits))
     key = next(variable for variable in pair.variables if variable.role == "record-id")
@@ -289,7 +288,7 @@ def test_pairs_are_masked() -> None:
 
 @pytest.mark.full
 def test_all_pairs_are_masked() -> None:
-    check(run(ALL_SEEDS, jobs=2))
+    check(run_pairs(ALL_SEEDS))
 
 
 def check(outcomes: list[Outcome]) -> None:

@@ -83,6 +83,7 @@ def own_arrays() -> dict[str, Any]:
     return {"kinds": kinds(), "digests": digests(drawn())}
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("kind", ["Nehalem", pytest.param("Prescott", marks=pytest.mark.full)])
 def test_every_method_draws_the_same_bits(own_arrays: dict[str, Any], kind: str) -> None:
     require_same(own_arrays, told(OTHERS[kind], "arrays"))

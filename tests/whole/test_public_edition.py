@@ -199,6 +199,7 @@ def in_threes(apart: int) -> list[int]:
     return [*values[:-1], values[-1] + apart]
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     ("what", "values", "told"),
     [
@@ -265,6 +266,7 @@ def test_a_heavy_record_decides_about_no_share(tmp_path: Path) -> None:
     assert {row[0]: row[3] for row in table(page)}["S"] == "at most 1 of 100 moved"
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("what", "columns", "settings", "told"),
     [
@@ -284,6 +286,7 @@ def test_shares_need_many_records_and_groups(
     assert ({row[0]: row[3] for row in table(page)}["S"] != DASH) is told
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(("common", "told"), [(6, False), pytest.param(240, True, marks=pytest.mark.full)])
 def test_correlations_of_few_common_records_are_in_no_average(common: int, *, told: bool, tmp_path: Path) -> None:
     """An average over few fields can be solved for the change of one pair; with two fields it is that."""
@@ -299,6 +302,7 @@ def test_correlations_of_few_common_records_are_in_no_average(common: int, *, to
     assert all(row[4] != DASH for row in table(page)), "each field alone has enough"
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("method", "said"),
     [("mdav", "share masked values"), ("microhybrid", "in each group that values are drawn for"), ("noise", "")],
@@ -368,6 +372,7 @@ def test_a_mean_is_said_to_be_kept_only_where_it_is(tmp_path: Path) -> None:
     assert EXACT not in page
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("gaps", "recoded", "told"), [(0, False, True), (0, True, False), (2, False, False)], ids=["", "weight", "gaps"]
 )

@@ -94,6 +94,7 @@ def test_the_valid_sample_breaks_no_rule_and_every_rule_fires(name: str, engine:
     assert all(count >= 60 for check, count in outcome.fired.items() if check not in whole_file)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(("name", "engine"), SOME_ENGINES)
 def test_the_invalid_sample_breaks_each_rule_as_often_as_listed(name: str, engine: Engine) -> None:
     outcome = outcome_of(name, f"{name}-invalid", name, engine)
@@ -108,6 +109,7 @@ def test_a_file_that_is_its_own_original_keeps_its_domain(name: str, engine: Eng
     assert outcome.broken == others
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("name", ["household", "business", *NESTED])
 def test_masktron_counts_what_the_independent_engines_count(name: str) -> None:
     rules, data, original = RULES / f"{name}.sch", SAMPLES / f"{name}-invalid.xml", SAMPLES / f"{name}.xml"
@@ -139,6 +141,7 @@ def test_the_business_sample_holds_as_libxml2_reads_its_decimals() -> None:
         assert root.xpath(f"count(//b:Enterprise{there}[not({rule})])", namespaces=ns) == 0
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("name", NESTED)
 def test_nested_samples_hold_as_many_members_as_told(name: str) -> None:
     units, members = NESTED[name]
@@ -162,6 +165,7 @@ def test_the_configuration_of_a_nested_sample_gives_every_field_of_each_level_a_
     assert set(table["missing"]) <= set(tree.names)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("name", ["household", "business"])
 def test_shape_and_size(name: str) -> None:
     rows = records(name)
@@ -217,6 +221,7 @@ def test_rare_antecedents_have_a_handful_of_records_and_neighbours_that_share_th
     assert sum(row["Purchases"] == "0" for row in businesses) > 4 * len(dormant)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("name", "field"),
     [("household", "Status"), ("household", "Tenure"), ("business", "Form"), ("business", "Sector")],

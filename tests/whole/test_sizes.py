@@ -24,6 +24,7 @@ def low(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(parallel.count, "__kwdefaults__", lower)
 
 
+@pytest.mark.full
 @pytest.mark.usefixtures("low")
 @pytest.mark.parametrize("seeds", [range(2), pytest.param(range(2, 280), marks=pytest.mark.full)])
 def test_padded_beyond_lowered_sizes(seeds: range, tmp_path: Path) -> None:
@@ -44,6 +45,7 @@ def test_padded_beyond_the_real_sizes(seed: int, tmp_path: Path) -> None:
     assert not differing
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("test", "fields"),
     [

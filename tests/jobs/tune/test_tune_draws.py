@@ -72,6 +72,7 @@ def names_of(result: TuneResult) -> list[str]:
     return [one.name.removeprefix("mdav, k = 3, grouping all") for one in result.candidates]
 
 
+@pytest.mark.full
 def test_axes_have_nothing_and_each_way(files: tuple[Path, Path]) -> None:
     config = replace(CONFIG, swap={**SWAP, "rate": 0.0})
     result = tuned(
@@ -100,6 +101,7 @@ def test_axes_have_nothing_and_each_way(files: tuple[Path, Path]) -> None:
     conforms(result.as_dict(), "tune")
 
 
+@pytest.mark.full
 def test_what_the_settings_draw_is_drawn_in_every_trial_and_no_map_without_draws_speaks_of_them(
     files: tuple[Path, Path],
 ) -> None:
@@ -111,6 +113,7 @@ def test_what_the_settings_draw_is_drawn_in_every_trial_and_no_map_without_draws
     assert not any("what a draw loses" in note for note in tuned(files).notes)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("seed", [0, 1])
 @pytest.mark.parametrize("more", [{}, {"recode": {"JOB": "breaks:1,2,9"}, "key_k": 2, "method": "noise"}])
 def test_figures_are_those_of_mask_and_assess_with_the_same_key(
@@ -159,6 +162,7 @@ def test_of_a_sample_all_records_are_drawn(files: tuple[Path, Path]) -> None:
     assert [own.figures[name] for name in names[:4]] == [all_of_them.figures[name] for name in names[:4]]
 
 
+@pytest.mark.full
 def test_a_second_run_masks_nothing_until_a_matrix_or_the_order_changes(
     tmp_path: Path, files: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -201,6 +205,7 @@ def test_what_has_no_bound_is_kept_shown_and_null(tmp_path: Path, files: tuple[P
     assert "no bound" in str(result)
 
 
+@pytest.mark.full
 def test_a_draw_that_is_refused_has_its_reason(files: tuple[Path, Path]) -> None:
     result = tuned(
         files, pram={"JOB": ("change:0.2", "change:0.9")}, swap_rate=(0.1,), config=replace(CONFIG, swap=SWAP)
@@ -218,6 +223,7 @@ def test_a_draw_that_is_refused_has_its_reason(files: tuple[Path, Path]) -> None
         tuned(files, config=replace(CONFIG, pram={"JOB": "change:0.9"}))
 
 
+@pytest.mark.full
 def test_fields_that_give_draws_away_are_named(files: tuple[Path, Path]) -> None:
     result = tuned(files, pram={"COUNTY": ("change:0.2",)})
     assert any(
@@ -273,6 +279,7 @@ def test_settings_keep_what_they_say_of_draws(tmp_path: Path) -> None:
     assert (list(load_config(new).pram), load_config(new).swap) == (["SEX", "JOB"], config.swap)
 
 
+@pytest.mark.full
 def test_mask_with_the_written_settings_draws_otherwise_and_comes_near(
     tmp_path: Path, files: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch, run: Runner
 ) -> None:

@@ -101,6 +101,7 @@ def test_groups_of_mdav_are_formed_once_for_the_same_fields_and_k(
     assert [str(one) for one in together] == [str(one) for one in alone]
 
 
+@pytest.mark.full
 def test_what_is_shared_is_told_apart_by_what_groups_ask(tmp_path: Path) -> None:
     """The median is an observed value, which no limit moves: it must not get the groups of the mean."""
     data, rules = write_pair(tmp_path, 70, test="A &lt;= T")

@@ -17,6 +17,7 @@ from paths import ROOT
 HOW = {"roles": ROLES, "rare_units": "exclude", "max_observed_share": 100}
 
 
+@pytest.mark.full
 def test_no_candidate_groups_the_blocks_of_a_household_alone_and_mask_does_what_was_tried(tmp_path: Path) -> None:
     data, rules = made(tmp_path, 1, 30)
     asked = {"methods": ["mdav"], "k": [3, 4], "workers": 0}
@@ -42,6 +43,7 @@ def test_a_grouping_that_mask_does_not_have_for_households_is_refused(tmp_path: 
         masktron.tune(data, rules, ask={"methods": ["mdav"], "groupings": ["rules", "all"], "workers": 0}, **HOW)
 
 
+@pytest.mark.full
 def test_units_that_few_are_composed_like_have_remedies_with_figures_of_both_levels(tmp_path: Path) -> None:
     data, rules = made(tmp_path, 5, 40)
     with pytest.raises(masktron.InfeasibleError, match="cannot be like k - 1 others") as refused:

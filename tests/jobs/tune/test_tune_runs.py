@@ -246,6 +246,7 @@ def command(pair: tuple[Path, Path], out: Path) -> list[str]:
     ]
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("moment", parts([1, 2, 3, *np.linspace(0.05, 3.95, 17)], 1))
 def test_a_run_that_was_killed_goes_on(pair: tuple[Path, Path], tmp_path: Path, moment: float) -> None:
     """Kill -9 after some results, and a part of the time to the next: the next run ends as one that nobody killed."""
@@ -420,6 +421,7 @@ def pretended(monkeypatch: pytest.MonkeyPatch, *helpers: Pretended) -> None:
         )
 
 
+@pytest.mark.full
 def test_a_helper_is_ended_with_the_budget(pair: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch) -> None:
     """What runs elsewhere does not tell how far it is: it is ended, and the result is there in time."""
     pretended(monkeypatch, helper := Pretended())
@@ -565,6 +567,7 @@ def test_a_sample_is_of_whole_strata(tmp_path: Path) -> None:
     assert all(len(unit & set(found.tolist())) in (0, len(unit)) for unit in whole)
 
 
+@pytest.mark.full
 def test_a_large_file_is_compared_on_a_sample_and_the_best_on_all(tmp_path: Path) -> None:
     pair = clustered(600, tmp_path)
     asked = {"sample": 300, "k": (3, 8), "methods": ("mdav", "noise", "ipso"), "seeds": 2}

@@ -69,6 +69,7 @@ def names_of(result: TuneResult) -> list[str]:
     return [one.name.removeprefix("mdav, k = 3, grouping all") for one in result.candidates]
 
 
+@pytest.mark.full
 def test_an_axis_has_nothing_and_each_way(files: tuple[Path, Path]) -> None:
     result = tuned(files, recode={"AGE": ("width:10", "width:40")}, key_k=(3,))
     assert names_of(result)[0] == ""
@@ -103,6 +104,7 @@ def test_what_the_settings_treat_is_treated_in_every_trial(files: tuple[Path, Pa
     assert sorted(map(str, found)) == sorted(str((age, size)) for age in ages for size in sizes)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("suffix", "recipe", "seed"),
     [
@@ -188,6 +190,7 @@ def test_few_treated_files_stay_open(files: tuple[Path, Path], monkeypatch: pyte
     assert not any(one.path.exists() for one in found)
 
 
+@pytest.mark.full
 def test_a_sample_of_treated_records_is_that_of_the_original(files: tuple[Path, Path]) -> None:
     with Bench(open_original(*files, CONFIG, no_progress), ("key_k",), np.array([0, 3, 20, 44])) as bench:
         run = bench.prepared(TREATED, whole=False)
@@ -212,6 +215,7 @@ def test_a_sample_of_treated_records_is_that_of_the_original(files: tuple[Path, 
     assert {one.state for one in result.candidates} == {"measured", "sampled"}
 
 
+@pytest.mark.full
 def test_mask_with_the_written_settings_gives_the_same_figures(
     tmp_path: Path, files: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch, run: Runner
 ) -> None:
@@ -271,6 +275,7 @@ def test_settings_keep_what_they_say_of_keys(tmp_path: Path) -> None:
     assert 'REGION = "../region.csv:1"' in new
 
 
+@pytest.mark.full
 def test_helpers_find_the_same_and_leave_nothing(
     tmp_path: Path, files: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -354,6 +359,7 @@ def test_axes_are_read_and_typos_refused(tmp_path: Path, files: tuple[Path, Path
     assert not (out / "tune.json").exists()
 
 
+@pytest.mark.full
 def test_a_data_frame_is_treated_and_its_page_names_treatments(files: tuple[Path, Path]) -> None:
     frame = pd.DataFrame([{**row, "AGE": str(row["AGE"])} for row in ROWS])
     ask = {"methods": "mdav", "k": 3, "groupings": "all", "recode": {"AGE": "breaks:15,25,65"}, "key_k": 3}

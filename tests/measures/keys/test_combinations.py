@@ -26,6 +26,7 @@ def by_pairs(keys: Keys, weights: NDArray[np.float64], alpha: float) -> tuple[li
     return sample, population
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(("alpha", "hashed"), [(1.0, False), (0.0, False), (0.25, False), (0.25, True)])
 def test_pair_by_pair(alpha: float, hashed: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     shared = 0

@@ -29,6 +29,7 @@ def msus(keys: Keys, largest: int) -> list[list[tuple[int, ...]]]:
     return found
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("largest", [1, 2, 3, 5])
 def test_by_definition(largest: int) -> None:
     several = 0

@@ -312,6 +312,7 @@ def test_what_a_format_cannot_hold_is_refused(tmp_path: Path) -> None:
         _format(path).write(tmp_path / "out.feather", TableRelease(table, pa.table({}), np.arange(1)))
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("end", ENDS)
 def test_tables_without_records(end: str, tmp_path: Path) -> None:
     path = write_typed(tmp_path / f"in{end}", household().slice(0, 0))

@@ -50,6 +50,7 @@ def zstd(content: bytes) -> bytes:
     return bytes(made.getvalue())
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("pack", [gzip.compress, zstd])
 def test_what_unpacks_beyond_measure_is_refused(tmp_path: Path, pack: Callable[[bytes], bytes]) -> None:
     path = tmp_path / f"a.csv.{'gz' if pack is gzip.compress else 'zst'}"
@@ -162,6 +163,7 @@ def database(path: Path, *statements: str) -> Path:
     return path
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("suffix", ["duckdb", "sqlite"])
 @pytest.mark.parametrize("counted", [False, True])
 def test_a_view_without_end_is_ended(
@@ -176,6 +178,7 @@ def test_a_view_without_end_is_ended(
     assert sorted(one.name for one in tmp_path.iterdir()) == [f"a.{suffix}"]
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("suffix", ["duckdb", "sqlite"])
 @pytest.mark.parametrize("view", [False, True])
 def test_only_the_time_of_the_database_counts(
@@ -192,6 +195,7 @@ def test_only_the_time_of_the_database_counts(
     assert len(first[0]) + sum(len(block[0]) for block in again) == 5**7
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("suffix", ["duckdb", "sqlite"])
 def test_both_readings_of_a_view_share_one_limit(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, suffix: str
@@ -406,7 +410,7 @@ SHORT = ["plain.arrow", "plain.sav", "v15.dta", "made.sas7bdat", "made.xlsx"]
 
 
 def test_damaged_files_end_with_one_error(tmp_path: Path, honest: dict[str, bytes]) -> None:
-    require_one_error(honest, tmp_path, SHORT, range(3))
+    require_one_error(honest, tmp_path, SHORT, range(1))
 
 
 @pytest.mark.full

@@ -64,6 +64,7 @@ def cells(file: Path, table: str) -> dict[str, list[str | None]]:
     return found
 
 
+@pytest.mark.few(1)
 @BOTH
 def test_a_table_is_added_to_a_database(tmp_path: Path, data: Path, scheme: str, run: Runner) -> None:
     file = tmp_path / f"a.{scheme}"
@@ -89,6 +90,7 @@ def test_a_table_is_added_to_a_database(tmp_path: Path, data: Path, scheme: str,
     assert "there is no table 'on'" in outcome.err
 
 
+@pytest.mark.few(1)
 @BOTH
 def test_a_write_that_fails_leaves_what_was_there(
     tmp_path: Path, data: Path, scheme: str, monkeypatch: pytest.MonkeyPatch
@@ -222,6 +224,7 @@ def test_a_table_is_masked_into_the_database_that_it_is_in(
         require_new_table(place, [Path(f"a.{scheme}")], replaces=False)
 
 
+@pytest.mark.few(1)
 @BOTH
 def test_what_a_view_or_a_query_may_read_is_not_replaced(tmp_path: Path, data: Path, scheme: str) -> None:
     file = tmp_path / f"a.{scheme}"

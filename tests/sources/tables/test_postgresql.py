@@ -256,6 +256,7 @@ DECLARED = """
     FROM pg_attribute a WHERE a.attrelid = '{}'::regclass AND a.attnum > 0 ORDER BY a.attnum"""
 
 
+@pytest.mark.full
 def test_types_and_comments_survive(place: str) -> None:
     execute(place, *TYPED)
     source = open_source(at(place, "typed"))
@@ -332,6 +333,7 @@ def test_a_table_is_masked_and_check_passes(
     assert "SHA-256" in changed.out
 
 
+@pytest.mark.full
 def test_any_format_becomes_a_table_and_comes_back(place: str, tmp_path: Path, run: Runner) -> None:
     data, back = tmp_path / "a.csv", tmp_path / "b.csv"
     data.write_text("id,x,d,t\n1,0.5,2020-01-01,007\n2,,2020-01-02,\n")
@@ -412,6 +414,7 @@ def test_a_killed_write_leaves_no_table(place: str, tmp_path: Path) -> None:
     assert "killed" in tables(place)
 
 
+@pytest.mark.full
 def test_a_connection_that_is_cut_leaves_no_table(
     place: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -435,6 +438,7 @@ def test_a_connection_that_is_cut_leaves_no_table(
         assert tables(place) == before
 
 
+@pytest.mark.full
 def test_a_server_that_stops_leaves_no_table_and_one_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     data = tmp_path / "a.csv"
     data.write_text("a,b\n1,2\n")

@@ -108,6 +108,7 @@ def put(path: Path, target: Path, *, streamed: bool, **how: object) -> bytes:
     return target.read_bytes()
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("suffix", SUFFIXES)
 def test_bytes_are_those_of_a_table_in_memory(
     tmp_path: Path, suffix: str, monkeypatch: pytest.MonkeyPatch, small_blocks: Path
@@ -131,6 +132,7 @@ def test_bytes_are_those_of_a_table_in_memory(
     assert list(small_blocks.iterdir()) == []
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("suffix", SUFFIXES)
 def test_what_is_seen_is_that_of_a_table_in_memory(
     tmp_path: Path, suffix: str, monkeypatch: pytest.MonkeyPatch
@@ -149,6 +151,7 @@ def test_what_is_seen_is_that_of_a_table_in_memory(
         assert [source.place(at, 1, 1) for at in (-1, 0, 77)] == [whole.place(at, 1, 1) for at in (-1, 0, 77)]
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("suffix", ["csv", "parquet"])
 def test_masked_files_and_manifests_are_the_same(
     tmp_path: Path, suffix: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
@@ -226,6 +229,7 @@ class FullDisk(io.BytesIO):
         return len(octets)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("suffix", ["csv", "parquet"])
 def test_a_full_disk_is_one_error_and_leaves_nothing(
     tmp_path: Path, suffix: str, monkeypatch: pytest.MonkeyPatch, small_blocks: Path

@@ -134,6 +134,7 @@ def told(done: Evaluation) -> list[str]:
     return sorted(repr((one.check, one.record, one.location, one.record_id, one.message)) for one in done.findings)
 
 
+@pytest.mark.full
 @settings(max_examples=40)
 @given(table=tables(least=1))
 def test_columns_and_the_engine_on_the_twin_agree(table: pa.Table, rules: Path) -> None:

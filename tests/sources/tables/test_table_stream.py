@@ -126,6 +126,7 @@ def test_a_survey_in_blocks_is_that_of_the_whole(made: tuple[bytes, dict[str, st
         assert [one.line for one in cut.segments] == lines
 
 
+@pytest.mark.full
 @settings(max_examples=50)
 @given(files(), st.data())
 def test_the_kernel_sees_every_other_cell(made: tuple[bytes, dict[str, str]], data: st.DataObject) -> None:
@@ -261,6 +262,7 @@ DOUBLES = st.one_of(
 )
 
 
+@pytest.mark.full
 @settings(max_examples=50)
 @given(st.lists(st.none() | DOUBLES), st.lists(st.none() | st.integers(-(2**63), 2**63 - 1)))
 def test_numbers_are_the_same_in_both_ways(doubles: list[float | None], integers: list[int | None]) -> None:
@@ -392,6 +394,7 @@ def test_a_file_that_changes_is_noticed(suffix: str, tmp_path: Path) -> None:
         list(batches)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("suffix", ["csv", "parquet"])
 def test_who_needs_all_records_surveys_no_blocks(
     suffix: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

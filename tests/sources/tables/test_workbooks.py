@@ -424,6 +424,7 @@ def replaced_part(path: Path, part: str, change: Callable[[bytes], bytes]) -> Pa
     return out
 
 
+@pytest.mark.few(1)
 @BOTH
 def test_a_workbook_that_would_fill_the_memory_is_refused(tmp_path: Path, made: TableFormat) -> None:
     path = tmp_path / f"a.{made.name}"

@@ -126,6 +126,7 @@ def test_survey_and_batches_are_those_of_expat(text: str, block: int) -> None:
         compared(path, block=block)
 
 
+@pytest.mark.few(8)
 @pytest.mark.parametrize(
     "unit",
     [

@@ -176,38 +176,3 @@ def _expected(check: etree._Element) -> Expected:
         silent,
         check.get("message"),
     )
-
-
-def text(case: Conformance, encoding: str = "UTF-8", *, mark: bool = False) -> str:
-    """Return a case as the XML of its file."""
-    data = case.data.removeprefix(b"\xef\xbb\xbf") if mark else case.data
-    plain = data.decode(encoding).replace("\r", "[CR]").replace("]]>", "]]&gt;")
-    schema = etree.fromstring(case.schema)
-    schema.attrib.pop("queryBinding", None)
-    attributes = "" if encoding == "UTF-8" else f' encoding="{encoding}"'
-    attributes += ' mark="yes"' if mark else ""
-    checks = "\n".join(f"    <check {_attributes(e)}/>" for e in case.expected)
-    return (
-        '<?xml version="1.0" encoding="UTF-8"?>\n<case>\n'
-        f"  <says>{_escaped(case.says)}</says>\n"
-        f"  {etree.tostring(schema, encoding='unicode').strip()}\n"
-        f"  <data{attributes}><![CDATA[\n{plain}]]></data>\n"
-        f'  <expect versions="{case.version}">\n{checks}\n  </expect>\n</case>\n'
-    )
-
-
-def _escaped(says: str) -> str:
-    return says.replace("&", "&amp;").replace("<", "&lt;")
-
-
-def _attributes(e: Expected) -> str:
-    values: Mapping[str, str] = {
-        "id": e.check,
-        "fired": str(e.fired),
-        "fails": " ".join(map(str, e.fails)),
-        "errors": " ".join(map(str, e.wrong)),
-        "silent": " ".join(map(str, e.silent)),
-        "failed": str(e.failed) if e.failed != len(e.fails) else "",
-        "wrong": str(e.errors) if e.errors != len(e.wrong) else "",
-    }
-    return " ".join(f'{name}="{value}"' for name, value in values.items() if value)

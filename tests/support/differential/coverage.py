@@ -107,24 +107,6 @@ def merged(parts: Iterator[Coverage]) -> Coverage:
     return total
 
 
-def table(total: Coverage) -> str:
-    """Return the table in markdown."""
-    lines = [
-        "| operator or form | checks | answers | true | errors | columns decide |",
-        "| --- | ---: | ---: | ---: | ---: | ---: |",
-    ]
-    for label in sorted(total, key=lambda name: (name[0].isalpha(), name)):
-        count = total[label]
-        answers = count.true + count.false
-        errors = 100 * count.errors / max(1, answers + count.errors)
-        decided = f"{100 * count.decided / count.asked:.0f} %" if count.asked else ""
-        name = label.replace("|", "\\|")
-        lines.append(
-            f"| `{name}` | {count.checks:,} | {answers:,} | {count.share:.0f} % | {errors:.0f} % | {decided} |"
-        )
-    return "\n".join(lines)
-
-
 def thin(total: Coverage, *, least: int, low: float = 30, high: float = 70) -> list[str]:
     """Return the labels that occur too seldom, or are true too seldom or too often."""
     return sorted(label for label, count in total.items() if count.checks < least or not low <= count.share <= high)

@@ -1,19 +1,12 @@
-"""Expressions as trees of the generator: their text, the operators in them, and simpler ones of the same kind."""
+"""Expressions as trees of the generator: their text, the operators in them, and those of all parts."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Literal
 
 type Kind = Literal["boolean", "number", "string", "nodes", "items", "type"]
-
-_SIMPLEST: dict[Kind, tuple[str, ...]] = {
-    "boolean": ("true()", "false()"),
-    "number": ("0", "1"),
-    "string": ("''", "'a'"),
-    "items": ("()",),
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,16 +42,6 @@ class Expr:
     def used(self) -> frozenset[str]:
         """Return the labels of the whole tree."""
         return frozenset(label for node in self.nodes() for label in node.labels)
-
-    def simpler(self) -> Iterator[Expr]:
-        """Yield expressions of the same kind with fewer nodes, the shortest first."""
-        if len(self.parts) > 1 or isinstance(self.parts[0], Expr):
-            yield from (leaf(self.kind, text) for text in _SIMPLEST.get(self.kind, ()))
-        yield from (node for node in list(self.nodes())[1:] if node.kind == self.kind)
-        for i, part in enumerate(self.parts):
-            if isinstance(part, Expr):
-                for smaller in part.simpler():
-                    yield replace(self, parts=(*self.parts[:i], smaller, *self.parts[i + 1 :]))
 
 
 def leaf(kind: Kind, text: str, *labels: str) -> Expr:

@@ -228,7 +228,6 @@ _TOKEN = re.compile(
 )
 _LEVELS = (("or",), ("and",), ("=", "!="), ("<", "<=", ">", ">="), ("+", "-"), ("*", "div", "mod"))
 _KINDS = ("comment", "text", "processing-instruction", "node")
-_BACKWARDS = ("ancestor", "ancestor-or-self", "preceding", "preceding-sibling", "parent")
 
 
 class Syntax(Exception):  # noqa: N818 - an outcome

@@ -6,7 +6,6 @@ import re
 import tempfile
 import time
 import traceback
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,7 +16,7 @@ from masktron import MaskResult, MasktronError
 from pairs.judge import smallest_group, table, violations
 from pairs.keyed import KeyedPair, generate_keyed
 from pairs.keyed_judge import asked_as_before, faults_of_keys, ids_of, sharing
-from pairs.outcome import LIMIT, PairTimeoutError, grouped, limited, masktron_settings
+from pairs.outcome import LIMIT, PairTimeoutError, counted, grouped, limited, masktron_settings
 from xslt_oracle import evaluate
 
 CHECKED = 5
@@ -201,22 +200,18 @@ def keyed_summary(outcomes: Sequence[KeyedOutcome]) -> str:
     masked = [one for one in outcomes if one.code == 0]
     refused = [one for one in outcomes if one.code > 0]
     lines = [
-        f"pairs       {len(outcomes)}: " + _counted(one.treated for one in outcomes),
+        f"pairs       {len(outcomes)}: " + counted(one.treated for one in outcomes),
         f"masked      {len(masked)}, {sum(one.left for one in masked):,} cells suppressed in "
         f"{sum(one.left > 0 for one in masked)} files",
-        f"refused     {len(refused)}: " + _counted(f"{one.reason} (exit {one.code})" for one in refused),
+        f"refused     {len(refused)}: " + counted(f"{one.reason} (exit {one.code})" for one in refused),
         f"crashes     {sum(one.code < 0 for one in outcomes)}",
         f"faulty      {sum(bool(one.faults) for one in outcomes)}",
-        "recodings   " + _counted(way for one in outcomes for way in one.ways),
-        "fates       " + _counted(fate for one in masked for fate in one.fates),
-        "rules       " + _counted(label for one in outcomes for label in one.labels),
-        "  refused   " + _counted(label for one in refused for label in one.labels),
+        "recodings   " + counted(way for one in outcomes for way in one.ways),
+        "fates       " + counted(fate for one in masked for fate in one.fates),
+        "rules       " + counted(label for one in outcomes for label in one.labels),
+        "  refused   " + counted(label for one in refused for label in one.labels),
         f"seconds     {sum(one.seconds for one in outcomes):.1f}, at most {max(one.seconds for one in outcomes):.1f}",
     ]
     bad = [one for one in outcomes if one.code < 0 or one.faults]
     lines += [f"seed {one.seed} ({one.code}): {'; '.join((one.message, *one.faults))}" for one in bad]
     return "\n".join(lines) + "\n"
-
-
-def _counted(words: object) -> str:
-    return ", ".join(f"{word} {count}" for word, count in Counter(words).most_common())  # type: ignore[arg-type]

@@ -8,9 +8,11 @@ import tempfile
 import time
 import traceback
 from collections import Counter
-from collections.abc import Collection, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
+from multiprocessing import get_context
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -18,11 +20,10 @@ from typing import Any
 import masktron
 from masktron import MaskResult, MasktronError
 from masktron.results import BlockResult
-from pairs.facts import Facts, blocks, facts_of
+from pairs.facts import Facts, facts_of
 from pairs.generate import Pair, generate
 from pairs.judge import changed, follow, smallest_group, table, violations
 from pairs.proof import lonely
-from pairs.switches import Part, without
 
 LIMIT = 60.0
 """Seconds of processors after which a pair counts as crashed."""
@@ -44,19 +45,6 @@ class PairTimeoutError(BaseException):
 
 
 @dataclass(frozen=True, slots=True)
-class BlockOutcome:
-    """A block that masktron made: its aggregator, the labels of its rules, how its groups were settled.
-
-    ``obstacles`` are the rules that masktron names as the reason against other aggregators.
-    """
-
-    aggregator: str
-    labels: tuple[str, ...]
-    exits: dict[str, int]
-    obstacles: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
 class Outcome:
     """What came of a pair.
 
@@ -72,8 +60,8 @@ class Outcome:
         Smallest group over all blocks, counted in the written file.
     faults : tuple of str
         What else is wrong with the written file.
-    labels : tuple of str
-        Of the pair's rules, those that share a block joined.
+    exits : Counter
+        Groups of all blocks by how they were settled.
     proof : str
         Why a refused pair has no solution, as `why_refused` shows it; empty where it does not.
     """
@@ -82,7 +70,6 @@ class Outcome:
     n: int
     k: int
     facts: Facts
-    labels: tuple[str, ...]
     seconds: float
     code: int = 0
     reason: str = ""
@@ -90,7 +77,7 @@ class Outcome:
     violations: dict[str, int] = field(default_factory=dict)
     smallest: int | None = None
     faults: tuple[str, ...] = ()
-    blocks: tuple[BlockOutcome, ...] = ()
+    exits: Counter[str] = field(default_factory=Counter)
     proof: str = ""
 
     @property
@@ -103,16 +90,11 @@ class Outcome:
         small = self.smallest is not None and self.smallest < self.k
         return bool(self.violations or self.faults or small)
 
-    @property
-    def exits(self) -> Counter[str]:
-        """Groups of all blocks by how they were settled."""
-        return sum((Counter(block.exits) for block in self.blocks), Counter())
 
-
-def run_pair(seed: int, parts: Collection[Part] = (), *, limit: float = LIMIT) -> Outcome:
-    """Generate a pair, check its original, mask it, without some parts if asked to, and judge what is written."""
+def run_pair(seed: int, *, limit: float = LIMIT) -> Outcome:
+    """Generate a pair, check its original, mask it, and judge what is written."""
     pair = generate(seed)
-    facts, labels = facts_of(pair), combinations(pair)
+    facts = facts_of(pair)
     start = time.perf_counter()
     with tempfile.TemporaryDirectory(prefix="pairs-") as name:
         folder = Path(name)
@@ -121,33 +103,37 @@ def run_pair(seed: int, parts: Collection[Part] = (), *, limit: float = LIMIT) -
             raise AssertionError(f"the original of seed {seed} breaks its rules: {invalid}")
         out = folder / "masked.xml"
         try:
-            with limited(limit), without(parts):
+            with limited(limit):
                 result = masktron.mask(data, rules, out, **masktron_settings(pair))
         except MasktronError as error:
             seconds = time.perf_counter() - start
             code, text = int(error.exit_code), str(error).replace(str(folder), "")
             faults = ("a file in spite of the error",) if out.exists() else ()
             reason = reason_of(text)
-            proof = "" if parts else why_refused(pair, reason, folder)
-            return Outcome(
-                seed, pair.n, pair.k, facts, labels, seconds, code, reason, text, faults=faults, proof=proof
-            )
+            proof = why_refused(pair, reason, folder)
+            return Outcome(seed, pair.n, pair.k, facts, seconds, code, reason, text, faults=faults, proof=proof)
         except (Exception, PairTimeoutError) as error:  # noqa: BLE001 - any other exception is a finding
             seconds = time.perf_counter() - start
             where = traceback.extract_tb(error.__traceback__)[-1]
             reason = f"{type(error).__name__} at {Path(where.filename).name}:{where.lineno}"
             text = f"{reason}: {error}"
-            return Outcome(seed, pair.n, pair.k, facts, labels, seconds, -1, reason, text)
+            return Outcome(seed, pair.n, pair.k, facts, seconds, -1, reason, text)
         seconds = time.perf_counter() - start
         found = violations(rules, out, data)
         before, after = table(data), table(out)
     return Outcome(
-        seed, pair.n, pair.k, facts, labels, seconds,
+        seed, pair.n, pair.k, facts, seconds,
         violations=found,
         smallest=min((smallest_group(after, grouped(block)) for block in result.blocks), default=None),
         faults=_faults(pair, before, after, result),
-        blocks=tuple(_block(pair, block) for block in result.blocks),
+        exits=sum((Counter(block.exits) for block in result.blocks), Counter()),
     )  # fmt: skip
+
+
+def run_pairs(seeds: Sequence[int]) -> list[Outcome]:
+    """Run pairs in two processes, in the order of their seeds; processes are fresh, since engines keep threads."""
+    with ProcessPoolExecutor(2, mp_context=get_context("spawn")) as pool:
+        return list(pool.map(run_pair, seeds, chunksize=5))
 
 
 def masktron_settings(pair: Pair) -> dict[str, Any]:
@@ -156,13 +142,6 @@ def masktron_settings(pair: Pair) -> dict[str, Any]:
     # Small files with hard rules: medoids are what the table counts, so the cap on them must not stop a pair.
     # Rules are drawn without looking at the records, so some are tested by none.
     return {**pair.settings, "missing": missing, "max_observed_share": 100.0, "allow_unfired": ["*"]}
-
-
-def combinations(pair: Pair) -> tuple[str, ...]:
-    """Return the labels of the rules of each block."""
-    masked = {variable.name for variable in pair.variables if variable.masked}
-    own = [edit for edit in pair.edits if masked.intersection(edit.variables) and edit.kind != "cross-record"]
-    return tuple(" + ".join(sorted({edit.label for edit in block})) for block in blocks(own, masked))
 
 
 def reason_of(message: str) -> str:
@@ -191,18 +170,6 @@ def why_refused(pair: Pair, reason: str, folder: Path) -> str:
 def grouped(block: BlockResult) -> list[str]:
     """Return the variables that a group shares."""
     return [name for name in block.variables if name not in {solved.field for solved in block.solved}]
-
-
-def _block(pair: Pair, block: BlockResult) -> BlockOutcome:
-    aggregator, rules, reason, exits = block.aggregator, block.rules, block.reason, dict(block.exits)
-    labels = {edit.id: edit.label for edit in pair.edits}
-    obstacles = tuple(
-        f"{name}: {labels[rule.removesuffix('-else')]}"
-        for name, rule in re.findall(r"(\w+) would break ([\w-]+)", reason)
-        if rule.removesuffix("-else") in labels
-    )
-    own = tuple(sorted({labels[rule.removesuffix("-else")] for rule in rules}))
-    return BlockOutcome(aggregator, own, exits, obstacles + (("needs numbers",) if "needs numbers" in reason else ()))
 
 
 def _faults(
@@ -242,3 +209,37 @@ def limited(seconds: float) -> Iterator[None]:
         for timer, number, _ in timers:
             signal.setitimer(timer, 0)
             signal.signal(number, previous[number])
+
+
+def counted(words: Iterable[str]) -> str:
+    """Return words with how often each occurs."""
+    return ", ".join(f"{word} {count}" for word, count in Counter(words).most_common())
+
+
+def summary(outcomes: Sequence[Outcome]) -> str:
+    """Say in plain text what came of a set of pairs."""
+    exits = sum((one.exits for one in outcomes), Counter[str]())
+    refused = [one for one in outcomes if one.code > 0]
+    lines = [
+        f"pairs     {len(outcomes)}: "
+        + counted(name for one in outcomes for name, has in asdict(one.facts).items() if has),
+        f"refused   {len(refused)}: " + counted(f"{one.reason} (exit {one.code})" for one in refused),
+        f"          {sum(not one.proof for one in refused)} of them not shown to have no solution",
+        f"crashes   {sum(one.crashed for one in outcomes)}",
+        f"broken    {sum(one.broken for one in outcomes)}",
+        f"groups    {exits.total()}: " + counted(exits.elements()),
+        f"seconds   {sum(one.seconds for one in outcomes):.1f}, at most {max(one.seconds for one in outcomes):.1f}",
+    ]
+    for one in outcomes:
+        small = one.smallest is not None and one.smallest < one.k
+        found = [f"{name} broken {count} times" for name, count in one.violations.items()] + list(one.faults)
+        found += [f"a group of {one.smallest} for k = {one.k}"] if small else []
+        found += [f"exit {one.code}, n = {one.n}, k = {one.k}: {one.message}", one.proof] if one.code else []
+        lines += [f"seed {one.seed}: {'; '.join(found)}"] if found else []
+    return "\n".join(lines)
+
+
+def medoid_share(outcomes: Sequence[Outcome]) -> float:
+    """Return the share of groups that took a record's values."""
+    exits = sum((one.exits for one in outcomes), Counter[str]())
+    return exits["medoid"] / max(1, exits.total())
