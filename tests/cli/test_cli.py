@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
+import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -346,6 +348,26 @@ def test_file_names_that_are_no_text(tmp_path: Path, rules: Path, run: Runner) -
 
 
 # signals
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGHUP"), reason="no such signal here")
+@pytest.mark.parametrize("number", ["SIGTERM", "SIGHUP"])
+def test_a_signal_leaves_nothing(
+    number: str, tmp_path: Path, rules: Path, run: Runner, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data = write_data(tmp_path / "d.xml", numbers())
+    out = tmp_path / "out"
+    out.mkdir()
+
+    def killed(*_: object, **__: object) -> None:
+        assert list(out.iterdir()), "the temporary file is there"
+        os.kill(os.getpid(), signal.Signals[number])
+        time.sleep(30)  # until it is heard
+
+    monkeypatch.setattr("masktron.jobs.written.revalidate", killed)
+    outcome = run("mask", data, "-r", rules, "-o", out / "m.xml")
+    assert outcome.code == 128 + signal.Signals[number]
+    assert not list(out.iterdir())
 
 
 @pytest.mark.full

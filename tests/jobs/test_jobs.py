@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 import masktron
 from attacks import SEED
-from cli_runner import numbers, write_data, write_rules
+from cli_runner import Runner, numbers, write_data, write_rules
 from examples import FULL, examples, parts
 from masktron.config import Config, Role, load_config
 from masktron.errors import UsageError
@@ -290,6 +290,19 @@ def test_unmasked_fields_condition_the_groups(tmp_path: Path) -> None:
     assert result.data is not None
     assert (result.data["CAP"] == caps).all()
     assert (result.data["A"] <= result.data["CAP"]).all()
+
+
+@pytest.mark.few(1)
+@pytest.mark.parametrize("limit", ["linkage=0", "information_loss=0.001", "whole_record_k=41"])
+def test_nothing_is_published_outside_a_limit(made: tuple[Path, Path, Path], run: Runner, limit: str) -> None:
+    data, rules, out = made
+    arguments = ("mask", data, "--rules", rules, "--out", out, "-k", 4, "--role", "NAME=identifier")
+    outcome = run(*arguments, "--limit", limit)
+    assert outcome.code == 1
+    assert f"{limit.partition('=')[0]} is " in outcome.err
+    assert not out.exists()
+    assert run(*arguments, "--limit", "linkage=100", "--limit", "medoid_share=0").code == 0
+    assert run(*arguments, "--limit", "linkage").code == 2
 
 
 def test_a_figure_that_does_not_exist_meets_no_limit(tmp_path: Path) -> None:
