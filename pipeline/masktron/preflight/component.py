@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from masktron.classify.display import render_atom, render_form
+from masktron.classify.display import render_form
 from masktron.classify.forms import is_about_missing
 from masktron.constraints import Atom, Form, Linear, Member, Present, Range
 from masktron.preflight.conclusions import AllowedValues, Contradiction, Redundancy, RulePart
@@ -41,7 +41,7 @@ class Component:
 
     Attributes
     ----------
-    contradictions, redundant, impossible, never_tight, allowed, undecided : list
+    contradictions, redundant, impossible, allowed, undecided : list
         As in `Preflight`; empty before `ask`.
     """
 
@@ -55,7 +55,6 @@ class Component:
         self.contradictions: list[Contradiction] = []
         self.redundant: list[Redundancy] = []
         self.impossible: list[RulePart] = []
-        self.never_tight: list[RulePart] = []
         self.allowed: list[AllowedValues] = []
         self.undecided: list[str] = []
 
@@ -68,7 +67,6 @@ class Component:
         self._allowed()
         for rule in self.hard:
             self._parts(rule)
-            self._tightness(rule)
         self._redundancies()
 
     def follows(self, rule: Known) -> Redundancy | None:
@@ -141,24 +139,6 @@ class Component:
             core = self._core(others, ((part,),), self.numbers, f"whether '{text}' of {rule.id} can hold")
             if core is not None:
                 self.impossible.append(RulePart(rule.id, text, self._named(core)))
-
-    def _tightness(self, rule: Known) -> None:
-        """Ask whether each bound of a rule can be reached beside the other rules and the rest of its alternative."""
-        others = [other for other in self.hard if other is not rule]
-        for part in [p for p in rule.form if not is_about_missing(p) and not _is_unequal(p, rule.form)]:
-            for atom in part:
-                rest = tuple(other for other in part if other != atom)
-                for side, reached in _sides(atom) if isinstance(atom, Range | Linear) else ():
-                    asked = (*rest, reached)
-                    if self._seen((asked,)):
-                        continue
-                    text = render_atom(side)
-                    core = self._core(others, ((asked,),), self.numbers, f"whether '{text}' of {rule.id} is reached")
-                    if core is not None and not self._is_impossible(rule, part):
-                        self.never_tight.append(RulePart(rule.id, text, self._named(core)))
-
-    def _is_impossible(self, rule: Known, part: tuple[Atom, ...]) -> bool:
-        return any(found.rule == rule.id and found.part == render_form((part,)) for found in self.impossible)
 
     def _allowed(self) -> None:
         for name in sorted(self.numbers.numeric):
@@ -289,19 +269,6 @@ def _mirrored(atom: Atom) -> Iterator[Atom]:
             yield Range(name, None, low, high_open=True)
         case _:
             pass
-
-
-def _sides(atom: Range | Linear) -> Iterator[tuple[Range | Linear, Range | Linear]]:
-    """Yield each inequality of an atom with the equality that says that its bound is reached."""
-    if isinstance(atom, Linear):
-        if atom.relation != "=":
-            yield atom, Linear(atom.terms, "=", atom.bound)
-    elif atom.low is None or atom.low != atom.high:
-        name, low, high = atom.variable, atom.low, atom.high
-        if low is not None:
-            yield Range(name, low, None, low_open=atom.low_open), Range(name, low, low)
-        if high is not None:
-            yield Range(name, None, high, high_open=atom.high_open), Range(name, high, high)
 
 
 def _beyond(name: str, sign: int, bound: Fraction, *, is_open: bool) -> Range:
