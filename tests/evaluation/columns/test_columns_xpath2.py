@@ -11,7 +11,7 @@ from columns_xpath2_rows import LAYOUT, odd_rows, plain_rows
 from columns_xpath2_table import LAZY, TESTS
 from examples import FULL
 from masktron.evaluation.columns.outcome import NotColumnar
-from masktron.evaluation.columns.xpath2 import XPATH2
+from masktron.evaluation.columns.xpath2_expressions import XPATH2
 from masktron.rulebook.locality import why_not_local
 from masktron.xpath.ir import Comparison, Unknown
 from masktron.xpath.translate import Scope, translate

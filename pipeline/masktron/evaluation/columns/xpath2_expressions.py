@@ -12,6 +12,7 @@ from decimal import Decimal
 from types import MappingProxyType
 from typing import Any
 
+from masktron.errors import RulebookError
 from masktron.evaluation.columns.comparisons import (
     GENERAL_OF_VALUE,
     RELATIONS,
@@ -21,6 +22,7 @@ from masktron.evaluation.columns.comparisons import (
     general,
     holding,
 )
+from masktron.evaluation.columns.dialect import Dialect
 from masktron.evaluation.columns.function_table import call
 from masktron.evaluation.columns.items import (
     NO,
@@ -44,6 +46,7 @@ from masktron.evaluation.columns.items import (
 from masktron.evaluation.columns.node_names import NAMINGS, name_of
 from masktron.evaluation.columns.operators import arithmetic, negated
 from masktron.evaluation.columns.outcome import NotColumnar
+from masktron.evaluation.columns.scope import ColumnScope
 from masktron.evaluation.columns.state import State, variable
 from masktron.evaluation.columns.string_functions import concatenated
 from masktron.evaluation.columns.xpath2_casts import cast, castable
@@ -65,6 +68,7 @@ from masktron.evaluation.columns.xpath2_steps import (
     text_node,
 )
 from masktron.xpath.namespaces import FUNCTIONS_NAMESPACE, STANDARD_NAMESPACES
+from masktron.xpath.tokens import parse
 
 _SCHEMA = STANDARD_NAMESPACES["xs"]
 _MAX_STEPS = 256
@@ -392,3 +396,17 @@ _FORMS: Mapping[str, Callable[[Any, State], Items]] = MappingProxyType(
         "=>": _arrow,
     }
 )
+
+
+_STANDARD = tuple((prefix, STANDARD_NAMESPACES[prefix]) for prefix in ("xs", "fn", "math"))
+
+
+def _parsed(source: str, scope: ColumnScope) -> Any:
+    try:
+        return parse(source, dict((*_STANDARD, *scope.namespaces)))
+    except RulebookError as error:
+        raise NotColumnar(f"the expression cannot be read: {error}") from None
+
+
+XPATH2 = Dialect(_parsed, evaluate)
+"""The version makes no difference, as the engine that decides has one for all."""
