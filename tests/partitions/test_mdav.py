@@ -14,7 +14,7 @@ from hypothesis.extra.numpy import arrays
 from numpy.typing import NDArray
 
 from examples import examples, spread
-from masktron.errors import InfeasibleError, UsageError
+from masktron.errors import UsageError
 from masktron.kernels.integers import as_integers
 from masktron.kernels.mdav import mdav
 from masktron.partitions.mdav import partition, standardise
@@ -87,25 +87,6 @@ def test_as_many_records_as_k_are_one_group() -> None:
 
 def test_records_without_coordinates_are_grouped_in_order() -> None:
     assert partition(np.empty((7, 0)), 3).tolist() == [0, 0, 0, 1, 1, 1, 1]
-
-
-def test_more_than_there_are_is_infeasible() -> None:
-    with pytest.raises(InfeasibleError, match="5 records cannot form a group of 6"):
-        partition(np.zeros((5, 1)), 6)
-
-
-@pytest.mark.parametrize(
-    ("points", "k", "message"),
-    [
-        (np.zeros((5, 1)), 0, "group of 0"),
-        (np.array([[0.0], [np.nan]]), 1, "record 2, column 1"),
-        (np.array([[0.0, np.inf]]), 1, "record 1, column 2"),
-        (np.array([[1e200], [0.0]]), 1, "too large"),
-    ],
-)
-def test_bad_arguments_are_named(points: NDArray[np.float64], k: int, message: str) -> None:
-    with pytest.raises(UsageError, match=message):
-        partition(points, k)
 
 
 def test_standardise() -> None:

@@ -48,7 +48,6 @@ from masktron.evaluation.columns.operators import arithmetic, negated
 from masktron.evaluation.columns.outcome import NotColumnar
 from masktron.evaluation.columns.scope import ColumnScope
 from masktron.evaluation.columns.state import State, variable
-from masktron.evaluation.columns.string_functions import concatenated
 from masktron.evaluation.columns.xpath2_casts import cast, castable
 from masktron.evaluation.columns.xpath2_steps import (
     all_fields,
@@ -57,10 +56,8 @@ from masktron.evaluation.columns.xpath2_steps import (
     attribute_step,
     child_step,
     children,
-    common,
     context_item,
     current_node,
-    expanded_name,
     named,
     namespace_of,
     parent_node,
@@ -164,10 +161,6 @@ def _loop(items: Items, parts: list[Items]) -> Items:
 
 def _union(token: Any, state: State) -> Items:
     return in_document_order(joined([evaluate(token[0], state), evaluate(token[1], state)]))
-
-
-def _intersection(token: Any, state: State) -> Items:
-    return common(evaluate(token[0], state), evaluate(token[1], state), other=token.symbol == "except")
 
 
 def _binary(token: Any, state: State) -> Items:
@@ -333,22 +326,6 @@ def _castable(token: Any, state: State) -> Items:
     return castable(evaluate(token[0], state), target, state.source, optional=optional)
 
 
-def _concatenated(token: Any, state: State) -> Items:
-    return concatenated((evaluate(token[0], state), evaluate(token[1], state)), state.source)
-
-
-def _arrow(token: Any, state: State) -> Items:
-    function = token[1]
-    if function.symbol == ":" and namespace_of(str(function[0].value), state.scope) == FUNCTIONS_NAMESPACE:
-        function = function[1]
-    if "function" not in str(function.label) or function.symbol == "current" or len(token) != 3:
-        raise NotColumnar("an arrow to what is no function of the standard")
-    more = token[2]
-    others = [] if not len(more) else list(more[0]) if more[0].symbol == "," else [more[0]]
-    arguments = (evaluate(token[0], state), *(evaluate(t, state) for t in others))
-    return call(function.symbol, arguments, state.focus, state.source)
-
-
 _FORMS: Mapping[str, Callable[[Any, State], Items]] = MappingProxyType(
     {
         "(string)": _literal,
@@ -356,7 +333,6 @@ _FORMS: Mapping[str, Callable[[Any, State], Items]] = MappingProxyType(
         "(decimal)": _literal,
         "(float)": _literal,
         "(name)": named,
-        "Q{": expanded_name,
         ":": _prefixed,
         ".": context_item,
         "..": parent_node,
@@ -370,8 +346,6 @@ _FORMS: Mapping[str, Callable[[Any, State], Items]] = MappingProxyType(
         "!": _mapped,
         "|": _union,
         "union": _union,
-        "intersect": _intersection,
-        "except": _intersection,
         "*": _wildcard,
         "+": _binary,
         "-": _binary,
@@ -392,8 +366,6 @@ _FORMS: Mapping[str, Callable[[Any, State], Items]] = MappingProxyType(
         "[": _predicate,
         "cast": _cast,
         "castable": _castable,
-        "||": _concatenated,
-        "=>": _arrow,
     }
 )
 
