@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
@@ -15,7 +14,6 @@ from numpy.typing import NDArray
 
 from examples import examples, spread
 from masktron.errors import UsageError
-from masktron.kernels.integers import as_integers
 from masktron.kernels.mdav import mdav
 from masktron.partitions.mdav import partition, standardise
 from slow_mdav import slow_mdav
@@ -102,23 +100,6 @@ def test_standardise_keeps_missing_values_and_counts_the_others() -> None:
     assert np.isnan(z).tolist() == [[False, True], [True, True], [False, True]]
     with pytest.raises(UsageError, match="infinite"):
         standardise(np.array([[np.inf]]))
-
-
-@given(
-    values=st.lists(
-        st.one_of(st.integers(-(10**6), 10**6).map(float), st.floats(allow_nan=False, allow_infinity=False)),
-        max_size=20,
-    )
-)
-def test_integers_are_exact(values: list[float]) -> None:
-    integers, exponent = as_integers(np.array(values, dtype=np.float64))
-    assert [int(i) * Fraction(2) ** exponent for i in integers] == [Fraction(v) for v in values]
-    assert int(integers.sum()) * Fraction(2) ** exponent == sum(map(Fraction, values))
-
-
-def test_small_integers_stay_machine_integers() -> None:
-    assert as_integers(np.arange(1000.0))[0].dtype == np.int64
-    assert as_integers(np.array([1e300, 1e-300]))[0].dtype == object
 
 
 def read(path: Path, names: list[str] | None) -> NDArray[np.float64]:

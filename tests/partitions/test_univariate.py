@@ -7,25 +7,15 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 import masktron.kernels.univariate as dispatch
-from examples import examples, parts
+from examples import parts
 from masktron.errors import UsageError
-from masktron.kernels.mdav import mdav
 from masktron.kernels.univariate import plain_first_of_groups, plain_last_groups, reciprocals, univariate
 from masktron.kernels.univariate_path import first_of_groups, last_groups
 from masktron.methods.univariate import UnivariateMethod
 from masktron.partitions.univariate import Projection, first_component, projected_partition
-
-
-def test_parts_of_many_numbers_are_compiled_as_well(monkeypatch: pytest.MonkeyPatch) -> None:
-    values = np.random.default_rng(1).normal(size=300)
-    expected = univariate(values, 3).tolist()
-    monkeypatch.setattr(dispatch, "plain_last_groups", None)
-    assert univariate(values, 3, of=dispatch.COMPILED_FROM).tolist() == expected
 
 
 def runs(n: int, k: int) -> Iterator[list[int]]:
@@ -89,18 +79,6 @@ def test_least_of_all_partitions(seed: int) -> None:
     assert loss(values, found) <= least(values, k) * (1 + Fraction(1, 10**12))
 
 
-@examples(6, full=200)
-@given(
-    values=st.lists(st.integers(0, 5) | st.integers(10**9, 10**9 + 9), min_size=1, max_size=13),
-    k=st.integers(1, 5),
-    step=st.sampled_from([1.0, 0.1, 1 / 3]),
-)
-def test_least_of_all_partitions_of_tied_numbers(values: list[int], k: int, step: float) -> None:
-    numbers = np.array(values) * step
-    k = min(k, len(numbers))
-    assert loss(numbers, univariate(numbers, k)) <= least(numbers, k) * (1 + Fraction(1, 10**12))
-
-
 def least_by_path(values: NDArray[np.float64], k: int) -> Fraction:
     """The least loss by the recursion over cuts, in exact prefix sums."""
     exact = sorted(Fraction(float(value)) for value in values)
@@ -137,13 +115,6 @@ def test_what_an_outlier_costs_does_not_hide_what_follows() -> None:
     assert loss(small, univariate(values, 3)[3:] - 1) == loss(small, own)
 
 
-@pytest.mark.parametrize("seed", parts(range(60), 21))
-def test_never_more_than_mdav(seed: int) -> None:
-    values, k = some_numbers(seed, 200)
-    by_mdav = loss(values, mdav(values[:, None], k))
-    assert loss(values, univariate(values, k)) <= by_mdav * (1 + Fraction(1, 10**12))
-
-
 @pytest.mark.parametrize("seed", parts(range(140), 5))
 def test_compiled_and_plain_are_the_same_bit_by_bit(seed: int) -> None:
     values, k = some_numbers(seed, 700)
@@ -159,8 +130,8 @@ def test_compiled_and_plain_are_the_same_bit_by_bit(seed: int) -> None:
 def test_labels_do_not_depend_on_what_found_them(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     values, k = some_numbers(seed, 300)
     plain = univariate(values, k)
-    monkeypatch.setattr(dispatch, "COMPILED_FROM", 0)
-    assert univariate(values, k).tolist() == plain.tolist()
+    monkeypatch.setattr(dispatch, "plain_last_groups", None)
+    assert univariate(values, k, of=dispatch.COMPILED_FROM).tolist() == plain.tolist()
 
 
 @pytest.mark.parametrize("seed", range(35))
