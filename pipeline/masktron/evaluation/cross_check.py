@@ -30,7 +30,6 @@ from masktron.evaluation.parallel import (
     EngineCounts,
     SliceJudge,
     Sum,
-    cores,
     count,
     engine_name,
     runs_on,
@@ -44,6 +43,7 @@ from masktron.evaluation.runner import EngineChoice, Run, described
 from masktron.evaluation.stylesheet import EngineName
 from masktron.evaluation.worker_pool import RefusedError, Task, Work, WorkerPool, WorkerPoolError
 from masktron.executor.contract import Executor
+from masktron.kernels.cores import usable_cores
 from masktron.processes import interpreter
 from masktron.rulebook.schema import Rulebook
 from masktron.scratch import name_to_be
@@ -417,7 +417,7 @@ def by_processes(
             # values of records travel with these tasks: they stay on this machine
             work = _recount_of(asked, question, size, tell)
             tasks += work.reading()
-        number = min(cores(MOST_PROCESSES) if processes is None else processes, len(tasks))
+        number = min(processes or min(usable_cores(), MOST_PROCESSES), len(tasks))
         opening = Opening(frame, before, rulebook, layout, asked if isinstance(asked, Asked) else None)
         with WorkerPool(number, opening) as pool:
             for task, answer in pool.answers(tasks):
